@@ -1,0 +1,39 @@
+# Two commands: `make run` measures, `make test` checks everything. Both set up .venv themselves.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+
+help:  ## what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+run: $(VENV)/.run  ## measure a small model on every backend installed, and keep the results
+	$(BIN)/assay run mnist-mlp --budget 5s
+
+test: check  ## every check and every test
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_project.py
+
+docs: $(VENV)/.test  ## write docs/reference anew from the code
+	$(BIN)/python docs/generate.py
+
+# Keras on JAX is the smallest set that measures something; an environment with more keeps it.
+$(VENV)/.run: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax]'
+	touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt torch
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,dev]'
+	touch $@ $(VENV)/.run
+
+.PHONY: help run test check docs

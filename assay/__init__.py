@@ -1,0 +1,32 @@
+"""assay: one lab for deep-learning benchmarks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__version__ = "0.1.0"
+
+_FROM = {
+    "AssayError": "errors",
+    "Case": "records",
+    "Job": "contracts",
+    "Option": "contracts",
+    "Procedure": "records",
+    "Query": "contracts",
+    "Result": "records",
+    "adopt": "api",
+    "readings": "api",
+    "resume": "api",
+    "run": "api",
+    "summarize": "api",
+}
+__all__ = sorted(_FROM)
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 (any public name)
+    """Public names, loaded when first used: `import assay` and `assay --help` stay quick."""
+    if name not in _FROM:
+        raise AttributeError(f"module 'assay' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(f"assay.{_FROM[name]}"), name)

@@ -1,0 +1,144 @@
+"""The whole product as functions; the command line and the pages are other faces of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay import settings
+from assay.contracts import Query
+from assay.findings import Reading, Summary
+from assay.records import Case, Plan, Procedure, Result, Value
+from assay.stores import folders
+from assay.stores.sql import SqlStore
+
+Home = str | Path | None
+Axes = Mapping[str, Sequence[Value]]
+Tell = Callable[[str], None]
+
+# Of analysis.summary; here so that showing a kept summary need not load numpy.
+ANALYSIS = 1
+
+
+def run(
+    *cases: str | Case,
+    backends: Sequence[str] = (),
+    params: Axes | None = None,
+    options: Axes | None = None,
+    procedure: Procedure = Procedure(),  # noqa: B008 (frozen)
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+    home: Home = None,
+    watch: Callable[..., None] | None = None,
+) -> Iterator[Result]:
+    """Measure every combination asked for; each result is kept, then yielded.
+
+    >>> for result in assay.run("mnist-mlp", backends=["keras-jax"]):
+    ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
+    """
+    from assay import environment, plan
+
+    asked = Plan(
+        cases=plan.cases(cases, backends, params, options),
+        procedure=procedure,
+        label=label,
+        tags=environment.safe_tags(dict(tags or {})),
+    )
+    store = SqlStore(settings.home(home))
+    return _measured(asked, asked.cases, store, store.new_run(asked), watch)
+
+
+def resume(
+    run: str, home: Home = None, watch: Callable[..., None] | None = None
+) -> Iterator[Result]:
+    """Measure what an interrupted run still lacks, into the same run."""
+    store = SqlStore(settings.home(home))
+    folder = store.runs / store.find_run(run)
+    asked = folders.read_plan(folder)
+    found = store.results(Query(ids=(folder.name,)))
+    done = {result.case.key for result in found if result.status != "interrupted"}
+    left = [case for case in asked.cases if case.key not in done]
+    return _measured(asked, left, store, folder, watch)
+
+
+def readings(query: Query = Query(), home: Home = None, tell: Tell | None = None) -> list[Reading]:  # noqa: B008
+    """Kept results with their summaries, oldest first; what cannot be read is told."""
+    store = SqlStore(settings.home(home))
+    try:
+        found = [Reading(result=r, summary=_summary(r, store)) for r in store.results(query)]
+        for problem in dict.fromkeys(store.problems):
+            if tell:
+                tell(problem)
+        return _lasting(found)
+    finally:
+        store.close()
+
+
+def summarize(result: Result) -> Summary:
+    """Everything one may quote from a result, with intervals and doubts."""
+    from assay.analysis.summary import summarize
+
+    return summarize(result)
+
+
+def adopt(*run_folders: str | Path, home: Home = None) -> list[str]:
+    """Copy run folders from elsewhere into the store; the ids of their results."""
+    store = SqlStore(settings.home(home))
+    try:
+        return [found for folder in run_folders for found in store.adopt(Path(folder))]
+    finally:
+        store.close()
+
+
+def _measured(
+    asked: Plan,
+    cases: Iterable[Case],
+    store: SqlStore,
+    folder: Path,
+    watch: Callable[..., None] | None,
+) -> Iterator[Result]:
+    from assay.launch import measure_case
+
+    try:
+        with folders.locked(folder):
+            for case in cases:
+                place = folders.new_case(folder)
+                measured = measure_case(
+                    case,
+                    asked.procedure,
+                    f"{folder.name}/{place.name}",
+                    place,
+                    watch or _ignore,
+                )
+                result = msgspec.structs.replace(measured, label=asked.label, tags=asked.tags)
+                store.append(result)
+                yield result
+                if result.status == "interrupted":
+                    raise KeyboardInterrupt(result.reason)
+    finally:
+        store.close()
+
+
+def _summary(result: Result, store: SqlStore) -> Summary:
+    kept = store.summary(result.id, ANALYSIS)
+    if kept is None:
+        kept = summarize(result)
+        store.keep_summary(result.id, ANALYSIS, msgspec.json.encode(kept))
+    return kept
+
+
+def _lasting(found: list[Reading]) -> list[Reading]:
+    """Without interrupted results whose case was measured later in the same run."""
+    last = {(r.result.run, r.result.case.key): r.result.id for r in found}
+    return [
+        r
+        for r in found
+        if r.result.status != "interrupted"
+        or last[(r.result.run, r.result.case.key)] == r.result.id
+    ]
+
+
+def _ignore(*_: object) -> None:
+    pass

@@ -1,0 +1,43 @@
+"""Keras on JAX: the step is the compiled train function over a batch that is on the device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+
+from assay.backends._keras_model import KerasModel
+from assay.records import Value
+
+
+class StepSession:
+    """The state goes round as in Keras' own fit(): out of one step, into the next."""
+
+    def __init__(self, built: KerasModel) -> None:
+        self._built, model, train = built, built.model, built.train
+        inputs, targets = jax.device_put((built.inputs, built.targets))
+        self.items = len(inputs)
+        self._batches = itertools.repeat((inputs, targets) if train else (inputs,))
+        model._symbolic_build(data_batch=(inputs, targets))
+        self._state: Any = model._get_jax_state(
+            trainable_variables=True,
+            non_trainable_variables=True,
+            optimizer_variables=train,
+            metrics_variables=train,
+        )
+        (model.make_train_function if train else model.make_predict_function)()
+        self._function = model.train_function if train else model.predict_function
+        self._outputs: Any = None
+
+    def step(self) -> None:
+        self._outputs, self._state = self._function(self._state, self._batches)
+
+    def wait(self) -> None:
+        # JAX returns before the device has finished; the outputs and the new state are the last
+        jax.block_until_ready((self._outputs, self._state))
+
+    def facts(self) -> Mapping[str, Value]:
+        device = jax.devices()[0]
+        return {**self._built.facts(), "device": f"{device.platform} {device.device_kind}"}

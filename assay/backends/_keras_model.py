@@ -1,0 +1,100 @@
+"""What the three engines share: a compiled Keras model, its batch, its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+
+from assay.backends import _options
+from assay.contracts import Job
+from assay.errors import UsageError
+from assay.records import Case, Value
+
+_POLICIES = {
+    "float32": "float32",
+    "tf32": "float32",
+    "bfloat16": "mixed_bfloat16",
+    "float16": "mixed_float16",
+    "pure-bfloat16": "bfloat16",
+}
+
+
+class KerasModel:
+    """A job made into a compiled model, with its batch as numpy arrays in the case's layout."""
+
+    def __init__(self, build: Callable[[], Job], case: Case) -> None:
+        # before the model is built: layers take dtype and seed as they are made
+        keras.utils.set_random_seed(_options.seed(case))
+        keras.config.set_dtype_policy(_POLICIES[str(case.options["precision"])])
+        job = build()
+        self.case = case
+        self.model = _checked(job.model, case)
+        self.inputs, self.targets = _batch(job, case)
+        self.train = case.options["mode"] == "train"
+        self.model.compile(
+            optimizer=_optimizer(job, case),
+            loss=_loss(job),
+            jit_compile=case.options["compiler"] == "on",
+        )
+
+    def facts(self) -> dict[str, Value]:
+        policy = keras.config.dtype_policy()
+        return {
+            "parameters": self.model.count_params(),
+            "compute_dtype": str(policy.compute_dtype),
+            "variable_dtype": str(policy.variable_dtype),
+            "data_format": keras.config.image_data_format(),
+            "jit_compile": bool(self.model.jit_compile),
+            "optimizer": self.model.optimizer.name,
+            "threads": _options.thread_count(self.case),
+        }
+
+
+def _checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
+    if isinstance(model, keras.Model):
+        return model
+    raise UsageError(
+        f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, "
+        "but a Keras backend opens a keras.Model.",
+        hint="Return a keras.Model, or choose a backend for what it returns.",
+    )
+
+
+def _optimizer(job: Job, case: Case) -> Any:  # noqa: ANN401
+    rate = job.learning_rate
+    made: dict[str, Callable[[], Any]] = {
+        "sgd": lambda: keras.optimizers.SGD(rate),
+        "momentum": lambda: keras.optimizers.SGD(rate, momentum=0.9),
+        "rmsprop": lambda: keras.optimizers.RMSprop(rate),
+        "adam": lambda: keras.optimizers.Adam(rate),
+    }
+    return made[_options.chosen_optimizer(case, job.optimizer)]()
+
+
+def _loss(job: Job) -> Any:  # noqa: ANN401
+    if job.loss == "mse":
+        return keras.losses.MeanSquaredError()
+    last = getattr(job.model.layers[-1], "activation", None)
+    ends_in_softmax = getattr(last, "__name__", "") == "softmax"
+    return keras.losses.SparseCategoricalCrossentropy(from_logits=not ends_in_softmax)
+
+
+def _batch(job: Job, case: Case) -> tuple[Any, Any]:
+    """The job's batch in the case's layout; made from the model's shapes where it has none."""
+    if job.train_batch is None:
+        return _made_batch(job.model, case)
+    inputs, targets = job.train_batch
+    if inputs.ndim == 4 and case.options["data_format"] == "channels_first":
+        inputs = np.ascontiguousarray(inputs.transpose(0, 3, 1, 2))
+    return inputs, targets
+
+
+def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401
+    """For a user's bare model: seeded inputs, and labels for its outputs."""
+    random = np.random.default_rng([_options.seed(case), 1])
+    size = int(case.params["batch_size"])
+    inputs = random.uniform(-1, 1, (size, *model.input_shape[1:])).astype(np.float32)
+    return inputs, random.integers(0, model.output_shape[-1], size).astype(np.int32)

@@ -1,0 +1,95 @@
+"""Options that backends share, and what can be said of devices without a framework."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+from assay.contracts import Option
+from assay.records import Case, Value
+
+MODE = Option(default="train", choices=("train", "infer"), help="training steps, or forward only")
+DEVICE = Option(
+    default="auto",
+    choices=("auto", "cpu"),
+    pattern=r"gpu:\d+",
+    help="auto takes the first GPU the framework sees, else the CPU",
+)
+THREADS = Option(
+    default="all",
+    choices=("all",),
+    pattern=r"[1-9]\d*",
+    help="all, or how many CPU threads, 1 or more",
+)
+PYTHON = Option(
+    default="", choices=("",), pattern=r".+", help="another virtual environment or interpreter"
+)
+DATA_FORMAT = Option(
+    default="channels_last",
+    choices=("channels_last", "channels_first"),
+    help="the order of a picture's axes",
+)
+PRECISION = Option(
+    default="float32",
+    choices=("float32", "tf32", "bfloat16", "float16", "pure-bfloat16"),
+    help="bfloat16 and float16 are mixed with float32 weights; pure-bfloat16 has no float32 left",
+)
+OPTIMIZER = Option(
+    default="own",
+    choices=("own", "sgd", "momentum", "rmsprop", "adam"),
+    help="own is the workload's",
+)
+COMMON = {"mode": MODE, "device": DEVICE, "threads": THREADS, "python": PYTHON}
+
+
+def lacking(modules: tuple[str, ...], extra: str) -> str:
+    """Which of the modules is not installed, and the command that installs it; or ""."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed here: pip install 'assay[{extra}]'"
+    return ""
+
+
+def refused(case: Case) -> str:
+    """What no framework could do with these options on this machine, or ""."""
+    device, threads = str(case.options["device"]), case.options["threads"]
+    allowed = len(os.sched_getaffinity(0))
+    if device.startswith("gpu:") and int(device[4:]) >= gpus():
+        return f"device is {device}, but this machine has {gpus() or 'no'} NVIDIA GPU" + (
+            "s" if gpus() > 1 else ""
+        )
+    if isinstance(threads, int) and threads > allowed:
+        return f"threads is {threads}, but this process may use {allowed} CPUs"
+    if case.options.get("precision") == "tf32" and (device == "cpu" or not gpus()):
+        return "tf32 is a mode of NVIDIA GPUs, and this case runs on the CPU"
+    return ""
+
+
+def gpus() -> int:
+    """NVIDIA GPUs whose device files are here, whatever a framework makes of them."""
+    return len(list(Path("/dev").glob("nvidia[0-9]*")))
+
+
+def device_variables(case: Case) -> dict[str, str]:
+    """Hide from the framework every device the case does not name."""
+    device = str(case.options["device"])
+    if device == "cpu":
+        return {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+    if device.startswith("gpu:"):
+        return {"CUDA_VISIBLE_DEVICES": device[4:]}
+    return {}
+
+
+def chosen_optimizer(case: Case, own: str) -> str:
+    chosen = str(case.options["optimizer"])
+    return own if chosen == "own" else chosen
+
+
+def seed(case: Case) -> int:
+    return int(case.params.get("seed", 0))
+
+
+def thread_count(case: Case) -> int:
+    threads: Value = case.options["threads"]
+    return threads if isinstance(threads, int) else len(os.sched_getaffinity(0))

@@ -1,0 +1,82 @@
+"""Keras 3 on TensorFlow, JAX and PyTorch: one file, three names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from assay.backends import _options
+from assay.contracts import Job, Option, Session
+from assay.records import Case
+
+
+@dataclass(frozen=True)
+class KerasBackend:
+    """Keras on one engine. The engine's file knows how its step is enqueued and waited for."""
+
+    engine: str
+    compiled: str  # what Keras does by itself: jit_compile on this engine
+    accepts: frozenset[str] = field(default=frozenset({"keras"}))
+
+    @property
+    def summary(self) -> str:
+        return f"Keras 3 on {self.engine}"
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return {
+            **_options.COMMON,
+            "precision": _options.PRECISION,
+            "data_format": _options.DATA_FORMAT,
+            "optimizer": _options.OPTIMIZER,
+            "compiler": Option(
+                default=self.compiled, choices=("off", "on"), help="Keras' jit_compile"
+            ),
+            "method": Option(
+                default="step", choices=("step", "fit"), help="single steps, or one call of fit()"
+            ),
+            "epochs": Option(default=4, pattern=r"[1-9]\d*", help="of fit(); the first is apart"),
+            "examples": Option(default=1000, pattern=r"[1-9]\d*", help="of one epoch of fit()"),
+        }
+
+    def missing(self) -> str:
+        return _options.lacking(("keras", self.engine), self.engine)
+
+    def refuses(self, case: Case) -> str:
+        return _options.refused(case)
+
+    def world(self, case: Case, folder: Path) -> Mapping[str, str]:
+        """A Keras home of its own: the user's keras.json must not change a number."""
+        home = folder / "keras-home"
+        home.mkdir(exist_ok=True)
+        settings = {
+            "backend": self.engine,
+            "floatx": "float32",
+            "epsilon": 1e-7,
+            "image_data_format": case.options["data_format"],
+        }
+        (home / "keras.json").write_text(json.dumps(settings))
+        return {
+            "KERAS_HOME": str(home),
+            "KERAS_BACKEND": self.engine,
+            **_options.device_variables(case),
+        }
+
+    @contextmanager
+    def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
+        from assay.backends import _keras_fit, _keras_model
+
+        model = _keras_model.KerasModel(build, case)
+        if case.options["method"] == "fit":
+            yield _keras_fit.FitSession(model)
+        else:
+            yield import_module(f"assay.backends._keras_{self.engine}").StepSession(model)
+
+
+PROVIDES = {
+    "keras-jax": KerasBackend("jax", "on"),
+}

@@ -1,0 +1,146 @@
+"""A worker process seen from its parent: pipes, log, deadline, end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from assay import world
+from assay.errors import EndingError
+from assay.logs import KeptLog
+from assay.protocol import Answer, Close, Done, Failed, Order, Told, pack, unpack
+from assay.records import Case
+
+GRACE = 3.0  # seconds a worker has to leave by itself
+
+
+class Child:
+    """A worker process. Its whole process group ends with the `with` block."""
+
+    def __init__(self, case: Case, folder: Path, timeout: float) -> None:
+        self._timeout = timeout
+        self._deadline = time.monotonic() + timeout
+        self._buffer = bytearray()
+        self._kills = _out_of_memory_kills()
+        command = world.interpreter(case, folder)
+        variables = {**os.environ, **world.variables(case, folder)}
+        orders, self._orders = os.pipe()
+        self._answers, answers = os.pipe()
+        self._output, output = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [*command, str(orders), str(answers)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=(orders, answers),
+                env=variables,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._close(self._orders, self._answers, self._output)
+            raise EndingError("failed", f"{command[0]} did not start: {error.strerror}") from None
+        finally:
+            self._close(orders, answers, output)
+        self._log = KeptLog(folder / "worker.log")
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:  # the measurement is whole: what goes wrong now does not matter
+                self._deadline = time.monotonic() + GRACE
+                with contextlib.suppress(EndingError):
+                    list(self.ask(Close()))
+        finally:
+            self._end()
+
+    def ask(self, order: Order) -> Iterator[Answer]:
+        """The worker's answers to one order. Raises EndingError when it cannot answer."""
+        try:
+            os.write(self._orders, pack(order))
+        except BrokenPipeError:
+            raise self._gone() from None
+        while True:
+            answer = self._next()
+            if isinstance(answer, Failed):
+                raise EndingError(answer.status, answer.reason)
+            if isinstance(answer, Done):
+                return
+            yield answer
+            if not isinstance(answer, Told):
+                return
+
+    def _next(self) -> Answer:
+        """One answer; meanwhile the worker's output is drained, however much it is."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            selector.register(self._output, selectors.EVENT_READ)
+            while True:
+                for body in unpack(self._buffer):
+                    answer: Answer = msgspec.msgpack.decode(body, type=Answer)
+                    return answer
+                left = self._deadline - time.monotonic()
+                ready = selector.select(left) if left > 0 else []
+                if not ready:
+                    raise EndingError("timeout", f"not finished after {self._timeout:g} s")
+                for key, _ in ready:
+                    self._receive(key.fd, selector)
+
+    def _receive(self, fd: int, selector: selectors.BaseSelector) -> None:
+        chunk = os.read(fd, 1 << 20)
+        if fd == self._answers:
+            if not chunk:
+                raise self._gone()
+            self._buffer += chunk
+        elif chunk:
+            self._log.write(chunk)
+        else:
+            selector.unregister(fd)
+
+    def _gone(self) -> EndingError:
+        """Why a worker that stopped answering did so."""
+        try:
+            code = self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            return EndingError("crashed", "the worker closed its pipe without leaving")
+        if code == -signal.SIGKILL and _out_of_memory_kills() > self._kills:
+            return EndingError("out-of-memory", "the kernel killed the worker for lack of memory")
+        if code < 0:
+            return EndingError("crashed", f"the worker was ended by {signal.Signals(-code).name}")
+        return EndingError("crashed", f"the worker left with exit status {code} before its answer")
+
+    def _end(self) -> None:
+        self._close(self._orders, self._answers)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        os.set_blocking(self._output, False)
+        with contextlib.suppress(BlockingIOError):
+            while chunk := os.read(self._output, 1 << 20):
+                self._log.write(chunk)
+        self._close(self._output)
+        self._log.close()
+
+    @staticmethod
+    def _close(*ends: int) -> None:
+        for end in ends:
+            os.close(end)
+
+
+def _out_of_memory_kills() -> int:
+    """How often the kernel's out-of-memory killer has struck on this machine."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

@@ -1,0 +1,22 @@
+"""assay import: run folders from elsewhere."""
+
+from __future__ import annotations
+
+import click
+
+from assay import api
+from assay.cli import options
+
+
+@click.command(
+    epilog="""\b
+Example:
+  assay import ~/from-the-gpu-box/runs/20261115-101500-k3fq"""
+)
+@click.argument("folders", nargs=-1, required=True, metavar="RUN_FOLDER…")
+@options.home
+def command(folders: tuple[str, ...], home: str | None) -> int:
+    """Copy RUN_FOLDER… into the store; results that are there already stay as they are."""
+    for found in api.adopt(*folders, home=home):
+        click.echo(found)
+    return 0

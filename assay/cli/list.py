@@ -1,0 +1,69 @@
+"""assay list: what there is."""
+
+from __future__ import annotations
+
+import click
+
+from assay import api, registry
+from assay.cli import options
+from assay.cli.output import print_table
+from assay.contracts import Query
+from assay.findings import Table
+from assay.views import tables
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay list workloads
+  assay list results --label nightly --limit 20 --format json"""
+)
+@click.argument("what", type=click.Choice(["workloads", "backends", "results"]))
+@click.option("--workload", default="", help="Only results of this workload.")
+@click.option("--backend", default="", help="Only results of this backend.")
+@click.option("--label", default="", help="Only results with this label.")
+@options.tag
+@click.option("--limit", type=int, default=50, show_default=True, help="The newest so many.")
+@options.home
+@options.form
+def command(
+    what: str, home: str | None, form: str, tags: tuple[str, ...], **given: str | int
+) -> int:
+    """Show what there is: workloads, backends, results."""
+    if what == "results":
+        query = Query(tags=options.pairs(tags, "--tag"), **given)  # type: ignore[arg-type]
+        found = api.readings(query, home=home, tell=lambda line: options.say(line))
+        print_table(tables.index_table(found), form)
+        return 0
+    print_table(_workloads() if what == "workloads" else _backends(), form)
+    for problem in registry.problems():
+        options.say(f"note: {problem}")
+    return 0
+
+
+def _workloads() -> Table:
+    found = [(name, registry.workload(name)) for name in registry.names("workloads")]
+    return Table(
+        columns=("workload", "what it is", "parameters", "made for", "source"),
+        rows=tuple(
+            (
+                name,
+                thing.summary,
+                ", ".join(f"{key}={value}" for key, value in thing.params.items()),
+                ", ".join(thing.kinds),
+                thing.source,
+            )
+            for name, thing in found
+        ),
+    )
+
+
+def _backends() -> Table:
+    found = [(name, registry.backend(name)) for name in registry.names("backends")]
+    return Table(
+        columns=("backend", "what it is", "options", "here"),
+        rows=tuple(
+            (name, thing.summary, ", ".join(thing.options), thing.missing() or "usable")
+            for name, thing in found
+        ),
+    )

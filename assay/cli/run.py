@@ -1,0 +1,147 @@
+"""assay run: measure."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from assay import api, units
+from assay.cli import options
+from assay.cli.output import print_readings
+from assay.cli.progress import LiveLine
+from assay.errors import UsageError
+from assay.findings import Reading
+from assay.records import Procedure, Result
+
+BAD = {"failed", "crashed", "timeout", "out-of-memory"}
+
+# Flags that stand for a parameter of the workload or an option of the backend; commas make a sweep.
+PARAMS = {"batch_size": "Items in one step.", "seed": "Of weights and data."}
+OPTIONS = {
+    "mode": "train or infer.",
+    "precision": "float32, tf32, bfloat16, float16, pure-bfloat16.",
+    "compiler": "off or on (XLA, torch.compile).",
+    "data_format": "channels_last or channels_first.",
+    "optimizer": "own, sgd, momentum, rmsprop, adam.",
+    "threads": "all, or how many.",
+    "device": "auto, cpu or gpu:N.",
+    "python": "Another virtual environment to measure in.",
+    "method": "step or fit (Keras).",
+    "epochs": "Of fit.",
+}
+
+
+def _flag(name: str, line: str) -> Any:  # noqa: ANN401 (a click decorator)
+    return click.option(f"--{name.replace('_', '-')}", name, metavar="A,B", help=line)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay run mnist-mlp                                every backend installed
+  assay run mnist-mlp -b keras-jax --batch-size 32 --budget 10s --label first-try
+  assay run mnist-mlp@keras-jax:precision=bfloat16 --set units=512,1024
+  assay run ./my.py:MyNet -b keras-jax --mode infer --latency
+  assay run --resume last"""
+)
+@click.argument("cases", nargs=-1, metavar="CASE…")
+@click.option("-b", "--backend", "backends", multiple=True, help="May be repeated; commas too.")
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME=A,B", help="Parameters of the workload."
+)
+@click.option(
+    "--option", "extra", multiple=True, metavar="NAME=A,B", help="Options of the backend."
+)
+@options.decorated(*(_flag(name, line) for name, line in (PARAMS | OPTIONS).items()))
+@click.option("--budget", default="10s", show_default=True, help="Sampling time for one case.")
+@click.option(
+    "--target", default="1%", show_default=True, help="Half-width of the interval to reach."
+)
+@click.option("--timeout", default="10m", show_default=True, help="For one whole case.")
+@click.option("--samples", type=int, default=0, help="Exactly so many samples.")
+@click.option("--steps-per-sample", type=int, default=0, help="Exactly so many steps in a sample.")
+@click.option("--latency", is_flag=True, help="Time every single step.")
+@click.option("--label", default="", help="A name to find these results by.")
+@options.tag
+@click.option("--resume", metavar="RUN", help="Go on with an interrupted run.")
+@options.home
+@options.form
+def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  # noqa: ANN401
+    """Measure CASE… and keep the results.
+
+    A case is WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]. Without a backend, every installed one that can
+    open the workload is taken. A flag with several values, a,b, makes a sweep.
+    """
+    line = LiveLine()
+    if resume:
+        found = api.resume(resume, home=given["home"], watch=line)
+    elif cases:
+        found = _run(cases, given, line)
+    else:
+        raise UsageError("No case was given.", hint="Try: assay run mnist-mlp")
+    for name in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(name, _interrupt)
+    readings: list[Reading] = []
+    try:
+        for result in _announced(found, line):
+            readings.append(Reading(result=result, summary=api.summarize(result)))
+    finally:
+        _finish(readings, given["form"])
+    return _status(readings)
+
+
+def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Result]:
+    params = {name: given[name] for name in PARAMS if given[name]}
+    choices = {name: given[name] for name in OPTIONS if given[name]}
+    params |= options.pairs(given["sets"], "--set")
+    choices |= options.pairs(given["extra"], "--option")
+    return api.run(
+        *cases,
+        backends=[name for text in given["backends"] for name in options.values(text)],
+        params={name: options.values(text) for name, text in params.items()},
+        options={name: options.values(text) for name, text in choices.items()},
+        procedure=Procedure(
+            budget=units.seconds(given["budget"]),
+            target=units.share(given["target"]),
+            timeout=units.seconds(given["timeout"]),
+            samples=given["samples"],
+            steps_per_sample=given["steps_per_sample"],
+            latency=given["latency"],
+        ),
+        label=given["label"],
+        tags=options.pairs(given["tags"], "--tag"),
+        home=given["home"],
+        watch=line,
+    )
+
+
+def _announced(found: Iterator[Result], line: LiveLine) -> Iterator[Result]:
+    for result in found:
+        line.done(result)
+        yield result
+
+
+def _finish(readings: list[Reading], form: str) -> None:
+    """The table of what was measured, also when the run was cut short."""
+    if not readings:
+        return
+    run = readings[0].result.run
+    print_readings(readings, form)
+    if any(reading.result.status == "interrupted" for reading in readings):
+        options.say(f"kept as {run}; to go on: assay run --resume {run}")
+    else:
+        options.say(f"kept as {run}; to see it again: assay show {run}")
+
+
+def _status(readings: list[Reading]) -> int:
+    statuses = {reading.result.status for reading in readings}
+    if statuses & BAD:
+        return 1
+    return 3 if statuses == {"skipped"} else 0
+
+
+def _interrupt(number: int, _: object) -> None:
+    raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")

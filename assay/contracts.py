@@ -1,0 +1,155 @@
+"""The things one can add to assay, and what each must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from assay.records import Case, Result, Samples, Value
+
+
+class Option(msgspec.Struct, frozen=True, kw_only=True):
+    """One choice a backend offers. A value is right if it is listed or fits the pattern."""
+
+    default: Value
+    choices: tuple[Value, ...] = ()
+    pattern: str = ""  # regular expression for values too many to list
+    help: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A model and all it needs to take a step; the only way data reaches a backend."""
+
+    model: Any  # what the kind's framework calls a model
+    loss: str = "cross-entropy"  # of logits and integer labels; or "mse"
+    optimizer: str = "rmsprop"
+    learning_rate: float = 0.001
+    train_batch: tuple[Any, Any] | None = (
+        None  # numpy inputs and targets; None: made to fit the model
+    )
+    eval_data: tuple[Any, Any] | None = None
+
+
+Builder = Callable[..., Job]
+
+
+@runtime_checkable
+class Workload(Protocol):
+    """What is run. `kinds` maps each making ("keras", "torch", …) to its builder."""
+
+    @property
+    def summary(self) -> str: ...  # one line: what it is
+
+    @property
+    def source(self) -> str: ...  # where it comes from
+
+    @property
+    def version(self) -> str: ...  # changed when results stop being comparable
+
+    @property
+    def params(self) -> Mapping[str, Value]: ...  # every parameter with its default
+
+    @property
+    def kinds(self) -> Mapping[str, Builder]: ...
+
+
+@runtime_checkable
+class Stepped(Protocol):
+    """A session that assay times."""
+
+    items: int  # what one step handles
+
+    def step(self) -> None:
+        """Enqueue one unit of work."""
+
+    def wait(self) -> None:
+        """Return only when the device has finished all of it."""
+
+    def facts(self) -> Mapping[str, Value]:
+        """What is really run: parameters, dtype, layout, threads, devices."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """One thing a self-timed session says: values, and how it fared."""
+
+    samples: Samples
+    status: str = "ok"
+    reason: str = ""
+
+
+@runtime_checkable
+class SelfTimed(Protocol):
+    """A session that tells its own numbers: fit(), commands, benchmark methods, binaries."""
+
+    items: int
+
+    def run(self) -> Iterator[Report]: ...
+
+    def facts(self) -> Mapping[str, Value]: ...
+
+
+Session = Stepped | SelfTimed
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """How it is run."""
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def accepts(self) -> frozenset[str]: ...  # the kinds it can open
+
+    @property
+    def options(self) -> Mapping[str, Option]: ...
+
+    def missing(self) -> str:
+        """Why it cannot be used here, with the remedy, or "". Imports no framework."""
+
+    def refuses(self, case: Case) -> str:
+        """Why this combination cannot run, known before a process starts, or ""."""
+
+    def world(self, case: Case, folder: Path) -> Mapping[str, str]:
+        """Variables the worker must have before the framework is imported; files go to `folder`."""
+
+    def open(self, build: Callable[[], Job], case: Case) -> AbstractContextManager[Session]:
+        """Called in the worker only. Prepares the framework (dtype, seed), then builds the job."""
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Where results are kept and found again."""
+
+    def append(self, result: Result) -> None: ...
+
+    def results(self, query: Query) -> Iterator[Result]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """Which results; empty fields do not restrict."""
+
+    ids: Sequence[str] = ()
+    workload: str = ""
+    backend: str = ""
+    label: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    limit: int = 0  # the newest so many
+
+
+class Format(Protocol):
+    """Another tool's result file, in or out."""
+
+    suffix: str
+
+    def read(self, path: Path) -> Iterator[Result]: ...

@@ -1,0 +1,50 @@
+"""What follows from results: quantities with intervals, doubts, tables."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay.records import Result
+
+
+class Quantity(msgspec.Struct, frozen=True, kw_only=True):
+    """A number one may quote: with its interval, unit, estimator and count of values."""
+
+    value: float
+    low: float
+    high: float
+    unit: str
+    estimator: str
+    n: int
+
+
+class Doubt(msgspec.Struct, frozen=True, kw_only=True):
+    """A reason not to believe a number yet, and what would mend it."""
+
+    code: str
+    text: str
+    remedy: str = ""
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """One result, made smaller."""
+
+    quantities: dict[str, Quantity] = {}
+    doubts: tuple[Doubt, ...] = ()
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of text for any view; numbers are already in human units."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: frozenset[str] = frozenset()  # columns set to the right
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """A result together with what follows from it."""
+
+    result: Result
+    summary: Summary

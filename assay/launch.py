@@ -1,0 +1,88 @@
+"""One case → fresh process → Result, whatever happens in between."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay import environment, registry
+from assay.analysis.summary import median_and_half_width
+from assay.child import Child
+from assay.errors import EndingError
+from assay.protocol import Opened
+from assay.records import Case, Procedure, Result, Samples
+from assay.schedule import Watch, alone
+
+
+def measure_case(
+    case: Case, procedure: Procedure, result_id: str, folder: Path, watch: Watch
+) -> Result:
+    """The whole life of a case. Nothing a case does raises; an interrupt is an ending too."""
+    result = Result(
+        id=result_id,
+        case=case,
+        procedure=procedure,
+        status="ok",
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        environment=environment.here(),
+    )
+    begun = time.monotonic()
+    samples: list[Samples] = []
+    ending: dict[str, str] = {}
+    try:
+        _refuse(case)
+        with Child(case, folder, procedure.timeout) as child:
+            for piece in alone(child, case, procedure, watch, median_and_half_width):
+                if isinstance(piece, Opened):
+                    result = _opened(result, piece)
+                else:
+                    _add(samples, piece)
+    except EndingError as error:
+        ending = {"status": error.status, "reason": error.reason}
+    except KeyboardInterrupt as error:
+        ending = {"status": "interrupted", "reason": str(error) or "interrupted by Ctrl-C"}
+    return msgspec.structs.replace(
+        result, samples=tuple(samples), seconds=time.monotonic() - begun, **ending
+    )
+
+
+def _refuse(case: Case) -> None:
+    """What is known to be impossible ends before a process starts."""
+    backend = registry.backend(case.backend)
+    reason = backend.refuses(case)
+    if not reason and not case.options.get("python"):
+        reason = backend.missing()
+    if reason:
+        raise EndingError("skipped", reason)
+
+
+def _opened(result: Result, opened: Opened) -> Result:
+    return msgspec.structs.replace(
+        result,
+        items=opened.items,
+        facts=opened.facts,
+        workload_version=opened.workload_version,
+        environment=msgspec.structs.replace(
+            result.environment, packages=opened.packages, python=opened.python
+        ),
+    )
+
+
+def _add(samples: list[Samples], part: Samples) -> None:
+    """Join a part to the samples before it where they are of one kind."""
+    last = samples[-1] if samples else None
+    same = last and (last.metric, last.phase, last.steps, last.process) == (
+        part.metric,
+        part.phase,
+        part.steps,
+        part.process,
+    )
+    if last and same:
+        samples[-1] = msgspec.structs.replace(
+            last, values=last.values + part.values, starts=last.starts + part.starts
+        )
+    else:
+        samples.append(part)

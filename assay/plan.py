@@ -1,0 +1,209 @@
+"""Names, axes and options → a Plan. Every check that needs no machine is made here."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay import registry
+from assay.contracts import Backend, Option, Workload
+from assay.errors import UsageError, unknown
+from assay.records import Case, Value
+
+Axes = Mapping[str, Sequence[Value]]
+
+_PAIR = re.compile(r"(\w+)=('(?:[^'])*'|[^,]*)(?:,|$)")
+_PLAIN = re.compile(r"[^,:@'\s]+")
+
+
+def parse_case(text: str) -> Case:
+    """`WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]`; without a backend it is left as `?`."""
+    left, at, right = _rpartition_unquoted(text)
+    workload, params = _name_and_pairs(left, text)
+    backend, options = _name_and_pairs(right, text) if at else ("?", {})
+    if not workload or not backend:
+        raise UsageError(
+            f"'{text}' is not a case.",
+            hint="A case is WORKLOAD[:k=v,…]@BACKEND[:k=v,…], as in mnist-mlp@keras-jax.",
+        )
+    return Case(workload=workload, backend=backend, params=params, options=options)
+
+
+def cases(
+    texts: Sequence[str | Case],
+    backends: Sequence[str] = (),
+    params: Axes | None = None,
+    options: Axes | None = None,
+) -> tuple[Case, ...]:
+    """Every combination asked for, complete and checked, in the order given, each once."""
+    found: dict[str, Case] = {}
+    for text in texts:
+        given = parse_case(text) if isinstance(text, str) else text
+        for backend in _backends(given, backends):
+            for case in _combinations(given, backend, params or {}, options or {}):
+                found.setdefault(case.key, case)
+    return tuple(found.values())
+
+
+def resolve(case: Case) -> Case:
+    """The case with every parameter and option filled in and checked, and its key."""
+    workload, backend = registry.workload(case.workload), registry.backend(case.backend)
+    if not backend.accepts & set(workload.kinds):
+        raise UsageError(
+            f"{case.backend} cannot open {case.workload}, which is made for "
+            f"{', '.join(sorted(workload.kinds))}.",
+            hint=f"It runs on: {', '.join(opening(workload)) or 'no backend known here'}.",
+        )
+    params = dict(workload.params) | {
+        name: _param(case.workload, workload, name, value) for name, value in case.params.items()
+    }
+    options = {name: option.default for name, option in backend.options.items()} | {
+        name: _option(case.backend, backend, name, value) for name, value in case.options.items()
+    }
+    defaults = {name: option.default for name, option in backend.options.items()}
+    key = (
+        f"{case.workload}{_pairs(params, workload.params)}"
+        f"@{case.backend}{_pairs(options, defaults)}"
+    )
+    return Case(
+        workload=case.workload, backend=case.backend, params=params, options=options, key=key
+    )
+
+
+def opening(workload: Workload) -> tuple[str, ...]:
+    """Names of the backends that can open a workload, usable here or not."""
+    kinds = set(workload.kinds)
+    return tuple(
+        name for name in registry.names("backends") if registry.backend(name).accepts & kinds
+    )
+
+
+def _backends(case: Case, given: Sequence[str]) -> Sequence[str]:
+    if case.backend != "?":
+        return (case.backend,)
+    if given:
+        return given
+    usable = tuple(
+        name
+        for name in opening(registry.workload(case.workload))
+        if not registry.backend(name).missing()
+    )
+    if not usable:
+        names = opening(registry.workload(case.workload))
+        raise UsageError(
+            f"No backend installed here can open {case.workload}.",
+            hint=registry.backend(names[0]).missing() if names else "",
+        )
+    return usable
+
+
+def _combinations(case: Case, backend: str, params: Axes, options: Axes) -> Iterator[Case]:
+    axes = [(name, values, True) for name, values in params.items()]
+    axes += [(name, values, False) for name, values in options.items()]
+    for values in itertools.product(*(axis[1] for axis in axes)):
+        chosen = list(zip(axes, values, strict=True))
+        yield resolve(
+            Case(
+                workload=case.workload,
+                backend=backend,
+                params={axis[0]: value for axis, value in chosen if axis[2]} | case.params,
+                options={axis[0]: value for axis, value in chosen if not axis[2]} | case.options,
+            )
+        )
+
+
+def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
+    if key not in workload.params:
+        raise unknown(f"parameter of {name}", key, workload.params)
+    default = workload.params[key]
+    typed = _typed(value, default)
+    if typed is None:
+        raise UsageError(
+            f"{key} of {name} is '{value}', but has to be {_kind(default)}.",
+            hint=f"Its default is {default}.",
+        )
+    return typed
+
+
+def _option(name: str, backend: Backend, key: str, value: Value) -> Value:
+    if key not in backend.options:
+        raise unknown(f"option of {name}", key, backend.options)
+    option = backend.options[key]
+    for choice in option.choices:
+        if str(choice) == str(value):
+            return choice
+    if option.pattern and re.fullmatch(option.pattern, str(value)):
+        return int(value) if str(value).isdecimal() else value
+    raise UsageError(
+        f"{key} of {name} is '{value}', but has to be {_expected(option)}.",
+        hint=f"{option.help or key} (default {option.default}).",
+    )
+
+
+def _expected(option: Option) -> str:
+    listed = ", ".join(str(choice) for choice in option.choices)
+    if not option.pattern:
+        return f"one of {listed}"
+    return f"one of {listed}, or fit {option.pattern}" if listed else f"fit {option.pattern}"
+
+
+def _typed(value: Value, default: Value) -> Value | None:
+    """The value as its default's type, or None where it cannot be."""
+    text = str(value)
+    if isinstance(default, bool):
+        return {"true": True, "false": False, "1": True, "0": False}.get(text.lower())
+    try:
+        if isinstance(default, int):
+            return int(text)
+        if isinstance(default, float):
+            return float(text)
+    except ValueError:
+        return None
+    return text
+
+
+def _kind(default: Value) -> str:
+    return {bool: "true or false", int: "a whole number", float: "a number"}.get(
+        type(default), "a text"
+    )
+
+
+def _pairs(values: Mapping[str, Value], defaults: Mapping[str, Value]) -> str:
+    text = ",".join(
+        f"{name}={_quoted(value)}" for name, value in values.items() if value != defaults[name]
+    )
+    return f":{text}" if text else ""
+
+
+def _quoted(value: Value) -> str:
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else f"'{text}'"
+
+
+def _rpartition_unquoted(text: str) -> tuple[str, bool, str]:
+    """Split at the last @ that is not inside quotes."""
+    quoted, last = False, -1
+    for place, letter in enumerate(text):
+        if letter == "'":
+            quoted = not quoted
+        elif letter == "@" and not quoted:
+            last = place
+    return (text, False, "") if last < 0 else (text[:last], True, text[last + 1 :])
+
+
+def _name_and_pairs(text: str, whole: str) -> tuple[str, dict[str, Value]]:
+    start = re.search(r":(?=\w+=)", text)
+    if not start:
+        return text, {}
+    name, rest, pairs = text[: start.start()], text[start.end() :], {}
+    while rest:
+        pair = _PAIR.match(rest)
+        if not pair:
+            raise UsageError(
+                f"'{rest}' in '{whole}' is not NAME=VALUE.",
+                hint="Separate pairs by commas; quote a value that has , : or @ in it: k='a,b'.",
+            )
+        pairs[pair[1]] = pair[2].strip("'")
+        rest = rest[pair.end() :]
+    return name, dict(pairs)

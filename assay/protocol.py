@@ -1,0 +1,99 @@
+"""What parent and worker say to each other, over two pipes: a length, then a msgpack message.
+
+Not JSON: a loss may be nan, and must arrive as nan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from assay.records import Case, Samples, Value
+
+VERSION = 1  # a worker of another version is refused in words, not misread
+
+
+class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
+    """Build the workload and open the backend on it."""
+
+    case: Case
+    version: int = VERSION
+
+
+class Take(msgspec.Struct, tag="take", frozen=True, kw_only=True):
+    """Take samples of `steps` steps until there are `count` or `seconds` have passed."""
+
+    steps: int
+    count: int
+    seconds: float
+
+
+class Calibrate(msgspec.Struct, tag="calibrate", frozen=True, kw_only=True):
+    """Find how many steps make one sample."""
+
+
+class Tell(msgspec.Struct, tag="tell", frozen=True, kw_only=True):
+    """Run a self-timed session and report as it goes."""
+
+
+class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
+    """Leave in good order."""
+
+
+Order = Open | Take | Calibrate | Tell | Close
+
+
+class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
+    seconds: float
+    items: int
+    stepped: bool
+    facts: dict[str, Value]
+    packages: dict[str, str]
+    python: dict[str, Value]
+    workload_version: str
+    version: int = VERSION
+
+
+class Taken(msgspec.Struct, tag="taken", frozen=True, kw_only=True):
+    starts: tuple[float, ...]
+    seconds: tuple[float, ...]
+    steps: int
+
+
+class Calibrated(msgspec.Struct, tag="calibrated", frozen=True, kw_only=True):
+    steps: int
+
+
+class Told(msgspec.Struct, tag="told", frozen=True, kw_only=True):
+    """One report of a self-timed session."""
+
+    samples: Samples
+
+
+class Done(msgspec.Struct, tag="done", frozen=True, kw_only=True):
+    """The order is carried out; nothing more follows."""
+
+
+class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
+    status: str
+    reason: str
+
+
+Answer = Opened | Taken | Calibrated | Told | Done | Failed
+
+
+def pack(message: Order | Answer) -> bytes:
+    body = msgspec.msgpack.encode(message)
+    return len(body).to_bytes(4, "little") + body
+
+
+def unpack(buffer: bytearray) -> Iterator[bytes]:
+    """Whole messages, taken off the front of what has arrived so far."""
+    while len(buffer) >= 4:
+        end = 4 + int.from_bytes(buffer[:4], "little")
+        if len(buffer) < end:
+            return
+        body = bytes(buffer[4:end])
+        del buffer[:end]
+        yield body

@@ -1,0 +1,143 @@
+"""What was asked and what was measured: frozen records of raw values."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from assay.errors import UsageError
+
+Value = str | int | float | bool
+Status = Literal["ok", "failed", "crashed", "timeout", "out-of-memory", "skipped", "interrupted"]
+Phase = Literal["open", "first", "warmup", "steady"]
+
+SCHEMA = 1  # of every document; its history is in codec.py
+
+
+def _check(holds: bool, name: str, received: object, expected: str, hint: str) -> None:
+    if not holds:
+        raise UsageError(f"{name} is {received}, but has to be {expected}.", hint=hint)
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One workload on one backend. `plan` completes it: every parameter, every option."""
+
+    workload: str
+    backend: str
+    params: dict[str, Value] = {}
+    options: dict[str, Value] = {}
+    key: str = ""  # the shortest text that names this case again
+
+    def __post_init__(self) -> None:
+        for name in ("workload", "backend"):
+            if not getattr(self, name):
+                raise UsageError(
+                    f"A case was made without a {name}.",
+                    hint="A case is WORKLOAD@BACKEND, as in mnist-mlp@keras-jax.",
+                )
+
+
+class Procedure(msgspec.Struct, frozen=True, kw_only=True):
+    """How every case of a plan is measured."""
+
+    budget: float = 10.0  # seconds of sampling, for one case
+    target: float = 0.01  # half-width of the interval, as a share of the median
+    timeout: float = 600.0  # seconds, for one whole case
+    samples: int = 0  # exactly so many; 0: as many as the target needs
+    steps_per_sample: int = 0  # exactly so many; 0: enough to make the timer's cost vanish
+    latency: bool = False  # one step a sample, each waited for
+
+    def __post_init__(self) -> None:
+        _check(self.budget > 0, "budget", self.budget, "more than 0 s", "10s is the default.")
+        _check(self.target > 0, "target", self.target, "more than 0", "1% is the default.")
+        _check(self.timeout > 0, "timeout", self.timeout, "more than 0 s", "10m is the default.")
+        _check(self.samples >= 0, "samples", self.samples, "0 or more", "0 lets assay decide.")
+        _check(
+            self.steps_per_sample >= 0,
+            "steps_per_sample",
+            self.steps_per_sample,
+            "0 or more",
+            "0 lets assay decide.",
+        )
+        if self.latency and self.steps_per_sample > 1:
+            raise UsageError(
+                f"latency was asked for with {self.steps_per_sample} steps per sample.",
+                hint="Latency is the time of one step: leave one of the two out.",
+            )
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run is to measure."""
+
+    cases: tuple[Case, ...]
+    procedure: Procedure = Procedure()
+    label: str = ""
+    tags: dict[str, str] = {}
+    schema: int = SCHEMA
+    kind: Literal["plan"] = "plan"
+
+    def __post_init__(self) -> None:
+        if not self.cases:
+            raise UsageError(
+                "The plan has no case to measure.", hint="Name a workload: assay run mnist-mlp"
+            )
+
+
+class Samples(msgspec.Struct, frozen=True, kw_only=True):
+    """Raw values of one metric in one phase of one process, in the order they were taken."""
+
+    metric: str
+    unit: str
+    phase: Phase
+    values: tuple[float, ...]
+    starts: tuple[float, ...] = ()  # seconds since the worker opened the case
+    steps: int = 1  # steps behind each value, which is their mean
+    process: int = 0  # which of the case's processes
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """Where it was measured. Values that look secret are never in here."""
+
+    machine: dict[str, Value] = {}
+    system: dict[str, Value] = {}
+    python: dict[str, Value] = {}
+    packages: dict[str, str] = {}
+    variables: dict[str, str] = {}
+    git: dict[str, Value] = {}
+    command: tuple[str, ...] = ()
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """How one case ended, whatever the ending. Stored at once and never changed."""
+
+    id: str  # RUN/NNN
+    case: Case
+    procedure: Procedure
+    status: Status
+    reason: str = ""
+    started: str = ""  # UTC, ISO 8601
+    seconds: float = 0.0  # the whole case, opening included
+    samples: tuple[Samples, ...] = ()
+    items: int = 0  # what one step handles
+    facts: dict[str, Value] = {}  # what the backend really did: dtype, layout, threads, …
+    peaks: dict[str, float] = {}  # highest values the monitors saw
+    environment: Environment = Environment()
+    workload_version: str = ""
+    label: str = ""
+    tags: dict[str, str] = {}
+    schema: int = SCHEMA
+    kind: Literal["result"] = "result"
+
+    @property
+    def run(self) -> str:
+        return self.id.partition("/")[0]
+
+    def values(self, metric: str, phase: Phase = "steady") -> tuple[float, ...]:
+        """All raw values of a metric in a phase, over every process."""
+        return tuple(
+            value
+            for part in self.samples
+            if part.metric == metric and part.phase == phase
+            for value in part.values
+        )

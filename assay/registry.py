@@ -1,0 +1,145 @@
+"""Name → thing: what is built in, by folder, and what others bring, by entry point.
+
+A module in `assay/workloads`, `assay/backends` or `assay/stores` lists what it offers in a dict
+`PROVIDES`; a package outside names an object in the entry-point group `assay.workloads` and so on.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from assay.contracts import Backend, Store, Workload
+from assay.errors import AssayError, UsageError, unknown
+
+Kind = Literal["workloads", "backends", "stores"]
+
+_CONTRACTS: dict[Kind, Any] = {"workloads": Workload, "backends": Backend, "stores": Store}
+
+
+def workload(name: str) -> Workload:
+    """A workload by name, or from a user's file as `./my.py:MyNet`."""
+    if ".py:" in name:
+        from assay.workloads.file import from_file
+
+        return from_file(name)
+    found: Workload = _get("workloads", name)
+    return found
+
+
+def backend(name: str) -> Backend:
+    from assay.backends.ended import ENDED
+
+    if name in ENDED:
+        raise UsageError(f"There is no backend named '{name}' any more.", hint=ENDED[name])
+    found: Backend = _get("backends", name)
+    return found
+
+
+def names(kind: Kind) -> tuple[str, ...]:
+    return tuple(sorted({**_built_in(kind), **dict(_outsiders(kind))}))
+
+
+def problems() -> tuple[str, ...]:
+    """What is wrong with packages that extend assay; their other parts still work."""
+    found = []
+    for kind in _CONTRACTS:
+        for name, target in _outsiders(kind).items():
+            try:
+                _load(kind, name, target)
+            except AssayError as error:
+                found.append(str(error))
+    return tuple(found)
+
+
+def _get(kind: Kind, name: str) -> Any:  # noqa: ANN401 (checked against the contract)
+    built_in, outsiders = _built_in(kind), _outsiders(kind)
+    if name in built_in:
+        return built_in[name]
+    if name in outsiders:
+        return _load(kind, name, outsiders[name])
+    raise unknown(kind.removesuffix("s"), name, [*built_in, *outsiders])
+
+
+@cache
+def _built_in(kind: Kind) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for file in sorted((Path(__file__).parent / kind).glob("[!_]*.py")):
+        module = importlib.import_module(f"assay.{kind}.{file.stem}")
+        for name, thing in getattr(module, "PROVIDES", {}).items():
+            found[name] = _checked(kind, name, thing, module.__name__)
+    return found
+
+
+@cache
+def _outsiders(kind: Kind) -> dict[str, str]:
+    """Entry points of other packages, name → `module:object`, not loaded yet."""
+    return {name: target for group, name, target in _entry_points() if group == f"assay.{kind}"}
+
+
+def _load(kind: Kind, name: str, target: str) -> Any:  # noqa: ANN401
+    module, _, attribute = target.partition(":")
+    try:
+        thing = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"The package that offers '{name}' in assay.{kind} cannot be loaded ({error}).",
+            hint=f"Reinstall or remove the package that holds {target}.",
+        ) from None
+    return _checked(kind, name, thing, target)
+
+
+def _checked(kind: Kind, name: str, thing: object, origin: str) -> object:
+    """Refuse a wrong plugin where it registers, by name, with what it lacks."""
+    contract = _CONTRACTS[kind]
+    parts = [part for part in vars(contract) if not part.startswith("_")]
+    lacks = sorted(part for part in parts if not hasattr(thing, part))
+    if lacks:
+        raise UsageError(
+            f"'{name}' from {origin} is no {kind.removesuffix('s')}: it lacks {', '.join(lacks)}.",
+            hint=f"assay.contracts.{contract.__name__} says what each must offer.",
+        )
+    return thing
+
+
+@cache
+def _entry_points() -> tuple[tuple[str, str, str], ...]:
+    """Groups that begin with `assay.`. importlib.metadata would cost each start 35 ms."""
+    return tuple(
+        (group, name, target)
+        for folder in dict.fromkeys(sys.path)
+        for file in _entry_point_files(folder or ".")
+        for group, name, target in _read_entry_points(file)
+        if group.startswith("assay.")
+    )
+
+
+def _entry_point_files(folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith((".dist-info", ".egg-info")):
+                    yield os.path.join(entry.path, "entry_points.txt")
+    except OSError:
+        return
+
+
+def _read_entry_points(file: str) -> Iterator[tuple[str, str, str]]:
+    try:
+        with open(file, encoding="utf-8") as lines:
+            text = lines.read()
+    except OSError:
+        return
+    group = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            group = line.strip("[]")
+        elif "=" in line and not line.startswith("#"):
+            name, _, target = line.partition("=")
+            yield group, name.strip(), target.split("[")[0].strip()

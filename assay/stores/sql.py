@@ -1,0 +1,216 @@
+"""The index over run folders, in SQLite: quick to ask, and rebuilt from the folders when lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from assay.contracts import Query
+from assay.errors import StoreError, UsageError, unknown
+from assay.findings import Summary
+from assay.records import Plan, Result
+from assay.stores import folders
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS results (
+    id TEXT PRIMARY KEY, run TEXT NOT NULL, started TEXT NOT NULL, status TEXT NOT NULL,
+    workload TEXT NOT NULL, backend TEXT NOT NULL, key TEXT NOT NULL, label TEXT NOT NULL,
+    tags TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS results_by_start ON results (started);
+CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS summaries (
+    id TEXT PRIMARY KEY, version INTEGER NOT NULL, summary TEXT NOT NULL);
+"""
+
+
+class SqlStore:
+    """Runs and results of one home folder. Several processes may append at once."""
+
+    def __init__(self, home: Path) -> None:
+        self.runs = home / "runs"
+        self.problems: list[str] = []  # files passed over, in words
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            self._open(home / "index.sqlite")
+        except (OSError, sqlite3.OperationalError) as error:
+            raise StoreError(
+                f"The store in {home} cannot be opened ({error}).",
+                hint="Choose another folder with --home or ASSAY_HOME, or mend this one.",
+            ) from None
+
+    def new_run(self, plan: Plan) -> Path:
+        return folders.new_run(self.runs, plan)
+
+    def append(self, result: Result) -> None:
+        """Write a result into its run folder, then tell the index."""
+        folders.write_result(self.runs / result.id, result)
+        self._index(result)
+
+    def results(self, query: Query) -> Iterator[Result]:
+        """Whole results, oldest first. A file that cannot be read is passed over and noted."""
+        for row in self.rows(query):
+            try:
+                yield folders.read_result(self.runs / row["id"])
+            except StoreError as error:
+                self.problems.append(f"{error} {error.hint}")
+
+    def rows(self, query: Query) -> list[sqlite3.Row]:
+        """What the index knows of results, oldest first, without opening their files."""
+        conditions = {"workload": query.workload, "backend": query.backend, "label": query.label}
+        where = [f"{column} = :{column}" for column, value in conditions.items() if value]
+        ids = [found for text in query.ids for found in self.find(text)]
+        if query.ids:
+            conditions |= {f"id{number}": found for number, found in enumerate(ids)}
+            where.append(f"id IN ({','.join(f':id{number}' for number in range(len(ids)))})")
+        for number, (name, value) in enumerate(query.tags.items()):
+            where.append(f"json_extract(tags, :name{number}) = :value{number}")
+            conditions |= {f"name{number}": f'$."{name}"', f"value{number}": value}
+        clause = f"WHERE {' AND '.join(where)}" if where else ""
+        limit = f"LIMIT {query.limit}" if query.limit else ""
+        rows = self._database.execute(
+            f"SELECT * FROM results {clause} ORDER BY started DESC, id DESC {limit}", conditions
+        ).fetchall()
+        return rows[::-1]
+
+    def find(self, text: str) -> list[str]:
+        """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
+        run, slash, number = text.partition("/")
+        run = self.find_run(run)
+        rows = self._database.execute("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
+        ids = [row["id"] for row in rows]
+        if not slash:
+            return ids
+        wanted = f"{run}/{number.zfill(3)}"
+        if wanted not in ids:
+            raise unknown("result", text, ids)
+        return [wanted]
+
+    def find_run(self, text: str) -> str:
+        runs = sorted(entry.name for entry in os.scandir(self.runs) if entry.is_dir())
+        if text == "last" and runs:
+            return runs[-1]
+        if text in runs:
+            return text
+        near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
+        if len(near) == 1:
+            return near[0]
+        if near:
+            raise UsageError(
+                f"'{text}' fits {len(near)} runs: {', '.join(near[:4])}.", hint="Give more of it."
+            )
+        raise unknown("run", text, runs, hint="assay list results shows what there is.")
+
+    def summary(self, result_id: str, version: int) -> Summary | None:
+        """The summary kept for a result, if it was made by this version of the analysis."""
+        row = self._database.execute(
+            "SELECT summary FROM summaries WHERE id = ? AND version = ?", (result_id, version)
+        ).fetchone()
+        return msgspec.json.decode(row["summary"], type=Summary) if row else None
+
+    def keep_summary(self, result_id: str, version: int, summary: bytes) -> None:
+        self._write(
+            "INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", (result_id, version, summary)
+        )
+
+    def adopt(self, folder: Path) -> list[str]:
+        """Copy a run folder into the store; what it holds is checked first and never changed."""
+        found = [folders.read_result(case) for case in folders.finished(folder)]
+        if not found:
+            raise UsageError(
+                f"{folder} is no run folder: it holds no NNN/result.json.",
+                hint="A run folder lies in runs/ of another home, or where a message said.",
+            )
+        for case, result in zip(folders.finished(folder), found, strict=True):
+            target = self.runs / result.id
+            if not (target / "result.json").exists():
+                shutil.copytree(case, target, dirs_exist_ok=True)
+            self._index(result)
+        plan = self.runs / found[0].run / "plan.json"
+        if (folder / "plan.json").exists() and not plan.exists():
+            shutil.copy2(folder / "plan.json", plan)
+        return [result.id for result in found]
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _open(self, path: Path) -> None:
+        try:
+            self._connect(path)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:  # damaged: nothing is in it that the folders do not hold
+            for part in path.parent.glob(f"{path.name}*"):
+                part.rename(part.with_name(f"damaged-{part.name}"))
+            self._connect(path)
+        self._pick_up()
+
+    def _connect(self, path: Path) -> None:
+        self._database = sqlite3.connect(path, timeout=30, isolation_level=None)
+        self._database.row_factory = sqlite3.Row
+        self._database.execute("PRAGMA journal_mode = WAL")
+        self._database.execute("PRAGMA synchronous = NORMAL")
+        self._database.executescript(_TABLES)
+
+    def _pick_up(self) -> None:
+        """Index what lies in run folders and is not known yet."""
+        whole = {row["run"] for row in self._database.execute("SELECT run FROM whole_runs")}
+        known = {row["id"] for row in self._database.execute("SELECT id FROM results")}
+        with os.scandir(self.runs) as entries:
+            fresh = [Path(e.path) for e in entries if e.is_dir() and e.name not in whole]
+        for run in fresh:
+            cases = folders.finished(run)
+            for case in cases:
+                if f"{run.name}/{case.name}" not in known:
+                    self._index_file(case)
+            self._mark_whole(run)
+
+    def _index_file(self, case: Path) -> None:
+        try:
+            self._index(folders.read_result(case))
+        except StoreError as error:
+            self.problems.append(f"{error} {error.hint}")
+
+    def _mark_whole(self, run: Path) -> None:
+        """A run with a lasting result for every case of its plan is not looked at again."""
+        rows = self._database.execute(
+            "SELECT key FROM results WHERE run = ? AND status != 'interrupted'", (run.name,)
+        )
+        lasting = {row["key"] for row in rows}
+        with contextlib.suppress(StoreError):
+            if lasting >= {case.key for case in folders.read_plan(run).cases}:
+                self._write("INSERT OR IGNORE INTO whole_runs VALUES (?)", (run.name,))
+
+    def _index(self, result: Result) -> None:
+        case = result.case
+        self._write(
+            "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                result.id,
+                result.run,
+                result.started,
+                result.status,
+                case.workload,
+                case.backend,
+                case.key,
+                result.label,
+                msgspec.json.encode(result.tags).decode(),
+            ),
+        )
+
+    def _write(self, statement: str, values: tuple[object, ...]) -> None:
+        try:
+            self._database.execute(statement, values)
+        except sqlite3.OperationalError as error:
+            raise StoreError(
+                f"The index could not be written ({error}).",
+                hint="The results are safe in their run folders; the index catches up later.",
+            ) from None
+
+
+PROVIDES = {"sql": SqlStore}

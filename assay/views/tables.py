@@ -1,0 +1,72 @@
+"""Readings → a table of text, in human units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.findings import Quantity, Reading, Table
+from assay.units import human
+
+
+def results_table(readings: Sequence[Reading], title: str = "") -> Table:
+    """One row a result; reasons and doubts stand below, beside the name they belong to."""
+    return Table(
+        columns=(
+            "case",
+            "step time",
+            "95 % interval",
+            "items/s",
+            "first step",
+            "samples",
+            "status",
+        ),
+        rows=tuple(_row(reading) for reading in readings),
+        numeric=frozenset({"step time", "95 % interval", "items/s", "first step", "samples"}),
+        title=title,
+        notes=tuple(note for reading in readings for note in _notes(reading)),
+    )
+
+
+def index_table(readings: Sequence[Reading]) -> Table:
+    """What is kept, by id."""
+    return Table(
+        columns=("id", "started", "case", "step time", "status", "label"),
+        rows=tuple(
+            (
+                r.result.id,
+                r.result.started[:19].replace("T", " "),
+                r.result.case.key,
+                _value(r.summary.quantities.get("step_time")),
+                r.result.status,
+                r.result.label,
+            )
+            for r in readings
+        ),
+        numeric=frozenset({"step time"}),
+    )
+
+
+def _row(reading: Reading) -> tuple[str, ...]:
+    found = reading.summary.quantities
+    step, rate = found.get("step_time"), found.get("throughput")
+    return (
+        reading.result.case.key,
+        _value(step),
+        f"{human(step.low, step.unit)} – {human(step.high, step.unit)}" if step else "",
+        human(rate.value, "") if rate else "",
+        _value(found.get("first_step")),
+        str(step.n) if step else "",
+        reading.result.status,
+    )
+
+
+def _notes(reading: Reading) -> list[str]:
+    result = reading.result
+    notes = [f"{result.case.key}: {result.status}: {result.reason}"] if result.reason else []
+    return notes + [
+        f"{result.case.key}: {doubt.text}. {doubt.remedy}" for doubt in reading.summary.doubts
+    ]
+
+
+def _value(quantity: Quantity | None) -> str:
+    return human(quantity.value, quantity.unit) if quantity else ""

@@ -1,0 +1,35 @@
+"""A Net as a Keras model, in the image data format Keras is set to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.workloads.nets import Conv, Dense, Dropout, Flatten, Layer, Net, Pool
+
+
+def model(net: Net, arrays: list[Any]) -> Any:  # noqa: ANN401 (a keras.Model)
+    import keras
+
+    shape = net.input_shape
+    if len(shape) == 3 and keras.config.image_data_format() == "channels_first":
+        shape = (shape[2], *shape[:2])
+    built = keras.Sequential([keras.Input(shape), *(_layer(layer) for layer in net.layers)])
+    built.set_weights(arrays)
+    return built
+
+
+def _layer(layer: Layer) -> Any:  # noqa: ANN401
+    from keras import layers
+
+    match layer:
+        case Conv(filters, kernel, padding):
+            return layers.Conv2D(filters, kernel, padding=padding)
+        case Dense(units):
+            return layers.Dense(units)
+        case Pool(size):
+            return layers.MaxPooling2D(size)
+        case Dropout(rate):
+            return layers.Dropout(rate)
+        case Flatten():
+            return layers.Flatten()
+    return layers.ReLU()

@@ -1,0 +1,169 @@
+"""Feed-forward networks as plain data, so that every framework builds the very same one.
+
+A net is a tuple of layers. `weights` makes its weights with numpy from a seed; each framework's
+builder takes the net and those weights, so outputs can be compared across all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.contracts import Builder, Job
+from assay.records import Value
+
+
+@dataclass(frozen=True)
+class Conv:
+    """Square kernel, stride 1, with bias; `same` or `valid` padding."""
+
+    filters: int
+    kernel: int
+    padding: str = "same"
+
+
+@dataclass(frozen=True)
+class Dense:
+    units: int
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Maximum over squares that do not overlap."""
+
+    size: int
+
+
+@dataclass(frozen=True)
+class Dropout:
+    rate: float
+
+
+@dataclass(frozen=True)
+class Relu:
+    pass
+
+
+@dataclass(frozen=True)
+class Flatten:
+    pass
+
+
+Layer = Conv | Dense | Pool | Dropout | Relu | Flatten
+Shape = tuple[int, ...]  # of one item, channels last
+
+
+@dataclass(frozen=True)
+class Net:
+    """A network for pictures or vectors, ending in logits; the softmax is in the loss."""
+
+    input_shape: Shape
+    layers: tuple[Layer, ...]
+
+    @property
+    def classes(self) -> int:
+        return self.shapes()[-1][0]
+
+    def shapes(self) -> list[Shape]:
+        """The input shape of each layer, and the output's last."""
+        shapes = [self.input_shape]
+        for layer in self.layers:
+            shapes.append(_after(layer, shapes[-1]))
+        return shapes
+
+    def weight_shapes(self) -> Iterator[tuple[Shape, Shape]]:
+        """Kernel and bias of each layer that has them, in Keras order (kh, kw, in, out)."""
+        for layer, shape in zip(self.layers, self.shapes(), strict=False):
+            if isinstance(layer, Conv):
+                yield (layer.kernel, layer.kernel, shape[-1], layer.filters), (layer.filters,)
+            elif isinstance(layer, Dense):
+                yield (shape[0], layer.units), (layer.units,)
+
+    def parameters(self) -> int:
+        return sum(math.prod(kernel) + math.prod(bias) for kernel, bias in self.weight_shapes())
+
+    def multiply_adds(self) -> int:
+        """Of one forward pass over one item."""
+        total = 0
+        for layer, shape, after in zip(self.layers, self.shapes(), self.shapes()[1:], strict=False):
+            if isinstance(layer, Conv):
+                total += math.prod(after) * layer.kernel**2 * shape[-1]
+            elif isinstance(layer, Dense):
+                total += shape[0] * layer.units
+        return total
+
+
+@dataclass(frozen=True)
+class NetWorkload:
+    """A workload whose network is a Net; built for each framework by its own module."""
+
+    summary: str
+    source: str
+    params: Mapping[str, Value]
+    net: Callable[..., Net]  # takes the parameters but batch_size and seed
+    optimizer: str
+    learning_rate: float
+    version: str = "1"
+
+    @property
+    def kinds(self) -> Mapping[str, Builder]:
+        return {kind: self._builder(kind) for kind in ("keras", "torch", "jax", "tensorflow")}
+
+    def _builder(self, kind: str) -> Builder:
+        def build(batch_size: int, seed: int, **params: Value) -> Job:
+            net = self.net(**params)
+            return Job(
+                model=_model(kind, net, weights(net, seed)),
+                optimizer=self.optimizer,
+                learning_rate=self.learning_rate,
+                train_batch=batch(net, batch_size, seed),
+            )
+
+        return build
+
+
+def _model(kind: str, net: Net, arrays: list[Any]) -> object:
+    from importlib import import_module
+
+    return import_module(f"assay.workloads._{kind}_nets").model(net, arrays)
+
+
+def weights(net: Net, seed: int) -> list[Any]:
+    """Glorot-uniform kernels and small non-zero biases, from the seed alone."""
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    arrays: list[Any] = []
+    for kernel, bias in net.weight_shapes():
+        fan_in, fan_out = math.prod(kernel[:-1]), math.prod(kernel[:-2]) * kernel[-1]
+        limit = math.sqrt(6 / (fan_in + fan_out))
+        values = random.random(kernel, dtype=np.float32)
+        values *= 2 * limit
+        values -= limit
+        arrays += [values, random.uniform(-0.05, 0.05, bias).astype(np.float32)]
+    return arrays
+
+
+def batch(net: Net, size: int, seed: int) -> tuple[Any, Any]:
+    """Pictures in [-1, 1) and labels, channels last. Never zeros: they draw less power and time."""
+    import numpy as np
+
+    random = np.random.default_rng([seed, 1])
+    pictures = random.uniform(-1, 1, (size, *net.input_shape)).astype(np.float32)
+    return pictures, random.integers(0, net.classes, size).astype(np.int32)
+
+
+def _after(layer: Layer, shape: Shape) -> Shape:
+    match layer:
+        case Conv(filters, kernel, padding):
+            lost = 0 if padding == "same" else kernel - 1
+            return (shape[0] - lost, shape[1] - lost, filters)
+        case Pool(size):
+            return (shape[0] // size, shape[1] // size, shape[2])
+        case Dense(units):
+            return (units,)
+        case Flatten():
+            return (math.prod(shape),)
+    return shape

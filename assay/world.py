@@ -1,0 +1,50 @@
+"""The worker's world: its interpreter and its environment variables, explicit and recorded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from assay import registry
+from assay.errors import EndingError
+from assay.records import Case
+
+# Equal for every contender: no framework grabs a whole device, or shouts in the log.
+WORLD = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONUNBUFFERED": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+}
+
+# A foreign interpreter finds assay, and nothing else of this environment, behind its own packages.
+_BORROW = (
+    "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
+    "runpy.run_module('assay.worker', run_name='__main__', alter_sys=True)"
+)
+
+
+def interpreter(case: Case, folder: Path) -> list[str]:
+    """The command that starts a worker for this case."""
+    chosen = str(case.options.get("python", ""))
+    if not chosen:
+        return [sys.executable, "-m", "assay.worker"]
+    found = Path(chosen) / "bin" / "python" if Path(chosen).is_dir() else Path(chosen)
+    if not os.access(found, os.X_OK):
+        raise EndingError("skipped", f"there is no Python interpreter at {found}")
+    borrowed = folder / "borrowed"
+    borrowed.mkdir(exist_ok=True)
+    (borrowed / "assay").symlink_to(Path(__file__).parent)
+    return [str(found.absolute()), "-c", _BORROW, str(borrowed)]
+
+
+def variables(case: Case, folder: Path) -> dict[str, str]:
+    """What the worker's environment has beyond the user's own."""
+    threads = case.options.get("threads", "all")
+    count = {"OMP_NUM_THREADS": str(threads)} if threads != "all" else {}
+    package = str(Path(__file__).parent.parent)
+    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH", ""))))
+    own = {} if case.options.get("python") else {"PYTHONPATH": path}
+    return {**WORLD, **own, **count, **registry.backend(case.backend).world(case, folder)}
