@@ -53,7 +53,7 @@ def lacking(modules: tuple[str, ...], extra: str) -> str:
 
 def refused(case: Case) -> str:
     """What no framework could do with these options on this machine, or ""."""
-    device, threads = str(case.options["device"]), case.options["threads"]
+    device, threads = str(case.options.get("device", "cpu")), case.options["threads"]
     allowed = len(os.sched_getaffinity(0))
     if device.startswith("gpu:") and int(device[4:]) >= gpus():
         return f"device is {device}, but this machine has {gpus() or 'no'} NVIDIA GPU" + (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -153,9 +154,12 @@ class SqlStore:
     def _connect(self, path: Path) -> None:
         self._database = sqlite3.connect(path, timeout=30, isolation_level=None)
         self._database.row_factory = sqlite3.Row
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = NORMAL")
-        self._database.executescript(_TABLES)
+        # two that open a new index at once would meet: changing the journal mode does not wait
+        with open(path.with_name("index.lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")
+            self._database.executescript(_TABLES)
 
     def _pick_up(self) -> None:
         """Index what lies in run folders and is not known yet."""

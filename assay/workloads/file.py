@@ -1,6 +1,8 @@
-"""A workload from a user's file, `./my.py:MyNet`: a function that returns a model, or a class.
+"""A workload from a user's file, `./my.py:MyNet`.
 
-The file is read here, not run: it may import a framework, and only a worker does that.
+`MyNet` is a function that returns a model, or a callable for the plain Python backend; or a class
+with a method for each framework it is made for. The file is read here, not run: it may import a
+framework, and only a worker does that.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from assay.contracts import Builder, Job
 from assay.errors import UsageError, unknown
 from assay.records import Value
 
-KINDS = ("keras", "torch", "jax", "tensorflow")
-_ALWAYS: dict[str, Value] = {"batch_size": 32, "seed": 0}
+KINDS = ("keras", "torch", "jax", "tensorflow", "python")
+BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class FileWorkload:
     name: str
     summary: str
     params: Mapping[str, Value]
-    making: tuple[str, ...]  # kinds it is made for; a plain function may return any kind
+    making: tuple[str, ...]  # kinds it is made for
     version: str = "1"
 
     @property
@@ -55,50 +57,71 @@ def from_file(text: str) -> FileWorkload:
     """Read `FILE.py:NAME`: parameters are the arguments that have a default."""
     file, _, name = text.rpartition(":")
     path = Path(file).expanduser().resolve()
-    definitions = _definitions(path, file)
+    tree = _tree(path, file)
+    definitions = {
+        part.name: part for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)
+    }
     if name not in definitions:
         raise unknown(f"function or class in {file}", name, definitions)
     found = definitions[name]
-    if isinstance(found, ast.ClassDef):
-        methods = {part.name: part for part in found.body if isinstance(part, ast.FunctionDef)}
-        making = tuple(kind for kind in KINDS if kind in methods)
-        functions = [methods[kind] for kind in making]
-        if not making:
-            raise UsageError(
-                f"{name} in {file} has none of the methods {', '.join(KINDS)}.",
-                hint="Add the one that builds your model, as in: def keras(self, units=64): …",
-            )
-    else:
-        making, functions = KINDS, [found]
-    params = {key: value for function in functions for key, value in _defaults(function).items()}
+    makers = _methods(found, file) if isinstance(found, ast.ClassDef) else {}
+    making = tuple(makers) or _imported(tree)
+    size = 1 if making == ("python",) else BATCH_SIZE
+    params: dict[str, Value] = {"batch_size": size, "seed": 0}
+    for function in makers.values() or [found]:
+        params |= _defaults(function)
     return FileWorkload(
         path=path,
         name=name,
-        summary=(ast.get_docstring(found) or "a model of your own").splitlines()[0],
-        params=_ALWAYS | params,
+        summary=(ast.get_docstring(found) or "a workload of your own").splitlines()[0],
+        params=params,
         making=making,
     )
 
 
-def _definitions(path: Path, file: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+def _tree(path: Path, file: str) -> ast.Module:
     try:
-        tree = ast.parse(path.read_bytes())
+        return ast.parse(path.read_bytes())
     except OSError as error:
         raise UsageError(
             f"The file {file} cannot be read ({error.strerror}).",
             hint="Give the path of a Python file, as in ./my.py:MyNet.",
         ) from None
-    except SyntaxError as error:
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{file} is not Python ({error}).", hint="Mend it first.") from None
+
+
+def _methods(found: ast.ClassDef, file: str) -> dict[str, ast.FunctionDef]:
+    """The methods of a class that each build it for one framework."""
+    methods = {part.name: part for part in found.body if isinstance(part, ast.FunctionDef)}
+    makers = {kind: methods[kind] for kind in KINDS if kind in methods}
+    if not makers:
         raise UsageError(
-            f"{file} is not Python: {error.msg} in line {error.lineno}.", hint="Mend it first."
-        ) from None
-    return {
-        part.name: part for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)
+            f"{found.name} in {file} has none of the methods {', '.join(KINDS)}.",
+            hint="Add the one that builds your model, as in: def keras(self, units=64): …",
+        )
+    return makers
+
+
+def _imported(tree: ast.Module) -> tuple[str, ...]:
+    """What a plain function is made for: the frameworks its file imports, else plain Python."""
+    modules = {
+        name.partition(".")[0]
+        for part in ast.walk(tree)
+        for name in (
+            [alias.name for alias in part.names]
+            if isinstance(part, ast.Import)
+            else [part.module or ""]
+            if isinstance(part, ast.ImportFrom)
+            else []
+        )
     }
+    return tuple(kind for kind in KINDS if kind in modules) or ("python",)
 
 
-def _defaults(function: ast.FunctionDef) -> dict[str, Value]:
+def _defaults(function: ast.FunctionDef | ast.ClassDef) -> dict[str, Value]:
     """Arguments whose default is a plain value."""
+    assert isinstance(function, ast.FunctionDef)
     arguments = [*function.args.posonlyargs, *function.args.args]
     pairs = list(zip(reversed(arguments), reversed(function.args.defaults), strict=False))[::-1]
     pairs += [

@@ -1,0 +1,63 @@
+"""Plain Python: a workload that is a callable; one call is one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.backends import _options
+from assay.contracts import Job, Option, Session
+from assay.errors import UsageError
+from assay.records import Case, Value
+
+
+class CallSession:
+    """A callable returns when its work is done, so there is nothing to wait for."""
+
+    def __init__(self, call: Callable[[], Any], case: Case) -> None:
+        self.step = call
+        self.items = int(case.params.get("batch_size", 1))
+        self._threads = _options.thread_count(case)
+
+    def wait(self) -> None:
+        pass
+
+    def facts(self) -> Mapping[str, Value]:
+        return {"threads": self._threads}
+
+
+@dataclass(frozen=True)
+class PythonBackend:
+    """No framework at all: for functions, and for what wraps another tool."""
+
+    summary: str = "a Python callable, called"
+    accepts: frozenset[str] = frozenset({"python"})
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return {"threads": _options.THREADS, "python": _options.PYTHON}
+
+    def missing(self) -> str:
+        return ""
+
+    def refuses(self, case: Case) -> str:
+        return _options.refused(case)
+
+    def world(self, case: Case, folder: Path) -> Mapping[str, str]:
+        return {}
+
+    @contextmanager
+    def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
+        call = build().model
+        if not callable(call):
+            raise UsageError(
+                f"{case.workload} gave a {type(call).__name__}, but this backend calls a callable.",
+                hint="Return a function: assay calls it again and again, one call a step.",
+            )
+        yield CallSession(call, case)
+
+
+PROVIDES = {"python": PythonBackend()}

@@ -1,0 +1,76 @@
+"""Fixtures that many tests share, and the rule for tests that need something real."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assay import cli
+
+_PROGRAMS = {"chromium": ("chromium",), "postgresql": ("psql",), "compiler": ("g++", "c++")}
+_skipped: Counter[str] = Counter()
+
+
+def _is_here(need: str) -> bool:
+    if need in _PROGRAMS:
+        return any(shutil.which(program) for program in _PROGRAMS[need])
+    return importlib.util.find_spec(need) is not None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that needs what is not here is skipped, but fails in CI: there everything must run."""
+    for mark in item.iter_markers("real"):
+        for need in mark.args:
+            if _is_here(need):
+                continue
+            if os.environ.get("CI"):
+                pytest.fail(f"{need} is not installed, and in CI nothing may be skipped")
+            pytest.skip(f"needs {need}")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and isinstance(report.longrepr, tuple):
+        _skipped[report.longrepr[2]] += 1
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    counts = ", ".join(f"{count} x {reason}" for reason, count in _skipped.items())
+    terminalreporter.write_line(f"skip count: {sum(_skipped.values())} ({counts or 'none'})")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test keeps its results in a folder of its own."""
+    folder = tmp_path / "assay-home"
+    monkeypatch.setenv("ASSAY_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def endings() -> str:
+    """A user's file whose functions each end a worker in another way."""
+    return str(Path(__file__).parent / "data" / "endings.py")
+
+
+@pytest.fixture
+def assay(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str, str]]:
+    """The command line in this process: words → exit status, standard output, standard error."""
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["assay", *words])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        out, err = capfd.readouterr()
+        return int(left.value.code or 0), out, err
+
+    return call

@@ -1,0 +1,77 @@
+"""Run folders: whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay.api import readings
+from assay.errors import StoreError
+from assay.records import Plan
+from assay.stores import folders
+from tests.stores.test_sql import CASE, result
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A real file system of one megabyte."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("only root may mount a small disk")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def test_a_full_disk_leaves_no_half_file(small_disk):
+    path = small_disk / "result.json"
+
+    with pytest.raises(OSError, match="No space left"):
+        folders.write_whole(path, b"x" * 2_000_000)
+
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_result_that_does_not_fit_is_saved_elsewhere(small_disk):
+    run = folders.new_run(small_disk / "runs", Plan(cases=(CASE,)))
+    place = folders.new_case(run)
+    made = result(run.name, reason="y" * 2_000_000)
+
+    with pytest.raises(StoreError, match="No space left") as caught:
+        folders.write_result(place, made)
+
+    spare = Path(caught.value.hint.rpartition("assay import ")[2])
+    assert folders.read_result(spare / "001") == made
+
+
+def test_a_full_disk_keeps_earlier_results_and_says_so(small_disk, assay, endings):
+    words = ("run", f"{endings}:fine@python", "--home", str(small_disk), "--samples")
+    assert assay(*words, "3")[0] == 0
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 80_000))
+
+    status, _, error = assay(*words, "3000")
+
+    assert status == 4
+    assert "No space left" in error
+    assert error.count("error:") == 1
+    filler.unlink()
+    assert len(readings(home=small_disk)) == 1
+
+
+def test_case_folders_are_counted_on(tmp_path):
+    run = folders.new_run(tmp_path, Plan(cases=(CASE,)))
+
+    assert [folders.new_case(run).name for _ in range(3)] == ["001", "002", "003"]
+
+
+def test_a_plan_comes_back_as_it_was(tmp_path):
+    plan = Plan(cases=(CASE,), label="a", tags={"b": "c"})
+
+    assert folders.read_plan(folders.new_run(tmp_path, plan)) == plan
