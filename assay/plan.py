@@ -13,7 +13,7 @@ from assay.records import Case, Value
 
 Axes = Mapping[str, Sequence[Value]]
 
-_PAIR = re.compile(r"(\w+)=('(?:[^'])*'|[^,]*)(?:,|$)")
+_PAIR = re.compile(r"(\w+)=('(?:[^']|'')*'|[^,']*)(?:,|$)")  # '' in a quoted value is one quote
 _PLAIN = re.compile(r"[^,:@'\s]+")
 
 
@@ -134,7 +134,7 @@ def _option(name: str, backend: Backend, key: str, value: Value) -> Value:
         if str(choice) == str(value):
             return choice
     if option.pattern and re.fullmatch(option.pattern, str(value)):
-        return int(value) if str(value).isdecimal() else value
+        return int(value) if re.fullmatch(r"0|[1-9][0-9]*", str(value)) else value
     raise UsageError(
         f"{key} of {name} is '{value}', but has to be {_expected(option)}.",
         hint=f"{option.help or key} (default {option.default}).",
@@ -178,7 +178,7 @@ def _pairs(values: Mapping[str, Value], defaults: Mapping[str, Value]) -> str:
 
 def _quoted(value: Value) -> str:
     text = str(value)
-    return text if _PLAIN.fullmatch(text) else f"'{text}'"
+    return text if _PLAIN.fullmatch(text) else "'" + text.replace("'", "''") + "'"
 
 
 def _rpartition_unquoted(text: str) -> tuple[str, bool, str]:
@@ -196,7 +196,8 @@ def _name_and_pairs(text: str, whole: str) -> tuple[str, dict[str, Value]]:
     start = re.search(r":(?=\w+=)", text)
     if not start:
         return text, {}
-    name, rest, pairs = text[: start.start()], text[start.end() :], {}
+    name, rest = text[: start.start()], text[start.end() :]
+    pairs: dict[str, Value] = {}
     while rest:
         pair = _PAIR.match(rest)
         if not pair:
@@ -204,6 +205,7 @@ def _name_and_pairs(text: str, whole: str) -> tuple[str, dict[str, Value]]:
                 f"'{rest}' in '{whole}' is not NAME=VALUE.",
                 hint="Separate pairs by commas; quote a value that has , : or @ in it: k='a,b'.",
             )
-        pairs[pair[1]] = pair[2].strip("'")
+        quoted = pair[2].startswith("'")
+        pairs[pair[1]] = pair[2][1:-1].replace("''", "'") if quoted else pair[2]
         rest = rest[pair.end() :]
-    return name, dict(pairs)
+    return name, pairs

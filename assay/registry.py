@@ -45,16 +45,15 @@ def names(kind: Kind) -> tuple[str, ...]:
     return tuple(sorted({**_built_in(kind), **dict(_outsiders(kind))}))
 
 
-def problems() -> tuple[str, ...]:
-    """What is wrong with packages that extend assay; their other parts still work."""
-    found = []
-    for kind in _CONTRACTS:
-        for name, target in _outsiders(kind).items():
-            try:
-                _load(kind, name, target)
-            except AssayError as error:
-                found.append(str(error))
-    return tuple(found)
+def everything(kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """All that works, by name, and what is wrong with packages that extend assay, in words."""
+    found, problems = dict(_built_in(kind)), []
+    for name, target in _outsiders(kind).items():
+        try:
+            found[name] = _load(kind, name, target)
+        except AssayError as error:
+            problems.append(f"{error} {error.hint}")
+    return dict(sorted(found.items())), tuple(problems)
 
 
 def _get(kind: Kind, name: str) -> Any:  # noqa: ANN401 (checked against the contract)

@@ -64,17 +64,16 @@ def plain(value: float, digits: int = 3) -> str:
     """Significant digits without an exponent: 1234.5 reads `1234`, 0.01234 reads `0.0123`."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
-    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    rounded = float(f"{value:.{digits - 1}e}")  # first: 0.9996 is 1.00, not 1.000
+    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{value:.{places}f}"
 
 
 def _scaled(value: float, scale: tuple[tuple[str, float], ...], digits: int) -> str:
-    name, factor = next(
-        (step for step in scale if abs(value) >= step[1] * (1 - 0.5 * 10.0**-digits)),
-        scale[-1],
-    )
-    if value == 0:
-        name, factor = next(step for step in scale if step[1] == 1.0)
+    rounded = abs(float(f"{value:.{digits - 1}e}"))
+    zero = next(step for step in scale if step[1] == 1.0)
+    smallest = scale[-1] if value else zero
+    name, factor = next((step for step in scale if rounded >= step[1]), smallest)
     return f"{plain(value / factor, digits)} {name}"
 
 

@@ -130,8 +130,8 @@ def test_a_resumed_run_measures_only_what_is_missing(home, endings, monkeypatch)
     assert list(assay.resume("last")) == []
 
 
-def test_two_measurers_of_one_run_are_refused(measuring, home):
-    process, _ = measuring
+@pytest.mark.usefixtures("measuring")
+def test_two_measurers_of_one_run_are_refused():
     run = assay.readings()[0].result.run
 
     with pytest.raises(assay.AssayError, match="being measured by another assay"):

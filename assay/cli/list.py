@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from assay import api, registry
 from assay.cli import options
 from assay.cli.output import print_table
-from assay.contracts import Query
+from assay.contracts import Backend, Query, Workload
 from assay.findings import Table
 from assay.views import tables
 
@@ -32,17 +34,16 @@ def command(
     """Show what there is: workloads, backends, results."""
     if what == "results":
         query = Query(tags=options.pairs(tags, "--tag"), **given)  # type: ignore[arg-type]
-        found = api.readings(query, home=home, tell=lambda line: options.say(line))
-        print_table(tables.index_table(found), form)
+        kept = api.readings(query, home=home, tell=lambda line: options.say(line))
+        print_table(tables.index_table(kept), form)
         return 0
-    print_table(_workloads() if what == "workloads" else _backends(), form)
-    for problem in registry.problems():
-        options.say(f"note: {problem}")
+    found, problems = registry.everything("workloads" if what == "workloads" else "backends")
+    print_table(_workloads(found) if what == "workloads" else _backends(found), form)
+    options.say(*(f"note: {problem}" for problem in problems))
     return 0
 
 
-def _workloads() -> Table:
-    found = [(name, registry.workload(name)) for name in registry.names("workloads")]
+def _workloads(found: Mapping[str, Workload]) -> Table:
     return Table(
         columns=("workload", "what it is", "parameters", "made for", "source"),
         rows=tuple(
@@ -53,17 +54,16 @@ def _workloads() -> Table:
                 ", ".join(thing.kinds),
                 thing.source,
             )
-            for name, thing in found
+            for name, thing in found.items()
         ),
     )
 
 
-def _backends() -> Table:
-    found = [(name, registry.backend(name)) for name in registry.names("backends")]
+def _backends(found: Mapping[str, Backend]) -> Table:
     return Table(
         columns=("backend", "what it is", "options", "here"),
         rows=tuple(
             (name, thing.summary, ", ".join(thing.options), thing.missing() or "usable")
-            for name, thing in found
+            for name, thing in found.items()
         ),
     )

@@ -1,0 +1,195 @@
+"""The command line: what it prints where, and with which status it leaves."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from assay import cli
+
+FRAMEWORKS = {"keras", "jax", "torch", "tensorflow"}
+QUICK = ("--samples", "3", "--steps-per-sample", "1")
+
+
+@pytest.fixture
+def kept(assay, endings):
+    """One kept run of one case; its id."""
+    status, _, error = assay(
+        "run", f"{endings}:fine@python", *QUICK, "--label", "first", "--tag", "gpu=none"
+    )
+    assert status == 0
+    return error.partition("kept as ")[2].partition(";")[0]
+
+
+def test_help_groups_the_verbs_and_says_what_a_newcomer_needs(assay):
+    status, out, _ = assay("--help")
+
+    assert status == 0
+    assert "Measure:\n  run" in out
+    assert "assay run mnist-mlp" in out
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_verb_has_help_with_an_example(assay, verb):
+    status, out, _ = assay(verb, "--help")
+
+    assert status == 0
+    assert f"  assay {verb}" in out.partition("Example")[2]
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules a fresh command loads."""
+    code = "import sys\nfrom assay.cli import main\ntry: main()\n"
+    code += "finally: print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=True)
+    return set(done.stderr.decode().split())
+
+
+def test_help_loads_no_framework_numpy_or_database():
+    heavy = FRAMEWORKS | {"numpy", "sqlalchemy", "sqlite3", "msgspec"}
+
+    assert not loaded_by("--help") & heavy
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("words", [("list", "workloads"), ("list", "backends"), ("show", "last")])
+def test_looking_loads_no_framework_and_no_numpy(words):
+    loaded_by(*words)  # the first look makes the summary, which is then kept
+
+    assert not loaded_by(*words) & (FRAMEWORKS | {"numpy"})
+
+
+def test_results_go_to_standard_output_and_the_rest_elsewhere(assay, endings):
+    _, out, error = assay("run", f"{endings}:fine@python", *QUICK)
+
+    assert "step time" in out
+    assert "kept as" not in out
+    assert "kept as" in error
+
+
+def test_json_has_the_documented_shape(assay, kept):
+    status, out, _ = assay("show", kept, "--format", "json")
+
+    document = json.loads(out)
+    (result,) = document["results"]
+    assert status == 0
+    assert (document["schema"], document["kind"]) == (1, "results")
+    assert result["id"] == f"{kept}/001"
+    assert (result["status"], result["reason"], result["label"]) == ("ok", "", "first")
+    assert result["tags"] == {"gpu": "none"}
+    assert set(result["summary"]) >= {"step_time", "throughput", "first_step"}
+    for quantity in result["summary"].values():
+        assert set(quantity) == {"value", "low", "high", "unit", "estimator", "n"}
+    assert result["environment"]["machine"]["cpus"] >= 1
+
+
+def test_run_and_show_print_the_same_document(assay, endings):
+    _, ran, _ = assay("run", f"{endings}:fine@python", *QUICK, "--format", "json")
+    _, shown, _ = assay("show", "last", "--format", "json")
+
+    assert json.loads(ran) == json.loads(shown)
+
+
+def test_csv_gives_plain_numbers(assay, kept):
+    _, out, _ = assay("show", kept, "--format", "csv")
+
+    rows = {row["metric"]: row for row in csv.DictReader(io.StringIO(out))}
+    assert float(rows["step_time"]["value"]) > 0
+    assert rows["step_time"]["unit"] == "s"
+
+
+def test_markdown_is_a_table(assay, kept):
+    _, out, _ = assay("show", kept, "--format", "markdown")
+
+    assert out.startswith("| case |")
+
+
+def test_lists_can_be_json(assay, kept):
+    _, out, _ = assay("list", "results", "--label", "first", "--format", "json")
+
+    assert json.loads(out)["rows"][0]["id"] == f"{kept}/001"
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"), [("fine", 0), ("raises", 1), ("exits", 1), ("has_no_memory", 1)]
+)
+def test_the_status_tells_how_it_went(assay, endings, ending, status):
+    assert assay("run", f"{endings}:{ending}@python", *QUICK)[0] == status
+
+
+def test_nothing_possible_here_is_status_3(assay, endings):
+    status, out, _ = assay("run", f"{endings}:fine@python:threads=100000", *QUICK)
+
+    assert status == 3
+    assert "threads is 100000" in out
+
+
+def test_some_skipped_is_fine(assay, endings):
+    status, _, _ = assay("run", f"{endings}:fine@python", "--threads", "1,100000", *QUICK)
+
+    assert status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("runn",), "no command named 'runn'"),
+        (("run",), "No case was given"),
+        (("run", "mnist-mlpp"), "no workload named"),
+        (("run", "mnist-mlp", "-b", "keras-jaxx"), "no backend named"),
+        (("run", "mnist-mlp", "-b", "theano"), "any more"),
+        (("run", "mnist-mlp", "--set", "units"), "--set got 'units'"),
+        (("run", "mnist-mlp", "--set", "unit=3"), "no parameter of mnist-mlp named 'unit'"),
+        (("run", "mnist-mlp", "--budget", "soon"), "'soon' is not a duration"),
+        (("run", "mnist-mlp", "--budget", "0s"), "budget is 0"),
+        (("run", "mnist-mlp", "--target", "x"), "'x' is not a share"),
+        (("run", "mnist-mlp", "--samples", "-3"), "samples is -3"),
+        (("run", "mnist-mlp", "--samples", "few"), "not a valid integer"),
+        (("run", "mnist-mlp", "--tag", "x"), "--tag got 'x'"),
+        (("run", "--resume", "nothing"), "no run named 'nothing'"),
+        (("run", "mnist-mlp", "--bugdet", "3"), "No such option"),
+        (("show", "nothing"), "no run named 'nothing'"),
+        (("show",), "Missing argument"),
+        (("list", "workload"), "'workload' is not one of"),
+        (("import", "nowhere"), "is no run folder"),
+    ],
+)
+def test_misuse_is_one_sentence_and_status_2(assay, words, complaint):
+    status, out, error = assay(*words)
+
+    assert status == 2
+    assert complaint in error
+    assert out == ""
+    assert "Traceback" not in error
+
+
+def test_an_unreadable_store_is_status_4(assay, tmp_path):
+    (tmp_path / "file").touch()
+
+    status, _, error = assay("list", "results", "--home", str(tmp_path / "file"))
+
+    assert status == 4
+    assert "cannot be opened" in error
+
+
+def test_import_takes_in_a_run_from_elsewhere(assay, kept, home, tmp_path):
+    status, out, _ = assay("import", str(home / "runs" / kept), "--home", str(tmp_path / "other"))
+
+    assert (status, out) == (0, f"{kept}/001\n")
+    assert assay("show", kept, "--home", str(tmp_path / "other"))[0] == 0
+
+
+def test_a_secret_is_never_kept(assay, endings, home, monkeypatch):
+    monkeypatch.setenv("XLA_API_KEY", "hunter2")
+    monkeypatch.setenv("TF_PASSWORD", "hunter2")
+
+    assay("run", f"{endings}:fine@python", *QUICK, "--tag", "token=hunter2")
+
+    kept = [file for file in home.rglob("*") if file.is_file()]
+    assert kept
+    assert not any(b"hunter2" in file.read_bytes() for file in kept)
