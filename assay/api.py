@@ -114,6 +114,7 @@ def _measured(
                 )
                 result = msgspec.structs.replace(measured, label=asked.label, tags=asked.tags)
                 store.append(result)
+                _summary(result, store)  # kept now, so that a later look is quick
                 yield result
                 if result.status == "interrupted":
                     raise KeyboardInterrupt(result.reason)

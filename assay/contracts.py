@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,8 +21,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     help: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A model and all it needs to take a step; the only way data reaches a backend."""
 
     model: Any  # what the kind's framework calls a model
@@ -75,8 +73,7 @@ class Stepped(Protocol):
         """What is really run: parameters, dtype, layout, threads, devices."""
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """One thing a self-timed session says: values, and how it fared."""
 
     samples: Samples
@@ -135,15 +132,14 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Query:
+class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Which results; empty fields do not restrict."""
 
     ids: Sequence[str] = ()
     workload: str = ""
     backend: str = ""
     label: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = {}
     limit: int = 0  # the newest so many
 
 

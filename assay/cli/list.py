@@ -6,12 +6,11 @@ from collections.abc import Mapping
 
 import click
 
-from assay import api, registry
+from assay import registry
 from assay.cli import options
 from assay.cli.output import print_table
 from assay.contracts import Backend, Query, Workload
 from assay.findings import Table
-from assay.views import tables
 
 
 @click.command(
@@ -33,6 +32,9 @@ def command(
 ) -> int:
     """Show what there is: workloads, backends, results."""
     if what == "results":
+        from assay import api  # the other lists need no store
+        from assay.views import tables
+
         query = Query(tags=options.pairs(tags, "--tag"), **given)  # type: ignore[arg-type]
         kept = api.readings(query, home=home, tell=lambda line: options.say(line))
         print_table(tables.index_table(kept), form)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -21,7 +19,7 @@ _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 def new_run(runs: Path, plan: Plan) -> Path:
     """A fresh run folder that holds its plan."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    tail = "".join(secrets.choice(_LETTERS) for _ in range(4))
+    tail = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(4))
     folder = runs / f"{stamp}-{tail}"
     with _explained(folder):
         folder.mkdir(parents=True)
@@ -51,6 +49,8 @@ def write_result(folder: Path, result: Result) -> None:
 
 
 def _rescued(folder: Path, data: bytes) -> str:
+    import tempfile  # rarely needed, and slow to load
+
     try:
         spare = Path(tempfile.mkdtemp(prefix="assay-")) / folder.parent.name / folder.name
         spare.mkdir(parents=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,6 +120,8 @@ class SqlStore:
 
     def adopt(self, folder: Path) -> list[str]:
         """Copy a run folder into the store; what it holds is checked first and never changed."""
+        import shutil
+
         found = [folders.read_result(case) for case in folders.finished(folder)]
         if not found:
             raise UsageError(

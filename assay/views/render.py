@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import unicodedata
 
 from assay.findings import Table
@@ -33,6 +31,9 @@ def markdown(table: Table) -> str:
 
 
 def comma_separated(table: Table) -> str:
+    import csv
+    import io
+
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(table.columns)
