@@ -1,0 +1,10 @@
+"""A model of one's own: `assay run examples/my.py:MyNet -b keras-jax --set units=64,128`."""
+
+import keras
+
+
+def MyNet(units=64):  # noqa: ANN001, ANN201, N802 (as a user writes it)
+    """Two dense layers."""
+    return keras.Sequential(
+        [keras.Input((784,)), keras.layers.Dense(units, "relu"), keras.layers.Dense(10)]
+    )
