@@ -3,7 +3,7 @@
 import keras
 
 
-def MyNet(units=64):  # noqa: ANN001, ANN201, N802 (as a user writes it)
+def MyNet(units=64):
     """Two dense layers."""
     return keras.Sequential(
         [keras.Input((784,)), keras.layers.Dense(units, "relu"), keras.layers.Dense(10)]
