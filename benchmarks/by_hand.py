@@ -1,0 +1,131 @@
+"""assay's figure for VGG16 training against loops written by hand, taking turns in one call.
+
+Each configuration is measured by a plain script of its framework (this file, `--one NAME`) and by
+`assay run`, each in fresh processes, in turn; printed are both medians and their ratio.
+
+    python benchmarks/by_hand.py [--rounds 3] [--image 224] [--batch 16] [NAME…]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+STEPS, REPEATS, WARMUP = 50, 7, 15
+
+# name → (what the hand-written loop does, the same as a case of assay)
+CONFIGURATIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "torch-float32": ({"frame": "torch"}, "torch:data_format=channels_first"),
+    "torch-tf32": (
+        {"frame": "torch", "tf32": True, "last": True},
+        "torch:precision=tf32,data_format=channels_last",
+    ),
+    "torch-autocast-compiled": (
+        {"frame": "torch", "autocast": True, "last": True, "compile": True},
+        "torch:precision=bfloat16,data_format=channels_last,compiler=on",
+    ),
+    "torch-pure-bfloat16-graph": (
+        {"frame": "torch", "pure": True, "last": True, "compile": True, "graph": True},
+        "torch:precision=pure-bfloat16,data_format=channels_last,compiler=on,cuda_graphs=on",
+    ),
+    "jax-float32": ({"frame": "jax"}, "jax"),
+    "jax-pure-bfloat16": ({"frame": "jax", "pure": True}, "jax:precision=pure-bfloat16"),
+    "keras-jax-bfloat16": (
+        {"frame": "keras", "engine": "jax", "policy": "mixed_bfloat16"},
+        "keras-jax:precision=bfloat16",
+    ),
+    "keras-torch-bfloat16": (
+        {"frame": "keras", "engine": "torch", "policy": "mixed_bfloat16"},
+        "keras-torch:precision=bfloat16",
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(CONFIGURATIONS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--image", type=int, default=224)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--one")
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(one(CONFIGURATIONS[given.one][0], given.batch, given.image)))
+        return
+    print(f"{'configuration':28}{'by hand':>12}{'assay':>12}{'assay / hand':>14}{'rounds':>26}")
+    for name in given.names:
+        compare(name, given)
+
+
+def compare(name: str, given: argparse.Namespace) -> None:
+    hand, lab = [], []
+    for _ in range(given.rounds):
+        try:
+            hand.append(by_hand(name, given))
+            lab.append(by_assay(CONFIGURATIONS[name][1], given))
+        except RuntimeError as error:
+            print(f"{name:28} {error}", flush=True)
+            return
+    ratios = [mine / theirs for mine, theirs in zip(lab, hand, strict=True)]
+    each = " ".join(f"{ratio:.3f}" for ratio in ratios)
+    print(
+        f"{name:28}{1e3 * statistics.median(hand):9.3f} ms{1e3 * statistics.median(lab):9.3f} ms"
+        f"{statistics.median(ratios):14.3f}{each:>26}",
+        flush=True,
+    )
+
+
+def by_hand(name: str, given: argparse.Namespace) -> float:
+    words = ["--one", name, "--batch", str(given.batch), "--image", str(given.image)]
+    engine = CONFIGURATIONS[name][0].get("engine", "jax")
+    world = os.environ | {"KERAS_BACKEND": engine, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    out = output_of([sys.executable, __file__, *words], world)
+    return float(json.loads(out.splitlines()[-1]))
+
+
+def by_assay(case: str, given: argparse.Namespace) -> float:
+    workload = f"vgg16:batch_size={given.batch},image_size={given.image}"
+    with tempfile.TemporaryDirectory() as home:
+        words = ["run", f"{workload}@{case}", "--format", "json", "--budget", "5s", "--home", home]
+        code = "from assay.cli import main; main()"
+        out = output_of([sys.executable, "-c", code, *words], dict(os.environ))
+    (result,) = json.loads(out)["results"]
+    if result["status"] != "ok":
+        raise RuntimeError(f"{result['status']}: {result['reason']}")
+    return float(result["summary"]["step_time"]["value"])
+
+
+def output_of(words: list[str], world: dict[str, str]) -> str:
+    done = subprocess.run(words, env=world, capture_output=True, text=True, check=False)
+    if not done.stdout.strip():
+        raise RuntimeError(done.stderr[-300:])
+    return done.stdout
+
+
+def one(wish: dict[str, Any], batch: int, image: int) -> float:
+    """Median seconds of a step of the loop written by hand."""
+    loop = importlib.import_module(f"loops.{wish['frame']}_loop")
+    step, wait = loop.make(wish, batch, image)
+    for _ in range(WARMUP):
+        last = step()
+    wait(last)
+    taken = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        for _ in range(STEPS):
+            last = step()
+        wait(last)
+        taken.append((time.perf_counter() - start) / STEPS)
+    return statistics.median(taken)
+
+
+if __name__ == "__main__":
+    main()
