@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import jax
@@ -40,9 +41,7 @@ def make(wish: dict[str, Any], batch: int, image: int) -> Any:
 
 def _shapes(image: int) -> list[tuple[int, ...]]:
     widths = [3, *(width for width in PLAN if width)]
-    convolutions = [
-        (3, 3, before, after) for before, after in zip(widths, widths[1:], strict=False)
-    ]
+    convolutions = [(3, 3, before, after) for before, after in itertools.pairwise(widths)]
     return [*convolutions, (512 * (image // 32) ** 2, 4096), (4096, 4096), (4096, 1000)]
 
 
