@@ -27,7 +27,13 @@ LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
 DOORS = {("workloads", "datasets"), ("backends", "native"), ("registry", "backends")}
 DOORS |= {("registry", "workloads")}  # loads what it registers, by name
 SHOWING = {"api", "records", "findings", "errors", "units", "formats", "views"}
-SHOWING |= {"contracts", "codec", "registry", "schedule"}  # queries, JSON, names, progress
+SHOWING |= {
+    "contracts",
+    "codec",
+    "registry",
+    "schedule",
+    "settings",
+}  # queries, JSON, names, progress
 FRAMEWORKS = {"keras", "torch", "jax", "tensorflow"}
 SOURCES = sorted(ROOT.rglob("*.py"))
 

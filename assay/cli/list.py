@@ -47,13 +47,12 @@ def command(
 
 def _workloads(found: Mapping[str, Workload]) -> Table:
     return Table(
-        columns=("workload", "what it is", "parameters", "made for", "source"),
+        columns=("workload", "what it is", "parameters", "where it comes from"),
         rows=tuple(
             (
                 name,
                 thing.summary,
                 ", ".join(f"{key}={value}" for key, value in thing.params.items()),
-                ", ".join(thing.kinds),
                 thing.source,
             )
             for name, thing in found.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
 
 import click
@@ -25,5 +27,12 @@ def print_table(table: Table, form: str) -> None:
         rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
         click.echo(codec.encode({"schema": 1, "kind": "table", "rows": rows}, indent=2))
         return
-    views = {"text": render.text, "markdown": render.markdown, "csv": render.comma_separated}
-    click.echo(views[form](table))
+    if form == "text":
+        click.echo(render.text(table, _terminal_width()))
+    else:
+        click.echo(render.markdown(table) if form == "markdown" else render.comma_separated(table))
+
+
+def _terminal_width() -> int:
+    """0 where the output is no terminal: a file has room."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0

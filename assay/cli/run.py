@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 
-from assay import api, units
+from assay import api, settings, units
 from assay.cli import options
 from assay.cli.output import print_readings
 from assay.cli.progress import LiveLine
@@ -89,7 +90,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
         for result in _announced(found, line):
             readings.append(Reading(result=result, summary=api.summarize(result)))
     finally:
-        _finish(readings, given["form"])
+        _finish(readings, given["form"], settings.home(given["home"]))
     return _status(readings)
 
 
@@ -124,12 +125,15 @@ def _announced(found: Iterator[Result], line: LiveLine) -> Iterator[Result]:
         yield result
 
 
-def _finish(readings: list[Reading], form: str) -> None:
+def _finish(readings: list[Reading], form: str, home: Path) -> None:
     """The table of what was measured, also when the run was cut short."""
     if not readings:
         return
     run = readings[0].result.run
     print_readings(readings, form)
+    for reading in readings:
+        if reading.result.status in BAD:
+            options.say(f"what it printed: {home / 'runs' / reading.result.id / 'worker.log'}")
     if any(reading.result.status == "interrupted" for reading in readings):
         options.say(f"kept as {run}; to go on: assay run --resume {run}")
     else:

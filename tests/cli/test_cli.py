@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -120,6 +121,13 @@ def test_lists_can_be_json(assay, kept):
 )
 def test_the_status_tells_how_it_went(assay, endings, ending, status):
     assert assay("run", f"{endings}:{ending}@python", *QUICK)[0] == status
+
+
+def test_a_failure_says_where_its_log_is(assay, endings):
+    _, _, error = assay("run", f"{endings}:raises@python", *QUICK)
+
+    log = Path(error.partition("what it printed: ")[2].splitlines()[0])
+    assert "ValueError: no good" in log.read_text()
 
 
 def test_nothing_possible_here_is_status_3(assay, endings):

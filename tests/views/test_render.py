@@ -46,3 +46,18 @@ def test_csv_quotes_what_needs_it():
 
 def test_an_empty_table_shows_its_columns():
     assert render.text(Table(columns=("id",), rows=())) == "id\n──"
+
+
+def test_a_table_wider_than_the_terminal_is_wrapped():
+    table = Table(columns=("name", "words"), rows=(("a", "one two three four five six seven"),))
+
+    lines = render.text(table, width=24).splitlines()
+
+    assert max(len(line) for line in lines) <= 24
+    assert " ".join(" ".join(lines[2:]).split()) == "a one two three four five six seven"
+
+
+def test_a_long_note_is_wrapped_under_itself():
+    table = Table(columns=("a",), rows=(("1",),), notes=("word " * 20,))
+
+    assert render.text(table, width=40).splitlines()[4].startswith("        word")
