@@ -10,6 +10,7 @@ import faulthandler
 import functools
 import os
 import queue
+import resource
 import signal
 import sys
 import threading
@@ -31,9 +32,11 @@ from assay.protocol import (
     Close,
     Done,
     Failed,
+    Given,
     Open,
     Opened,
     Order,
+    Outputs,
     Take,
     Taken,
     Tell,
@@ -49,6 +52,9 @@ _OUT_OF_MEMORY = (
     "out of memory",
     "OOM when allocating",
     "Unable to allocate",
+    "can't allocate memory",
+    "Cannot allocate memory",
+    "bad_alloc",
 )
 
 
@@ -81,7 +87,9 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
                 _say(answers, answer)
 
 
-def _answers(order: Take | Calibrate | Tell, session: Session, born: float) -> Iterator[Answer]:
+def _answers(
+    order: Take | Calibrate | Tell | Outputs, session: Session, born: float
+) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
             taken = measure.take(cast(Stepped, session), steps, order.count, order.seconds)
@@ -95,6 +103,16 @@ def _answers(order: Take | Calibrate | Tell, session: Session, born: float) -> I
                     raise EndingError(report.status, report.reason)
                 yield Told(samples=report.samples)
             yield Done()
+        case Outputs():
+            yield _outputs(session)
+
+
+def _outputs(session: Session) -> Given:
+    offered = getattr(session, "outputs", None)
+    if offered is None:
+        raise EndingError("failed", "this backend cannot tell its outputs")
+    found = offered()
+    return Given(shape=found.shape, values=tuple(found.ravel().tolist()))
 
 
 def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
@@ -107,7 +125,11 @@ def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
     kind = next(kind for kind in workload.kinds if kind in backend.accepts)
     build = functools.partial(workload.kinds[kind], **case.params)
+    lacking = backend.missing()
+    if lacking:
+        raise EndingError("skipped", f"in {sys.prefix}, {lacking}")
     _keep_to(case.options.get("threads", "all"))
+    _bound(order.memory)
     session = stack.enter_context(backend.open(build, case))
     opened = Opened(
         seconds=measure.clock() - start,
@@ -125,6 +147,16 @@ def _keep_to(threads: Value) -> None:
     """So many CPUs for the whole process: the one limit every framework obeys."""
     if isinstance(threads, int):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def _bound(memory: int) -> None:
+    """So many bytes of private memory: an allocation beyond them fails, in the framework's words.
+
+    RLIMIT_DATA counts what can be written to; RLIMIT_AS would count address space that the
+    frameworks only reserve.
+    """
+    if memory:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 def _packages() -> dict[str, str]:

@@ -1,0 +1,61 @@
+"""Four optimizers as pure functions, with Keras' constants so that all contenders do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+# (gradient, slots of this weight, count of steps from 1) → (what is taken off, new slots)
+Rule = Callable[[Any, Any, Any], tuple[Any, Any]]
+
+
+def slots(name: str, params: Any) -> Any:  # noqa: ANN401 (pytrees)
+    """What the optimizer remembers: a list of as many arrays for each weight as its rule needs."""
+    count = {"sgd": 0, "momentum": 1, "rmsprop": 1, "adam": 2}[name]
+    return [[jnp.zeros_like(leaf)] * count for leaf in jax.tree.leaves(params)]
+
+
+def updated(
+    name: str,
+    rate: float,
+    params: Any,
+    gradients: Any,
+    slots: Any,
+    count: Any,  # noqa: ANN401
+) -> tuple[Any, Any]:
+    """New parameters and new slots, each in the dtype it had."""
+    leaves, shape = jax.tree.flatten(params)
+    rule = _RULES[name]
+    new_leaves, new_slots = [], []
+    for leaf, gradient, own in zip(leaves, jax.tree.leaves(gradients), slots, strict=True):
+        change, kept = rule(gradient, own, count)
+        new_leaves.append((leaf - rate * change).astype(leaf.dtype))
+        new_slots.append([slot.astype(leaf.dtype) for slot in kept])
+    return jax.tree.unflatten(shape, new_leaves), new_slots
+
+
+def _sgd(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    return gradient, []
+
+
+def _momentum(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    speed = 0.9 * slots[0] + gradient
+    return speed, [speed]
+
+
+def _rmsprop(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    square = 0.9 * slots[0] + 0.1 * gradient**2
+    return gradient / (jnp.sqrt(square) + 1e-7), [square]
+
+
+def _adam(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    mean = 0.9 * slots[0] + 0.1 * gradient
+    square = 0.999 * slots[1] + 0.001 * gradient**2
+    change = (mean / (1 - 0.9**count)) / (jnp.sqrt(square / (1 - 0.999**count)) + 1e-7)
+    return change, [mean, square]
+
+
+_RULES: dict[str, Rule] = {"sgd": _sgd, "momentum": _momentum, "rmsprop": _rmsprop, "adam": _adam}
