@@ -10,6 +10,7 @@ import faulthandler
 import functools
 import os
 import queue
+import re
 import resource
 import signal
 import sys
@@ -174,12 +175,19 @@ def _packages() -> dict[str, str]:
 def _failure(error: Exception) -> Failed:
     if isinstance(error, EndingError):
         return Failed(status=error.status, reason=error.reason)
-    words = str(error).strip() or type(error).__name__
+    words = _words(error)
     if isinstance(error, MemoryError) or any(sign in words for sign in _OUT_OF_MEMORY):
         return Failed(status="out-of-memory", reason=f"{type(error).__name__}: {words}")
     if isinstance(error, AssayError):
         return Failed(status="failed", reason=f"{words} {error.hint}".strip())
     return Failed(status="failed", reason=f"{type(error).__name__}: {words}")
+
+
+def _words(error: Exception) -> str:
+    """The error's text without colours and the stack that TensorFlow puts into it."""
+    lines = re.sub(r"\x1b\[\d*m", "", str(error)).splitlines()
+    told = [line for line in lines if line.strip() and not line.lstrip().startswith('File "')]
+    return "\n".join(told) or type(error).__name__
 
 
 def _orders(pipe: int) -> Iterator[Order]:

@@ -13,10 +13,6 @@ from assay.contracts import Job, Option, Session
 from assay.records import Case
 
 
-def _nothing(case: Case) -> str:
-    return ""
-
-
 @dataclass(frozen=True, kw_only=True)
 class FrameworkBackend:
     """One framework, without Keras. Its session is in `_NAME_session.py`, loaded in the worker."""
@@ -24,7 +20,7 @@ class FrameworkBackend:
     name: str
     summary: str
     own: Mapping[str, Option] = field(default_factory=dict)  # beside those all have
-    refusal: Callable[[Case], str] = _nothing
+    refusal: Callable[[Case], str] = lambda case: ""
 
     @property
     def accepts(self) -> frozenset[str]:

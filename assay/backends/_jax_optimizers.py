@@ -12,29 +12,28 @@ import jax.numpy as jnp
 Rule = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
-def slots(name: str, params: Any) -> Any:  # noqa: ANN401 (pytrees)
-    """What the optimizer remembers: a list of as many arrays for each weight as its rule needs."""
-    count = {"sgd": 0, "momentum": 1, "rmsprop": 1, "adam": 2}[name]
-    return [[jnp.zeros_like(leaf)] * count for leaf in jax.tree.leaves(params)]
+class Optimizer:
+    """A rule with its learning rate. It remembers nothing: its slots go round with the state."""
 
+    def __init__(self, name: str, rate: float) -> None:
+        self._rule, self._count = _RULES[name]
+        self._rate = rate
 
-def updated(
-    name: str,
-    rate: float,
-    params: Any,
-    gradients: Any,
-    slots: Any,
-    count: Any,  # noqa: ANN401
-) -> tuple[Any, Any]:
-    """New parameters and new slots, each in the dtype it had."""
-    leaves, shape = jax.tree.flatten(params)
-    rule = _RULES[name]
-    new_leaves, new_slots = [], []
-    for leaf, gradient, own in zip(leaves, jax.tree.leaves(gradients), slots, strict=True):
-        change, kept = rule(gradient, own, count)
-        new_leaves.append((leaf - rate * change).astype(leaf.dtype))
-        new_slots.append([slot.astype(leaf.dtype) for slot in kept])
-    return jax.tree.unflatten(shape, new_leaves), new_slots
+    def slots(self, params: Any) -> Any:  # noqa: ANN401 (pytrees)
+        """As many arrays for each weight as the rule needs."""
+        return [
+            [jnp.zeros_like(leaf) for _ in range(self._count)] for leaf in jax.tree.leaves(params)
+        ]
+
+    def updated(self, params: Any, gradients: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        """New parameters and new slots, each in the dtype it had."""
+        leaves, shape = jax.tree.flatten(params)
+        new_leaves, new_slots = [], []
+        for leaf, gradient, own in zip(leaves, jax.tree.leaves(gradients), slots, strict=True):
+            change, kept = self._rule(gradient, own, count)
+            new_leaves.append((leaf - self._rate * change).astype(leaf.dtype))
+            new_slots.append([slot.astype(leaf.dtype) for slot in kept])
+        return jax.tree.unflatten(shape, new_leaves), new_slots
 
 
 def _sgd(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
@@ -58,4 +57,10 @@ def _adam(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: AN
     return change, [mean, square]
 
 
-_RULES: dict[str, Rule] = {"sgd": _sgd, "momentum": _momentum, "rmsprop": _rmsprop, "adam": _adam}
+# the rule, and how many slots it needs
+_RULES: dict[str, tuple[Rule, int]] = {
+    "sgd": (_sgd, 0),
+    "momentum": (_momentum, 1),
+    "rmsprop": (_rmsprop, 1),
+    "adam": (_adam, 2),
+}

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from assay.backends import _jax_setup, _options
-from assay.backends._jax_optimizers import slots, updated
+from assay.backends._jax_optimizers import Optimizer
 from assay.contracts import Job
 from assay.errors import UsageError
 from assay.records import Case, Value
@@ -35,11 +35,12 @@ class JaxSession:
         self.items = len(inputs)
         if pure:
             params = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), params)
-        self._optimizer = _options.chosen_optimizer(case, job.optimizer)
+        self._name = _options.chosen_optimizer(case, job.optimizer)
+        self._optimizer = Optimizer(self._name, job.learning_rate)
         self._state: Any = {"params": params}
         if self._train:
             self._state |= {
-                "slots": slots(self._optimizer, params),
+                "slots": self._optimizer.slots(params),
                 "key": jax.random.key(_options.seed(case)),
                 "count": jnp.zeros((), jnp.int32),
             }
@@ -72,7 +73,7 @@ class JaxSession:
             "output_dtype": found.dtype.name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
-            "optimizer": self._optimizer,
+            "optimizer": self._name,
         }
 
     def _compiled(self) -> Any:  # noqa: ANN401
@@ -99,14 +100,7 @@ class JaxSession:
         if scale != 1.0:
             gradients = jax.tree.map(lambda gradient: gradient / scale, gradients)
         count = state["count"] + 1
-        params, kept = updated(
-            self._optimizer,
-            self._job.learning_rate,
-            state["params"],
-            gradients,
-            state["slots"],
-            count,
-        )
+        params, kept = self._optimizer.updated(state["params"], gradients, state["slots"], count)
         return {"params": params, "slots": kept, "key": key, "count": count}, value
 
 

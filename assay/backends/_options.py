@@ -94,6 +94,17 @@ def on_cpu(case: Case) -> bool:
     return case.options["device"] == "cpu" or not gpus()
 
 
+def no_channels_first(case: Case) -> str:
+    """Of TensorFlow's CPU kernels only oneDNN's take channels first; XLA does by itself."""
+    asked = case.options["data_format"] == "channels_first" and case.options["compiler"] == "off"
+    if asked and on_cpu(case) and os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
+        return (
+            "TensorFlow's CPU kernels lack channels_first while TF_ENABLE_ONEDNN_OPTS is 0; "
+            "unset it, or use channels_last or compiler on"
+        )
+    return ""
+
+
 def check_device(case: Case, framework: str, on_gpu: bool) -> None:
     """In the worker: what was asked of a GPU is not measured on the CPU instead."""
     if on_gpu:

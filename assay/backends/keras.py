@@ -20,6 +20,7 @@ class KerasBackend:
 
     engine: str
     compiled: str  # what Keras does by itself: jit_compile on this engine
+    refusal: Callable[[Case], str] = lambda case: ""
     accepts: frozenset[str] = field(default=frozenset({"keras"}))
 
     @property
@@ -44,7 +45,7 @@ class KerasBackend:
         return _options.lacking(("numpy", "keras", self.engine), self.engine)
 
     def refuses(self, case: Case) -> str:
-        return _options.refused(case)
+        return _options.refused(case) or self.refusal(case)
 
     def world(self, case: Case, folder: Path) -> Mapping[str, str]:
         """A Keras home of its own: the user's keras.json must not change a number."""
@@ -79,6 +80,6 @@ class KerasBackend:
 # Keras' own choice: jit_compile="auto" means XLA on JAX and TensorFlow, and nothing on PyTorch.
 PROVIDES = {
     "keras-jax": KerasBackend("jax", "on"),
-    "keras-tensorflow": KerasBackend("tensorflow", "on"),
+    "keras-tensorflow": KerasBackend("tensorflow", "on", _options.no_channels_first),
     "keras-torch": KerasBackend("torch", "off"),
 }

@@ -1,4 +1,4 @@
-"""A Net as a torch.nn.Sequential. Torch's layers take channels first, whatever the memory format."""
+"""A Net as a torch.nn.Sequential, which takes channels first whatever the memory format."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ def net(image_size: int, narrower: int, classes: int) -> Net:
         )
     layers: list[Layer] = []
     for filters, count in BLOCKS:
-        layers += [Conv(max(1, filters // narrower), 3), Relu()] * count + [Pool(2)]
+        layers += (Conv(max(1, filters // narrower), 3), Relu()) * count
+        layers.append(Pool(2))
     wide = max(1, 4096 // narrower)
     layers += [Flatten(), Dense(wide), Relu(), Dense(wide), Relu(), Dense(classes)]
     return Net(input_shape=(image_size, image_size, 3), layers=tuple(layers))
