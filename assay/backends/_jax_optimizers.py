@@ -47,14 +47,14 @@ def _momentum(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa
 
 def _rmsprop(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
     square = 0.9 * slots[0] + 0.1 * gradient**2
-    return gradient / (jnp.sqrt(square) + 1e-7), [square]
+    return gradient / jnp.sqrt(square + 1e-7), [square]
 
 
 def _adam(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
     mean = 0.9 * slots[0] + 0.1 * gradient
     square = 0.999 * slots[1] + 0.001 * gradient**2
-    change = (mean / (1 - 0.9**count)) / (jnp.sqrt(square / (1 - 0.999**count)) + 1e-7)
-    return change, [mean, square]
+    scale = jnp.sqrt(1 - 0.999**count) / (1 - 0.9**count)
+    return scale * mean / (jnp.sqrt(square) + 1e-7), [mean, square]
 
 
 # the rule, and how many slots it needs
