@@ -12,6 +12,17 @@ import msgspec
 from assay.contracts import Peak
 
 
+def read(path: Path) -> list[dict[str, float]]:
+    """The lines of a log, PerfZero's too; what is not a line of numbers is left out."""
+    rows = []
+    for line in path.read_bytes().splitlines():
+        try:
+            rows.append(msgspec.json.decode(line, type=dict[str, float]))
+        except msgspec.DecodeError:  # cut short, or the words of another program
+            continue
+    return [row for row in rows if "time" in row]
+
+
 class Series:
     """Each line begins as PerfZero's do, `time`, `rss`, `vms`, `cpu_percent`; others follow."""
 
