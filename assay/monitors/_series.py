@@ -35,7 +35,7 @@ class Series:
         """A line for each look at the process; other monitors' values go along with the next."""
         for name, value in found.items():
             if math.isfinite(value):
-                self._line[name] = value
+                self._line[name] = round(value, 4)
                 self._metrics.setdefault(name, _Metric()).add(value, passed)
         if "rss" in found:
             first = {name: self._line.get(name, 0.0) for name in ("rss", "vms", "cpu_percent")}
