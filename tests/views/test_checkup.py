@@ -6,7 +6,7 @@ from assay.views.render import text
 
 FOUND = Checkup(
     when="2026-01-01T00:00:00+00:00",
-    machine={"cpu": "Xeon", "memory": 1 << 30, "smt": False},
+    machine={"cpu": "Xeon", "memory": 1 << 34, "smt": False},
     frameworks=(Framework(name="torch", problem="it is broken"),),
     noise=Noise(spread=0.1, difference=-0.01, visible=0.02, visible_unpaired=0.05, pairs=9),
     remedies=(Remedy(name="longer", how="--budget 40s", before=0.02, after=0.01),),
@@ -19,7 +19,7 @@ def shown(found):
 
 
 def test_numbers_are_in_human_units():
-    assert "1.00 GiB" in shown(FOUND)
+    assert "16.0 GiB" in shown(FOUND)
     assert "2.00 TFLOP/s" in shown(FOUND)
 
 
