@@ -9,10 +9,13 @@ import pytest
 from assay.monitors import _amd, _nvidia_smi, _nvml
 from assay.monitors._look import Look
 from assay.monitors.gpu import GpuMonitor
+from assay.monitors.gpu_energy import GpuEnergyMonitor
 
 
 class Looks:
     """A source that tells what it was given, look after look."""
+
+    counts_energy = False
 
     def __init__(self, *looks):
         self.rounds = list(looks)
@@ -43,12 +46,47 @@ def test_where_the_driver_names_no_process_all_are_counted():
     assert found["gpu_power"] == 370.0
 
 
-def test_energy_is_the_counters_rise():
-    looks = [Look(power=1.0, energy=100.0)], [Look(power=1.0, energy=160.0)]
-    monitor = GpuMonitor(Looks(*looks), clock(0.0, 1.0, 2.0))
-    monitor.sample([])
+class Counting(Looks):
+    """A source with counters, one list of joules a reading."""
 
-    assert monitor.sample([])["gpu_energy"] == 60.0
+    counts_energy = True
+
+    def __init__(self, looks, *energies):
+        super().__init__(*looks)
+        self.readings = list(energies)
+
+    def energies(self):
+        return self.readings.pop(0)
+
+
+def test_energy_is_the_counters_rise_on_the_gpus_used():
+    source = Counting([[Look(memory=5.0), Look()]], [100.0, 50.0], [160.0, 90.0])
+
+    assert GpuEnergyMonitor(source).sample([1]) == {"gpu_energy": 60.0}
+
+
+def test_a_gpu_once_used_counts_to_the_end():
+    source = Counting(
+        [[Look(memory=5.0), Look()], [Look(), Look()]], [0.0, 0.0], [1.0, 9.0], [2.0, 9.0]
+    )
+    monitor = GpuEnergyMonitor(source)
+    monitor.sample([1])
+
+    assert monitor.sample([1]) == {"gpu_energy": 2.0}
+
+
+def test_gpus_without_counters_have_no_energy_monitor(monkeypatch):
+    monkeypatch.setattr(_nvml, "source", lambda: None)
+
+    assert GpuEnergyMonitor().missing()
+    assert GpuEnergyMonitor(Counting([], [0.0])).missing()
+    assert GpuEnergyMonitor().sample([1]) == {}
+
+
+def test_where_a_counter_is_power_is_not_added_up():
+    monitor = GpuMonitor(Counting([[Look(power=50.0)]]), clock(0.0, 1.0))
+
+    assert "gpu_energy" not in monitor.sample([])
 
 
 def test_without_a_counter_energy_is_power_times_time():
@@ -115,7 +153,6 @@ def test_nvml_is_read_in_si_units():
         library(
             PowerUsage=250_000,
             ClockInfo=1500,
-            TotalEnergyConsumption=9000,
             CurrentClocksThrottleReasons=0x40,
             ComputeRunningProcesses=processes,
         )
@@ -123,7 +160,12 @@ def test_nvml_is_read_in_si_units():
 
     (look,) = source.looks([5])
 
-    assert look == Look(power=250.0, clock=1.5e9, energy=9.0, throttled=True, memory=100.0)
+    assert look == Look(power=250.0, clock=1.5e9, throttled=True, memory=100.0)
+
+
+def test_nvmls_energy_is_in_joules_and_nothing_where_refused():
+    assert _nvml.NvmlSource(library(TotalEnergyConsumption=9000)).energies() == [9.0]
+    assert _nvml.NvmlSource(library()).energies() == [0.0]
 
 
 def test_an_idle_clock_is_no_throttling():

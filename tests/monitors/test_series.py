@@ -1,6 +1,7 @@
 """The series in its file, and the peaks."""
 
 import json
+from pathlib import Path
 
 from assay.monitors._series import Series, read
 
@@ -49,3 +50,20 @@ def test_lines_cut_short_or_foreign_are_skipped(tmp_path):
     path.write_bytes(b'{"time": 1.1, "rss": 5}\nhello\n{"rss": 5}\n\xff\n{"time": 2.2, "rs')
 
     assert read(path) == [{"time": 1.1, "rss": 5.0}]
+
+
+def test_a_full_disk_costs_the_lines_and_not_the_peaks():
+    series = Series(Path("/dev/full"))
+    for _ in range(1000):  # more than any buffer holds
+        series.add(1.0, 1.0, LOOK)
+    series.close()
+
+    assert series.peaks({"max_rss": ("rss", "max")}) == {"max_rss": 10}
+
+
+def test_a_folder_that_is_gone_costs_the_lines_and_not_the_peaks(tmp_path):
+    series = Series(tmp_path / "gone" / "log")
+    series.add(1.0, 1.0, LOOK)
+    series.close()
+
+    assert series.peaks({"max_rss": ("rss", "max")}) == {"max_rss": 10}
