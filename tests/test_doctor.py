@@ -4,6 +4,7 @@ import pytest
 
 from assay import doctor, environment, published
 from assay.checkup import Checkup, Peak, Remedy
+from assay.errors import StoreError
 from assay.peaks import shortest
 
 
@@ -30,6 +31,22 @@ def test_a_checkup_is_kept_and_its_peaks_are_found_again(tmp_path, answers):
 
     assert [peak.unit for peak in found.peaks] == ["FLOP/s", "B/s"]
     assert doctor.peaks_for(tmp_path) == {"cpu_peak_float32": 1e9, "cpu_peak_copy": 2e9}
+
+
+def test_a_busy_day_does_not_lower_a_peak(tmp_path, answers):
+    doctor.examine(tmp_path, quick=True, tell=quiet)
+    answers["assay.peaks"] = '{"device": "cpu", "what": "float32", "rate": 5e8}\n'
+
+    found = doctor.examine(tmp_path, quick=True, tell=quiet)
+
+    assert [peak.rate for peak in found.peaks] == [1e9, 2e9]
+
+
+def test_a_folder_that_cannot_be_written_is_said_first(tmp_path, answers):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StoreError, match="cannot be written to"):
+        doctor.examine(tmp_path / "file", quick=True, tell=pytest.fail)
 
 
 def test_every_remedy_was_tried(tmp_path, answers):

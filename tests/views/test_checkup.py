@@ -37,5 +37,12 @@ def test_an_exceeded_peak_is_said():
     assert "exceeds the published peak" in shown(FOUND)
 
 
+def test_rates_of_a_busy_machine_are_doubted():
+    busy = Checkup(when="", machine={"load_average": 4.0, "cpus_allowed": 2})
+
+    assert "rates are too low" in shown(busy)
+    assert "rates are too low" not in shown(FOUND)
+
+
 def test_an_empty_checkup_can_still_be_shown():
     assert "This machine" in shown(Checkup(when="", machine={"cpu": "Xeon"}))
