@@ -48,9 +48,10 @@ def bought_table(purchases: Sequence[Purchase]) -> Table:
     return Table(
         columns=("option", "from", "to", "time becomes", "lowest", "highest", "pairs"),
         rows=tuple(
-            (p.setting, str(p.before), str(p.after))
-            + (f"x {p.ratio:.2f}", f"{min(p.ratios):.2f}", f"{max(p.ratios):.2f}")
-            + (str(len(p.ratios)),)
+            (
+                *(p.setting, str(p.before), str(p.after), f"x {p.ratio:.2f}"),
+                *(f"{min(p.ratios):.2f}", f"{max(p.ratios):.2f}", str(len(p.ratios))),
+            )
             for p in purchases
         ),
         numeric=frozenset({"time becomes", "lowest", "highest", "pairs"}),
