@@ -32,7 +32,7 @@ from assay.records import Case
 CASE = "mnist-mlp:batch_size=64,units=256,hidden=2@"
 SIX = ("keras-jax", "keras-tensorflow", "keras-torch", "jax", "tensorflow", "torch")
 PIECE = 0.02  # seconds of steps in one timing
-LONGEST = 40.0  # seconds for one backend
+LONGEST = 60.0  # seconds for one backend
 ENOUGH = 0.01  # half-width to reach
 
 Loop = Callable[[int], None]
