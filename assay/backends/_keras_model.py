@@ -56,11 +56,17 @@ class KerasModel:
             "parameters": self.model.count_params(),
             "compute_dtype": str(self.model.compute_dtype),
             "parameter_dtype": str(weights[0].dtype) if weights else "",
-            "output_dtype": str(getattr(self.model, "output", self.model).dtype),
+            "output_dtype": _output_dtype(self.model),
             "data_format": keras.config.image_data_format(),
             "compiler": "on" if self.model.jit_compile else "off",
             "optimizer": self.model.optimizer.name,
         }
+
+
+def _output_dtype(model: Any) -> str:  # noqa: ANN401
+    """Of the symbolic outputs; a subclassed model has none, and computes in its own dtype."""
+    outputs = getattr(model, "outputs", None)
+    return str(outputs[0].dtype if outputs else model.compute_dtype)
 
 
 def _checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
