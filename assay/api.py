@@ -19,7 +19,7 @@ Axes = Mapping[str, Sequence[Value]]
 Tell = Callable[[str], None]
 
 # Of analysis.summary; here so that showing a kept summary need not load numpy.
-ANALYSIS = 1
+ANALYSIS = 2
 
 
 def run(
