@@ -4,8 +4,8 @@
 
 Truth is the median of the whole trace. A trial starts anywhere in the trace and takes samples until
 the rule stops it, at most BUDGET. Recorded traces (benchmarks/record.py) are tried in two ways: in
-one stretch, as one short run takes them, and spread over the trace, as several processes or an
-interleaved comparison take them.
+one stretch, as one short run takes them, and drawn at random, as if far apart in time: the second
+shows the interval on real distributions, the first what the slow swings of a machine do to it.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ def main() -> None:
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     synthetics, spread = list(synthetic()), list(recorded(spread=True))
     _table(f"synthetic, target {TARGET:.0%}", synthetics, number)
-    _table("recorded, samples spread over the trace", spread, number)
+    _table("recorded, samples drawn at random", spread, number)
     _table("recorded, samples in one stretch", list(recorded(spread=False)), number)
-    _savings(synthetics + spread, number // 4)
+    _savings(synthetics + spread, number // 5)
 
 
 def _table(title: str, traces: list[Trace], number: int) -> None:
@@ -124,7 +124,7 @@ def _savings(traces: list[Trace], number: int) -> None:
         drawn = (np.median(trace.draw(random)[:FIXED]) for _ in range(number))
         errors[trace.name] = _error([float(middle) for middle in drawn], trace.truth)
     bound = max(errors.values())
-    for target in (0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01):
+    for target in (0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02, 0.01):
         found = {trace.name: trials(trace, number, target) for trace in traces}
         worst = max(
             _error([t.estimate.value for t in found[trace.name]], trace.truth) for trace in traces
@@ -157,7 +157,7 @@ def _stretch(whole: Array, random: np.random.Generator) -> Array:
 
 
 def _spread(whole: Array, random: np.random.Generator) -> Array:
-    """Every sample somewhere in the trace: what came just before it says little."""
+    """Samples so far apart that what came just before says nothing."""
     return whole[random.integers(0, len(whole), BUDGET)]
 
 

@@ -12,6 +12,7 @@ from assay.analysis.intervals import Array, Estimate, over_processes, quantile
 from assay.analysis.warmup import find_steady
 from assay.records import Phase, Result
 
+SHORTEST, LONGEST = 1e-12, 1e9  # seconds that a step can take at all
 NOTHING = Estimate(math.nan, math.nan, math.nan, 0.0)
 
 
@@ -45,7 +46,7 @@ def by_process(result: Result, metric: str, phase: Phase = "steady") -> list[tup
 def usable(values: Sequence[float], longest: float = math.inf) -> Array:
     """Values that a step can have taken: a clock may have jumped."""
     array = np.asarray(values, dtype=np.float64)
-    return array[np.isfinite(array) & (array > 0) & (array <= longest)]
+    return array[(array >= SHORTEST) & (array <= min(longest, LONGEST))]
 
 
 def of_case(found: Sequence[Process]) -> Estimate:

@@ -20,10 +20,11 @@ _INVERSES = [1 / degrees for degrees in _DEGREES]
 _QUANTILES = [1.9600, 1.9799, 2.0003, 2.0423, 2.0860, 2.1314, 2.1788, 2.2281, 2.2622, 2.3060]
 _QUANTILES += [2.3646, 2.4469, 2.5706, 2.7764, 3.1824, 4.3027, 12.7062]
 
-# The estimate of the inefficiency is too small on short series, the more so the longer the memory.
-# These make up for it and for looking more than once; by simulation (benchmarks/coverage.py).
-_SHORT = 6.0
-_SHORT_MEMORY = 30.0
+# The estimate of the inefficiency is too small on short series, the more so the longer the memory,
+# and at the look that stops. These make up for it; by simulation (benchmarks/coverage.py).
+_STOPPED = 1.1
+_SHORT = 1.0
+_SHORT_MEMORY = 50.0
 
 _COSINES = 8
 _SWINGS_FROM = 20  # values; fewer have no slow part
@@ -57,7 +58,8 @@ def quantile(values: Sequence[float] | Array, share: float = 0.5) -> Estimate:
     reach = student(count / factor - 1) * math.sqrt(share * (1 - share) * factor / count)
     places = (np.array([share - reach, share + reach]) * (count + 1) - 1).clip(0, count - 1)
     low, high = np.interp(places, np.arange(count), ordered)
-    return Estimate(middle, min(float(low), middle), max(float(high), middle), count / factor)
+    worth = min(count / factor, count)
+    return Estimate(middle, min(float(low), middle), max(float(high), middle), worth)
 
 
 def mean(values: Sequence[float] | Array) -> Estimate:
@@ -95,7 +97,7 @@ def inefficiency(deviations: Array) -> float:
     if count < 4 or power <= 0:
         return 1.0
     near = _initial_sequence(deviations)
-    near *= 1 + (_SHORT + _SHORT_MEMORY * max(near - 1, 0.0)) / count
+    near *= _STOPPED + (_SHORT + _SHORT_MEMORY * max(near - 1, 0.0)) / count
     if count < _SWINGS_FROM:
         return near
     slow = _swings(deviations) / power

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from assay.analysis.intervals import Estimate
 
-FIRST = 20  # samples before the first look
+FIRST = 14  # samples before the first look
 GROWTH = 1.5  # from look to look
-EFFECTIVE = 20.0  # independent values the samples must be worth
+EFFECTIVE = 4.0  # independent values the samples must be worth, by a cautious count
 CONFIRMED = 2  # looks in a row that must find the interval narrow
 
 

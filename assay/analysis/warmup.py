@@ -34,11 +34,17 @@ def find_steady(values: Sequence[float] | Array) -> Steady:
     start = _cut(array)
     if start and not differ(array[:start], array[start:]):
         start = 0
-    rest = array[start:]
-    half = len(rest) // 2
-    if len(rest) < max(LEAST, len(array) / 3) or differ(rest[:half], rest[half:]):
+    if start is None or _changes(array[start:]):
         return Steady(0, "unsteady")
     return Steady(start, "steady")
+
+
+def _changes(rest: Array) -> bool:
+    """Whether the second half, or the last eighth, is another matter than what is before it."""
+    half, last = len(rest) // 2, len(rest) // 8
+    if differ(rest[:half], rest[half:]):
+        return True
+    return last >= LEAST and differ(rest[:-last], rest[-last:])
 
 
 def differ(early: Array, late: Array) -> bool:
@@ -53,8 +59,10 @@ def differ(early: Array, late: Array) -> bool:
     return apart > max(SAME * second.value, SURE * doubt)
 
 
-def _cut(array: Array) -> int:
+def _cut(array: Array) -> int | None:
     """MSER (White 1997): the cut that leaves the least squared standard error of what remains.
+
+    None if that would leave less than a third: then the values still change.
 
     On medians of blocks, held within the range of the second half, so that one slow step
     (a page fault, one more compilation) decides nothing.
@@ -68,6 +76,7 @@ def _cut(array: Array) -> int:
     left = np.arange(count, 0, -1)
     sums, squares = (np.cumsum(part[::-1])[::-1] for part in (blocks, blocks**2))
     errors = (squares - sums**2 / left) / left**2
-    errors = errors[: count - 4]  # of fewer than five blocks the error says nothing
-    cut = int(np.argmin(errors))
+    cut = int(np.argmin(errors[: 2 * count // 3 + 1]))
+    if cut == 2 * count // 3:
+        return None
     return first + cut * size if cut else 0
