@@ -12,12 +12,13 @@ import numpy as np
 
 from assay.analysis import estimates
 from assay.analysis.intervals import Array, quantile
-from assay.analysis.stopping import EFFECTIVE
+from assay.analysis.stopping import EFFECTIVE, FIRST
 from assay.findings import Doubt
 from assay.records import Procedure, Result
 
 SPREAD = 0.15  # coefficient of variation above which a number is doubted
 MODES = 0.85  # share of the variance between two groups; of a normal 0.64, of a uniform 0.75
+FEWEST_FOR_MODES = 30  # samples; fewer fall into groups by chance
 SMALLEST_MODE = 0.1  # of the samples; a smaller group is outliers
 
 
@@ -50,13 +51,13 @@ def unusable(result: Result) -> Doubt | None:
 
 def few_samples(result: Result) -> Doubt | None:
     worth = [(quantile(part).effective, len(part)) for part in _steady(result)]
-    least, count = min(worth, default=(EFFECTIVE, 0))
-    if least >= EFFECTIVE:
+    least, count = min(worth, default=(EFFECTIVE, FIRST))
+    if least >= EFFECTIVE and count >= FIRST:
         return None
     return Doubt(
         code="few-samples",
         text=f"{count} samples of one process are worth {max(least, 1):.0f} independent ones",
-        remedy=f"{EFFECTIVE:.0f} are needed: a longer --budget, or a machine with less other load.",
+        remedy="Use a longer --budget, or a machine with less other load.",
     )
 
 
@@ -144,14 +145,16 @@ def _remedy(procedure: Procedure, share: float) -> str:
 
 def few_for_percentiles(result: Result) -> Doubt | None:
     count = sum(map(len, _steady(result)))
-    lacking = [name for name, least in (("p90", 64), ("p99", 662)) if 0 < count < least]
+    lacking = {
+        name: least for name, (_, least) in estimates.PERCENTILES.items() if 0 < count < least
+    }
     if not result.procedure.latency or not lacking:
         return None
+    needs = " and ".join(f"{name} needs {least}" for name, least in lacking.items())
     return Doubt(
         code="few-for-percentiles",
-        text=f"{' and '.join(lacking)} cannot be told from {count} samples; "
-        "p90 needs 64 and p99 needs 662",
-        remedy="Use --samples 662.",
+        text=f"there are {count} samples, but {needs}",
+        remedy=f"Use --samples {max(lacking.values())}.",
     )
 
 
@@ -199,7 +202,7 @@ def _modes(values: Array) -> tuple[float, float] | None:
     edge = len(ordered) // 50  # outliers are no group
     ordered = ordered[edge : len(ordered) - edge]
     count = len(ordered)
-    if count < EFFECTIVE or ordered[0] == ordered[-1]:
+    if count < FEWEST_FOR_MODES or ordered[0] == ordered[-1]:
         return None
     sizes = np.arange(1, count)
     sums = np.cumsum(ordered)[:-1]

@@ -13,6 +13,8 @@ from assay.analysis.warmup import find_steady
 from assay.records import Phase, Result
 
 SHORTEST, LONGEST = 1e-12, 1e9  # seconds that a step can take at all
+# share, and fewest samples for it to be told (MLPerf Inference rules: early stopping)
+PERCENTILES = {"p50": (0.5, 1), "p90": (0.9, 64), "p99": (0.99, 662)}
 NOTHING = Estimate(math.nan, math.nan, math.nan, 0.0)
 
 

@@ -13,8 +13,6 @@ from assay.analysis.intervals import Array, Estimate, mean, over_processes, quan
 from assay.findings import Quantity, Summary
 from assay.records import Result
 
-# Fewest samples for a percentile to be told (MLPerf Inference rules: early stopping).
-PERCENTILES = {"p50": (0.5, 1), "p90": (0.9, 64), "p99": (0.99, 662)}
 POWER = 0.8416  # normal quantile of 80 %: how surely a change as large as the least is seen
 
 
@@ -75,7 +73,7 @@ def _detectable(step: Quantity, processes: int) -> Quantity:
 def _percentiles(values: Array) -> dict[str, Quantity]:
     return {
         name: _quantity(quantile(values, share), "s", name, len(values))
-        for name, (share, least) in PERCENTILES.items()
+        for name, (share, least) in estimates.PERCENTILES.items()
         if len(values) >= least
     }
 

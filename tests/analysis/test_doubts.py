@@ -52,6 +52,13 @@ def test_one_broad_group_is_not_two():
     assert "two-modes" not in codes(result(steady(noisy(spread=0.1, count=1000))))
 
 
+@pytest.mark.parametrize("count", [1, 2, 4, 13])
+def test_few_samples_are_no_two_groups(count):
+    found = codes(result(steady(noisy(count=count))))
+    assert "few-samples" in found
+    assert "two-modes" not in found
+
+
 def test_outliers_are_not_a_group():
     values = noisy(count=400)
     values[::25] *= 3
