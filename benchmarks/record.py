@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +24,22 @@ Step = Callable[[], object]
 Wait = Callable[[Any], object]
 
 
-def numpy_matmul() -> tuple[Step, Wait]:
-    matrix = np.random.default_rng(0).standard_normal((160, 160)).astype(np.float32)
+def numpy_matmul(size: int) -> tuple[Step, Wait]:
+    matrix = np.random.default_rng(0).standard_normal((size, size)).astype(np.float32)
     return lambda: matrix @ matrix, lambda done: done
 
 
-def numpy_sort() -> tuple[Step, Wait]:
-    values = np.random.default_rng(0).standard_normal(8_000)
+def numpy_sort(size: int) -> tuple[Step, Wait]:
+    values = np.random.default_rng(0).standard_normal(size)
     return lambda: np.sort(values), lambda done: done
 
 
-def jax_mlp() -> tuple[Step, Wait]:
+def jax_mlp(units: int, batch_size: int) -> tuple[Step, Wait]:
     import jax
     import jax.numpy as jnp
 
-    weights = [jax.random.normal(jax.random.key(i), (128, 128)) * 0.05 for i in range(3)]
-    batch = jax.random.normal(jax.random.key(9), (32, 128))
+    weights = [jax.random.normal(jax.random.key(i), (units, units)) * 0.05 for i in range(3)]
+    batch = jax.random.normal(jax.random.key(9), (batch_size, units))
 
     def loss(weights: list[Any]) -> Any:
         value = batch
@@ -50,15 +51,7 @@ def jax_mlp() -> tuple[Step, Wait]:
     return lambda: function(weights), jax.block_until_ready
 
 
-def torch_cnn() -> tuple[Step, Wait]:
-    return _torch(compiled=False)
-
-
-def torch_compiled() -> tuple[Step, Wait]:
-    return _torch(compiled=True)
-
-
-def _torch(compiled: bool) -> tuple[Step, Wait]:
+def torch_cnn(batch_size: int, compiled: bool = False) -> tuple[Step, Wait]:
     import torch
 
     torch.manual_seed(0)
@@ -72,7 +65,7 @@ def _torch(compiled: bool) -> tuple[Step, Wait]:
         torch.nn.Linear(32 * 16 * 16, 10),
     )
     optimizer = torch.optim.SGD(net.parameters(), 0.001)
-    pictures = [torch.randn(size, 3, 32, 32) for size in (2, 1)]
+    pictures = [torch.randn(size, 3, 32, 32) for size in (batch_size, batch_size - 1)]
     forward = torch.compile(net) if compiled else net
     count = 0
 
@@ -93,13 +86,18 @@ def python_loop() -> tuple[Step, Wait]:
     return lambda: sum(i * i for i in range(3000)), lambda done: done
 
 
-MADE = {
+MADE: dict[str, Callable[[], tuple[Step, Wait]]] = {
     "python-loop": python_loop,
-    "numpy-matmul": numpy_matmul,
-    "numpy-sort": numpy_sort,
-    "jax-mlp": jax_mlp,
-    "torch-cnn": torch_cnn,
-    "torch-compile": torch_compiled,
+    "numpy-matmul": partial(numpy_matmul, 160),
+    "numpy-matmul-slow": partial(numpy_matmul, 768),
+    "numpy-sort": partial(numpy_sort, 8_000),
+    "numpy-sort-slow": partial(numpy_sort, 200_000),
+    "jax-mlp": partial(jax_mlp, 128, 32),
+    "jax-mlp-slow": partial(jax_mlp, 512, 256),
+    "torch-cnn": partial(torch_cnn, 2),
+    "torch-cnn-slow": partial(torch_cnn, 32),
+    "torch-compile": partial(torch_cnn, 8, compiled=True),
+    "torch-compile-slow": partial(torch_cnn, 32, compiled=True),
 }
 
 
