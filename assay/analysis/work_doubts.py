@@ -32,7 +32,7 @@ def above_the_peak(result: Result) -> Doubt | None:
     return Doubt(
         code="above-peak",
         text=f"this is {found.note}",
-        remedy="Run assay doctor on the idle machine; if it stays, the steps may not be waited for.",
+        remedy="Run assay doctor on the idle machine; else steps may not be waited for.",
     )
 
 
