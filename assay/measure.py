@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -9,6 +10,8 @@ from assay.contracts import Stepped
 
 Clock = Callable[[], float]
 clock: Clock = time.perf_counter
+
+LONGEST = 0.25  # seconds a sample may be made to last, so that there are enough of them
 
 
 def time_steps(session: Stepped, steps: int, clock: Clock = clock) -> tuple[float, float]:
@@ -32,11 +35,24 @@ def take(
 
 
 def steps_per_sample(session: Stepped, clock: Clock = clock) -> int:
-    """The fewest steps that keep the timer and the wait under a thousandth of a sample."""
+    """The fewest steps that keep the cost of timing under a thousandth of a sample, or LONGEST."""
+    goal = min(1000 * _cost(session, clock), LONGEST)
+    steps = 1
+    while (seconds := time_steps(session, steps, clock)[1]) < goal:
+        steps = max(steps + 1, math.ceil(steps * goal / max(seconds, 1e-9)))
+    return steps
+
+
+def _cost(session: Stepped, clock: Clock) -> float:
+    """What a sample costs beyond its steps: the timer, the wait, and the queue it leaves empty.
+
+    A device that is waited for stands idle until the host has enqueued again: two samples of one
+    step take longer than one of two. The fastest of several counts, since delays only add.
+    """
     session.step()
     session.wait()
-    cost = min(time_steps(session, 0, clock)[1] for _ in range(20))
-    steps, goal = 1, 1000 * cost
-    while (seconds := time_steps(session, steps, clock)[1]) < goal:
-        steps = max(2 * steps, round(steps * goal / max(seconds, cost, 1e-9)))
-    return steps
+    empty = min(time_steps(session, 0, clock)[1] for _ in range(20))
+    one, two = (
+        min(seconds for _, seconds in take(session, steps, 20, LONGEST, clock)) for steps in (1, 2)
+    )
+    return max(empty, 2 * one - two)

@@ -28,16 +28,21 @@ class FakeSession:
     """A stepped session whose device works after the host: time passes in `wait`, not in `step`."""
 
     def __init__(
-        self, clock: FakeClock, seconds_per_step: float | Sequence[float], items: int = 1
+        self,
+        clock: FakeClock,
+        seconds_per_step: float | Sequence[float],
+        items: int = 1,
+        seconds_to_refill: float = 0.0,
     ) -> None:
         self.items = items
+        self._refill = seconds_to_refill  # of the device's queue, after a wait
         self.steps = 0
         self._clock = clock
         self._seconds = seconds_per_step
         self._waiting = 0.0
 
     def step(self) -> None:
-        self._waiting += self._next()
+        self._waiting += self._next() + (0.0 if self._waiting else self._refill)
         self.steps += 1
 
     def wait(self) -> None:

@@ -51,6 +51,19 @@ def test_long_steps_are_timed_one_by_one():
     assert steps_per_sample(session, clock) == 1
 
 
+def test_a_queue_that_has_to_be_filled_again_makes_longer_samples():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.001, seconds_to_refill=2e-5)
+    steps = steps_per_sample(session, clock)
+    assert 2e-5 / (steps * 0.001) <= 0.0011
+
+
+def test_no_sample_is_made_longer_than_a_quarter_of_a_second():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01, seconds_to_refill=0.005)
+    assert steps_per_sample(session, clock) <= 26
+
+
 @pytest.mark.parametrize("step", [1e-8, 1e-6, 1e-4])
 def test_a_group_is_a_thousand_times_the_cost_of_the_clock(step):
     clock = FakeClock(cost=1e-7)

@@ -1,4 +1,4 @@
-"""Reasons to doubt what a case computes: work that is counted in two ways, or beyond the machine."""
+"""Reasons to doubt what a case computes: two counts that disagree, or more than the machine can."""
 
 from __future__ import annotations
 
