@@ -28,10 +28,10 @@ class TorchSession:
         self._model = _placed(job.model, case, self._device).train(self._train)
         self._inputs, self._targets = _batch(job, case, self._device)
         self.items = len(self._inputs)
-        self._loss = functional.mse_loss if job.loss == "mse" else functional.cross_entropy
+        self._mixed = _MIXED.get(str(case.options["precision"]))
         self._optimizer = _optimizer(job, case, self._model)
         self._scaler = torch.amp.GradScaler(self._device.type)
-        self._forward = _compiled(self._loss_of if self._train else self._outputs_of, case)
+        self._forward = _compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
         self._enqueue = self._capture_first if _captures(case) else self._step_here()
 
     def step(self) -> None:
@@ -49,12 +49,11 @@ class TorchSession:
 
     def facts(self) -> Mapping[str, Value]:
         weights = list(self._model.parameters())
-        mixed = _MIXED.get(str(self._case.options["precision"]))
         return {
             **_options.facts(self._case),
             **_torch_setup.facts(),
             "parameters": sum(weight.numel() for weight in weights),
-            "compute_dtype": _name(mixed or self._inputs.dtype),
+            "compute_dtype": _name(self._mixed or self._inputs.dtype),
             "parameter_dtype": _name(weights[0].dtype),
             "output_dtype": _name(self._inferred().dtype),
             "data_format": self._case.options["data_format"],
@@ -63,19 +62,31 @@ class TorchSession:
             "optimizer": type(self._optimizer).__name__,
         }
 
-    def _outputs_of(self, inputs: torch.Tensor) -> Any:  # noqa: ANN401 (a tensor)
-        mixed = _MIXED.get(str(self._case.options["precision"]))
-        with torch.autocast(self._device.type, dtype=mixed, enabled=mixed is not None):
-            return self._model(inputs)
+    def _outputs_of(self) -> Callable[..., Any]:
+        """The forward pass as a plain function: torch.compile guards all that a method could see."""
+        model, mixed, device = self._model, self._mixed, self._device.type
 
-    def _loss_of(self, inputs: torch.Tensor) -> Any:  # noqa: ANN401
-        return self._loss(self._outputs_of(inputs), self._targets)
+        def outputs(inputs: torch.Tensor) -> Any:  # noqa: ANN401 (a tensor)
+            with torch.autocast(device, dtype=mixed, enabled=mixed is not None):
+                return model(inputs)
+
+        return outputs
+
+    def _loss_of(self, job: Job) -> Callable[..., Any]:
+        model, mixed, device, targets = self._model, self._mixed, self._device.type, self._targets
+        criterion = functional.mse_loss if job.loss == "mse" else functional.cross_entropy
+
+        def loss(inputs: torch.Tensor) -> Any:  # noqa: ANN401
+            with torch.autocast(device, dtype=mixed, enabled=mixed is not None):
+                return criterion(model(inputs), targets)
+
+        return loss
 
     def _inferred(self) -> Any:  # noqa: ANN401
         """Outputs without dropout, as the weights are now."""
         self._model.eval()
         with torch.no_grad():
-            found = self._outputs_of(self._inputs)
+            found = self._outputs_of()(self._inputs)
         self._model.train(self._train)
         return found
 
