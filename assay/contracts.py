@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -119,6 +119,29 @@ class Backend(Protocol):
 
     def open(self, build: Callable[[], Job], case: Case) -> AbstractContextManager[Session]:
         """Called in the worker only. Prepares the framework (dtype, seed), then builds the job."""
+
+
+# A metric of a monitor, and what of its series the result keeps.
+Peak = tuple[str, Literal["max", "mean", "last"]]
+
+
+@runtime_checkable
+class Monitor(Protocol):
+    """Looks at a worker from the parent. It may keep state, so each worker gets a fresh one."""
+
+    @property
+    def period(self) -> float: ...  # seconds between looks; made longer where a look is dear
+
+    @property
+    def peaks(self) -> Mapping[str, Peak]: ...  # name in Result.peaks → what it is made of
+
+    def missing(self) -> str:
+        """Why it cannot be used here, or ""."""
+
+    def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
+        """Metrics of these processes, the worker first; what cannot be read now is left out."""
+
+    def close(self) -> None: ...
 
 
 @runtime_checkable

@@ -32,6 +32,7 @@ def measure_case(
     begun = time.monotonic()
     samples: list[Samples] = []
     ending: dict[str, str] = {}
+    child: Child | None = None
     try:
         _refuse(case)
         with Child(case, folder, procedure.timeout) as child:
@@ -45,7 +46,11 @@ def measure_case(
     except KeyboardInterrupt as error:
         ending = {"status": "interrupted", "reason": str(error) or "interrupted by Ctrl-C"}
     return msgspec.structs.replace(
-        result, samples=tuple(samples), seconds=time.monotonic() - begun, **ending
+        result,
+        samples=tuple(samples),
+        peaks=child.peaks if child else {},
+        seconds=time.monotonic() - begun,
+        **ending,
     )
 
 
