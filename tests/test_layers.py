@@ -11,22 +11,33 @@ ROOT = Path(__file__).parent.parent / "assay"
 
 LEVELS = {
     0: {"errors", "units", "records", "findings"},
-    1: {"contracts", "codec", "registry", "protocol"},
+    1: {"contracts", "codec", "registry", "protocol", "fetch", "unpack"},
     2: {
         *("workloads", "backends", "datasets", "monitors", "stores", "formats", "views"),
-        *("analysis", "native", "platforms", "tasks"),
+        *("analysis", "native", "platforms", "tasks", "benches"),
     },
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
         *("world", "logs", "batchsize", "doctor", "testing"),
+        *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
     },
-    4: {"api"},
+    4: {"api", "benching"},
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
 DOORS = {("workloads", "datasets"), ("backends", "native"), ("registry", "backends")}
 DOORS |= {("registry", "workloads")}  # loads what it registers, by name
-SHOWING = {"api", "records", "findings", "errors", "units", "formats", "views"}
+SHOWING = {
+    "api",
+    "benching",
+    "benches",
+    "records",
+    "findings",
+    "errors",
+    "units",
+    "formats",
+    "views",
+}
 SHOWING |= {
     "contracts",
     "codec",
