@@ -15,6 +15,8 @@ _FROM = {
     "Query": "contracts",
     "Result": "records",
     "adopt": "api",
+    "fetch_data": "api",
+    "known_data": "api",
     "readings": "api",
     "resume": "api",
     "run": "api",

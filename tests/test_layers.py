@@ -14,7 +14,7 @@ LEVELS = {
     1: {"contracts", "codec", "registry", "protocol"},
     2: {
         *("workloads", "backends", "datasets", "monitors", "stores", "formats", "views"),
-        *("analysis", "native", "platforms", "tasks"),
+        *("analysis", "native", "platforms", "tasks", "weights"),
     },
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),

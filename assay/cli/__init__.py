@@ -17,6 +17,7 @@ VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
     "list": ("Keep and see", "Show what there is: workloads, backends, results."),
     "show": ("Keep and see", "Show results again, as a table or as JSON."),
+    "data": ("Keep and see", "Show or fetch datasets."),
     "import": ("Keep and see", "Take in run folders from elsewhere."),
 }
 FILES = {"import": "import_"}  # a keyword cannot be a module
