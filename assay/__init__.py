@@ -18,6 +18,8 @@ _FROM = {
     "adopt": "api",
     "bench": "benching",
     "benchmarks": "benching",
+    "fetch_data": "api",
+    "known_data": "api",
     "readings": "api",
     "resume": "api",
     "run": "api",

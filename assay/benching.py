@@ -88,7 +88,7 @@ def checkout_info(folder: Path) -> dict[str, str | bool]:
     return info(folder)
 
 
-def obtain(download: Download, watch: Callable[[int, int], None] | None = None) -> bool:
+def obtain(download: Download, watch: Callable[[str, int, int | None], None] | None = None) -> bool:
     """A file that is there afterwards, unpacked if it is an archive; whether it had to be got."""
     from assay.obtain import obtain
 

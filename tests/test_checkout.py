@@ -143,7 +143,7 @@ def repositories_of(path: Path, folder: Path):
 
 
 def test_what_git_refuses_is_said_in_its_words(tmp_path):
-    with pytest.raises(AssayError, match="git clone failed: .*nowhere"):
+    with pytest.raises(AssayError, match=r"git clone failed: .*nowhere"):
         check_out(one(str(tmp_path / "nowhere.git"), tmp_path / "site"))
 
 

@@ -11,10 +11,10 @@ ROOT = Path(__file__).parent.parent / "assay"
 
 LEVELS = {
     0: {"errors", "units", "records", "findings"},
-    1: {"contracts", "codec", "registry", "protocol", "fetch", "unpack"},
+    1: {"contracts", "codec", "registry", "protocol", "unpack"},
     2: {
         *("workloads", "backends", "datasets", "monitors", "stores", "formats", "views"),
-        *("analysis", "native", "platforms", "tasks", "benches"),
+        *("analysis", "native", "platforms", "tasks", "weights", "benches"),
     },
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),

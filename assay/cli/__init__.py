@@ -20,6 +20,7 @@ VERBS = {
     "list": ("Keep and see", "Show what there is: workloads, backends, results."),
     "show": ("Keep and see", "Show results again, as a table or as JSON."),
     "plot": ("Keep and see", "Draw a result: its samples, or memory and CPU over time."),
+    "data": ("Keep and see", "Show or fetch datasets."),
     "import": ("Keep and see", "Take in run folders from elsewhere."),
     "perfzero": ("The older tools' doors", "PerfZero's benchmark.py, flag by flag."),
 }

@@ -54,7 +54,7 @@ def prepare(request: Request, tell: Tell) -> Prepared:
     seconds: dict[str, float] = {}
     begun = time.monotonic()
     for download in request.downloads:
-        fetched = benching.obtain(download, _progress(download.path.name, tell))
+        fetched = benching.obtain(download, _progress(tell))
         tell(f"{download.path} {'is there now' if fetched else 'was there already'}")
     seconds["download_data"], begun = time.monotonic() - begun, time.monotonic()
     cached = bool(request.flags.get("use_cached_site_packages"))
@@ -178,11 +178,11 @@ def _harness() -> dict[str, Any]:
         return {}
 
 
-def _progress(name: str, tell: Tell) -> Callable[[int, int], None]:
+def _progress(tell: Tell) -> Callable[[str, int, int | None], None]:
     """A line for each tenth of a download."""
     shown = -1
 
-    def show(done: int, total: int) -> None:
+    def show(name: str, done: int, total: int | None) -> None:
         nonlocal shown
         tenth = 10 * done // total if total else done >> 27
         if tenth > shown:
