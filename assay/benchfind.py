@@ -7,9 +7,10 @@ import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
 
+from assay import worker
 from assay.benches.asked import Find, Found
 from assay.benches.names import Filter, Method
-from assay.errors import AssayError, EndingError, unknown
+from assay.errors import EndingError, unknown
 
 _BASES = ("tensorflow.", "assay.benches.", "unittest.", "builtins")  # not the user's own
 
@@ -23,8 +24,8 @@ def find(asked: Find) -> Found:
         for name in _modules(package):
             try:
                 names |= dict(_of_module(module_of(name)))
-            except (EndingError, AssayError, ImportError, OSError, AttributeError) as error:
-                problems[name] = str(error)
+            except Exception as error:  # an outsider's module may raise anything: it is a finding
+                problems[name] = worker._failure(error).reason
     return Found(names=names, problems=problems)
 
 
@@ -64,8 +65,8 @@ def _of_filter(pattern: Filter) -> Iterator[tuple[str, str]]:
 
 def _modules(package: str) -> Iterator[str]:
     """The module itself and, where it is a package, all below it."""
-    yield package
     below = getattr(module_of(package), "__path__", ())
+    yield package
     for found in pkgutil.walk_packages(below, f"{package}.", onerror=lambda name: None):
         if not found.name.endswith("__main__"):
             yield found.name

@@ -53,7 +53,7 @@ def head(benched: Benched, timeout: float) -> str:
 def row(benched: Benched) -> str:
     result = benched.result
     times = [entry.wall_time for entry in benched.entries if entry.wall_time is not None]
-    reason = result.reason.partition("\n")[0][:160].replace("|", "\\|")
+    reason = (result.reason.splitlines() or [""])[-1].strip()[:160].replace("|", "\\|")
     name = benched.method.name.removeprefix(f"{PACKAGE}.")
     first = units.human(times[0], "s") if times else ""
     return f"| `{name}` | {result.status} | {len(benched.entries)} | {first} | {reason} |"

@@ -75,7 +75,8 @@ def _download(piece: str, folder: Path) -> Download:
 
 def _last(url: str) -> str:
     """The last part of a URL's path; `git@host:name` has no path in the URL's sense."""
-    return (urlsplit(url).path or url).rstrip("/").rpartition("/")[2].rpartition(":")[2]
+    path = urlsplit(url).path if "://" in url else url
+    return path.rstrip("/").rpartition("/")[2].rpartition(":")[2]
 
 
 def _pieces(text: str) -> list[str]:
