@@ -41,7 +41,9 @@ def main() -> None:
 def head(benched: Benched, timeout: float) -> str:
     environment = benched.result.environment
     wanted = ("tensorflow-cpu", "tensorflow_cpu", "tensorflow", "tf_keras", "numpy", "protobuf")
-    packages = [f"{name} {environment.packages[name]}" for name in wanted if name in environment.packages]
+    packages = [
+        f"{name} {environment.packages[name]}" for name in wanted if name in environment.packages
+    ]
     return HEAD.format(
         timeout=timeout,
         cpu=environment.machine.get("cpu"),

@@ -65,6 +65,8 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
     )
     for name in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(name, interrupt)
+    if given["profile"]:
+        options.say("note: the windows of --profile are checked, but no profile is taken yet")
     results: list[Result] = []
     try:
         for benched in found:

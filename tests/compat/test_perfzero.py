@@ -1,4 +1,4 @@
-"""assay perfzero: PerfZero's flags, files and outcomes; and better ones where its own were wrong."""
+"""assay perfzero: PerfZero's flags, files and outcomes, and better ones where they were wrong."""
 
 from __future__ import annotations
 
