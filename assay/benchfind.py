@@ -82,14 +82,13 @@ def _of_module(module: ModuleType) -> Iterator[tuple[str, str]]:
 
 def methods(owner: type) -> list[str]:
     """Callables the user's own classes define, sorted; what a framework's base brings is none."""
-    return [
-        name
-        for name in dir(owner)
-        if not name.startswith("__") and callable(getattr(owner, name, None)) and _own(owner, name)
-    ]
+    return [name for name in dir(owner) if not name.startswith("__") and _is_method(owner, name)]
 
 
-def _own(owner: type, name: str) -> bool:
+def _is_method(owner: type, name: str) -> bool:
+    thing = getattr(owner, name, None)
+    if not callable(thing) or isinstance(thing, type):
+        return False
     home = next((base for base in owner.__mro__ if name in vars(base)), owner)
     return not f"{home.__module__}.".startswith(_BASES)
 

@@ -88,6 +88,15 @@ def checkout_info(folder: Path) -> dict[str, str | bool]:
     return info(folder)
 
 
+def safe_flags(flags: Mapping[str, object]) -> dict[str, object]:
+    """Without passwords in URLs, and whatever else looks secret."""
+    from assay.redaction import safe_text
+
+    return {
+        name: safe_text(value) if isinstance(value, str) else value for name, value in flags.items()
+    }
+
+
 def obtain(download: Download, watch: Callable[[str, int, int | None], None] | None = None) -> bool:
     """A file that is there afterwards, unpacked if it is an archive; whether it had to be got."""
     from assay.obtain import obtain

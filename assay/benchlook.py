@@ -50,7 +50,7 @@ def look(wanted: Find, python: str = "", timeout: float = 600.0) -> Found:
             kind = UsageError if error.status == "failed" else AssayError
             raise kind(
                 f"{names or ', '.join(wanted.packages)} cannot be looked into: {error.reason}.",
-                hint="Is its folder the present one, or given with --python-path?",
+                hint="Is it in the present folder, in PYTHONPATH, or given with --python-path?",
             ) from None
         return msgspec.json.decode((folder / FOUND).read_bytes(), type=Found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from assay.child import Child
 from assay.errors import EndingError
 from assay.protocol import Open
 from assay.records import Case, Environment, Procedure, Result, Samples, Value
+from assay.redaction import safe_value
 
 BACKEND = "bench"
 
@@ -29,7 +30,10 @@ Outputs = Callable[[Path], tuple[Path, str]]
 
 
 class BenchChild(Child):
-    """The process of one method; its reports go to `output` and into the case's folder."""
+    """The process of one method; its reports go to `output` and into the case's folder.
+
+    All paths are absolute: a benchmark may change its working directory.
+    """
 
     def __init__(self, case: Case, folder: Path, timeout: float, output: Path) -> None:
         self._output_folder = output
@@ -42,11 +46,11 @@ class BenchChild(Child):
             pass
 
     def _start(self, case: Case, folder: Path) -> tuple[list[str], dict[str, str]]:
-        command = [*world.interpreter(case, folder, "assay.benchchild"), str(folder)]
+        command = [*world.interpreter(case, folder, "assay.benchchild"), str(folder.absolute())]
         return command, {
             **world.own_path(case),
             "PYTHONUNBUFFERED": "1",
-            report.REPORTS: str(folder / asked.REPORTS),
+            report.REPORTS: str(folder.absolute() / asked.REPORTS),
             "TEST_REPORT_FILE_PREFIX": str(self._output_folder / asked.PREFIX),
         }
 
@@ -56,12 +60,12 @@ def ask(folder: Path, wanted: Asked) -> None:
 
 
 def in_its_folder(folder: Path) -> tuple[Path, str]:
-    output = folder / "output"
+    output = folder.absolute() / "output"
     return output, str(output)
 
 
 def case_of(method: Method, setting: Setting) -> Case:
-    params = {name: _value(value) for name, value in setting.constructor_args.items()}
+    params = safe_arguments(setting.constructor_args)
     chosen = ",".join(f"{name}={value}" for name, value in params.items())
     return Case(
         workload=method.name,
@@ -83,6 +87,7 @@ def run_once(
     ending, peaks = _ending(
         Run(method=method, setting=setting, output_dir=told_output), case, folder, output
     )
+    ask(folder, Run(method=method, setting=_safe(setting), output_dir=told_output))
     entries, notes = gathered(folder, output)
     told = _told(folder)
     if not entries and ending["status"] == "ok":
@@ -192,5 +197,18 @@ def _samples(method: Method, entries: tuple[Entry, ...], told: Told) -> tuple[Sa
     return (opened, *own, whole)
 
 
-def _value(value: object) -> Value:
-    return value if isinstance(value, str | int | float | bool) else json.dumps(value)
+def safe_arguments(given: Mapping[str, object]) -> dict[str, Value]:
+    """Plain values, without what looks secret; anything deeper as JSON."""
+    return {
+        name: value
+        if isinstance(value, int | float)
+        else safe_value(name, value if isinstance(value, str) else json.dumps(value))
+        for name, value in given.items()
+    }
+
+
+def _safe(setting: Setting) -> Setting:
+    """As it is kept once the process has read it."""
+    return msgspec.structs.replace(
+        setting, constructor_args=safe_arguments(setting.constructor_args)
+    )

@@ -204,6 +204,26 @@ def test_a_package_that_is_not_there_is_an_error():
         assay.benchmarks("no_such.pkg")
 
 
+def test_what_looks_secret_reaches_the_class_but_is_not_kept(home):
+    setting = Setting(python_path=(DATA,), constructor_args={"api_key": "hush-hush"})
+    benched = run("Endings.benchmark_tells_its_constructor", setting)
+
+    assert benched.entries[0].extras["api_key"] == "hush-hush"  # the class itself reported it
+    assert "hush-hush" not in benched.result.case.key
+    asked = (home / "runs" / benched.result.id / "asked.json").read_text()
+    assert "hush-hush" not in asked
+
+
+def test_a_method_may_change_its_folder(home, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASSAY_HOME", "relative")
+    result = run("Endings.benchmark_changes_its_folder").result
+
+    assert result.status == "ok"
+    assert result.values("wall_time") == (0.5,)
+    assert result.values("method_time")
+
+
 def test_the_reports_lie_in_the_run_folder_as_json(home):
     result = run("Endings.benchmark_not_a_number").result
 

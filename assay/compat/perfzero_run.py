@@ -18,7 +18,7 @@ from assay import benching, codec
 from assay.benches.asked import Benched
 from assay.benches.summary import Execution, env_vars, summary
 from assay.compat.perfzero import Request
-from assay.errors import AssayError
+from assay.errors import AssayError, UsageError
 
 Tell = Callable[[str], None]
 HOOK_TIMEOUT = 600.0  # seconds
@@ -105,16 +105,28 @@ class _Outputs:
     def __init__(self, request: Request) -> None:
         self._root = request.workspace / "output"
         self._id = request.flags.get("execution_id", "")
-        self._scratch = request.flags.get("scratch_gcs_url", "")
+        self._scratch = request.flags.get("scratch_gcs_url", "").rstrip("/")
 
     def __call__(self, case: Path) -> tuple[Path, str]:
         wanted = self._id or datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
         name, count = wanted, 1
-        while (self._root / name).exists():
+        while not self._made(name):
             count += 1
             name = f"{wanted}-{count}"
         folder = self._root / name
         return folder, f"{self._scratch}/{name}" if self._scratch else str(folder)
+
+    def _made(self, name: str) -> bool:
+        try:
+            (self._root / name).mkdir(parents=True)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise UsageError(
+                f"{self._root / name} cannot be made ({error.strerror}).",
+                hint="Choose another --workspace or --execution_id.",
+            ) from None
+        return True
 
 
 def _execution(
@@ -127,7 +139,7 @@ def _execution(
         tpu=request.setting.tpu is not None,
         output_gcs_url=flags.get("output_gcs_url"),
         env_vars=env_vars(variables),
-        flags=flags,
+        flags=benching.safe_flags(flags),
         harness_info=prepared.harness_info,
         site_package_info=prepared.site_package_info,
         **{field: flags.get(field) for field in known},

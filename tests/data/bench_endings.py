@@ -75,6 +75,10 @@ class Endings(assay.Benchmark):
         self.report_benchmark(wall_time=0.1, name="before")
         time.sleep(1000)
 
+    def benchmark_changes_its_folder(self):
+        os.chdir("/")
+        self.report_benchmark(wall_time=0.5)
+
     def benchmark_skips(self):
         raise unittest.SkipTest("needs eight GPUs")
 
