@@ -112,18 +112,10 @@ def _says(program: str, *words: str) -> str:
 
 def _cudnn_file(system: Path) -> str:
     """From the library's own name, as libcudnn.so.9.1.0."""
-    for folder in (
-        system / "lib/x86_64-linux-gnu",
-        system / "lib/aarch64-linux-gnu",
-        system / "local/cuda/lib64",
-    ):
-        versions = [
-            name[13:]
-            for name in _names(str(folder))
-            if re.fullmatch(r"libcudnn\.so\.\d+\.\d+\.\d+", name)
-        ]
-        if versions:
-            return max(versions)
+    for place in ("lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "local/cuda/lib64"):
+        names = "\n".join(_names(str(system / place)))
+        if found := re.search(r"^libcudnn\.so\.(\d+\.\d+\.\d+)$", names, re.MULTILINE):
+            return found[1]
     return ""
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay import codec, environment, published, registry
 from assay.backends._devices import PROBES
@@ -30,7 +30,8 @@ Tell = Callable[[str], None]
 
 def examine(home: Path, quick: bool, tell: Tell) -> Checkup:
     """All of it, in under a minute; kept in `home`, so that results can use the peaks."""
-    machine = {**environment.here().machine}
+    _usable(home)
+    machine = environment.here().machine
     noise, remedies = _unrest(0.6 if quick else 2.5, tell)
     tell("the highest rates of this machine …")
     peaks = _peaks(0.2 if quick else 0.8, machine)
@@ -43,29 +44,64 @@ def examine(home: Path, quick: bool, tell: Tell) -> Checkup:
         monitors={name: _lack(name) for name in registry.names("monitors")},
         noise=noise,
         remedies=remedies,
-        peaks=peaks,
+        peaks=_higher(peaks, _kept_peaks(home)),
     )
-    home.mkdir(parents=True, exist_ok=True)
     write_whole(home / FILE, codec.encode(found, indent=2))
     return found
 
 
 def peaks_for(home: Path) -> dict[str, Value]:
     """Kept peaks as facts of the machine, `cpu_peak_float32`; none if it was another machine."""
+    return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in _kept_peaks(home)}
+
+
+def _kept_peaks(home: Path) -> tuple[Peak, ...]:
     try:
         kept = codec.decode((home / FILE).read_bytes(), Checkup, str(home / FILE))
     except (OSError, StoreError):  # a measurement must not fail for want of a peak
-        return {}
+        return ()
     now = environment.here().machine
-    if any(kept.machine.get(name) != now.get(name) for name in _IDENTITY):
-        return {}
-    return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in kept.peaks}
+    same = all(kept.machine.get(name) == now.get(name) for name in _IDENTITY)
+    return kept.peaks if same else ()
+
+
+def _higher(peaks: tuple[Peak, ...], before: tuple[Peak, ...]) -> tuple[Peak, ...]:
+    """A peak once seen stays one: a visit on a busy day does not lower it."""
+    best = {(peak.device, peak.what): peak for peak in before}
+    for peak in peaks:
+        key = (peak.device, peak.what)
+        if key not in best or peak.rate > best[key].rate:
+            best[key] = peak
+    return tuple(best.values())
+
+
+def _usable(home: Path) -> None:
+    """Said before a minute is spent."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        write_whole(home / f".{FILE}", b"")
+        (home / f".{FILE}").unlink()
+    except OSError as error:
+        raise StoreError(
+            f"{home} cannot be written to ({error.strerror}).",
+            hint="Choose another folder with --home or ASSAY_HOME.",
+        ) from None
+
+
+class _Trial(NamedTuple):
+    """A remedy to be tried on the noise."""
+
+    name: str
+    how: str
+    seconds: float
+    variables: dict[str, str] = {}  # noqa: RUF012 (never changed)
+    cpus: tuple[int, ...] = ()
 
 
 def _unrest(seconds: float, tell: Tell) -> tuple[Noise | None, tuple[Remedy, ...]]:
     """The noise as things are, then with each remedy tried in turn."""
     tell("how noisy this machine is now …")
-    noise = _noise(seconds, {}, ())
+    noise = _noise(_Trial("", "", seconds))
     if not noise:
         return None, ()
     remedies = [
@@ -76,28 +112,33 @@ def _unrest(seconds: float, tell: Tell) -> tuple[Noise | None, tuple[Remedy, ...
             after=noise.visible,
         )
     ]
-    cpus = sorted(os.sched_getaffinity(0))
-    one = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-    trials: list[tuple[str, str, float, dict[str, str], tuple[int, ...]]] = [
-        (f"sample {LONGER} times longer", "--budget 40s", LONGER * seconds, {}, ())
-    ]
-    if len(cpus) > 1:
-        trials += [
-            ("one thread on one CPU", "--threads 1", seconds, one, (cpus[0],)),
-            ("another CPU", f"taskset -c {cpus[-1]} assay …", seconds, one, (cpus[-1],)),
-        ]
-    for name, how, length, variables, allowed in trials:
-        tell(f"would it help to {name}? …" if name.startswith("sample") else f"{name}? …")
-        after = _noise(length, variables, allowed)
-        if after:
-            remedies.append(Remedy(name=name, how=how, before=noise.visible, after=after.visible))
+    for trial in _trials(seconds):
+        tell(f"and so: {trial.name} …")
+        if after := _noise(trial):
+            remedies.append(
+                Remedy(name=trial.name, how=trial.how, before=noise.visible, after=after.visible)
+            )
     return noise, tuple(remedies)
 
 
-def _noise(seconds: float, variables: dict[str, str], cpus: tuple[int, ...]) -> Noise | None:
+def _trials(seconds: float) -> list[_Trial]:
+    longer = _Trial(f"sample {LONGER} times longer", "--budget 40s", LONGER * seconds)
+    first, *others = sorted(os.sched_getaffinity(0))
+    if not others:
+        return [longer]
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    last = others[-1]
+    return [
+        longer,
+        _Trial("one thread on one CPU", "--threads 1", seconds, one, (first,)),
+        _Trial("one thread on the last CPU", f"taskset -c {last} assay …", seconds, one, (last,)),
+    ]
+
+
+def _noise(trial: _Trial) -> Noise | None:
     from assay.analysis.noise import noise
 
-    told = _ask(["assay.noise", str(seconds)], variables, cpus)
+    told = _ask(["assay.noise", str(trial.seconds)], trial.variables, trial.cpus)
     return noise(*json.loads(told)) if told else None
 
 

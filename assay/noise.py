@@ -46,8 +46,8 @@ def main() -> None:
 def pairs(seconds: float) -> tuple[list[float], list[float]]:
     """Which of the two goes first is drawn for each pair, so that a drift favours neither."""
     sessions = Product(), Product()
-    once = min(measure.time_steps(sessions[0], 10)[1] for _ in range(20))
-    steps = max(1, round(10 * SAMPLE / once))
+    once = min(measure.time_steps(sessions[0], 3)[1] for _ in range(5))
+    steps = max(1, round(3 * SAMPLE / once))
     order = random.Random(0)
     taken: tuple[list[float], list[float]] = ([], [])
     end = measure.clock() + seconds

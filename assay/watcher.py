@@ -107,17 +107,21 @@ def usable_monitors() -> list[Monitor]:
 class _Schedule:
     """When one thing is to be looked at again, so that its looks never cost more than a share."""
 
+    __slots__ = ("_last", "_period", "_share", "_soon", "due", "quick")
+
     def __init__(self, born: float, period: float) -> None:
         self.quick = period <= QUICK
         self.due = born if self.quick else born + period
-        self._last, self._period, self._soon = born, period, FIRST
+        self._last, self._period = born, period
+        self._soon = FIRST if self.quick else period
+        self._share = SHARES[self.quick]
 
     def looked(self, now: float, cost: float) -> float:
         """Plan the next look; the seconds since the last one."""
-        passed, self._last = max(0.0, now - self._last), now
-        wait = min(self._period, self._soon) if self.quick else self._period
-        self._soon *= 2
-        self.due = now + max(wait, cost / SHARES[self.quick])
+        passed, self._last = now - self._last, now
+        self.due = now + max(self._soon, cost / self._share)
+        if self._soon < self._period:
+            self._soon = min(self._period, 2 * self._soon)
         return passed
 
 

@@ -3,7 +3,7 @@
 Three questions, each with its limit; the exit status is 1 when one is broken.
 
 1. Cost: the CPU time of the whole thread that watches, waking up included, beside a child that
-   keeps every core busy, which is when caches are cold and a look is dearest. Under 0.2 % of a core.
+   keeps every core busy: caches are cold then and a look is dearest. Under 0.2 % of a core.
 2. Memory: a child holds 300 MB; the peak told is within 1 % of the VmHWM it reads of itself.
 3. A child that lives 50 ms with 200 MB is seen at all.
 """

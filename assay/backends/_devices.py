@@ -9,7 +9,8 @@ from importlib import metadata
 
 
 def main() -> None:
-    print(json.dumps({"version": version(sys.argv[1]), "devices": PROBES[sys.argv[1]]()}))
+    name = sys.argv[1]
+    sys.stdout.write(json.dumps({"version": version(name), "devices": PROBES[name]()}))
 
 
 def version(framework: str) -> str:

@@ -19,6 +19,8 @@ def source(cards: Path = CARDS) -> AmdSource | None:
 class AmdSource:
     """Files of the amdgpu driver (kernel documentation, gpu/amdgpu/thermal)."""
 
+    counts_energy = False
+
     def __init__(self, devices: Sequence[Path]) -> None:
         self._files = [_files(device) for device in devices]
 

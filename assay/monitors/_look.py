@@ -17,12 +17,13 @@ class Look:
     memory: float | None = None  # bytes, of our processes
     clock: float | None = None  # hertz, of the multiprocessors
     temperature: float | None = None  # degrees Celsius
-    energy: float | None = None  # joules since the driver was loaded
     throttled: bool | None = None
 
 
 class Source(Protocol):
     """A way to look at all GPUs of a maker."""
+
+    counts_energy: bool  # whether it has counters of its own, so that nobody need add up power
 
     def looks(self, pids: Sequence[int]) -> list[Look]: ...
 

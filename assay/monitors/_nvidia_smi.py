@@ -33,6 +33,8 @@ def source() -> SmiSource | None:
 class SmiSource:
     """It prints a line a GPU a second; whatever has arrived is read, and nobody waits for it."""
 
+    counts_energy = False
+
     def __init__(self, program: str) -> None:
         query = f"--query-gpu={','.join(FIELDS)}"
         try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -24,10 +26,15 @@ def read(path: Path) -> list[dict[str, float]]:
 
 
 class Series:
-    """Each line begins as PerfZero's do, `time`, `rss`, `vms`, `cpu_percent`; others follow."""
+    """Each line begins as PerfZero's do, `time`, `rss`, `vms`, `cpu_percent`; others follow.
+
+    A disk that is full costs the lines, never the measurement.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("ab")  # a case may have several processes, one after another
+        self._file: BinaryIO | None = None
+        with suppress(OSError):
+            self._file = path.open("ab")  # a case may have several processes, one after another
         self._line: dict[str, float] = {}
         self._metrics: dict[str, _Metric] = {}
 
@@ -35,12 +42,12 @@ class Series:
         """A line for each look at the process; other monitors' values go along with the next."""
         for name, value in found.items():
             if math.isfinite(value):
-                self._line[name] = value
+                self._line[name] = round(value, 4)
                 self._metrics.setdefault(name, _Metric()).add(value, passed)
         if "rss" in found:
             first = {name: self._line.get(name, 0.0) for name in ("rss", "vms", "cpu_percent")}
             line = {"time": round(seconds, 3), **first, **self._line}
-            self._file.write(msgspec.json.encode(line) + b"\n")
+            self._write(msgspec.json.encode(line) + b"\n")
             self._line = {}
 
     def peaks(self, wanted: Mapping[str, Peak]) -> dict[str, float]:
@@ -51,7 +58,17 @@ class Series:
         }
 
     def close(self) -> None:
-        self._file.close()
+        if self._file:
+            with suppress(OSError):
+                self._file.close()
+
+    def _write(self, line: bytes) -> None:
+        if self._file:
+            try:
+                self._file.write(line)
+            except OSError:
+                self.close()
+                self._file = None
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from assay.contracts import Peak
 from assay.monitors import _amd, _nvidia_smi, _nvml
-from assay.monitors._look import Look, Source, ours, together
+from assay.monitors._look import Source, ours, together
 
 
 class GpuMonitor:
@@ -32,7 +32,6 @@ class GpuMonitor:
         self._source = source or _nvml.source() or _nvidia_smi.source() or _amd.source()
         self._clock = clock
         self._last = clock()
-        self._counters: dict[int, float] = {}
         self._energy = 0.0
 
     def missing(self) -> str:
@@ -44,27 +43,17 @@ class GpuMonitor:
         looks = self._source.looks(pids) if self._source else []
         if not looks:  # nothing new since the last time
             return {}
-        used = ours(looks)
         now = self._clock()
         passed, self._last = max(0.0, now - self._last), now
-        for number in used:
-            self._energy += self._joules(number, looks[number], passed)
-        found = together([looks[number] for number in used])
-        if "gpu_power" in found:
-            found["gpu_energy"] = round(self._energy, 3)
+        found = together([looks[number] for number in ours(looks)])
+        if "gpu_power" in found and self._source and not self._source.counts_energy:
+            self._energy += found["gpu_power"] * passed
+            found["gpu_energy"] = self._energy
         return found
 
     def close(self) -> None:
         if self._source:
             self._source.close()
-
-    def _joules(self, number: int, look: Look, passed: float) -> float:
-        """Since the last look: by the GPU's own counter, else its power times the time."""
-        if look.energy is None:
-            return (look.power or 0.0) * passed
-        before = self._counters.get(number, look.energy)
-        self._counters[number] = look.energy
-        return max(0.0, look.energy - before)
 
 
 PROVIDES = {"gpu": GpuMonitor}

@@ -7,13 +7,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from assay.contracts import Peak
-from assay.monitors._files import FilePerProcess
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class ProcessMonitor:
-    """Sums over the tree. Pages that two processes share count twice in `rss`; see `pss`."""
+    """Sums over the tree. Pages that two processes share count twice in `rss`; see `pss`.
+
+    CPU time is read from the clock of another process, which has the number (~pid << 3) | 2
+    (CPUCLOCK_SCHED in the kernel's posix-timers.h): it counts nanoseconds, where /proc/PID/stat
+    counts hundredths of a second, too coarse for ten looks a second.
+    """
 
     period = 0.1
     peaks: Mapping[str, Peak] = {
@@ -24,52 +28,49 @@ class ProcessMonitor:
     }
 
     def __init__(self, proc: str = "/proc", clock: Callable[[], float] = time.monotonic) -> None:
-        self._files = FilePerProcess(lambda pid: f"{proc}/{pid}/statm")
+        self._proc = proc
         self._clock = clock
         self._last: float | None = None
-        self._used: dict[int, float] = {}
+        self._used: dict[int, float] = {}  # CPU seconds at the last look
+        self._open: dict[int, int] = {}  # kept open: the number of a dead process may be given anew
 
     def missing(self) -> str:
         return "" if os.path.exists("/proc/self/statm") else "this system has no /proc"
 
     def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
-        """Empty when the whole tree is gone."""
+        """Empty when the whole tree is gone. Written flat: ten times a second, with cold caches,
+        each call of a function costs more than what it does.
+        """
         virtual = resident = 0
-        alive: dict[int, float] = {}
+        spent = 0.0
         for pid in pids:
-            pages = self._files.read(pid).split(maxsplit=2)
-            if len(pages) < 2:
-                self._files.forget(pid)
+            try:
+                if pid not in self._open:
+                    self._open[pid] = os.open(f"{self._proc}/{pid}/statm", os.O_RDONLY)
+                size, pages, _ = os.pread(self._open[pid], 128, 0).split(maxsplit=2)
+                used = time.clock_gettime((~pid << 3) | 2)
+            except (OSError, ValueError):  # gone, or going: the file is empty
+                self._forget(pid)
                 continue
-            virtual += int(pages[0])
-            resident += int(pages[1])
-            alive[pid] = cpu_seconds(pid)
-        if not alive:
+            virtual += int(size)
+            resident += int(pages)
+            spent += max(0.0, used - self._used.get(pid, 0.0))
+            self._used[pid] = used
+        if not self._open:
             return {}
-        return {"rss": resident * _PAGE, "vms": virtual * _PAGE, "cpu_percent": self._cpu(alive)}
-
-    def close(self) -> None:
-        self._files.close()
-
-    def _cpu(self, alive: dict[int, float]) -> float:
-        """100 for each core kept busy since the last look; without time between, 0."""
         now = self._clock()
         passed, self._last = now - (now if self._last is None else self._last), now
-        spent = sum(max(0.0, used - self._used.get(pid, 0.0)) for pid, used in alive.items())
-        self._used = alive
-        return round(100 * spent / passed, 2) if passed > 0 else 0.0
+        busy = 100 * spent / passed if passed > 0 else 0.0
+        return {"rss": resident * _PAGE, "vms": virtual * _PAGE, "cpu_percent": busy}
 
+    def close(self) -> None:
+        for pid in list(self._open):
+            self._forget(pid)
 
-def cpu_seconds(pid: int) -> float:
-    """CPU time of all threads of a process, to the nanosecond; 0 where it is gone.
-
-    The clock of another process has the number (~pid << 3) | 2 (CPUCLOCK_SCHED in the kernel's
-    posix-timers). /proc/PID/stat counts hundredths of a second: too coarse for ten looks a second.
-    """
-    try:
-        return time.clock_gettime((~pid << 3) | 2)
-    except OSError:
-        return 0.0
+    def _forget(self, pid: int) -> None:
+        self._used.pop(pid, None)
+        if pid in self._open:
+            os.close(self._open.pop(pid))
 
 
 PROVIDES = {"process": ProcessMonitor}

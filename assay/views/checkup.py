@@ -79,8 +79,15 @@ def _peaks(found: Checkup) -> Table:
             for peak in found.peaks
         ),
         numeric=frozenset({"rate", "published", "share"}),
-        notes=tuple(_exceeded(peak) for peak in found.peaks if peak.exceeds),
+        notes=(*_busy(found), *(_exceeded(peak) for peak in found.peaks if peak.exceeds)),
     )
+
+
+def _busy(found: Checkup) -> list[str]:
+    load, cpus = found.machine.get("load_average", 0.0), found.machine.get("cpus_allowed", 1)
+    if not isinstance(load, float) or not isinstance(cpus, int) or load < 0.5 * cpus:
+        return []
+    return [f"the load was {load:g} on {cpus} CPUs: rates are too low; come again when it is quiet"]
 
 
 def _exceeded(peak: Peak) -> str:
