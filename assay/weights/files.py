@@ -73,7 +73,8 @@ def _read_npz(path: Path) -> Weights:
 
 def _write_npz(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
     with open(path, "wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **dict(weights))
+        # Not packed: that saves little of trained weights, and takes long.
+        np.savez(file, **dict(weights))  # type: ignore[arg-type]
 
 
 @contextmanager
