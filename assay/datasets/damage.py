@@ -10,6 +10,11 @@ from pathlib import Path
 
 from assay.errors import AssayError, NotPossibleError
 
+# What zipfile, zlib, numpy and Pillow raise over damaged bytes; the last three are zipfile's.
+BROKEN = (
+    *(EOFError, OSError, ValueError, KeyError, SyntaxError, zlib.error),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError),
+)
 REPLACE = "Delete it and get it again (assay data fetch), or point ASSAY_DATA at a whole copy."
 
 
@@ -40,5 +45,5 @@ def intact(path: Path, expected: str) -> Iterator[None]:
         raise NotPossibleError(
             f"{path} cannot be read ({error.strerror}).", hint="Give yourself the right to read it."
         ) from None
-    except (EOFError, OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+    except BROKEN as error:
         raise damaged(path, f"reading it failed ({error})", expected) from None

@@ -19,6 +19,11 @@ from assay.weights.h5 import read_h5, read_keras, write_h5, write_old_h5
 from assay.weights.layers import Layer, Weights, by_layer
 from assay.weights.rows import Flattened
 
+# What zipfile, zlib, numpy and h5py raise over damaged bytes.
+BROKEN = (
+    *(EOFError, OSError, ValueError, KeyError, SyntaxError, zlib.error),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError),
+)
 FORMS = ".npz, .keras, .weights.h5, .h5 or a folder of .bin files"
 
 
@@ -73,14 +78,15 @@ def _read_npz(path: Path) -> Weights:
 
 def _write_npz(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
     with open(path, "wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **dict(weights))
+        # Not packed: that saves little of trained weights, and takes long.
+        np.savez(file, **dict(weights))  # type: ignore[arg-type]
 
 
 @contextmanager
 def _whole_file(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+    except BROKEN as error:
         raise AssayError(
             f"{path} is cut or wrong: reading weights from it failed ({error}).",
             hint="Get it again, or save it again.",

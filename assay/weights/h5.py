@@ -88,7 +88,9 @@ def _layers(root: Any, order: Mapping[str, str]) -> Iterator[Stored]:  # noqa: A
         arrays = [np.asarray(root[path][key]) for key in sorted(root[path], key=int)]
         if arrays and not path.startswith("optimizer") and group != "seed_generator":
             kind = re.sub(r"_\d+$", "", group)
-            name = order.get(path.removesuffix("/vars")) or _text(root[path].attrs.get("name", group))
+            name = order.get(path.removesuffix("/vars")) or _text(
+                root[path].attrs.get("name", group)
+            )
             yield Stored(kind, name, dict(zip(_variables(kind, len(arrays)), arrays, strict=True)))
 
 

@@ -80,5 +80,5 @@ def test_a_part_of_the_classes_needs_a_list_of_all(some_classes):
 def test_a_class_that_is_not_listed_is_refused(some_classes):
     write_jpeg(some_classes / "imagenet" / "val" / "cats" / "a.jpeg", (0, 0, 0))
 
-    with pytest.raises(AssayError, match="it has a folder cats, but .*does not name it"):
+    with pytest.raises(AssayError, match=r"it has a folder cats, but .*does not name it"):
         folder_form(some_classes).size("test")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.datasets.dataset import Opened, split_sizes
+from assay.datasets.dataset import Opened, rows, split_sizes
 from assay.datasets.library import find, get, held, load
 from assay.errors import AssayError, NotPossibleError, UsageError
 from tests.datasets.making import SAMPLE, WHOLE, needs_whole
@@ -81,11 +81,9 @@ def test_a_split_that_is_not_stored_is_refused(data):
 )
 def test_test_is_the_first_5000_and_tune_the_last_5000(stored, test, tune):
     asked = []
-    opened = Opened(SAMPLE, ("test",), lambda part: stored, lambda *rows: asked.append(rows))
+    opened = Opened(SAMPLE, ("test",), lambda part: stored, lambda *told: asked.append(told))
 
     assert split_sizes(opened) == {"test": 5000, "tune": 5000}
-    from assay.datasets.dataset import rows
-
     assert rows(opened, "test")[1:] == test
     assert rows(opened, "tune")[1:] == tune
     assert not asked
@@ -111,7 +109,7 @@ def test_more_pictures_than_there_are_cannot_be_asked_for(data, first):
 def test_labels_out_of_range_are_refused(data):
     write_mnist(data, y_test=np.array([0, 1, 12, 3, 4, 5, 6, 7], np.uint8))
 
-    with pytest.raises(AssayError, match="label 12 of picture 2 is out of range.*classes 0 to 9"):
+    with pytest.raises(AssayError, match=r"label 12 of picture 2 is out of range.*classes 0 to 9"):
         load("mnist", "test")
 
 
@@ -129,7 +127,7 @@ def test_nothing_is_read_before_it_is_asked_for(data):
     opened = find(get("cifar10"))
 
     assert opened.parts == ("test",)
-    with pytest.raises(AssayError, match="test_batch.bin is cut or wrong: it has 3 bytes"):
+    with pytest.raises(AssayError, match=r"test_batch.bin is cut or wrong: it has 3 bytes"):
         load("cifar10", "test")
 
 

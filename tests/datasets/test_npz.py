@@ -45,7 +45,7 @@ def test_what_lies_behind_is_not_unpacked(stored):
     file.write_bytes(data)
 
     assert np.array_equal(FORM(folder).read("test", 0, 2).inputs[..., 0], arrays["x_test"][:2])
-    with pytest.raises(AssayError, match="mnist.npz is cut or wrong"):
+    with pytest.raises(AssayError, match=r"mnist.npz is cut or wrong"):
         FORM(folder).read("test", 0, 40)
 
 
