@@ -26,7 +26,7 @@ Tell = Callable[[str], None]
 Series = Literal["process", "samples"]
 
 # Of analysis.summary; here so that showing a kept summary need not load numpy.
-ANALYSIS = 1
+ANALYSIS = 2
 
 
 def run(
@@ -161,6 +161,7 @@ def _measured(
     folder: Path,
     watch: Callable[..., None] | None,
 ) -> Iterator[Result]:
+    from assay import batchsize
     from assay.doctor import peaks_for
     from assay.launch import measure_case
 
@@ -169,8 +170,9 @@ def _measured(
         with folders.locked(folder):
             for case in cases:
                 place = folders.new_case(folder)
+                sized, search = batchsize.settled(case, place, asked.procedure, watch or _ignore)
                 measured = measure_case(
-                    case,
+                    sized,
                     asked.procedure,
                     f"{folder.name}/{place.name}",
                     place,
@@ -180,6 +182,7 @@ def _measured(
                     measured,
                     label=asked.label,
                     tags=asked.tags,
+                    facts={**measured.facts, **search},
                     environment=_with_peaks(measured.environment, peaks),
                 )
                 store.append(result)

@@ -17,12 +17,13 @@ from unittest import SkipTest
 
 import msgspec
 
-from assay import measure, worker
+from assay import measure
 from assay.benches.asked import ASKED, FOUND, TOLD, Asked, Find, Run, Told
 from assay.benches.construct import arguments
 from assay.benches.frameworks import used
 from assay.benches.names import Method
 from assay.benchfind import class_of, find
+from assay.childside import failure, orders_from, packages, say
 from assay.errors import EndingError, unknown
 from assay.protocol import VERSION, Close, Done, Open
 
@@ -30,16 +31,16 @@ from assay.protocol import VERSION, Close, Done, Open
 def main() -> None:
     faulthandler.enable()  # a segmentation fault leaves its Python stack in the log
     folder = Path(sys.argv[1])
-    orders, answers = worker._orders(int(sys.argv[2])), int(sys.argv[3])
+    orders, answers = orders_from(int(sys.argv[2])), int(sys.argv[3])
     for order in orders:
         try:
             if isinstance(order, Open):
                 _carry_out(order, folder)
         except Exception as error:  # every ending is a result
             traceback.print_exc()
-            worker._say(answers, worker._failure(error))
+            say(answers, failure(error))
             return
-        worker._say(answers, Done())
+        say(answers, Done())
         if isinstance(order, Close):
             return
 
@@ -112,7 +113,7 @@ def _tell(folder: Path, told: Told) -> None:
     now = msgspec.structs.replace(
         told,
         framework=used(sys.modules),
-        packages=worker._packages(),
+        packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
     )
     (folder / TOLD).write_bytes(msgspec.json.encode(now))

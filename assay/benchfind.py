@@ -7,9 +7,9 @@ import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
 
-from assay import worker
 from assay.benches.asked import Find, Found
 from assay.benches.names import Filter, Method
+from assay.childside import failure
 from assay.errors import EndingError, unknown
 
 _BASES = ("tensorflow.", "assay.benches.", "unittest.", "builtins")  # not the user's own
@@ -25,7 +25,7 @@ def find(asked: Find) -> Found:
             try:
                 names |= dict(_of_module(module_of(name)))
             except Exception as error:  # an outsider's module may raise anything: it is a finding
-                problems[name] = worker._failure(error).reason
+                problems[name] = failure(error).reason
     return Found(names=names, problems=problems)
 
 

@@ -1,15 +1,16 @@
-"""One case → fresh process → Result, whatever happens in between."""
+"""One case → fresh processes → Result, whatever happens in between."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from assay import environment, registry
-from assay.analysis.summary import median_and_half_width
+from assay.analysis import estimates
 from assay.child import Child
 from assay.errors import EndingError
 from assay.protocol import Opened
@@ -35,12 +36,13 @@ def measure_case(
     child: Child | None = None
     try:
         _refuse(case)
-        with Child(case, folder, procedure.timeout) as child:
-            for piece in alone(child, case, procedure, watch, median_and_half_width):
+        for number in range(procedure.processes):
+            part = _part(procedure, time.monotonic() - begun if number else 0.0)
+            for piece in _process(case, part, _place(folder, number), watch, samples):
                 if isinstance(piece, Opened):
                     result = _opened(result, piece)
                 else:
-                    _add(samples, piece)
+                    _add(samples, msgspec.structs.replace(piece, process=number))
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
     except KeyboardInterrupt as error:
@@ -52,6 +54,37 @@ def measure_case(
         seconds=time.monotonic() - begun,
         **ending,
     )
+
+
+def _process(
+    case: Case, procedure: Procedure, folder: Path, watch: Watch, samples: list[Samples]
+) -> Iterator[Opened | Samples]:
+    """The life of one process; the medians of those before it count when it has enough."""
+    earlier = [
+        float(estimates.so_far(part.values).value)
+        for part in samples
+        if (part.metric, part.phase) == ("step_time", "steady")
+    ]
+    with Child(case, folder, procedure.timeout) as child:
+        yield from alone(
+            child, case, procedure, watch, lambda values: estimates.so_far(values, earlier)
+        )
+
+
+def _part(procedure: Procedure, spent: float) -> Procedure:
+    """What one process may use: its share of the budget, and all the time the case has left."""
+    left = procedure.timeout - spent
+    if left <= 0:
+        raise EndingError("timeout", f"not finished after {procedure.timeout:g} s")
+    budget = procedure.budget / procedure.processes
+    return msgspec.structs.replace(procedure, budget=budget, timeout=left)
+
+
+def _place(folder: Path, number: int) -> Path:
+    """A folder for the log of each process; that of the first is the case's own."""
+    place = folder / f"process-{number}" if number else folder
+    place.mkdir(exist_ok=True)
+    return place
 
 
 def _refuse(case: Case) -> None:

@@ -9,20 +9,17 @@ from __future__ import annotations
 import faulthandler
 import functools
 import os
-import queue
-import signal
+import resource
 import sys
-import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import cast
 
-import msgspec
-
 from assay import measure, registry
+from assay.childside import failure, orders_from, packages, say
 from assay.contracts import SelfTimed, Session, Stepped
-from assay.errors import AssayError, EndingError
+from assay.errors import EndingError
 from assay.protocol import (
     VERSION,
     Answer,
@@ -30,37 +27,28 @@ from assay.protocol import (
     Calibrated,
     Close,
     Done,
-    Failed,
+    Given,
     Open,
     Opened,
     Order,
+    Outputs,
     Take,
     Taken,
     Tell,
     Told,
-    pack,
-    unpack,
 )
 from assay.records import Value
-
-# How the frameworks word it when a device or the host has no memory left.
-_OUT_OF_MEMORY = (
-    "RESOURCE_EXHAUSTED",
-    "out of memory",
-    "OOM when allocating",
-    "Unable to allocate",
-)
 
 
 def main() -> None:
     faulthandler.enable()  # a segmentation fault leaves its Python stack in the log
-    orders, answers = _orders(int(sys.argv[1])), int(sys.argv[2])
+    orders, answers = orders_from(int(sys.argv[1])), int(sys.argv[2])
     try:
         with ExitStack() as stack:
             _obey(orders, answers, stack)
     except Exception as error:  # every ending is a result
         traceback.print_exc()
-        _say(answers, _failure(error))
+        say(answers, failure(error))
         sys.exit(1)
 
 
@@ -71,17 +59,19 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
     for order in orders:
         if isinstance(order, Open):
             session, opened = _open(order, stack)
-            _say(answers, opened)
+            say(answers, opened)
         elif isinstance(order, Close):
             stack.close()
-            _say(answers, Done())
+            say(answers, Done())
             return
         else:
             for answer in _answers(order, session, born):
-                _say(answers, answer)
+                say(answers, answer)
 
 
-def _answers(order: Take | Calibrate | Tell, session: Session, born: float) -> Iterator[Answer]:
+def _answers(
+    order: Take | Calibrate | Tell | Outputs, session: Session, born: float
+) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
             taken = measure.take(cast(Stepped, session), steps, order.count, order.seconds)
@@ -95,6 +85,16 @@ def _answers(order: Take | Calibrate | Tell, session: Session, born: float) -> I
                     raise EndingError(report.status, report.reason)
                 yield Told(samples=report.samples)
             yield Done()
+        case Outputs():
+            yield _outputs(session)
+
+
+def _outputs(session: Session) -> Given:
+    offered = getattr(session, "outputs", None)
+    if offered is None:
+        raise EndingError("failed", "this backend cannot tell its outputs")
+    found = offered()
+    return Given(shape=found.shape, values=tuple(found.ravel().tolist()))
 
 
 def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
@@ -107,14 +107,18 @@ def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
     kind = next(kind for kind in workload.kinds if kind in backend.accepts)
     build = functools.partial(workload.kinds[kind], **case.params)
+    lacking = backend.missing()
+    if lacking:
+        raise EndingError("skipped", f"in {sys.prefix}, {lacking}")
     _keep_to(case.options.get("threads", "all"))
+    _bound(order.memory)
     session = stack.enter_context(backend.open(build, case))
     opened = Opened(
         seconds=measure.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
         facts=dict(session.facts()),
-        packages=_packages(),
+        packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
     )
@@ -127,51 +131,14 @@ def _keep_to(threads: Value) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
-def _packages() -> dict[str, str]:
-    """Versions of the packages this process has loaded: those that can have made the number."""
-    from importlib import metadata
+def _bound(memory: int) -> None:
+    """So many bytes of private memory: an allocation beyond them fails, in the framework's words.
 
-    loaded = {name.partition(".")[0] for name in sys.modules}
-    owners = metadata.packages_distributions()
-    return {
-        owner: metadata.version(owner)
-        for owner in sorted({owner for name in loaded for owner in owners.get(name, ())})
-    }
-
-
-def _failure(error: Exception) -> Failed:
-    if isinstance(error, EndingError):
-        return Failed(status=error.status, reason=error.reason)
-    words = str(error).strip() or type(error).__name__
-    if isinstance(error, MemoryError) or any(sign in words for sign in _OUT_OF_MEMORY):
-        return Failed(status="out-of-memory", reason=f"{type(error).__name__}: {words}")
-    if isinstance(error, AssayError):
-        return Failed(status="failed", reason=f"{words} {error.hint}".strip())
-    return Failed(status="failed", reason=f"{type(error).__name__}: {words}")
-
-
-def _orders(pipe: int) -> Iterator[Order]:
-    """Orders as they come. When the parent is gone, this whole process group ends at once."""
-    inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-
-    def listen() -> None:
-        buffer = bytearray()
-        while chunk := os.read(pipe, 65536):
-            buffer += chunk
-            for body in unpack(buffer):
-                inbox.put(body)
-        os.killpg(os.getpid(), signal.SIGKILL)  # the group is ours: launch made it so
-
-    threading.Thread(target=listen, daemon=True).start()
-    decoder = msgspec.msgpack.Decoder(Order)
-    while True:
-        yield decoder.decode(inbox.get())
-
-
-def _say(pipe: int, answer: Answer) -> None:
-    data = memoryview(pack(answer))
-    while data:
-        data = data[os.write(pipe, data) :]
+    RLIMIT_DATA counts what can be written to; RLIMIT_AS would count address space that the
+    frameworks only reserve.
+    """
+    if memory:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 if __name__ == "__main__":

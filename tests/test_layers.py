@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent / "assay"
 
 LEVELS = {
-    0: {"errors", "units", "records", "findings"},
+    0: {"errors", "units", "records", "findings", "checkup", "published", "redaction"},
     1: {"contracts", "codec", "registry", "protocol", "unpack"},
     2: {
         *("workloads", "backends", "datasets", "monitors", "stores", "formats", "views"),
@@ -18,8 +18,9 @@ LEVELS = {
     },
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
-        *("world", "logs", "batchsize", "doctor", "testing"),
+        *("world", "logs", "childside", "batchsize", "doctor", "testing"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
+        *("devices", "machine", "noise", "peaks", "watcher"),
     },
     4: {"api", "benching"},
     5: {"cli", "web", "compat"},

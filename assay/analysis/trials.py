@@ -11,8 +11,8 @@ from functools import cache
 
 import numpy as np
 
-from assay.analysis.summary import median_quantity
-from assay.findings import Difference, Trials
+from assay.analysis.intervals import quantile
+from assay.findings import Difference, Quantity, Trials
 from assay.records import Result
 
 # 1.4826 makes the median absolute deviation estimate a standard deviation when values are normal;
@@ -29,7 +29,7 @@ def over_trials(results: Iterable[Result]) -> list[Trials]:
         Trials(
             key=key,
             metric=metric,
-            quantity=median_quantity(values, unit),
+            quantity=_median(values, unit),
             outliers=outliers(values),
         )
         for (key, metric, unit), values in values_by_metric(results).items()
@@ -74,6 +74,13 @@ def ratio_interval(first: Sequence[float], second: Sequence[float]) -> tuple[flo
     return float(np.median(ratios)), low, high
 
 
+def _median(values: Sequence[float], unit: str) -> Quantity:
+    value, low, high, _ = quantile(values)
+    return Quantity(
+        value=value, low=low, high=high, unit=unit, estimator="median of trials", n=len(values)
+    )
+
+
 def _difference(
     name: tuple[str, str, str], first: Sequence[float], second: Sequence[float]
 ) -> Difference:
@@ -84,8 +91,8 @@ def _difference(
     return Difference(
         key=key,
         metric=metric,
-        first=median_quantity(first, unit),
-        second=median_quantity(second, unit),
+        first=_median(first, unit),
+        second=_median(second, unit),
         ratio=ratio,
         low=low,
         high=high,
