@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.findings import Difference, Quantity, Table, Trials
+from assay.findings import Difference, Quantity, Reading, Table, Trials
 from assay.records import SCHEMA, Result
 from assay.units import human
 
@@ -15,6 +15,29 @@ def runs_table(results: Sequence[Result]) -> Table:
         rows=tuple(_run(result) for result in results),
         numeric=frozenset({"trial", "wall time", "whole", "reports"}),
         notes=tuple(dict.fromkeys(note for result in results for note in _notes(result))),
+    )
+
+
+def tell_their_own(readings: Sequence[Reading]) -> bool:
+    """Whether these are all of sessions that tell their own numbers, so that no step was timed."""
+    metrics = {part.metric for r in readings for part in r.result.samples if part.phase == "steady"}
+    return bool(metrics) and "step_time" not in metrics
+
+
+def told_table(readings: Sequence[Reading]) -> Table:
+    """One row a metric of a result."""
+    return Table(
+        columns=("id", "case", "metric", "median", "values", "status"),
+        rows=tuple(
+            (
+                *(r.result.id, r.result.case.key, name),
+                *(human(q.value, q.unit) if q else "", str(q.n) if q else "", r.result.status),
+            )
+            for r in readings
+            for name, q in _told_quantities(r)
+        ),
+        numeric=frozenset({"median", "values"}),
+        notes=tuple(dict.fromkeys(note for r in readings for note in _notes(r.result))),
     )
 
 
@@ -56,6 +79,12 @@ def differences_table(found: Iterable[Difference], first: str, second: str) -> T
         numeric=frozenset({first, second, "ratio", "95 % interval"}),
         notes=(few,) if any(row[5].endswith("inf") for row in rows) else (),
     )
+
+
+def _told_quantities(reading: Reading) -> list[tuple[str, Quantity | None]]:
+    metrics = {part.metric for part in reading.result.samples if part.phase == "steady"}
+    found = {name: q for name, q in reading.summary.quantities.items() if name in metrics}
+    return list(found.items()) or [("", None)]
 
 
 def _run(result: Result) -> tuple[str, ...]:

@@ -43,6 +43,14 @@ def test_json_has_every_result_and_every_metric(assay):
     assert set(metrics["wall_time"]) == {"value", "low", "high", "unit", "estimator", "n"}
 
 
+def test_show_gives_the_metrics_again(assay):
+    assay("bench", "run", FINE, "--python-path", DATA, "--trials", "2")
+    _, out, _ = assay("show", "last")
+
+    rows = [line.split() for line in out.splitlines() if "wall_time" in line]
+    assert [row[1:] for row in rows] == 2 * [[f"{FINE}@bench", "wall_time", "500", "ms", "1", "ok"]]
+
+
 def test_two_labels_are_compared_over_all_their_trials(assay):
     for label in ("before", "after"):
         assay("bench", "run", FINE, "--python-path", DATA, "--trials", "4", "--label", label)
