@@ -178,10 +178,10 @@ def _facts(
     method: Method, trial: int, entries: tuple[Entry, ...], told: Told, notes: Sequence[str]
 ) -> dict[str, Value]:
     return {
+        **texts(labelled(entries, method.owner, method.method)),
         "trial": trial,
         "reports": len(entries),
         **{f"framework_{name}": value for name, value in told.framework.items()},
-        **texts(labelled(entries, method.owner, method.method)),
         **({"note": "; ".join(notes)} if notes else {}),
     }
 

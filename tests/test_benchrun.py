@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -222,6 +223,17 @@ def test_a_method_may_change_its_folder(home, monkeypatch, tmp_path):
     assert result.status == "ok"
     assert result.values("wall_time") == (0.5,)
     assert result.values("method_time")
+
+
+def test_another_interpreter_can_run_it():
+    setting = Setting(python_path=(DATA,), python=sys.executable)
+
+    assert run("Endings.benchmark_fine", setting).result.status == "ok"
+    missing = run("Endings.benchmark_fine", Setting(python="/no/such/venv")).result
+    assert (missing.status, missing.reason) == (
+        "skipped",
+        "there is no Python interpreter at /no/such/venv",
+    )
 
 
 def test_the_reports_lie_in_the_run_folder_as_json(home):
