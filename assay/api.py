@@ -26,7 +26,7 @@ Tell = Callable[[str], None]
 Series = Literal["process", "samples"]
 
 # Of analysis.summary; here so that showing a kept summary need not load numpy.
-ANALYSIS = 2
+ANALYSIS = 3
 
 
 def run(

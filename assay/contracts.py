@@ -32,6 +32,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         None  # numpy inputs and targets; None: made to fit the model
     )
     eval_data: tuple[Any, Any] | None = None
+    multiply_adds: int = 0  # of one item's forward pass, counted from the model; 0: not known
 
 
 Builder = Callable[..., Job]

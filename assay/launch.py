@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from assay import environment, registry
+from assay import environment, redaction, registry, watcher, world
 from assay.analysis import estimates
 from assay.child import Child
 from assay.errors import EndingError
 from assay.protocol import Opened
-from assay.records import Case, Procedure, Result, Samples
+from assay.records import Case, Environment, Procedure, Result, Samples
 from assay.schedule import Watch, alone
 
 
@@ -28,17 +28,18 @@ def measure_case(
         procedure=procedure,
         status="ok",
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        environment=environment.here(),
+        environment=_environment(case, folder),
     )
     begun = time.monotonic()
     samples: list[Samples] = []
+    peaks: list[dict[str, float]] = []
     ending: dict[str, str] = {}
-    child: Child | None = None
     try:
         _refuse(case)
         for number in range(procedure.processes):
             part = _part(procedure, time.monotonic() - begun if number else 0.0)
-            for piece in _process(case, part, _place(folder, number), watch, samples):
+            earlier = _medians(samples)
+            for piece in _process(case, part, _place(folder, number), watch, earlier, peaks):
                 if isinstance(piece, Opened):
                     result = _opened(result, piece)
                 else:
@@ -50,25 +51,38 @@ def measure_case(
     return msgspec.structs.replace(
         result,
         samples=tuple(samples),
-        peaks=child.peaks if child else {},
+        peaks=watcher.joined(peaks),
         seconds=time.monotonic() - begun,
         **ending,
     )
 
 
 def _process(
-    case: Case, procedure: Procedure, folder: Path, watch: Watch, samples: list[Samples]
+    case: Case,
+    procedure: Procedure,
+    folder: Path,
+    watch: Watch,
+    earlier: list[float],
+    peaks: list[dict[str, float]],
 ) -> Iterator[Opened | Samples]:
     """The life of one process; the medians of those before it count when it has enough."""
-    earlier = [
+    child = Child(case, folder, procedure.timeout)
+    try:
+        with child:
+            yield from alone(
+                child, case, procedure, watch, lambda values: estimates.so_far(values, earlier)
+            )
+    finally:
+        peaks.append(child.peaks)
+
+
+def _medians(samples: list[Samples]) -> list[float]:
+    """Of the step times of the processes so far."""
+    return [
         float(estimates.so_far(part.values).value)
         for part in samples
         if (part.metric, part.phase) == ("step_time", "steady")
     ]
-    with Child(case, folder, procedure.timeout) as child:
-        yield from alone(
-            child, case, procedure, watch, lambda values: estimates.so_far(values, earlier)
-        )
 
 
 def _part(procedure: Procedure, spent: float) -> Procedure:
@@ -85,6 +99,13 @@ def _place(folder: Path, number: int) -> Path:
     place = folder / f"process-{number}" if number else folder
     place.mkdir(exist_ok=True)
     return place
+
+
+def _environment(case: Case, folder: Path) -> Environment:
+    """This machine, with the variables the worker gets on top of the user's own."""
+    found = environment.here()
+    given = redaction.safe_values(world.variables(case, folder))
+    return msgspec.structs.replace(found, variables=found.variables | given)
 
 
 def _refuse(case: Case) -> None:

@@ -19,7 +19,7 @@ import tempfile
 import time
 from typing import Any
 
-STEPS, REPEATS, WARMUP = 50, 7, 15
+STEPS, REPEATS, WARMUP = 30, 7, 15
 
 # name → (what the hand-written loop does, the same as a case of assay)
 CONFIGURATIONS: dict[str, tuple[dict[str, Any], str]] = {

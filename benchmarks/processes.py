@@ -19,7 +19,7 @@ from assay.launch import measure_case
 from assay.records import Procedure
 
 DATA = Path(__file__).parent / "data" / "processes.npz"
-CASE = "mnist-mlp:units=256,batch_size=16@keras-jax:threads=1"
+CASE = "cifar10-cnn:batch_size=4@torch:device=cpu,threads=1"
 PROCESSES = 48
 ASKED = 5
 FURTHER = 40

@@ -12,7 +12,9 @@ import numpy as np
 
 from assay.analysis import estimates
 from assay.analysis.intervals import Array, quantile
+from assay.analysis.machine_doubts import MACHINE_DOUBTS
 from assay.analysis.stopping import EFFECTIVE, FIRST
+from assay.analysis.work_doubts import WORK_DOUBTS
 from assay.findings import Doubt
 from assay.records import Procedure, Result
 
@@ -56,7 +58,7 @@ def few_samples(result: Result) -> Doubt | None:
         return None
     return Doubt(
         code="few-samples",
-        text=f"{count} samples of one process are worth {max(least, 1):.0f} independent ones",
+        text=f"{count} samples that resemble each other count as {max(least, 1):.0f}",
         remedy="Use a longer --budget, or a machine with less other load.",
     )
 
@@ -168,6 +170,8 @@ DOUBTS: list[Callable[[Result], Doubt | None]] = [
     two_modes,
     target_missed,
     few_for_percentiles,
+    *MACHINE_DOUBTS,
+    *WORK_DOUBTS,
     one_process,
 ]
 

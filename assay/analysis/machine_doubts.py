@@ -44,7 +44,7 @@ def other_load(result: Result) -> Doubt | None:
     return Doubt(
         code="other-load",
         text=f"other programs kept {busy - own / 100:.1f} cores busy meanwhile",
-        remedy="Close them, or compare by assay ab, which interleaves.",
+        remedy="Close them, and measure again.",
     )
 
 

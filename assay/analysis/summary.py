@@ -10,6 +10,7 @@ import numpy as np
 from assay.analysis import estimates
 from assay.analysis.doubts import doubts
 from assay.analysis.intervals import Array, Estimate, mean, over_processes, quantile, student
+from assay.analysis.roofline import position
 from assay.findings import Quantity, Summary
 from assay.records import Result
 
@@ -41,9 +42,21 @@ def _of_steps(values: list[Array], result: Result) -> dict[str, Quantity]:
         "minimum_detectable_effect": _detectable(step, len(values)),
     }
     if result.items:
-        found["throughput"] = _rate(step, result.items)
+        found["throughput"] = _rate(step, result.items, "items/s", "items")
     if result.procedure.latency:
         found |= _percentiles(whole)
+    return found | _work(result, step)
+
+
+def _work(result: Result, step: Quantity) -> dict[str, Quantity]:
+    """FLOP/s, and their share of the measured peak where the doctor has left one."""
+    under = position(result)
+    if under is None:
+        return {}
+    work = under.flops * step.value
+    found = {"flop_rate": _rate(step, work, "FLOP/s", "FLOP")}
+    if under.peak:
+        found["peak_share"] = _rate(step, 100 * work / under.peak, "%", "share of the peak")
     return found
 
 
@@ -127,12 +140,13 @@ def _single(value: float, unit: str, estimator: str, count: int) -> Quantity:
     return _quantity(Estimate(value, value, value, 1.0), unit, estimator, count)
 
 
-def _rate(step: Quantity, items: int) -> Quantity:
+def _rate(step: Quantity, amount: float, unit: str, what: str) -> Quantity:
+    """So much of something in each step, as a rate."""
     return Quantity(
-        value=items / step.value,
-        low=items / step.high,
-        high=items / step.low,
-        unit="items/s",
-        estimator=f"items / {step.estimator}",
+        value=amount / step.value,
+        low=amount / step.high,
+        high=amount / step.low,
+        unit=unit,
+        estimator=f"{what} / {step.estimator}",
         n=step.n,
     )

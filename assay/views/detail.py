@@ -20,6 +20,8 @@ _LINES = {
     "p50": "50 % are under",
     "p90": "90 % are under",
     "p99": "99 % are under",
+    "flop_rate": "FLOP/s",
+    "peak_share": "of the measured peak",
     "coefficient_of_variation": "spread",
     "minimum_detectable_effect": "least change seen",
 }

@@ -75,13 +75,14 @@ def _shared(readings: Sequence[Reading]) -> list[Doubt]:
 
 
 def _own_notes(reading: Reading, shared: Sequence[Doubt]) -> list[str]:
+    """At most two lines: how it ended, and its doubts with the remedy of the gravest, the first."""
     result = reading.result
     notes = [f"{result.case.key}: {result.status}: {result.reason}"] if result.reason else []
-    return notes + [
-        f"{result.case.key}: {doubt.text}. {doubt.remedy}"
-        for doubt in reading.summary.doubts
-        if doubt not in shared
-    ]
+    own = [doubt for doubt in reading.summary.doubts if doubt not in shared]
+    if own:
+        texts = "; ".join(doubt.text for doubt in own)
+        notes.append(f"{result.case.key}: {texts}. {own[0].remedy}")
+    return notes
 
 
 def _value(quantity: Quantity | None) -> str:
