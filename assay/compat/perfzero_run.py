@@ -147,9 +147,10 @@ def _execution(
 
 
 def _write(folder: Path, benched: Benched, document: dict[str, Any]) -> None:
-    """PerfZero's three files; the run folder of assay keeps its own."""
+    """PerfZero's three files, and assay's own result beside them."""
     text = codec.encode(document, indent=2)
     (folder / "perfzero_summary.json").write_bytes(text)
+    (folder / "result.json").write_bytes(codec.encode(benched.result))
     case = Path(benched.folder)
     if (case / "process_info.log").exists():
         shutil.copyfile(case / "process_info.log", folder / "process_info.log")

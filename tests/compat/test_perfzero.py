@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from assay import readings as assay_readings
+from assay.codec import decode
 from assay.compat.perfzero import FLAGS, request
 from assay.errors import AssayError
+from assay.records import Result
 
 DATA = str(Path(__file__).parent.parent / "data")
 ENDINGS = "bench_endings.Endings.benchmark_"
@@ -92,6 +95,14 @@ def test_a_short_benchmark_has_its_peaks_and_their_log(perfzero, tmp_path):
     lines = [json.loads(line) for line in (folder / "process_info.log").read_text().splitlines()]
     assert summary_of(folder)["process_info"]["max_rss"] > 1 << 20
     assert list(lines[0])[:4] == ["time", "rss", "vms", "cpu_percent"]
+
+
+def test_assays_own_result_lies_beside_the_summary(perfzero, tmp_path):
+    perfzero(f"--benchmark_methods={ENDINGS}fine")
+
+    (kept,) = assay_readings()
+    beside = decode((folders(tmp_path)[0] / "result.json").read_bytes(), Result, "result.json")
+    assert beside == kept.result
 
 
 def test_flags_reach_the_summary(perfzero, tmp_path, monkeypatch):
