@@ -11,8 +11,8 @@ _NONE = {"name": "none", "version": "", "build_version": ""}
 
 
 def used(modules: Mapping[str, Any]) -> dict[str, str]:
-    """`name`, `version`, `build_version`. Keras knows its backend; else what is loaded tells."""
-    name = _of_keras(modules) or next((name for name in _ORDER if name in modules), "")
+    """`name`, `version`, `build_version`: of what Keras was told to work with, or what is loaded."""
+    name = _told_to_keras(modules) or next((name for name in _ORDER if name in modules), "")
     if not name or name not in modules:
         return dict(_NONE)
     return {
@@ -22,12 +22,11 @@ def used(modules: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _of_keras(modules: Mapping[str, Any]) -> str:
-    """Keras 3 only: older ones have no choice. A half-imported module has no backend yet."""
-    backend = modules.get("keras.src.backend.config")
-    ask = getattr(backend, "backend", None)
+def _told_to_keras(modules: Mapping[str, Any]) -> str:
+    """Its default tells nothing, for TensorFlow loads Keras by itself."""
+    ask = getattr(modules.get("keras.src.backend.config"), "backend", None)
     name = ask() if callable(ask) else ""
-    return str(name) if name in _ORDER else ""
+    return name if name in _ORDER[:-1] else ""
 
 
 def _build(modules: Mapping[str, Any], name: str) -> str:

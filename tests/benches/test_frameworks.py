@@ -25,9 +25,20 @@ def keras(name):
         ({"jax": JAX, "jaxlib": JAXLIB}, "jax", "jaxlib 0.10.2"),
         ({"tensorflow": TENSORFLOW, "torch": TORCH}, "torch", "abc"),
         (
-            {"keras.src.backend.config": keras("tensorflow"), "tensorflow": TENSORFLOW, "jax": JAX},
+            {"keras.src.backend.config": keras("jax"), "torch": TORCH, "jax": JAX},
+            "jax",
+            "",
+        ),
+        (
+            {"keras.src.backend.config": keras("tensorflow"), "tensorflow": TENSORFLOW},
             "tensorflow",
             "v2.21.0-rc1",
+        ),
+        (  # TensorFlow has loaded Keras by itself
+            {"keras.src.backend.config": keras("tensorflow"), "tensorflow": TENSORFLOW}
+            | {"torch": TORCH},
+            "torch",
+            "abc",
         ),
     ],
 )
