@@ -11,7 +11,7 @@ _NONE = {"name": "none", "version": "", "build_version": ""}
 
 
 def used(modules: Mapping[str, Any]) -> dict[str, str]:
-    """`name`, `version`, `build_version`: of what Keras was told to work with, or what is loaded."""
+    """`name`, `version`, `build_version`: of what Keras was told to use, or of what is loaded."""
     name = _told_to_keras(modules) or next((name for name in _ORDER if name in modules), "")
     if not name or name not in modules:
         return dict(_NONE)
