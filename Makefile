@@ -33,7 +33,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 $(VENV)/.test: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,data,dev]'
 	touch $@ $(VENV)/.run
 
 .PHONY: help run test check docs

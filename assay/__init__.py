@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 
 _FROM = {
     "AssayError": "errors",
+    "Benchmark": "benches.report",
     "Case": "records",
     "Job": "contracts",
     "Option": "contracts",
@@ -15,6 +16,10 @@ _FROM = {
     "Query": "contracts",
     "Result": "records",
     "adopt": "api",
+    "bench": "benching",
+    "benchmarks": "benching",
+    "fetch_data": "api",
+    "known_data": "api",
     "readings": "api",
     "resume": "api",
     "run": "api",

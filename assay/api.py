@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -16,6 +16,9 @@ from assay.findings import Reading, Summary
 from assay.records import Case, Environment, Plan, Procedure, Result, Value
 from assay.stores import folders
 from assay.stores.sql import SqlStore
+
+if TYPE_CHECKING:
+    from assay.datasets.library import Held
 
 Home = str | Path | None
 Axes = Mapping[str, Sequence[Value]]
@@ -132,6 +135,23 @@ def adopt(*run_folders: str | Path, home: Home = None) -> list[str]:
         return [found for folder in run_folders for found in store.adopt(Path(folder))]
     finally:
         store.close()
+
+
+def known_data(home: Home = None) -> list[Held]:
+    """Every dataset that is known: where it is here, or how to get it."""
+    from assay.datasets.library import held
+
+    return held(settings.home(home))
+
+
+def fetch_data(
+    *names: str, home: Home = None, watch: Callable[..., None] | None = None
+) -> list[str]:
+    """Have these datasets, from local files or by download; the places they are in."""
+    from assay.datasets.fetch import fetch
+
+    place = settings.home(home)
+    return [found for name in names for found in fetch(name, place, watch or _ignore)]
 
 
 def _measured(

@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
@@ -35,8 +36,7 @@ class Child:
         self._deadline = time.monotonic() + timeout
         self._buffer = bytearray()
         self._kills = _out_of_memory_kills()
-        command = world.interpreter(case, folder)
-        variables = {**os.environ, **world.variables(case, folder)}
+        command, variables = self._start(case, folder)
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
         self._output, output = os.pipe()
@@ -47,7 +47,7 @@ class Child:
                 stdout=output,
                 stderr=output,
                 pass_fds=(orders, answers),
-                env=variables,
+                env={**os.environ, **variables},
                 start_new_session=True,
             )
         except OSError as error:
@@ -58,7 +58,7 @@ class Child:
         self._log = KeptLog(folder / "worker.log")
         self._watcher = Watcher(self._process.pid, folder)
 
-    def __enter__(self) -> Child:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -86,6 +86,10 @@ class Child:
             yield answer
             if not isinstance(answer, Told):
                 return
+
+    def _start(self, case: Case, folder: Path) -> tuple[list[str], dict[str, str]]:
+        """The command, and the variables it has beyond ours."""
+        return world.interpreter(case, folder), world.variables(case, folder)
 
     def _next(self) -> Answer:
         """One answer; meanwhile the worker's output is drained, however much it is."""

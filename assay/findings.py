@@ -48,3 +48,25 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
     result: Result
     summary: Summary
+
+
+class Trials(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one case over its trials."""
+
+    key: str
+    metric: str
+    quantity: Quantity
+    outliers: tuple[int, ...] = ()  # which trials, counted from 1
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one case under two labels; the ratio is second over first."""
+
+    key: str
+    metric: str
+    first: Quantity
+    second: Quantity
+    ratio: float
+    low: float
+    high: float
+    verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import faulthandler
 import os
-import queue
-import re
 import resource
-import signal
 import sys
-import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import cast
 
-import msgspec
-
 from assay import measure, registry
+from assay.childside import failure, orders_from, packages, say
 from assay.contracts import Job, SelfTimed, Session, Stepped
-from assay.errors import AssayError, EndingError
+from assay.errors import EndingError
 from assay.protocol import (
     VERSION,
     Answer,
@@ -31,7 +26,6 @@ from assay.protocol import (
     Calibrated,
     Close,
     Done,
-    Failed,
     Given,
     Open,
     Opened,
@@ -41,32 +35,19 @@ from assay.protocol import (
     Taken,
     Tell,
     Told,
-    pack,
-    unpack,
 )
 from assay.records import Value
-
-# How the frameworks word it when a device or the host has no memory left.
-_OUT_OF_MEMORY = (
-    "RESOURCE_EXHAUSTED",
-    "out of memory",
-    "OOM when allocating",
-    "Unable to allocate",
-    "can't allocate memory",
-    "Cannot allocate memory",
-    "bad_alloc",
-)
 
 
 def main() -> None:
     faulthandler.enable()  # a segmentation fault leaves its Python stack in the log
-    orders, answers = _orders(int(sys.argv[1])), int(sys.argv[2])
+    orders, answers = orders_from(int(sys.argv[1])), int(sys.argv[2])
     try:
         with ExitStack() as stack:
             _obey(orders, answers, stack)
     except Exception as error:  # every ending is a result
         traceback.print_exc()
-        _say(answers, _failure(error))
+        say(answers, failure(error))
         sys.exit(1)
 
 
@@ -77,14 +58,14 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
     for order in orders:
         if isinstance(order, Open):
             session, opened = _open(order, stack)
-            _say(answers, opened)
+            say(answers, opened)
         elif isinstance(order, Close):
             stack.close()
-            _say(answers, Done())
+            say(answers, Done())
             return
         else:
             for answer in _answers(order, session, born):
-                _say(answers, answer)
+                say(answers, answer)
 
 
 def _answers(
@@ -149,7 +130,7 @@ def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
         items=session.items,
         stepped=isinstance(session, Stepped),
         facts={**session.facts(), **_work(session, jobs[0])},
-        packages=_packages(),
+        packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
     )
@@ -170,60 +151,6 @@ def _bound(memory: int) -> None:
     """
     if memory:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-
-
-def _packages() -> dict[str, str]:
-    """Versions of the packages this process has loaded: those that can have made the number."""
-    from importlib import metadata
-
-    loaded = {name.partition(".")[0] for name in sys.modules}
-    owners = metadata.packages_distributions()
-    return {
-        owner: metadata.version(owner)
-        for owner in sorted({owner for name in loaded for owner in owners.get(name, ())})
-    }
-
-
-def _failure(error: Exception) -> Failed:
-    if isinstance(error, EndingError):
-        return Failed(status=error.status, reason=error.reason)
-    words = _words(error)
-    if isinstance(error, MemoryError) or any(sign in words for sign in _OUT_OF_MEMORY):
-        return Failed(status="out-of-memory", reason=f"{type(error).__name__}: {words}")
-    if isinstance(error, AssayError):
-        return Failed(status="failed", reason=f"{words} {error.hint}".strip())
-    return Failed(status="failed", reason=f"{type(error).__name__}: {words}")
-
-
-def _words(error: Exception) -> str:
-    """The error's text without colours and the stack that TensorFlow puts into it."""
-    lines = re.sub(r"\x1b\[\d*m", "", str(error)).splitlines()
-    told = [line for line in lines if line.strip() and not line.lstrip().startswith('File "')]
-    return "\n".join(told) or type(error).__name__
-
-
-def _orders(pipe: int) -> Iterator[Order]:
-    """Orders as they come. When the parent is gone, this whole process group ends at once."""
-    inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-
-    def listen() -> None:
-        buffer = bytearray()
-        while chunk := os.read(pipe, 65536):
-            buffer += chunk
-            for body in unpack(buffer):
-                inbox.put(body)
-        os.killpg(os.getpid(), signal.SIGKILL)  # the group is ours: launch made it so
-
-    threading.Thread(target=listen, daemon=True).start()
-    decoder = msgspec.msgpack.Decoder(Order)
-    while True:
-        yield decoder.decode(inbox.get())
-
-
-def _say(pipe: int, answer: Answer) -> None:
-    data = memoryview(pack(answer))
-    while data:
-        data = data[os.write(pipe, data) :]
 
 
 if __name__ == "__main__":

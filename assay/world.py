@@ -23,15 +23,15 @@ WORLD = {
 # A foreign interpreter finds assay, and nothing else of this environment, behind its own packages.
 _BORROW = (
     "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
-    "runpy.run_module('assay.worker', run_name='__main__', alter_sys=True)"
+    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 )
 
 
-def interpreter(case: Case, folder: Path) -> list[str]:
+def interpreter(case: Case, folder: Path, module: str = "assay.worker") -> list[str]:
     """The command that starts a worker for this case."""
     chosen = str(case.options.get("python", ""))
     if not chosen:
-        return [sys.executable, "-m", "assay.worker"]
+        return [sys.executable, "-m", module]
     found = Path(chosen) / "bin" / "python" if Path(chosen).is_dir() else Path(chosen)
     if not os.access(found, os.X_OK):
         raise EndingError("skipped", f"there is no Python interpreter at {found}")
@@ -39,7 +39,7 @@ def interpreter(case: Case, folder: Path) -> list[str]:
     borrowed = folder / "borrowed"
     borrowed.mkdir(exist_ok=True)
     (borrowed / "assay").symlink_to(Path(__file__).parent)
-    return [str(found.absolute()), "-c", _BORROW, str(borrowed)]
+    return [str(found.absolute()), "-c", _BORROW, str(borrowed), module]
 
 
 def _check_modules(python: Path) -> None:
@@ -59,7 +59,13 @@ def variables(case: Case, folder: Path) -> dict[str, str]:
     """What the worker's environment has beyond the user's own."""
     threads = case.options.get("threads", "all")
     count = {"OMP_NUM_THREADS": str(threads)} if threads != "all" else {}
-    package = str(Path(__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH", ""))))
-    own = {} if case.options.get("python") else {"PYTHONPATH": path}
+    own = own_path(case)
     return {**WORLD, **own, **count, **registry.backend(case.backend).world(case, folder)}
+
+
+def own_path(case: Case) -> dict[str, str]:
+    """This assay is found by our own interpreter wherever it lies; a foreign one borrows it."""
+    if case.options.get("python"):
+        return {}
+    package = str(Path(__file__).parent.parent)
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))}

@@ -147,3 +147,34 @@ def test_a_reader_that_has_seen_enough_is_no_error(home, endings):
         check=False,
     )
     assert process.stderr == b""
+
+
+def test_a_signal_ends_a_benchmark_method_in_good_order(home):
+    data = Path(__file__).parent / "data"
+    words = ("bench", "run", "bench_endings.Endings.benchmark_hangs", "--python-path", str(data))
+    process = subprocess.Popen(
+        [*START, *words],
+        env=os.environ | {"ASSAY_HOME": str(home), "PYTHONPATH": os.getcwd()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        wait_for_report(home)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+
+    (reading,) = assay.readings()
+    assert process.returncode == 130
+    assert reading.result.status == "interrupted"
+    assert reading.result.values("wall_time") == (0.1,)
+
+
+def wait_for_report(home: Path) -> None:
+    for _ in range(400):
+        if list(home.glob("runs/*/001/reports.jsonl")):
+            return
+        time.sleep(0.05)
+    raise AssertionError("no report appeared")

@@ -11,23 +11,34 @@ ROOT = Path(__file__).parent.parent / "assay"
 
 LEVELS = {
     0: {"errors", "units", "records", "findings", "checkup", "published", "redaction"},
-    1: {"contracts", "codec", "registry", "protocol"},
+    1: {"contracts", "codec", "registry", "protocol", "unpack"},
     2: {
         *("workloads", "backends", "datasets", "monitors", "stores", "formats", "views"),
-        *("analysis", "native", "platforms", "tasks"),
+        *("analysis", "native", "platforms", "tasks", "weights", "benches"),
     },
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
-        *("world", "logs", "batchsize", "doctor", "testing"),
+        *("world", "logs", "childside", "batchsize", "doctor", "testing"),
+        *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher"),
     },
-    4: {"api"},
+    4: {"api", "benching"},
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
 DOORS = {("workloads", "datasets"), ("backends", "native"), ("registry", "backends")}
-DOORS |= {("registry", "workloads")}  # loads what it registers, by name
-SHOWING = {"api", "records", "findings", "errors", "units", "formats", "views"}
+DOORS |= {("registry", "workloads"), ("cli", "compat")}  # loads what it registers, by name
+SHOWING = {
+    "api",
+    "benching",
+    "benches",
+    "records",
+    "findings",
+    "errors",
+    "units",
+    "formats",
+    "views",
+}
 SHOWING |= {
     "contracts",
     "codec",

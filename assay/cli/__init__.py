@@ -15,11 +15,14 @@ from assay.errors import AssayError, unknown
 # verb → (group of the help page, one line). The file of a verb is assay/cli/VERB.py.
 VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
+    "bench": ("Measure", "Run benchmark classes, and compare their runs."),
     "doctor": ("Measure", "Show what this machine is, how noisy now, and how fast at best."),
     "list": ("Keep and see", "Show what there is: workloads, backends, results."),
     "show": ("Keep and see", "Show results again, as a table or as JSON."),
     "plot": ("Keep and see", "Draw a result: its samples, or memory and CPU over time."),
+    "data": ("Keep and see", "Show or fetch datasets."),
     "import": ("Keep and see", "Take in run folders from elsewhere."),
+    "perfzero": ("The older tools' doors", "PerfZero's benchmark.py, flag by flag."),
 }
 FILES = {"import": "import_"}  # a keyword cannot be a module
 

@@ -10,6 +10,7 @@ from assay import registry
 from assay.cli import options
 from assay.cli.output import print_table
 from assay.contracts import Backend, Query, Workload
+from assay.errors import UsageError
 from assay.findings import Table
 
 
@@ -17,20 +18,36 @@ from assay.findings import Table
     epilog="""\b
 Examples:
   assay list workloads
-  assay list results --label nightly --limit 20 --format json"""
+  assay list results --label nightly --limit 20 --format json
+  assay list benchmarks my_pkg"""
 )
-@click.argument("what", type=click.Choice(["workloads", "backends", "results"]))
+@click.argument("what", type=click.Choice(["workloads", "backends", "results", "benchmarks"]))
+@click.argument("packages", nargs=-1, metavar="[PACKAGE…]")
 @click.option("--workload", default="", help="Only results of this workload.")
 @click.option("--backend", default="", help="Only results of this backend.")
 @click.option("--label", default="", help="Only results with this label.")
+@click.option("--python", default="", help="Environment to look for benchmarks in.")
 @options.tag
 @click.option("--limit", type=int, default=50, show_default=True, help="The newest so many.")
 @options.home
 @options.form
 def command(
-    what: str, home: str | None, form: str, tags: tuple[str, ...], **given: str | int
+    what: str,
+    packages: tuple[str, ...],
+    python: str,
+    home: str | None,
+    form: str,
+    tags: tuple[str, ...],
+    **given: str | int,
 ) -> int:
-    """Show what there is: workloads, backends, results."""
+    """Show what there is: workloads, backends, results; or the benchmark methods of PACKAGE…"""
+    if (what == "benchmarks") != bool(packages):
+        raise UsageError(
+            f"{what} were asked for with {' '.join(packages) or 'no package'}.",
+            hint="As in: assay list benchmarks my_pkg; other lists take no package.",
+        )
+    if packages:
+        return _benchmarks(packages, python, form)
     if what == "results":
         from assay import api  # the other lists need no store
         from assay.views import tables
@@ -43,6 +60,16 @@ def command(
     print_table(_workloads(found) if what == "workloads" else _backends(found), form)
     options.say(*(f"note: {problem}" for problem in problems))
     return 0
+
+
+def _benchmarks(packages: tuple[str, ...], python: str, form: str) -> int:
+    from assay import benching
+
+    found = benching.benchmarks(*packages, python=python)
+    rows = tuple(sorted(found.names.items()))
+    print_table(Table(columns=("benchmark", "what it is"), rows=rows), form)
+    options.say(*(f"note: {name} was passed over: {why}" for name, why in found.problems.items()))
+    return 0 if rows else 1
 
 
 def _workloads(found: Mapping[str, Workload]) -> Table:

@@ -10,7 +10,7 @@ import click
 
 from assay import codec
 from assay.findings import Reading, Table
-from assay.views import documents, render, tables
+from assay.views import benches, documents, render, tables
 
 
 def print_readings(readings: Sequence[Reading], form: str, title: str = "") -> None:
@@ -18,6 +18,8 @@ def print_readings(readings: Sequence[Reading], form: str, title: str = "") -> N
         click.echo(codec.encode(documents.results_document(readings), indent=2))
     elif form == "csv":
         click.echo(render.comma_separated(documents.results_values(readings)))
+    elif benches.tell_their_own(readings):
+        print_table(benches.told_table(readings), form)
     else:
         print_table(tables.results_table(readings, title), form)
 

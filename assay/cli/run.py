@@ -96,7 +96,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     else:
         raise UsageError("No case was given.", hint="Try: assay run mnist-mlp")
     for name in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(name, _interrupt)
+        signal.signal(name, interrupt)
     readings: list[Reading] = []
     try:
         for result in _announced(found, line):
@@ -160,5 +160,5 @@ def _status(readings: list[Reading]) -> int:
     return 3 if statuses == {"skipped"} else 0
 
 
-def _interrupt(number: int, _: object) -> None:
+def interrupt(number: int, _: object) -> None:
     raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")

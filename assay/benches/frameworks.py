@@ -1,0 +1,44 @@
+"""Which framework a process really used, from the modules it has loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# TensorFlow last: a class may have taken nothing but its Benchmark base from it.
+_ORDER = ("torch", "jax", "tensorflow")
+_NONE = {"name": "none", "version": "", "build_version": ""}
+
+
+def used(modules: Mapping[str, Any]) -> dict[str, str]:
+    """`name`, `version`, `build_version`: of what Keras was told to use, or of what is loaded."""
+    name = _told_to_keras(modules) or next((name for name in _ORDER if name in modules), "")
+    if not name or name not in modules:
+        return dict(_NONE)
+    return {
+        "name": name,
+        "version": str(getattr(modules[name], "__version__", "")),
+        "build_version": _build(modules, name),
+    }
+
+
+def _told_to_keras(modules: Mapping[str, Any]) -> str:
+    """Its default tells nothing, for TensorFlow loads Keras by itself."""
+    ask = getattr(modules.get("keras.src.backend.config"), "backend", None)
+    name = ask() if callable(ask) else ""
+    return name if name in _ORDER[:-1] else ""
+
+
+def _build(modules: Mapping[str, Any], name: str) -> str:
+    module = modules[name]
+    for place in (module, getattr(module, "version", None)):
+        for field in ("__git_version__", "git_version"):
+            if found := getattr(place, field, None):
+                return _plain(str(found))
+    library = getattr(modules.get(f"{name}lib"), "__version__", "")
+    return f"{name}lib {library}" if library else ""
+
+
+def _plain(text: str) -> str:
+    """TensorFlow writes it as b'v2.21.0-…' in some versions."""
+    return text[2:-1] if text.startswith("b'") else text

@@ -1,0 +1,80 @@
+"""assay data: datasets."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from assay import api
+from assay.cli import options
+from assay.cli.output import print_table
+from assay.findings import Table
+from assay.units import human
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  assay data list
+  assay data fetch mnist cifar10 model_params"""
+)
+def command() -> None:
+    """Show or fetch datasets.
+
+    Files in the folder that ASSAY_DATA names are used first, then those that were fetched.
+    """
+
+
+@command.command("list")
+@options.home
+@options.form
+def list_(home: str | None, form: str) -> int:
+    """Show every dataset: where it is, or how to get it."""
+    found = api.known_data(home)
+    rows = tuple(
+        (
+            *(one.name, one.summary, str(one.classes)),
+            *(str(one.sizes.get(split, "")) for split in ("train", "test", "tune")),
+            *(one.place, one.note),
+        )
+        for one in found
+    )
+    columns = ("dataset", "what it is", "classes", "train", "test", "tune", "place", "note")
+    numeric = frozenset(columns[2:6])
+    print_table(Table(columns=columns, rows=rows, numeric=numeric), form)
+    return 0
+
+
+@command.command("fetch")
+@click.argument("names", nargs=-1, required=True, metavar="DATASET…")
+@options.home
+def fetch(names: tuple[str, ...], home: str | None) -> int:
+    """Have DATASET… here: what is not there already is downloaded, checked and kept."""
+    line = _Line()
+    try:
+        for place in api.fetch_data(*names, home=home, watch=line):
+            click.echo(place)
+    finally:
+        line.end()
+    return 0
+
+
+class _Line:
+    """How far a download is: written over on a terminal, elsewhere once for each file."""
+
+    def __init__(self) -> None:
+        self._file = ""
+
+    def __call__(self, file: str, done: int, total: int | None) -> None:
+        if options.to_terminal():
+            share = f" of {human(total, 'B')}, {done / total:.0%}" if total else ""
+            sys.stderr.write(f"\r\033[K{file}  {human(done, 'B')}{share}")
+            sys.stderr.flush()
+        elif file != self._file:
+            options.say(f"fetching {file} …")
+        self._file = file
+
+    def end(self) -> None:
+        if self._file and options.to_terminal():
+            options.say("")

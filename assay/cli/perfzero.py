@@ -1,0 +1,89 @@
+"""assay perfzero: what `python3 benchmark.py` was, flag by flag."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import Any
+
+import click
+
+from assay import codec
+from assay.cli import options
+from assay.cli.bench import announce, status
+from assay.cli.run import interrupt
+from assay.compat import perfzero, perfzero_run
+from assay.compat.perfzero_run import Executed
+
+
+def _option(name: str, flag: perfzero.Flag) -> Any:  # noqa: ANN401 (a click decorator)
+    if isinstance(flag.default, bool):
+        return click.option(f"--{name}", name, is_flag=True, help=flag.help)
+    if isinstance(flag.default, tuple):
+        return click.option(f"--{name}", name, multiple=True, metavar="TEXT", help=flag.help)
+    kind = int if isinstance(flag.default, int) else str
+    shown = bool(flag.default)
+    return click.option(
+        f"--{name}", name, type=kind, default=flag.default, show_default=shown, help=flag.help
+    )
+
+
+@click.command(
+    epilog="""\b
+Example:
+  assay perfzero --benchmark_methods=my_pkg.bench.Resnet.benchmark_1_gpu \\
+      --git_repos='https://github.com/me/my_pkg.git;main' --python_path=my_pkg"""
+)
+@options.decorated(*(_option(name, flag) for name, flag in perfzero.FLAGS.items()))
+@click.option("--timeout", default="24h", show_default=True, help="For one method, once (ours).")
+@click.option("--python", default="", help="Another virtual environment to run in (ours).")
+@options.home
+def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  # noqa: ANN401
+    """Run benchmark methods as PerfZero does, with its flags, summary and files."""
+    request = perfzero.request(flags, timeout, python)
+    options.say(*(f"note: {note}" for note in request.notes))
+    prepared = perfzero_run.prepare(request, lambda line: options.say(line))
+    for name in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(name, interrupt)
+    done: list[Executed] = []
+    try:
+        for executed in perfzero_run.execute(request, prepared, os.environ, home, announce):
+            done.append(executed)
+            _show(executed, flags["debug"])
+    finally:
+        _blocks(prepared.seconds, done)
+    problems = any(executed.problems for executed in done)
+    return status([executed.benched.result for executed in done]) or int(problems)
+
+
+def _show(executed: Executed, debug: bool) -> None:
+    benched = executed.benched
+    if debug:
+        log = (executed.folder / "perfzero.log").read_text(errors="replace")
+        options.say(log.partition("Benchmark execution for ")[0].rstrip())
+    options.say(*(f"note: {benched.method.name}: {note}" for note in benched.notes))
+    if benched.result.reason:
+        options.say(f"{benched.method.name}: {benched.result.status}: {benched.result.reason}")
+    options.say(*(f"note: {problem}" for problem in executed.problems))
+    click.echo(f"Benchmark execution for {benched.method.name} completed with summary:")
+    click.echo(codec.encode(executed.summary, indent=2))
+
+
+def _blocks(seconds: dict[str, float], done: list[Executed]) -> None:
+    """The three blocks PerfZero ends with."""
+    times: dict[str, Any] = dict(seconds)
+    successes: dict[str, dict[str, bool]] = {}
+    folders: dict[str, dict[str, str]] = {}
+    for executed in done:
+        trial, name = f"trial_{executed.benched.trial}", executed.benched.method.name
+        times.setdefault(trial, {})[name] = executed.seconds
+        succeeded = executed.summary["benchmark_result"]["succeeded"]
+        successes.setdefault(trial, {})[name] = succeeded
+        folders.setdefault(trial, {})[name] = str(executed.folder)
+    for heading, block in (
+        ("Benchmark execution time in seconds by operation:", times),
+        ("Benchmark success results:", successes),
+        ("Benchmark local output directories:", folders),
+    ):
+        click.echo(f"{heading}\n{json.dumps(block, indent=2)}")

@@ -1,0 +1,159 @@
+"""PerfZero's benchmark.py: its 25 flags, unchanged, translated to assay's own benchmark runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from assay import units
+from assay.benches import windows
+from assay.benches.asked import Setting
+from assay.benches.construct import read_arguments
+from assay.benches.names import split
+from assay.benches.setup import Download, Repository, downloads, repositories
+from assay.errors import NotPossibleError, UsageError
+
+Flags = dict[str, Any]
+
+
+class Flag(NamedTuple):
+    """One flag of PerfZero, with its default there (None: left out)."""
+
+    default: object
+    help: str
+
+
+FLAGS = {
+    "use_cached_site_packages": Flag(False, "Do not update repositories that are there."),
+    "gcs_downloads": Flag(None, "An older name of --data_downloads; fetched first."),
+    "git_repos": Flag(None, "url;branch;hash,url2;… into WORKSPACE/site-packages."),
+    "benchmark_num_trials": Flag(1, "How often all methods are run."),
+    "benchmark_methods": Flag((), "module.Class.method or module.Class.filter:REGEX; repeatable."),
+    "ml_framework_build_label": Flag(None, "Into the summary."),
+    "execution_label": Flag(None, "Into the summary; also the label of assay's results."),
+    "platform_name": Flag(None, "Into the summary: gcp, aws, …"),
+    "system_name": Flag(None, "Into the summary: n1-standard-64-8xV100, …"),
+    "output_gcs_url": Flag(None, "Where the output would be uploaded."),
+    "scratch_gcs_url": Flag(None, "What the class gets as output_dir, with the id added."),
+    "bigquery_project_name": Flag(None, "With the next flag, where the summary would go."),
+    "bigquery_dataset_table_name": Flag(None, "dataset.table"),
+    "python_path": Flag(None, "Folders below site-packages to import from, with commas."),
+    "workspace": Flag("workspace", "Folder for repositories and output."),
+    "root_data_dir": Flag("/data", "Data folder told to the class."),
+    "data_downloads": Flag(None, "url;path,url2,… below --root_data_dir; archives are unpacked."),
+    "gcloud_key_file_url": Flag("", "A key for Google Cloud; '' for none."),
+    "debug": Flag(False, "Show what the methods print."),
+    "profiler_enabled_time": Flag(None, "begin:end,… in seconds."),
+    "execution_id": Flag(None, "The name of the output folder; a time stamp by default."),
+    "result_upload_methods": Flag(None, "module.function,…: each is called with the summary."),
+    "tpu_parameters": Flag(None, "JSON: name, project, zone, size, version, …"),
+    "perfzero_constructor_args": Flag("", "JSON: more arguments for the constructor."),
+    "benchmark_class_type": Flag(None, "tf_benchmark: the constructor gets those alone."),
+}
+_TPU_KEYS = ("name", "project", "zone", "size", "version")
+# what is accepted and recorded, but not carried out yet
+_LATER = {
+    "output_gcs_url": "the output stays in the workspace",
+    "bigquery_project_name": "the summary is not sent to BigQuery",
+    "gcloud_key_file_url": "no key is fetched",
+}
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the flags ask for, checked."""
+
+    flags: Flags
+    methods: tuple[str, ...]
+    workspace: Path
+    setting: Setting
+    repositories: tuple[Repository, ...]
+    downloads: tuple[Download, ...]
+    hooks: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def request(flags: Flags, timeout: str, python: str) -> Request:
+    """Every mistake in the flags is found here, before anything is fetched or run."""
+    workspace = Path(flags["workspace"]).absolute()
+    methods = tuple(name for text in flags["benchmark_methods"] for name in split(text))
+    if not methods:
+        raise UsageError(
+            "No benchmark method was given.", hint="--benchmark_methods=module.Class.method"
+        )
+    _check_bigquery(flags)
+    root = Path(flags["root_data_dir"])
+    wanted = [*downloads(flags["gcs_downloads"] or "", root)]
+    return Request(
+        flags={name: flags[name] for name in FLAGS if flags[name] not in (None, ())},
+        methods=methods,
+        workspace=workspace,
+        setting=_setting(flags, workspace, units.seconds(timeout), python),
+        repositories=tuple(repositories(flags["git_repos"] or "", workspace / "site-packages")),
+        downloads=(*wanted, *downloads(flags["data_downloads"] or "", root)),
+        hooks=tuple(_words(flags["result_upload_methods"])),
+        notes=tuple(_notes(flags)),
+    )
+
+
+def _setting(flags: Flags, workspace: Path, timeout: float, python: str) -> Setting:
+    kind = flags["benchmark_class_type"]
+    if kind not in (None, "", "tf_benchmark"):
+        raise UsageError(
+            f"--benchmark_class_type is {kind}, which is not known.", hint="tf_benchmark, or none."
+        )
+    site_packages = workspace / "site-packages"
+    return Setting(
+        python=python,
+        python_path=tuple(str(site_packages / path) for path in _words(flags["python_path"])),
+        root_data_dir=flags["root_data_dir"],
+        tpu=_tpu(flags["tpu_parameters"]),
+        constructor_args=read_arguments(
+            flags["perfzero_constructor_args"], "--perfzero_constructor_args"
+        ),
+        plain=bool(kind),
+        windows=windows.parse(flags["profiler_enabled_time"] or ""),
+        timeout=timeout,
+    )
+
+
+def _tpu(text: str | None) -> str | None:
+    """The name of a TPU that runs already: assay cannot start one yet."""
+    if not text:
+        return None
+    given = read_arguments(text, "--tpu_parameters")
+    lacks = [key for key in _TPU_KEYS if key not in given]
+    if lacks:
+        raise UsageError(
+            f"--tpu_parameters lacks {', '.join(lacks)}.",
+            hint=f"It takes {', '.join(_TPU_KEYS)}, version_id and using_prestarted_tpu.",
+        )
+    if str(given.get("using_prestarted_tpu", "")).lower() != "true":
+        raise NotPossibleError(
+            "assay cannot start a TPU yet.",
+            hint='Start it first, and add "using_prestarted_tpu": "true".',
+        )
+    return str(given["name"])
+
+
+def _check_bigquery(flags: Flags) -> None:
+    project, table = flags["bigquery_project_name"], flags["bigquery_dataset_table_name"]
+    if bool(project) != bool(table):
+        raise UsageError(
+            "Only one of --bigquery_project_name and --bigquery_dataset_table_name was given.",
+            hint="Give both, or neither.",
+        )
+    if table and table.count(".") != 1:
+        raise UsageError(f"--bigquery_dataset_table_name is {table}.", hint="It is dataset.table.")
+
+
+def _notes(flags: Flags) -> list[str]:
+    found = [f"--{name} is not carried out yet: {so}" for name, so in _LATER.items() if flags[name]]
+    if flags["profiler_enabled_time"]:
+        found.append("--profiler_enabled_time is checked, but no profile is taken yet")
+    return found
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]

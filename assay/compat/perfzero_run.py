@@ -1,0 +1,205 @@
+"""PerfZero's flow: set up, run every method in every trial, write its files, call the hooks."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+import assay
+from assay import benching, codec
+from assay.benches.asked import Benched
+from assay.benches.summary import Execution, env_vars, summary
+from assay.compat.perfzero import Request
+from assay.errors import AssayError, UsageError
+
+Tell = Callable[[str], None]
+HOOK_TIMEOUT = 600.0  # seconds
+
+# A hook runs in a process of its own: whatever it does, the summary is written and the run goes on.
+_HOOK = (
+    "import importlib, json, sys; sys.path.extend(sys.argv[3:]); "
+    "module, _, name = sys.argv[1].rpartition('.'); "
+    "getattr(importlib.import_module(module), name)(json.load(open(sys.argv[2])))"
+)
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """What set-up found, and the seconds it took."""
+
+    harness_info: dict[str, Any]
+    site_package_info: dict[str, dict[str, Any]]
+    seconds: dict[str, float]
+
+
+class Executed(NamedTuple):
+    """One method, once: its summary, and where its files are."""
+
+    benched: Benched
+    summary: dict[str, Any]
+    folder: Path
+    problems: list[str]  # of hooks
+    seconds: dict[str, float]
+
+
+def prepare(request: Request, tell: Tell) -> Prepared:
+    """Data first, then repositories, as PerfZero does it."""
+    seconds: dict[str, float] = {}
+    begun = time.monotonic()
+    for download in request.downloads:
+        fetched = benching.obtain(download, _progress(tell))
+        tell(f"{download.path} {'is there now' if fetched else 'was there already'}")
+    seconds["download_data"], begun = time.monotonic() - begun, time.monotonic()
+    cached = bool(request.flags.get("use_cached_site_packages"))
+    info = {}
+    for repository in request.repositories:
+        repository.folder.parent.mkdir(parents=True, exist_ok=True)
+        info[repository.name] = benching.check_out(repository, cached)
+        if info[repository.name].get("dirty"):
+            tell(f"{repository.folder} has edits: it is used as it is, and recorded as dirty")
+    seconds["checkout_repository"] = time.monotonic() - begun
+    return Prepared(harness_info=_harness(), site_package_info=info, seconds=seconds)
+
+
+def execute(
+    request: Request,
+    prepared: Prepared,
+    variables: Mapping[str, str],
+    home: str | None,
+    watch: Callable[..., None],
+) -> Iterator[Executed]:
+    outputs = _Outputs(request)
+    found = benching.bench(
+        *request.methods,
+        setting=request.setting,
+        trials=request.flags["benchmark_num_trials"],
+        label=request.flags.get("execution_label", ""),
+        home=home,
+        watch=watch,
+        outputs=outputs,
+    )
+    for benched in found:
+        begun = time.monotonic()
+        folder = Path(benched.output_dir)
+        document = summary(benched, _execution(request, prepared, folder.name, variables))
+        _write(folder, benched, document)
+        problems = [p for hook in request.hooks if (p := _call(hook, folder, request))]
+        seconds = {
+            "class_initialization": benched.told.initialization,
+            "method_execution": benched.told.execution,
+            "log_upload": time.monotonic() - begun,
+        }
+        yield Executed(benched, document, folder, problems, seconds)
+
+
+class _Outputs:
+    """`WORKSPACE/output/ID` for each method. A folder that was used before gets a number added."""
+
+    def __init__(self, request: Request) -> None:
+        self._root = request.workspace / "output"
+        self._id = request.flags.get("execution_id", "")
+        self._scratch = request.flags.get("scratch_gcs_url", "").rstrip("/")
+
+    def __call__(self, case: Path) -> tuple[Path, str]:
+        wanted = self._id or datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
+        name, count = wanted, 1
+        while not self._made(name):
+            count += 1
+            name = f"{wanted}-{count}"
+        folder = self._root / name
+        return folder, f"{self._scratch}/{name}" if self._scratch else str(folder)
+
+    def _made(self, name: str) -> bool:
+        try:
+            (self._root / name).mkdir(parents=True)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise UsageError(
+                f"{self._root / name} cannot be made ({error.strerror}).",
+                hint="Choose another --workspace or --execution_id.",
+            ) from None
+        return True
+
+
+def _execution(
+    request: Request, prepared: Prepared, name: str, variables: Mapping[str, str]
+) -> Execution:
+    flags = request.flags
+    known = ("execution_label", "ml_framework_build_label", "platform_name", "system_name")
+    return Execution(
+        execution_id=name,
+        tpu=request.setting.tpu is not None,
+        output_gcs_url=flags.get("output_gcs_url"),
+        env_vars=env_vars(variables),
+        flags=benching.safe_flags(flags),
+        harness_info=prepared.harness_info,
+        site_package_info=prepared.site_package_info,
+        **{field: flags.get(field) for field in known},
+    )
+
+
+def _write(folder: Path, benched: Benched, document: dict[str, Any]) -> None:
+    """PerfZero's three files, and assay's own result beside them."""
+    text = codec.encode(document, indent=2)
+    (folder / "perfzero_summary.json").write_bytes(text)
+    (folder / "result.json").write_bytes(codec.encode(benched.result))
+    case = Path(benched.folder)
+    if (case / "process_info.log").exists():
+        shutil.copyfile(case / "process_info.log", folder / "process_info.log")
+    with (folder / "perfzero.log").open("wb") as log:
+        if (case / "worker.log").exists():
+            log.write((case / "worker.log").read_bytes())
+        for line in (benched.result.reason, *benched.notes):
+            log.write(f"{line}\n".encode() if line else b"")
+        heading = f"Benchmark execution for {benched.method.name} completed with summary:\n"
+        log.write(heading.encode() + text + b"\n")
+
+
+def _call(hook: str, folder: Path, request: Request) -> str:
+    """What went wrong with a hook, or ""."""
+    python = request.setting.python or sys.executable
+    found = Path(python) / "bin" / "python" if Path(python).is_dir() else Path(python)
+    words = [hook, str(folder / "perfzero_summary.json"), *request.setting.python_path]
+    try:
+        done = subprocess.run(
+            [str(found), "-c", _HOOK, *words], capture_output=True, text=True, timeout=HOOK_TIMEOUT
+        )
+    except subprocess.TimeoutExpired:
+        return f"the upload method {hook} was not finished after {HOOK_TIMEOUT:g} s"
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+    return f"the upload method {hook} failed: {lines[-1]}"
+
+
+def _harness() -> dict[str, Any]:
+    """The checkout assay runs from; nothing where it is installed from a package."""
+    folder = Path(assay.__file__).parent.parent
+    if not (folder / ".git").exists():
+        return {}
+    try:
+        return dict(benching.checkout_info(folder))
+    except AssayError:
+        return {}
+
+
+def _progress(tell: Tell) -> Callable[[str, int, int | None], None]:
+    """A line for each tenth of a download."""
+    shown = -1
+
+    def show(name: str, done: int, total: int | None) -> None:
+        nonlocal shown
+        tenth = 10 * done // total if total else done >> 27
+        if tenth > shown:
+            shown = tenth
+            tell(f"{name}: {done} bytes" + (f" of {total}" if total else ""))
+
+    return show

@@ -1,0 +1,104 @@
+"""Pickles of plain values and NumPy arrays, read without letting the file name any code to run.
+
+Not even NumPy's own unpickling is used: a hostile file can crash it. Stand-ins take down what the
+file says of an array, and the array is made from that.
+"""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.datasets.damage import REPLACE, damaged
+from assay.errors import AssayError
+
+# What the pickle module says a damaged file may raise.
+_BROKEN = (
+    *(pickle.UnpicklingError, EOFError, OSError, ValueError, TypeError, AttributeError),
+    *(IndexError, KeyError, MemoryError, OverflowError),
+)
+
+
+def load_arrays(path: Path) -> dict[bytes, Any]:
+    """The dict a file holds; text that Python 2 wrote comes as bytes."""
+    expected = "a pickled dict of arrays was expected"
+    try:
+        with open(path, "rb") as file:
+            found = _Unpickler(path, file).load()
+        if not isinstance(found, dict):
+            raise ValueError(f"it holds a {type(found).__name__}")
+        return {_key(key): _value(value) for key, value in found.items()}
+    except _BROKEN as error:
+        raise damaged(path, f"unpickling it failed ({error})", expected) from None
+
+
+def _key(key: object) -> bytes:
+    if isinstance(key, str):
+        return key.encode()
+    if isinstance(key, bytes):
+        return key
+    raise ValueError(f"a key is {type(key).__name__}")
+
+
+def _value(value: object) -> object:
+    return value.array() if isinstance(value, _Array) else value
+
+
+class _Kind:
+    """Stands in for numpy.dtype."""
+
+    def __init__(self, name: str | bytes, *_: object) -> None:
+        self.name = name.decode() if isinstance(name, bytes) else name
+
+    def __setstate__(self, state: object) -> None:
+        """Byte order and the like, which the few kinds allowed have not."""
+
+
+class _Array:
+    """Stands in for numpy.ndarray: its state is (version, shape, kind, column order, bytes)."""
+
+    def __init__(self, *_: object) -> None:
+        self.state: tuple[Any, ...] = ()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.state = state
+
+    def array(self) -> NDArray[np.uint8]:
+        _, shape, kind, fortran, data = self.state
+        if not isinstance(kind, _Kind) or kind.name not in {"u1", "|u1"} or fortran:
+            raise ValueError("an array is not of plain bytes in row order")
+        return np.frombuffer(data, np.uint8).reshape(shape)
+
+
+def _bytes(text: str, encoding: str | bytes) -> bytes:
+    """How Python 3 writes bytes for Python 2; any other encoding has no business here."""
+    if encoding not in {"latin1", b"latin1"}:
+        raise ValueError(f"bytes encoded as {encoding!r}")
+    return text.encode("latin1")
+
+
+_ALLOWED = {
+    ("numpy.core.multiarray", "_reconstruct"): _Array,
+    ("numpy._core.multiarray", "_reconstruct"): _Array,
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Kind,
+    ("_codecs", "encode"): _bytes,
+}
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        super().__init__(file, encoding="bytes")
+        self._path = path
+
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 (what pickle asks for)
+        if (module, name) not in _ALLOWED:
+            raise AssayError(
+                f"{self._path} asks for {module}.{name}, but only arrays may be pickled in it.",
+                hint=f"It may be hostile. {REPLACE}",
+            )
+        return _ALLOWED[module, name]

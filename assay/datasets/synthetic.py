@@ -1,0 +1,57 @@
+"""Pictures made from a seed: always here, and learnable, for trying a network out."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.datasets.batches import joined
+from assay.datasets.dataset import Dataset, Opened, Pictures
+
+SIZES = {"train": 10000, "test": 10000}
+_BLOCK = 500  # pictures drawn together; the first N are the same whatever N is
+
+
+def synthetic(
+    shape: tuple[int, int, int] = (32, 32, 3), classes: int = 10, seed: int = 0
+) -> Dataset:
+    """Each class is a pattern; a picture is its class's pattern under as much noise."""
+
+    def find(folder: Path) -> Opened:
+        def read(part: str, start: int, stop: int) -> Pictures:
+            first = start // _BLOCK
+            blocks = [
+                _block(shape, classes, (seed, list(SIZES).index(part), number))
+                for number in range(first, (stop - 1) // _BLOCK + 1)
+            ]
+            all_of_them = joined(blocks)
+            cut = slice(start - first * _BLOCK, stop - first * _BLOCK)
+            return Pictures(all_of_them.inputs[cut], all_of_them.labels[cut])
+
+        return Opened(Path("synthetic"), tuple(SIZES), SIZES.__getitem__, read)
+
+    return Dataset(
+        name="synthetic",
+        summary="pictures made from a seed, ten learnable classes",
+        classes=classes,
+        shape=shape,
+        preparation="mnist",
+        forms=(find,),
+    )
+
+
+def _block(shape: tuple[int, int, int], classes: int, seed: tuple[int, int, int]) -> Pictures:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, classes, _BLOCK).astype(np.int32)
+    noise = random.integers(0, 128, (_BLOCK, *shape), dtype=np.uint8)
+    return Pictures(_patterns(shape, classes, seed[0])[labels] + noise, labels)
+
+
+@cache
+def _patterns(shape: tuple[int, int, int], classes: int, seed: int) -> NDArray[Any]:
+    random = np.random.default_rng((seed, classes))
+    return random.integers(0, 128, (classes, *shape), dtype=np.uint8)

@@ -1,0 +1,101 @@
+"""A Keras model's own weights; only a worker loads this file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.weights import files
+from assay.weights.fit import assign
+from assay.weights.layers import Layer, Shape, Weights, creation_order, named, snake_case
+
+
+def load(model: keras.Model, path: str | Path) -> None:
+    """Set a model's weights from any file."""
+    put(model, files.read(path, layers_of(model)))
+
+
+def save(model: keras.Model, path: str | Path) -> None:
+    """Keras' own formats are left to Keras, which knows its model; the others are written here."""
+    if str(path).endswith(".keras"):
+        model.save(path)
+    elif str(path).endswith(".weights.h5"):
+        model.save_weights(path)
+    else:
+        maps = {name: layer.flattened for name, layer in named(layers_of(model)) if layer.flattened}
+        files.write(path, weights_of(model), maps)
+
+
+def put(model: keras.Model, weights: Mapping[str, NDArray[Any]]) -> None:
+    for layer, arrays in zip(_created(model), assign(layers_of(model), weights), strict=True):
+        layer.set_weights(arrays)
+
+
+def weights_of(model: keras.Model) -> Weights:
+    """In the model's own order, so that what is written is what Keras would write."""
+    names = {
+        id(own): (name, tuple(layer.shapes))
+        for (name, layer), own in zip(named(layers_of(model)), _created(model), strict=True)
+    }
+    return {
+        f"{names[id(own)][0]}/{variable}": np.asarray(array, np.float32)
+        for own in _leaves(model)
+        for variable, array in zip(names[id(own)][1], own.get_weights(), strict=True)
+    }
+
+
+def layers_of(model: keras.Model) -> list[Layer]:
+    """Layers that have weights, in order of creation within each kind."""
+    return [
+        Layer(
+            kind=_kind(layer),
+            shapes={weight.name: tuple(weight.shape) for weight in layer.weights},
+            flattened=_flattened(layer),
+            name=layer.name,
+        )
+        for layer in _created(model)
+    ]
+
+
+def _created(model: keras.Model) -> list[Any]:
+    """Kind after kind, each in order of creation."""
+    layers = list(_leaves(model))
+    found = []
+    for kind in dict.fromkeys(map(_kind, layers)):
+        alike = [layer for layer in layers if _kind(layer) == kind]
+        found += [alike[at] for at in creation_order([layer.name for layer in alike], kind)]
+    return found
+
+
+def _leaves(model: Any) -> Iterator[Any]:  # noqa: ANN401 (a model or a layer)
+    for layer in model.layers:
+        if hasattr(layer, "layers"):
+            yield from _leaves(layer)
+        elif layer.weights:
+            yield layer
+
+
+def _kind(layer: Any) -> str:  # noqa: ANN401
+    return snake_case(type(layer).__name__)
+
+
+def _flattened(layer: Any) -> Shape:  # noqa: ANN401
+    """Rows, columns, channels of the map flattened before a dense layer.
+
+    Keras 3 flattens in this order in either data format, so its own rows need no change.
+    """
+    while isinstance(layer, keras.layers.Dense | keras.layers.Dropout | keras.layers.Activation):
+        before = layer.input
+        layer = before._keras_history.operation
+        if isinstance(layer, keras.layers.Flatten):
+            shape = tuple(layer.input.shape[1:])
+            first = layer.data_format == "channels_first"
+            return ((*shape[1:], shape[0]) if first else shape) if len(shape) == 3 else ()
+        if isinstance(layer, keras.layers.Dense):
+            return ()
+    return ()

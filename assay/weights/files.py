@@ -1,0 +1,93 @@
+"""Weights in and out of any file, by what the file is."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import AssayError, UsageError
+from assay.weights.bins import read_bins, write_bins
+from assay.weights.h5 import read_h5, read_keras, write_h5, write_old_h5
+from assay.weights.layers import Layer, Weights, by_layer
+from assay.weights.rows import Flattened
+
+# What zipfile, zlib, numpy and h5py raise over damaged bytes.
+BROKEN = (
+    *(EOFError, OSError, ValueError, KeyError, SyntaxError, zlib.error),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError),
+)
+FORMS = ".npz, .keras, .weights.h5, .h5 or a folder of .bin files"
+
+
+def read(path: str | Path, layers: Sequence[Layer] = ()) -> Weights:
+    """Canonical float32 weights; a folder of .bin files needs the layers of its model."""
+    place = Path(path).expanduser()
+    if place.is_dir():
+        return read_bins(place, layers)
+    if not place.is_file():
+        raise UsageError(f"There is no weights file {place}.", hint=f"Give {FORMS}.")
+    with _whole_file(place):
+        if place.suffix == ".npz":
+            weights = _read_npz(place)
+        elif place.suffix == ".keras":
+            weights = read_keras(place)
+        elif place.suffix in {".h5", ".hdf5"}:
+            weights = read_h5(place)
+        else:
+            raise UsageError(f"{place} is no form of weights known here.", hint=f"Give {FORMS}.")
+    by_layer(weights)  # refuses names that are not layers
+    return {key: np.asarray(array, np.float32) for key, array in weights.items()}
+
+
+def write(
+    path: str | Path, weights: Mapping[str, NDArray[Any]], flattened: Flattened | None = None
+) -> None:
+    """Written whole or not at all. A path without a suffix is a folder of .bin files."""
+    place = Path(path).expanduser()
+    if place.is_dir() or not place.suffix:
+        write_bins(place, weights, flattened)
+        return
+    writers = {".npz": _write_npz, ".h5": write_old_h5, ".weights.h5": write_h5}
+    form = ".weights.h5" if place.name.endswith(".weights.h5") else place.suffix
+    if form not in writers:
+        hint = "A .keras file holds a model too: let Keras save it." if form == ".keras" else ""
+        raise UsageError(
+            f"Weights cannot be written as {place.name}.", hint=hint or f"Use {FORMS}."
+        )
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_name(f".{os.getpid()}-{place.name}")
+    try:
+        writers[form](temporary, weights)
+        os.replace(temporary, place)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read_npz(path: Path) -> Weights:
+    with np.load(path, allow_pickle=False) as file:
+        return {key: file[key] for key in file.files}
+
+
+def _write_npz(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
+    with open(path, "wb") as file:
+        # Not packed: that saves little of trained weights, and takes long.
+        np.savez(file, **dict(weights))  # type: ignore[arg-type]
+
+
+@contextmanager
+def _whole_file(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BROKEN as error:
+        raise AssayError(
+            f"{path} is cut or wrong: reading weights from it failed ({error}).",
+            hint="Get it again, or save it again.",
+        ) from None

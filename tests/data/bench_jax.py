@@ -1,0 +1,19 @@
+import time
+
+import assay
+
+
+class Matmul(assay.Benchmark):
+    def benchmark_small(self):
+        import jax.numpy as jnp  # late, as some do: the framework is known only afterwards
+
+        matrix = jnp.ones((64, 64))
+        start = time.time()
+        for _ in range(10):
+            product = (matrix @ matrix).block_until_ready()
+        self.report_benchmark(
+            iters=10,
+            wall_time=time.time() - start,
+            metrics=[{"name": "rows", "value": product.shape[0], "min_value": 64, "max_value": 64}],
+            extras={"device": "cpu", "elements": 4096},
+        )

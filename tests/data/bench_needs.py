@@ -1,0 +1,1 @@
+import not_installed_anywhere  # noqa: F401
