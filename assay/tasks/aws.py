@@ -28,10 +28,10 @@ def read_aws(text: str, origin: str) -> dict[str, Task]:
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(text, origin)
-    except configparser.ParsingError as error:
-        raise _malformed(origin, error.errors[0][0], f"'{error.errors[0][1]}' has no =") from None
     except configparser.MissingSectionHeaderError as error:
         raise _malformed(origin, error.lineno, "no [section] stands before it") from None
+    except configparser.ParsingError as error:
+        raise _malformed(origin, error.errors[0][0], f"'{error.errors[0][1]}' has no =") from None
     except configparser.DuplicateSectionError as error:
         raise _malformed(
             origin, error.lineno or 0, f"there already is a section [{error.section}]"

@@ -33,8 +33,9 @@ def toml_line(text: str, path: Sequence[str]) -> int:
             following = path[len(here)] if len(path) > len(here) else ""
             if here == tuple(path[: len(here)]) and following and _spelled(following, rest):
                 here = (*here, following)
-        if len(here) > deepest and here == tuple(path[: len(here)]):
-            best, deepest = number, len(here)
+        depth = min(len(here), len(path))
+        if depth > deepest and here[:depth] == tuple(path[:depth]):
+            best, deepest = number, depth
     return best
 
 

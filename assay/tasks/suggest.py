@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass, field
-
-from msgspec.structs import replace
+from dataclasses import dataclass
 
 from assay.findings import Table
 from assay.tasks.numbers import NUMBER
@@ -14,14 +11,16 @@ from assay.tasks.reader import Outcome
 from assay.tasks.stream import Lines
 from assay.tasks.task import Direction, Metric
 
-SHAPES = 2000  # kinds of lines that are told apart
-REPEATS = 2  # lines of a kind before it is worth a metric
+SLOTS = 2000  # contexts of numbers that are told apart
+REPEATS = 2  # numbers in one context before they are worth a metric
 CONTEXT = 40  # characters before a number that name it
 LENGTH = 2000  # characters of a line that are looked at
 
-_NUMBER = re.compile(rf"(?<![\w.])(?:{NUMBER})(?![\d])", re.ASCII)
-_WORD = re.compile(r"[A-Za-z][A-Za-z_]*(?:@\d+)?", re.ASCII)
-_UNIT = re.compile(r"[ \t]?(%|(?:[a-zA-Zµ]+/[a-zA-Z]+|ms|us|µs|ns|s|secs?|seconds|[KMG]i?B)\b)")
+_NUMBER = re.compile(rf"(?<![\w.@])(?:{NUMBER})(?!\d)", re.ASCII)
+_WORD = re.compile(r"[A-Za-z][A-Za-z_/]*(?:@\d+)?", re.ASCII)
+_UNIT = re.compile(
+    r" ?(?:%|(?:[a-zA-Zµ]+/[a-zA-Z]+|ms|us|µs|ns|s|secs?|seconds|[KMG]i?B)\b)(?! *[:=])"
+)
 _COUNTERS = frozenset(
     (
         *("epoch", "epochs", "step", "steps", "batch", "iter", "iteration", "iterations"),
@@ -60,26 +59,25 @@ _KINDS = (
 
 @dataclass
 class _Slot:
-    """One number of one kind of line."""
+    """Numbers that stand behind the same words."""
 
     before: str
-    after: str
-    texts: list[str] = field(default_factory=list)
+    unit: str  # with the blank before it
+    first: str
+    count: int = 0
     varies: bool = False
 
     def add(self, text: str) -> None:
-        self.varies = self.varies or (bool(self.texts) and text != self.texts[0])
-        if len(self.texts) < 8:
-            self.texts.append(text)
+        self.count += 1
+        self.varies = self.varies or text != self.first
 
 
 class Suggester:
-    """Feed it a log's bytes; it remembers kinds of lines, never lines."""
+    """Feed it a log's bytes; it remembers the words around numbers, never lines."""
 
     def __init__(self) -> None:
         self._lines = Lines()
-        self._counts: Counter[str] = Counter()
-        self._slots: dict[str, list[_Slot]] = {}
+        self._slots: dict[tuple[str, str], _Slot] = {}
 
     def feed(self, chunk: bytes) -> None:
         self._take(self._lines.feed(chunk))
@@ -88,33 +86,28 @@ class Suggester:
         """The metrics, most telling first: speeds, then accuracies, losses, times, the rest."""
         self._take(self._lines.finish())
         found: dict[str, tuple[int, Metric]] = {}
-        for shape, slots in self._slots.items():
-            if self._counts[shape] < REPEATS:
-                continue
-            for slot in slots:
-                suggested = _metric(slot)
-                if suggested and suggested[1].pattern not in {m.pattern for _, m in found.values()}:
-                    _add(found, suggested, slot)
-        ordered = sorted(found.values(), key=lambda pair: pair[0])
-        return tuple(metric for _, metric in ordered)
+        for slot in self._slots.values():
+            kind = _kind_of(slot)
+            if slot.count >= REPEATS and slot.varies and kind >= 0:
+                _add(found, kind, slot)
+        return tuple(metric for _, metric in sorted(found.values(), key=lambda pair: pair[0]))
 
     def _take(self, text: str) -> None:
         for line in text.split("\n"):
-            if line:
-                self._learn(line[:LENGTH])
+            self._learn(line[:LENGTH])
 
     def _learn(self, line: str) -> None:
-        numbers = list(_NUMBER.finditer(line))
-        if not numbers:
-            return
-        shape = _NUMBER.sub("#", line)
-        if shape not in self._slots:
-            if len(self._slots) >= SHAPES:
-                return
-            self._slots[shape] = [_slot(line, place, numbers) for place in range(len(numbers))]
-        self._counts[shape] += 1
-        for slot, found in zip(self._slots[shape], numbers, strict=True):
-            slot.add(found[0])
+        end = 0
+        for found in _NUMBER.finditer(line):
+            before = _context(line[end : found.start()], behind_number=end > 0)
+            end = found.end()
+            unit = _UNIT.match(line, end)
+            key = before, unit[0] if unit else ""
+            if key not in self._slots:
+                if len(self._slots) >= SLOTS:
+                    continue
+                self._slots[key] = _Slot(*key, first=found[0])
+            self._slots[key].add(found[0])
 
 
 def suggestion_table(outcome: Outcome) -> Table:
@@ -136,63 +129,53 @@ def suggestion_table(outcome: Outcome) -> Table:
     )
 
 
-def _slot(line: str, place: int, numbers: list[re.Match[str]]) -> _Slot:
-    start = numbers[place - 1].end() if place else 0
-    end = numbers[place + 1].start() if place + 1 < len(numbers) else len(line)
-    return _Slot(line[start : numbers[place].start()], line[numbers[place].end() : end])
+def _context(before: str, behind_number: bool) -> str:
+    """What names a number: the text since the one before it, without that one's unit."""
+    unit = _UNIT.match(before) if behind_number else None
+    before = before[unit.end() :] if unit else before
+    before = before[before.rfind("{") :] if "{" in before else before  # an object begins
+    if len(before) > CONTEXT:
+        before = before[-CONTEXT:].partition(" ")[2] or before[-CONTEXT:]
+    return re.sub(" +", " ", before.lstrip(" ])>")).lstrip(" ")
 
 
-def _metric(slot: _Slot) -> tuple[int, Metric] | None:
-    """A metric with its place in the order, or None where the number is only a counter."""
-    words = _WORD.findall(slot.before[-CONTEXT:])
-    if not slot.varies or not words or words[-1].lower() in _COUNTERS:
-        return None
-    unit = _UNIT.match(slot.after)
-    names = [word.lower() for word in words]
-    kind = _kind(names[-1], unit[1] if unit else "")
-    if kind < 0:
-        return None
-    metric = Metric(
-        name=names[-1],
-        pattern=_pattern(slot, unit[0] if unit else ""),
-        compute=_KINDS[kind].compute,
-        direction=_KINDS[kind].direction,
-        unit=unit[1] if unit else "",
-    )
-    return kind, metric
-
-
-def _kind(name: str, unit: str) -> int:
+def _kind_of(slot: _Slot) -> int:
     """Which kind it is; -1: none, so most likely a counter or a setting."""
-    for text in (unit, name):
+    words = _words(slot)
+    if not words or words[-1] in _COUNTERS:
+        return -1
+    for text in (slot.unit.strip(), words[-1]):
         for place, kind in enumerate(_KINDS):
             if text and kind.words.search(text):
                 return place
     return -1
 
 
-def _pattern(slot: _Slot, unit: str) -> str:
-    """The words before the number and the unit behind it; spaces may differ in width."""
-    before = slot.before[-CONTEXT:]
-    if len(slot.before) > CONTEXT:
-        before = before[before.find(" ") + 1 :]
-    first = _WORD.search(before)
-    before = before[first.start() :] if first else before
-    before = re.sub(r"(?:\\[ \t])+", _any_width, re.escape(before))
-    return before + "{number}" + re.escape(unit).replace("\\ ", " ")
+def _words(slot: _Slot) -> list[str]:
+    """The words before the number; where there are none, a rate is named by its unit."""
+    found = _WORD.findall(slot.before) or ([slot.unit.strip()] if "/" in slot.unit else [])
+    return [word.strip("/_").lower().replace("/", "_per_") for word in found]
 
 
-def _any_width(blank: re.Match[str]) -> str:
-    return " +" if "\t" not in blank[0] else "[ \\t]+"
-
-
-def _add(found: dict[str, tuple[int, Metric]], suggested: tuple[int, Metric], slot: _Slot) -> None:
-    """Under its name, or with the word before it where that name is taken."""
-    kind, metric = suggested
-    words = [word.lower() for word in _WORD.findall(slot.before[-CONTEXT:])]
+def _add(found: dict[str, tuple[int, Metric]], kind: int, slot: _Slot) -> None:
+    """Under its last word, or with those before it where that is vague or taken."""
+    words = _words(slot)
     shortest = 2 if words[-1] in _VAGUE and len(words) > 1 else 1
-    for length in range(shortest, len(words) + 1):
-        name = "_".join(words[-length:])
-        if name not in found:
-            found[name] = (kind, replace(metric, name=name))
-            return
+    names = ("_".join(words[-length:]) for length in range(shortest, len(words) + 1))
+    name = next((name for name in names if name not in found), "")
+    if name:
+        metric = Metric(
+            name=name,
+            pattern=_pattern(slot),
+            compute=_KINDS[kind].compute,
+            direction=_KINDS[kind].direction,
+            unit=slot.unit.strip(),
+        )
+        found[name] = kind, metric
+
+
+def _pattern(slot: _Slot) -> str:
+    """The words before the number and the unit behind it; blanks may differ in width."""
+    before = re.sub(r"\\ ", " +", re.escape(slot.before)).replace("\\\t", r"\t")
+    start = r"\b" if slot.before[:1].isalnum() else ""
+    return f"{start}{before}{{number}}{re.escape(slot.unit)}".replace("\\ ", " ")
