@@ -108,7 +108,7 @@ class LogReader:
     def _found(self, metric: Metric, extractor: Extractor) -> Found:
         finds = extractor.finds
         count = len(finds.values)
-        bad = f"{finds.bad} matches hold no usable number; the first: {finds.first_bad}"
+        bad = f"{finds.bad} of the matches gave no number; the first: {finds.first_bad}"
         if not count:
             reason = bad if finds.bad else f"{_source(metric)} was not in the log"
             return Found(metric=metric, status="failed", reason=reason)

@@ -62,7 +62,7 @@ def test_a_match_without_a_number_is_noted_beside_the_others():
     metric = Metric(name="loss", pattern=r"loss (\S+)")
     (found,) = outcome_of(b"loss N/A\nloss 2\n", metric).metrics
     assert (found.status, found.value) == ("ok", 2.0)
-    assert found.notes == ("1 matches hold no usable number; the first: 'N/A' is not one number",)
+    assert found.notes == ("1 of the matches gave no number; the first: 'N/A' is not one number",)
 
 
 def test_more_values_than_can_be_handed_on_are_still_computed():
