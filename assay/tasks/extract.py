@@ -19,15 +19,10 @@ SHOWN = 60  # characters of a bad text that are quoted
 class Extractor(Protocol):
     """Takes its values from texts of whole lines; each text is seen once, in order."""
 
-    crossing: bool  # needs more than one line at a time
     literals: tuple[str, ...]  # a line that lacks one of these holds nothing for it
     finds: Finds
 
-    def take(self, text: str) -> int:
-        """The number of matches in a text."""
-
-    def take_window(self, text: str, start: int, stop: int) -> int:
-        """Matches that begin between start and stop; where to go on."""
+    def take(self, text: str) -> None: ...
 
 
 class Finds:
@@ -40,14 +35,14 @@ class Finds:
         self.last = ""  # as printed
         self._unit = unit
 
-    def add(self, texts: Sequence[str]) -> int:
-        if texts:
-            found, bad = numbers(texts, self._unit)
-            self.values.extend(found)
-            self.last = texts[-1]
-            for text in bad:
-                self.refuse(f"'{text[:SHOWN]}' is not one number")
-        return len(texts)
+    def add(self, texts: Sequence[str]) -> None:
+        if not texts:
+            return
+        found, bad = numbers(texts, self._unit)
+        self.values.extend(found)
+        self.last = texts[-1]
+        for text in bad:
+            self.refuse(f"'{text[:SHOWN]}' is not one number")
 
     def refuse(self, reason: str) -> None:
         self.first_bad = self.first_bad or reason
@@ -68,12 +63,14 @@ class ByPattern:
         self._several = pattern.regex.groups > 1 and not named
         self._direct = pattern.regex.groups <= 1  # findall gives the texts themselves
 
-    def take(self, text: str) -> int:
+    def take(self, text: str) -> None:
         if self._direct:
-            return self.finds.add(self._regex.findall(text))
-        return self._add(list(self._regex.finditer(text)))
+            self.finds.add(self._regex.findall(text))
+        else:
+            self._add(list(self._regex.finditer(text)))
 
     def take_window(self, text: str, start: int, stop: int) -> int:
+        """Matches that begin between start and stop, wherever they end; where to go on."""
         found = []
         if all(literal in text for literal in self.literals):
             for match in self._regex.finditer(text, start):
@@ -84,10 +81,10 @@ class ByPattern:
         self._add(found)
         return max(start, stop)
 
-    def _add(self, found: list[re.Match[str]]) -> int:
+    def _add(self, found: list[re.Match[str]]) -> None:
         if not self._several:
             self.finds.add([match[self._group] or "" for match in found])
-            return len(found)
+            return
         for match in found:
             texts = [text for text in match.groups() if text is not None]
             if len(texts) == 1:
@@ -97,13 +94,10 @@ class ByPattern:
                     f"{len(texts)} groups of the pattern took part in one match; "
                     "name the one meant (?P<value>…)"
                 )
-        return len(found)
 
 
 class ByDocument:
     """A field of JSON objects printed one a line, whatever stands before or after the object."""
-
-    crossing = False
 
     def __init__(self, path: Sequence[str], marks: tuple[str, ...] = (), unit: str = "") -> None:
         quoted = [json.dumps(part) for part in path if part.isascii()]
@@ -113,7 +107,7 @@ class ByDocument:
         self._path = path
         self._decode = json.JSONDecoder().raw_decode  # unlike others it reads NaN and Infinity
 
-    def take(self, text: str) -> int:
+    def take(self, text: str) -> None:
         found = []
         for line in text.split("\n"):
             if all(literal in line for literal in self.literals):
@@ -123,10 +117,7 @@ class ByDocument:
                         self.finds.refuse(f"{json.dumps(value)[:SHOWN]} is no number")
                 else:
                     found.append(str(value))
-        return self.finds.add(found)
-
-    def take_window(self, text: str, start: int, stop: int) -> int:
-        raise NotImplementedError("a JSON object is on one line")
+        self.finds.add(found)
 
     def _document(self, line: str) -> Any:  # noqa: ANN401 (any JSON value)
         for brace in _OBJECT.finditer(line):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.tasks.extract import Extractor
+from assay.tasks.extract import ByPattern, Extractor
 
 WINDOW = 16  # lines that a match across lines may span
 SMALL = 4096  # characters; a shorter block is not worth any choosing
@@ -30,8 +30,8 @@ class Scanner:
 
     def __init__(self, extractors: Iterable[Extractor]) -> None:
         every = list(extractors)
-        self._lone = [one for one in every if not one.crossing]
-        crossing = [one for one in every if one.crossing]
+        crossing = [one for one in every if isinstance(one, ByPattern) and one.crossing]
+        self._lone = [one for one in every if one not in crossing]
         self._window = _Window(crossing) if crossing else None
         self._everywhere: list[Extractor] = []
         self._probes: list[_Probe] = []
@@ -67,9 +67,9 @@ def _take(extractors: Sequence[Extractor], text: str) -> None:
 
 
 class _Window:
-    """Extractors that cross lines: each sees every line together with the next ones."""
+    """Patterns that cross lines: each sees every line together with the next ones."""
 
-    def __init__(self, extractors: list[Extractor]) -> None:
+    def __init__(self, extractors: list[ByPattern]) -> None:
         self._extractors = extractors
         self._starts = [0] * len(extractors)
         self._text = ""

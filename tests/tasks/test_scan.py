@@ -39,7 +39,7 @@ class Listed(ByPattern):
     def __init__(self, source):
         super().__init__(compile_pattern(source))
         self.texts = []
-        self.finds.add = lambda texts: self.texts.extend(texts) or len(texts)
+        self.finds.add = self.texts.extend
 
 
 def scanned(blocks):
