@@ -13,8 +13,6 @@ NUMBER = (
     r"[-+]?(?:\d++(?:,\d{3}(?!\d))*(?:\.\d++)?|\.\d++)(?:[eE][-+]?\d++)?"
     r"|[-+]?(?i:nan|inf(?:inity)?)(?!\w)"
 )
-QUANTITY = rf"(?:{NUMBER})[ \t]?(?:%|[a-zA-Zµμ]+(?:/[a-zA-Z]+)?)?"
-
 # In free text a hyphen after a word or a number is no sign: `epoch-3` holds 3.
 _TOKEN = re.compile(
     r"(?:(?<![\w.)])[-+])?(?:\d++(?:,\d{3}(?!\d))*(?:\.\d*)?|\.\d++)(?:[eE][-+]?\d++)?"
@@ -34,7 +32,11 @@ _SIZES = {
     "B": 1.0, "bytes": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
     "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40,
 }  # fmt: skip
-_COUNTS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_COUNTS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+# A number with a unit that is known; in `step=5 k=3` the k is no unit.
+_UNITS = "|".join(sorted(_TIMES | _SIZES | _COUNTS, key=len, reverse=True))
+QUANTITY = rf"(?:{NUMBER})(?:[ \t]?(?:%|(?:{_UNITS})(?:/[a-zA-Z]+)?(?![\w=:])))?"
 
 
 def numbers(texts: Sequence[str], unit: str = "") -> tuple[list[float], list[str]]:
@@ -75,9 +77,13 @@ def scale(printed: str, wanted: str) -> float:
     slash (`ms/step`) is left alone.
     """
     printed, wanted = printed.partition("/")[0], wanted.partition("/")[0]
-    for family in (_TIMES, _SIZES, _COUNTS):
+    if wanted in _SIZES and printed in _COUNTS:
+        printed = f"{printed.upper()}iB"  # programs that print 1234M of memory mean MiB
+    for family in (_TIMES, _SIZES):
         if printed in family and (wanted in family or not wanted):
             return family[printed] / family.get(wanted, 1.0)
+    if printed in _COUNTS and wanted not in _TIMES:
+        return _COUNTS[printed] / _COUNTS.get(wanted, 1.0)
     return 1.0
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from assay.tasks.numbers import NUMBER, number, numbers, scale
+from assay.tasks.numbers import NUMBER, QUANTITY, number, numbers, scale
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,13 @@ def test_a_printed_unit_is_turned_into_the_wanted_one():
     assert number("500 MiB", "B") == 500 * 2**20
     assert number("56.2k") == pytest.approx(56200)
     assert number("28ms/step", "s") == pytest.approx(0.028)
+    assert number("1.2k", "samples/s") == pytest.approx(1200)
+    assert number("1234M", "MiB") == 1234
 
 
 def test_units_that_do_not_relate_leave_the_number_alone():
     assert scale("C", "ms") == 1.0
+    assert scale("", "k") == 1.0
     assert scale("MiB", "s") == 1.0
 
 
@@ -69,3 +72,20 @@ def test_the_grammar_of_patterns_takes_a_whole_number(text):
 def test_the_grammar_of_patterns_gives_back_what_the_pattern_needs():
     assert re.fullmatch(rf"({NUMBER}),({NUMBER})", "12,345").groups() == ("12", "345")
     assert re.fullmatch(rf"({NUMBER})\.", "5.").groups() == ("5",)
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity"),
+    [
+        ("950us", "950us"),
+        ("1.2 s,", "1.2 s"),
+        ("28ms/step - x", "28ms/step"),
+        ("56.20k ", "56.20k"),
+        ("45% of", "45%"),
+        ("5 k=3", "5"),
+        ("5 steps", "5"),
+        ("1e3 MiB", "1e3 MiB"),
+    ],
+)
+def test_a_quantity_ends_with_its_unit(text, quantity):
+    assert re.match(QUANTITY, text)[0] == quantity
