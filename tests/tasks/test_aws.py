@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from assay.errors import UsageError
@@ -35,6 +37,23 @@ def test_the_documented_section_reads_as_it_stands():
     assert task.metrics[0].pattern == r"Speed: (\d+\.\d+|\d+) samples/sec"
     assert task.command.endswith("--gpus 8 --epochs 20 --log-interval 50")
     assert (task.num_gpus, task.shell) == (8, False)
+
+
+def test_the_documented_log_gives_the_documented_numbers_under_the_old_keys():
+    name = "resnet50_cifar10_imperative"
+    task = read_aws(DOCUMENTED, "task_config_template.cfg")[name]
+    with LogReader(task.metrics) as reader:
+        reader.feed((Path(__file__).parent / "logs" / "mxnet_documented.log").read_bytes())
+        found = reader.finish(returncode=0).metrics
+    assert {result_key(name, one.metric.name): one.value for one in found} == pytest.approx(
+        {
+            f"{name}.speed": 823.037128,
+            f"{name}.training_acc": 0.351983,
+            f"{name}.validation_acc": 0.39393,
+            f"{name}.total_training_time": 130.2971,
+        },
+        rel=1e-12,
+    )
 
 
 def test_a_section_without_a_command_is_a_policy():
