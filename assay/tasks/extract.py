@@ -32,7 +32,7 @@ class Finds:
         self.values = Values()
         self.bad = 0
         self.first_bad = ""
-        self.last = ""  # as printed
+        self.last = ""  # number, as printed
         self._unit = unit
 
     def add(self, texts: Sequence[str]) -> None:
@@ -40,7 +40,7 @@ class Finds:
             return
         found, bad = numbers(texts, self._unit)
         self.values.extend(found)
-        self.last = texts[-1]
+        self.last = next((text for text in reversed(texts) if text not in bad), self.last)
         for text in bad:
             self.refuse(f"'{text[:SHOWN]}' is not one number")
 

@@ -133,7 +133,9 @@ class LogReader:
         if not closing or not closing.finds.last:
             return None
         values = _up_to(CHECKED, extractor.finds.values)
-        return check_closing(closing.finds.last, values, metric.skip) if values else None
+        if not values or not all(map(math.isfinite, values)):
+            return None
+        return check_closing(closing.finds.last, values, metric.skip)
 
 
 def _extractor(metric: Metric) -> Extractor:

@@ -75,3 +75,10 @@ def test_a_metric_has_exactly_one_source():
         Metric(name="a", pattern="x", key="y")
     with pytest.raises(UsageError, match="has no source"):
         Metric(name="a")
+
+
+@pytest.mark.parametrize("log", [b"loss 2\nmean N/A\n", b"loss nan\nmean 2\n", b"loss 2\n"])
+def test_a_closing_mean_that_cannot_be_checked_is_left_alone(log):
+    metric = Metric(name="loss", pattern="loss {number}", closing=r"mean (\S+)")
+    (found,) = outcome_of(log, metric).metrics
+    assert (found.status, found.closing) == ("ok", None)
