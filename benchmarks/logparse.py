@@ -116,7 +116,7 @@ _OLD: dict[str, Callable[[list[float]], float]] = {
 
 
 def new(path: Path, asked: list[tuple[str, str]]) -> list[float]:
-    from assay.tasks.reader import LogReader
+    from assay.tasks.reader import CHUNK, LogReader
     from assay.tasks.task import Metric
 
     metrics = [
@@ -124,7 +124,7 @@ def new(path: Path, asked: list[tuple[str, str]]) -> list[float]:
         for place, (pattern, method) in enumerate(asked)
     ]
     with LogReader(metrics) as reader, path.open("rb", buffering=0) as file:
-        while chunk := file.read(1 << 18):
+        while chunk := file.read(CHUNK):
             reader.feed(chunk)
         return [found.value for found in reader.finish().metrics]
 

@@ -20,6 +20,7 @@ from assay.tasks.stream import Lines
 from assay.tasks.task import Metric
 from assay.tasks.values import Values
 
+CHUNK = 1 << 16  # bytes to read at a time: larger ones cost more, in fresh memory, than they save
 TAIL = 1 << 14  # characters of the end, to see how the command ended
 RAW = 10_000  # values of a metric that are handed on one by one
 CHECKED = 1_000_000  # values that a closing mean is checked against

@@ -15,12 +15,13 @@ from assay.tasks.extract import ByPattern, Extractor
 WINDOW = 16  # lines that a match across lines may span
 SMALL = 4096  # characters; a shorter block is not worth any choosing
 SAMPLE = 1 << 15  # characters that probes are chosen by
-AGAIN = 256  # blocks after which they are chosen anew
+AGAIN = 1024  # blocks after which they are chosen anew
 GRAM = 4  # length of the texts that several literals may share
 
 # Rough costs in seconds, measured with CPython 3.11; only their ratios matter.
-SEARCH_CHARACTER = 0.05e-9  # a character of the log, looking for one character
-SEARCH_TEXT = 0.35e-9  # looking for a longer text
+SEARCH_CHARACTER = 0.01e-9  # a character of the log, looking for one character
+SEARCH_TEXT = 0.15e-9  # looking for a text,
+SEARCH_SHORT = 2e-9  # and so much more over its length: a long one is looked for in long steps
 SEARCH_PATTERN = 0.7e-9  # looking for a pattern
 HIT = 0.6e-6  # cutting out one line
 
@@ -158,5 +159,5 @@ def _holders(needs: dict[int, set[str]], left: set[int]) -> dict[str, set[int]]:
 
 def _cost(text: str, share: float, line: float, members: int) -> float:
     """Seconds a character of the log, for each member; `line` is the usual length of one."""
-    search = SEARCH_CHARACTER if len(text) == 1 else SEARCH_TEXT
+    search = SEARCH_CHARACTER if len(text) == 1 else SEARCH_TEXT + SEARCH_SHORT / len(text)
     return (search + HIT * share / line) / members + SEARCH_PATTERN * share
