@@ -1,0 +1,100 @@
+"""Bytes as they come → text of whole lines: progress bars, colours and encodings undone."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+LONGEST = 1 << 20  # bytes of a line before it is cut: a log without line ends must not fill memory
+
+_CONTROL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*([@-~])"  # colours and cursor moves
+    r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles and links
+    r"|\x1b[()#][0-9A-Za-z]|\x1b[=>78McDEHNOZ\\]"
+)
+_MOVES = frozenset("ABCDEFGHfJ")  # what follows is written elsewhere on the screen
+_LINE_END = re.compile(rb"[\r\n]")
+_BACKSPACES = re.compile("\b+")
+_WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+
+
+def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
+    """A byte that is no UTF-8 stands for the character of that number."""
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error("assay-latin-1", _as_latin_1)
+
+
+class Lines:
+    """Chunks of any size in, text of whole lines out; how it was cut into chunks never shows.
+
+    Each redraw of a progress bar is a line of its own. UTF-8, with Latin-1 for bytes that are not;
+    UTF-16 where the log begins as such.
+    """
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._rest = b""
+        self._wide: codecs.IncrementalDecoder | None = None
+        self._begun = False
+
+    def feed(self, chunk: bytes) -> str:
+        """The lines that are complete now, each with its end, or ""."""
+        self.bytes += len(chunk)
+        if len(chunk) <= LONGEST:
+            return self._feed(chunk)
+        pieces = range(0, len(chunk), LONGEST)
+        return "".join(self._feed(chunk[start : start + LONGEST]) for start in pieces)
+
+    def finish(self) -> str:
+        """What was left without a line end."""
+        data = self._rest if self._begun else self._begin(self._rest)
+        if self._wide:
+            data += self._wide.decode(b"", True).encode()
+        self._rest = b""
+        return _plain(data + b"\n") if data else ""
+
+    def _feed(self, chunk: bytes) -> str:
+        data = self._rest + chunk
+        if not self._begun:
+            if len(data) < 4:
+                self._rest = data
+                return ""
+            data = self._begin(data)
+        elif self._wide:
+            data = self._rest + self._wide.decode(chunk).encode()
+        return self._whole(data)
+
+    def _begin(self, data: bytes) -> bytes:
+        self._begun = True
+        encoding = _WIDE.get(data[:2], "")
+        if not encoding and len(data) >= 4 and data[0] and data[1:4:2] == b"\0\0":
+            encoding = "utf-16-le"
+        if not encoding:
+            return data.removeprefix(codecs.BOM_UTF8)
+        self._wide = codecs.getincrementaldecoder(encoding)(errors="replace")
+        return self._wide.decode(data).removeprefix("\ufeff").encode()
+
+    def _whole(self, data: bytes) -> str:
+        before = b""
+        while len(data) > LONGEST and not _LINE_END.search(data, 0, LONGEST + 1):
+            before, data = before + data[:LONGEST] + b"\n", data[LONGEST:]
+        # A \r at the very end may be half of \r\n; every other one ends a line.
+        end = 1 + max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1))
+        self._rest = data[end:]
+        whole = before + data[:end]
+        return _plain(whole) if whole else ""
+
+
+def _plain(data: bytes) -> str:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "assay-latin-1")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\x1b" in text:
+        text = _CONTROL.sub(lambda found: "\n" if found[1] and found[1] in _MOVES else "", text)
+    return _BACKSPACES.sub("\n", text) if "\b" in text else text
