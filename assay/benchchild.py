@@ -62,13 +62,13 @@ def _run(asked: Run, folder: Path) -> None:
     owner = class_of(asked.method)
     method = _method(owner, _construct(owner, asked), asked.method)
     told = Told(initialization=measure.clock() - start, began=time.time())
-    _tell(folder, told)
+    _tell(folder, told, owner)
     start = measure.clock()
     try:
         _call(method)
     finally:
         seconds = measure.clock() - start
-        _tell(folder, msgspec.structs.replace(told, execution=seconds))
+        _tell(folder, msgspec.structs.replace(told, execution=seconds), owner)
 
 
 def _call(method: Callable[[], object]) -> None:
@@ -109,10 +109,10 @@ def _method(owner: type, thing: Any, method: Method) -> Callable[[], object]:  #
     return bound
 
 
-def _tell(folder: Path, told: Told) -> None:
+def _tell(folder: Path, told: Told, owner: type) -> None:
     now = msgspec.structs.replace(
         told,
-        framework=used(sys.modules),
+        framework=used(sys.modules, vars(sys.modules[owner.__module__])),
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
     )

@@ -35,7 +35,7 @@ class Child:
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
         self._buffer = bytearray()
-        self._kills = _out_of_memory_kills()
+        self._kills = out_of_memory_kills()
         command, variables = self._start(case, folder)
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
@@ -123,7 +123,7 @@ class Child:
         code = self._reaped(GRACE)
         if code is None:
             return EndingError("crashed", "the worker closed its pipe without leaving")
-        if code == -signal.SIGKILL and _out_of_memory_kills() > self._kills:
+        if code == -signal.SIGKILL and out_of_memory_kills() > self._kills:
             return EndingError("out-of-memory", "the kernel killed the worker for lack of memory")
         if code < 0:
             return EndingError("crashed", f"the worker was ended by {signal.Signals(-code).name}")
@@ -163,7 +163,7 @@ class Child:
             os.close(end)
 
 
-def _out_of_memory_kills() -> int:
+def out_of_memory_kills() -> int:
     """How often the kernel's out-of-memory killer has struck on this machine."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()

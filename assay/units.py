@@ -70,10 +70,11 @@ def plain(value: float, digits: int = 3) -> str:
 
 
 def _scaled(value: float, scale: tuple[tuple[str, float], ...], digits: int) -> str:
-    rounded = abs(float(f"{value:.{digits - 1}e}"))
     zero = next(step for step in scale if step[1] == 1.0)
     smallest = scale[-1] if value else zero
-    name, factor = next((step for step in scale if rounded >= step[1]), smallest)
+    name, factor = next(
+        (s for s in scale if abs(float(f"{value / s[1]:.{digits - 1}e}")) >= 1), smallest
+    )
     return f"{plain(value / factor, digits)} {name}"
 
 

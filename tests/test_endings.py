@@ -82,7 +82,7 @@ def test_the_workers_children_end_with_it(endings, tmp_path):
 
 def test_the_kernels_memory_killer_is_recognised(endings, monkeypatch):
     counts = iter([7, 8])
-    monkeypatch.setattr("assay.child._out_of_memory_kills", lambda: next(counts))
+    monkeypatch.setattr("assay.child.out_of_memory_kills", lambda: next(counts))
 
     assert end_of(endings, "is_killed").status == "out-of-memory"
 

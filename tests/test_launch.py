@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 from assay import launch
-from assay.records import Case, Procedure
+from assay.records import Case, Environment, Procedure
 from assay.testing import FakeWorker
 
 CASE = Case(workload="fake", backend="fake", key="fake@fake")
@@ -14,6 +16,8 @@ CASE = Case(workload="fake", backend="fake", key="fake@fake")
 
 class Opener:
     """Stands for assay.child.Child: hands out a fake worker for each process that is started."""
+
+    peaks: ClassVar = {"max_rss": 1.0}
 
     def __init__(self, workers):
         self.workers = iter(workers)
@@ -38,6 +42,7 @@ def measure(monkeypatch, tmp_path):
         opener = Opener(workers)
         monkeypatch.setattr(launch, "Child", opener)
         monkeypatch.setattr(launch, "_refuse", lambda case: None)
+        monkeypatch.setattr(launch, "_environment", lambda case, folder: Environment())
         result = launch.measure_case(
             CASE, Procedure(**procedure), "run/001", tmp_path, lambda progress: None
         )

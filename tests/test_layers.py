@@ -20,9 +20,9 @@ LEVELS = {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
         *("world", "logs", "childside", "batchsize", "doctor", "testing"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
-        *("devices", "machine", "noise", "peaks", "watcher"),
+        *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun"),
     },
-    4: {"api", "benching"},
+    4: {"api", "benching", "tasking"},
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
@@ -32,6 +32,8 @@ SHOWING = {
     "api",
     "benching",
     "benches",
+    "tasking",
+    "tasks",
     "records",
     "findings",
     "errors",

@@ -45,6 +45,7 @@ def test_what_is_no_share_is_refused(text):
         (0, "s", "0 s"),
         (0.9999, "s", "1.00 s"),
         (1536, "B", "1.50 KiB"),
+        (2**30, "B", "1.00 GiB"),
         (4012, "items/s", "4.01 kitems/s"),
         (1e12, "FLOP/s", "1.00 TFLOP/s"),
         (12.34, "%", "12.3 %"),

@@ -63,7 +63,7 @@ class TorchSession:
         }
 
     def _outputs_of(self) -> Callable[..., Any]:
-        """The forward pass as a plain function: torch.compile guards all that a method could see."""
+        """The forward pass as a plain function: torch.compile guards all a method could see."""
         model, mixed, device = self._model, self._mixed, self._device.type
 
         def outputs(inputs: torch.Tensor) -> Any:  # noqa: ANN401 (a tensor)

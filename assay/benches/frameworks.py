@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from types import ModuleType
 from typing import Any
 
 # TensorFlow last: a class may have taken nothing but its Benchmark base from it.
@@ -10,9 +11,10 @@ _ORDER = ("torch", "jax", "tensorflow")
 _NONE = {"name": "none", "version": "", "build_version": ""}
 
 
-def used(modules: Mapping[str, Any]) -> dict[str, str]:
-    """`name`, `version`, `build_version`: of what Keras was told to use, or of what is loaded."""
-    name = _told_to_keras(modules) or next((name for name in _ORDER if name in modules), "")
+def used(modules: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """`name`, `version`, `build_version`: of what Keras was told to use, else of what the class's
+    own module imports, else of what is loaded: TensorFlow loads JAX by itself where it can."""
+    name = _told_to_keras(modules) or _first(_imported(own or {})) or _first(modules)
     if not name or name not in modules:
         return dict(_NONE)
     return {
@@ -20,6 +22,16 @@ def used(modules: Mapping[str, Any]) -> dict[str, str]:
         "version": str(getattr(modules[name], "__version__", "")),
         "build_version": _build(modules, name),
     }
+
+
+def _first(names: Container[str]) -> str:
+    return next((name for name in _ORDER if name in names), "")
+
+
+def _imported(names: Mapping[str, Any]) -> set[str]:
+    """Packages whose modules a module has names for."""
+    modules = (value for value in names.values() if isinstance(value, ModuleType))
+    return {module.__name__.partition(".")[0] for module in modules}
 
 
 def _told_to_keras(modules: Mapping[str, Any]) -> str:

@@ -17,11 +17,13 @@ VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
     "bench": ("Measure", "Run benchmark classes, and compare their runs."),
     "doctor": ("Measure", "Show what this machine is, how noisy now, and how fast at best."),
+    "task": ("Measure", "Run any command; its metrics are read from its log."),
     "list": ("Keep and see", "Show what there is: workloads, backends, results."),
     "show": ("Keep and see", "Show results again, as a table or as JSON."),
     "plot": ("Keep and see", "Draw a result: its samples, or memory and CPU over time."),
     "data": ("Keep and see", "Show or fetch datasets."),
     "import": ("Keep and see", "Take in run folders from elsewhere."),
+    "driver": ("The older tools' doors", "The AWS benchmark driver, flag by flag."),
     "perfzero": ("The older tools' doors", "PerfZero's benchmark.py, flag by flag."),
 }
 FILES = {"import": "import_"}  # a keyword cannot be a module

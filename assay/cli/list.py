@@ -19,13 +19,17 @@ from assay.findings import Table
 Examples:
   assay list workloads
   assay list results --label nightly --limit 20 --format json
+  assay list tasks --file tasks.toml
   assay list benchmarks my_pkg"""
 )
-@click.argument("what", type=click.Choice(["workloads", "backends", "results", "benchmarks"]))
+@click.argument(
+    "what", type=click.Choice(["workloads", "backends", "results", "tasks", "benchmarks"])
+)
 @click.argument("packages", nargs=-1, metavar="[PACKAGE…]")
 @click.option("--workload", default="", help="Only results of this workload.")
 @click.option("--backend", default="", help="Only results of this backend.")
 @click.option("--label", default="", help="Only results with this label.")
+@click.option("--file", default="", help="Task file; tasks.toml or the AWS template here.")
 @click.option("--python", default="", help="Environment to look for benchmarks in.")
 @options.tag
 @click.option("--limit", type=int, default=50, show_default=True, help="The newest so many.")
@@ -34,13 +38,14 @@ Examples:
 def command(
     what: str,
     packages: tuple[str, ...],
+    file: str,
     python: str,
     home: str | None,
     form: str,
     tags: tuple[str, ...],
     **given: str | int,
 ) -> int:
-    """Show what there is: workloads, backends, results; or the benchmark methods of PACKAGE…"""
+    """Show what there is: workloads, backends, results, tasks; or the benchmarks of PACKAGE…"""
     if (what == "benchmarks") != bool(packages):
         raise UsageError(
             f"{what} were asked for with {' '.join(packages) or 'no package'}.",
@@ -48,6 +53,8 @@ def command(
         )
     if packages:
         return _benchmarks(packages, python, form)
+    if what == "tasks":
+        return _tasks(file, form)
     if what == "results":
         from assay import api  # the other lists need no store
         from assay.views import tables
@@ -59,6 +66,23 @@ def command(
     found, problems = registry.everything("workloads" if what == "workloads" else "backends")
     print_table(_workloads(found) if what == "workloads" else _backends(found), form)
     options.say(*(f"note: {problem}" for problem in problems))
+    return 0
+
+
+def _tasks(file: str, form: str) -> int:
+    from assay import tasking
+
+    rows = tuple(
+        (
+            name,
+            task.description
+            or (task.command if isinstance(task.command, str) else " ".join(task.command))
+            or "a metric policy, without a command",
+            ", ".join(metric.name for metric in task.metrics),
+        )
+        for name, task in tasking.tasks(file).items()
+    )
+    print_table(Table(columns=("task", "what it runs", "metrics"), rows=rows), form)
     return 0
 
 

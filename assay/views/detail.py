@@ -122,7 +122,10 @@ def _measured(result: Result) -> list[str]:
 
 
 def _unit(name: str) -> str:
-    endings = {"memory": "B", "rss": "B", "pss": "B", "vms": "B", "energy": "J", "power": "W"}
+    endings = {
+        **dict.fromkeys(("memory", "memory_used", "rss", "pss", "vms", "bytes"), "B"),
+        **{"joules": "J", "power": "W", "seconds": "s", "clock": "Hz"},
+    }
     return next((unit for ending, unit in endings.items() if name.endswith(ending)), "")
 
 
