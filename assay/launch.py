@@ -68,9 +68,9 @@ def _process(
     """The life of one process; the medians of those before it count when it has enough."""
     child = Child(case, folder, procedure.timeout)
     try:
-        with child:
+        with child as worker:
             yield from alone(
-                child, case, procedure, watch, lambda values: estimates.so_far(values, earlier)
+                worker, case, procedure, watch, lambda values: estimates.so_far(values, earlier)
             )
     finally:
         peaks.append(child.peaks)

@@ -162,8 +162,8 @@ def _uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number in heard:
-        signal.raise_signal(number)
+    for late in heard:
+        signal.raise_signal(late)
 
 
 def _not_started(program: Program, error: OSError) -> str:

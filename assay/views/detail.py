@@ -124,7 +124,10 @@ def _measured(result: Result) -> list[str]:
 def _unit(name: str) -> str:
     endings = {
         **dict.fromkeys(("memory", "memory_used", "rss", "pss", "vms", "bytes"), "B"),
-        **{"joules": "J", "power": "W", "seconds": "s", "clock": "Hz"},
+        "joules": "J",
+        "power": "W",
+        "seconds": "s",
+        "clock": "Hz",
     }
     return next((unit for ending, unit in endings.items() if name.endswith(ending)), "")
 
