@@ -99,20 +99,27 @@ def _measured(
     folder: Path,
     watch: Callable[..., None] | None,
 ) -> Iterator[Result]:
+    from assay import batchsize
     from assay.launch import measure_case
 
     try:
         with folders.locked(folder):
             for case in cases:
                 place = folders.new_case(folder)
+                sized, search = batchsize.settled(case, place, asked.procedure, watch or _ignore)
                 measured = measure_case(
-                    case,
+                    sized,
                     asked.procedure,
                     f"{folder.name}/{place.name}",
                     place,
                     watch or _ignore,
                 )
-                result = msgspec.structs.replace(measured, label=asked.label, tags=asked.tags)
+                result = msgspec.structs.replace(
+                    measured,
+                    label=asked.label,
+                    tags=asked.tags,
+                    facts={**measured.facts, **search},
+                )
                 store.append(result)
                 _summary(result, store)  # kept now, so that a later look is quick
                 yield result

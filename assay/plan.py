@@ -117,6 +117,8 @@ def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
     if key not in workload.params:
         raise unknown(f"parameter of {name}", key, workload.params)
     default = workload.params[key]
+    if key == "batch_size" and value == "max":
+        return value  # what that is, a search finds when the case is measured
     typed = _typed(value, default)
     if typed is None:
         raise UsageError(

@@ -18,6 +18,7 @@ class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
     """Build the workload and open the backend on it."""
 
     case: Case
+    memory: int = 0  # bytes the worker may take from the host; 0: as many as there are
     version: int = VERSION
 
 
@@ -37,11 +38,15 @@ class Tell(msgspec.Struct, tag="tell", frozen=True, kw_only=True):
     """Run a self-timed session and report as it goes."""
 
 
+class Outputs(msgspec.Struct, tag="outputs", frozen=True, kw_only=True):
+    """Run the batch forward without dropout, with the weights as they are, and say what comes."""
+
+
 class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
     """Leave in good order."""
 
 
-Order = Open | Take | Calibrate | Tell | Close
+Order = Open | Take | Calibrate | Tell | Outputs | Close
 
 
 class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
@@ -71,6 +76,13 @@ class Told(msgspec.Struct, tag="told", frozen=True, kw_only=True):
     samples: Samples
 
 
+class Given(msgspec.Struct, tag="given", frozen=True, kw_only=True):
+    """A session's outputs, row by row."""
+
+    shape: tuple[int, ...]
+    values: tuple[float, ...]
+
+
 class Done(msgspec.Struct, tag="done", frozen=True, kw_only=True):
     """The order is carried out; nothing more follows."""
 
@@ -80,7 +92,7 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     reason: str
 
 
-Answer = Opened | Taken | Calibrated | Told | Done | Failed
+Answer = Opened | Taken | Calibrated | Told | Given | Done | Failed
 
 
 def pack(message: Order | Answer) -> bytes:

@@ -10,6 +10,8 @@ import faulthandler
 import functools
 import os
 import queue
+import re
+import resource
 import signal
 import sys
 import threading
@@ -31,9 +33,11 @@ from assay.protocol import (
     Close,
     Done,
     Failed,
+    Given,
     Open,
     Opened,
     Order,
+    Outputs,
     Take,
     Taken,
     Tell,
@@ -49,6 +53,9 @@ _OUT_OF_MEMORY = (
     "out of memory",
     "OOM when allocating",
     "Unable to allocate",
+    "can't allocate memory",
+    "Cannot allocate memory",
+    "bad_alloc",
 )
 
 
@@ -81,7 +88,9 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
                 _say(answers, answer)
 
 
-def _answers(order: Take | Calibrate | Tell, session: Session, born: float) -> Iterator[Answer]:
+def _answers(
+    order: Take | Calibrate | Tell | Outputs, session: Session, born: float
+) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
             taken = measure.take(cast(Stepped, session), steps, order.count, order.seconds)
@@ -95,6 +104,16 @@ def _answers(order: Take | Calibrate | Tell, session: Session, born: float) -> I
                     raise EndingError(report.status, report.reason)
                 yield Told(samples=report.samples)
             yield Done()
+        case Outputs():
+            yield _outputs(session)
+
+
+def _outputs(session: Session) -> Given:
+    offered = getattr(session, "outputs", None)
+    if offered is None:
+        raise EndingError("failed", "this backend cannot tell its outputs")
+    found = offered()
+    return Given(shape=found.shape, values=tuple(found.ravel().tolist()))
 
 
 def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
@@ -107,7 +126,11 @@ def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
     kind = next(kind for kind in workload.kinds if kind in backend.accepts)
     build = functools.partial(workload.kinds[kind], **case.params)
+    lacking = backend.missing()
+    if lacking:
+        raise EndingError("skipped", f"in {sys.prefix}, {lacking}")
     _keep_to(case.options.get("threads", "all"))
+    _bound(order.memory)
     session = stack.enter_context(backend.open(build, case))
     opened = Opened(
         seconds=measure.clock() - start,
@@ -127,6 +150,16 @@ def _keep_to(threads: Value) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
+def _bound(memory: int) -> None:
+    """So many bytes of private memory: an allocation beyond them fails, in the framework's words.
+
+    RLIMIT_DATA counts what can be written to; RLIMIT_AS would count address space that the
+    frameworks only reserve.
+    """
+    if memory:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
 def _packages() -> dict[str, str]:
     """Versions of the packages this process has loaded: those that can have made the number."""
     from importlib import metadata
@@ -142,12 +175,19 @@ def _packages() -> dict[str, str]:
 def _failure(error: Exception) -> Failed:
     if isinstance(error, EndingError):
         return Failed(status=error.status, reason=error.reason)
-    words = str(error).strip() or type(error).__name__
+    words = _words(error)
     if isinstance(error, MemoryError) or any(sign in words for sign in _OUT_OF_MEMORY):
         return Failed(status="out-of-memory", reason=f"{type(error).__name__}: {words}")
     if isinstance(error, AssayError):
         return Failed(status="failed", reason=f"{words} {error.hint}".strip())
     return Failed(status="failed", reason=f"{type(error).__name__}: {words}")
+
+
+def _words(error: Exception) -> str:
+    """The error's text without colours and the stack that TensorFlow puts into it."""
+    lines = re.sub(r"\x1b\[\d*m", "", str(error)).splitlines()
+    told = [line for line in lines if line.strip() and not line.lstrip().startswith('File "')]
+    return "\n".join(told) or type(error).__name__
 
 
 def _orders(pipe: int) -> Iterator[Order]:

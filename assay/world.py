@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -34,10 +35,24 @@ def interpreter(case: Case, folder: Path) -> list[str]:
     found = Path(chosen) / "bin" / "python" if Path(chosen).is_dir() else Path(chosen)
     if not os.access(found, os.X_OK):
         raise EndingError("skipped", f"there is no Python interpreter at {found}")
+    _check_modules(found)
     borrowed = folder / "borrowed"
     borrowed.mkdir(exist_ok=True)
     (borrowed / "assay").symlink_to(Path(__file__).parent)
     return [str(found.absolute()), "-c", _BORROW, str(borrowed)]
+
+
+def _check_modules(python: Path) -> None:
+    """The worker speaks through msgspec; without it, it could not even say what it lacks."""
+    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('msgspec') is None)"
+    try:
+        ran = subprocess.run([python, "-c", look], capture_output=True, timeout=60, check=False)
+    except OSError as error:
+        raise EndingError("failed", f"{python} did not start: {error.strerror}") from None
+    if ran.returncode == 1:
+        raise EndingError(
+            "skipped", f"in {python}, msgspec is not installed, which every worker needs"
+        )
 
 
 def variables(case: Case, folder: Path) -> dict[str, str]:

@@ -45,6 +45,9 @@ class FitSession:
     def facts(self) -> Mapping[str, Value]:
         return {**self._built.facts(), "examples": len(self._inputs)}
 
+    def outputs(self) -> Any:  # noqa: ANN401
+        return self._built.outputs()
+
     def _report(self, phase: Any, seconds: list[float]) -> Report:  # noqa: ANN401
         values = tuple(length / self._steps for length in seconds)
         return Report(

@@ -25,12 +25,15 @@ _POLICIES = {
 class KerasModel:
     """A job made into a compiled model, with its batch as numpy arrays in the case's layout."""
 
-    def __init__(self, build: Callable[[], Job], case: Case) -> None:
+    def __init__(
+        self, build: Callable[[], Job], case: Case, engine: Callable[[], dict[str, Value]]
+    ) -> None:
         # before the model is built: layers take dtype and seed as they are made
         keras.utils.set_random_seed(_options.seed(case))
         keras.config.set_dtype_policy(_POLICIES[str(case.options["precision"])])
         job = build()
         self.case = case
+        self._engine = engine  # its facts
         self.model = _checked(job.model, case)
         self.inputs, self.targets = _batch(job, case)
         self.train = case.options["mode"] == "train"
@@ -40,17 +43,30 @@ class KerasModel:
             jit_compile=case.options["compiler"] == "on",
         )
 
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return keras.ops.convert_to_numpy(
+            keras.ops.cast(self.model(self.inputs, training=False), "float32")
+        )
+
     def facts(self) -> dict[str, Value]:
-        policy = keras.config.dtype_policy()
+        weights = self.model.trainable_variables
         return {
+            **_options.facts(self.case),
+            **self._engine(),
             "parameters": self.model.count_params(),
-            "compute_dtype": str(policy.compute_dtype),
-            "variable_dtype": str(policy.variable_dtype),
+            "compute_dtype": str(self.model.compute_dtype),
+            "parameter_dtype": str(weights[0].dtype) if weights else "",
+            "output_dtype": _output_dtype(self.model),
             "data_format": keras.config.image_data_format(),
-            "jit_compile": bool(self.model.jit_compile),
+            "compiler": "on" if self.model.jit_compile else "off",
             "optimizer": self.model.optimizer.name,
-            "threads": _options.thread_count(self.case),
         }
+
+
+def _output_dtype(model: Any) -> str:  # noqa: ANN401
+    """Of the symbolic outputs; a subclassed model has none, and computes in its own dtype."""
+    outputs = getattr(model, "outputs", None)
+    return str(outputs[0].dtype if outputs else model.compute_dtype)
 
 
 def _checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
@@ -86,10 +102,7 @@ def _batch(job: Job, case: Case) -> tuple[Any, Any]:
     """The job's batch in the case's layout; made from the model's shapes where it has none."""
     if job.train_batch is None:
         return _made_batch(job.model, case)
-    inputs, targets = job.train_batch
-    if inputs.ndim == 4 and case.options["data_format"] == "channels_first":
-        inputs = np.ascontiguousarray(inputs.transpose(0, 3, 1, 2))
-    return inputs, targets
+    return _options.batch(job, case, case.options["data_format"] == "channels_first")
 
 
 def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401

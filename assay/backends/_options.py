@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
+from typing import Any
 
-from assay.contracts import Option
+from assay.contracts import Job, Option
+from assay.errors import EndingError, UsageError
 from assay.records import Case, Value
 
 MODE = Option(default="train", choices=("train", "infer"), help="training steps, or forward only")
@@ -40,7 +42,28 @@ OPTIMIZER = Option(
     choices=("own", "sgd", "momentum", "rmsprop", "adam"),
     help="own is the workload's",
 )
-COMMON = {"mode": MODE, "device": DEVICE, "threads": THREADS, "python": PYTHON}
+COMMON = {
+    "mode": MODE,
+    "precision": PRECISION,
+    "data_format": DATA_FORMAT,
+    "optimizer": OPTIMIZER,
+    "device": DEVICE,
+    "threads": THREADS,
+    "python": PYTHON,
+}
+
+# What decides how memory is handed out; those that are set are facts of a result.
+_ALLOCATORS = (
+    "XLA_PYTHON_CLIENT_PREALLOCATE",
+    "XLA_PYTHON_CLIENT_ALLOCATOR",
+    "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    "TF_FORCE_GPU_ALLOW_GROWTH",
+    "TF_GPU_ALLOCATOR",
+    "PYTORCH_ALLOC_CONF",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "MALLOC_ARENA_MAX",
+    "LD_PRELOAD",
+)
 
 
 def lacking(modules: tuple[str, ...], extra: str) -> str:
@@ -61,9 +84,36 @@ def refused(case: Case) -> str:
         )
     if isinstance(threads, int) and threads > allowed:
         return f"threads is {threads}, but this process may use {allowed} CPUs"
-    if case.options.get("precision") == "tf32" and (device == "cpu" or not gpus()):
+    if case.options["precision"] == "tf32" and on_cpu(case):
         return "tf32 is a mode of NVIDIA GPUs, and this case runs on the CPU"
     return ""
+
+
+def on_cpu(case: Case) -> bool:
+    """Known to run on the CPU; a framework without its GPU part may end there too."""
+    return case.options["device"] == "cpu" or not gpus()
+
+
+def no_channels_first(case: Case) -> str:
+    """Of TensorFlow's CPU kernels only oneDNN's take channels first; XLA does by itself."""
+    asked = case.options["data_format"] == "channels_first" and case.options["compiler"] == "off"
+    if asked and on_cpu(case) and os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
+        return (
+            "TensorFlow's CPU kernels lack channels_first while TF_ENABLE_ONEDNN_OPTS is 0; "
+            "unset it, or use channels_last or compiler on"
+        )
+    return ""
+
+
+def check_device(case: Case, framework: str, on_gpu: bool) -> None:
+    """In the worker: what was asked of a GPU is not measured on the CPU instead."""
+    if on_gpu:
+        return
+    for name, wish in (("device", "gpu"), ("precision", "tf32")):
+        if str(case.options[name]).startswith(wish):
+            raise EndingError(
+                "skipped", f"{name} is {case.options[name]}, but {framework} sees no GPU here"
+            )
 
 
 def gpus() -> int:
@@ -81,6 +131,21 @@ def device_variables(case: Case) -> dict[str, str]:
     return {}
 
 
+def batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
+    """The job's batch, its pictures in the layout asked for."""
+    import numpy as np
+
+    if job.train_batch is None:
+        raise UsageError(
+            f"{case.workload} gave a bare model, whose inputs {case.backend} cannot guess.",
+            hint="Return assay.contracts.Job(model=…, train_batch=(inputs, targets)).",
+        )
+    inputs, targets = job.train_batch
+    if channels_first and inputs.ndim == 4:
+        inputs = np.ascontiguousarray(inputs.transpose(0, 3, 1, 2))
+    return inputs, targets
+
+
 def chosen_optimizer(case: Case, own: str) -> str:
     chosen = str(case.options["optimizer"])
     return own if chosen == "own" else chosen
@@ -90,6 +155,11 @@ def seed(case: Case) -> int:
     return int(case.params.get("seed", 0))
 
 
-def thread_count(case: Case) -> int:
-    threads: Value = case.options["threads"]
-    return threads if isinstance(threads, int) else len(os.sched_getaffinity(0))
+def facts(case: Case) -> dict[str, Value]:
+    """What every backend can say of its process; the framework adds what it knows better."""
+    set_here = (name for name in _ALLOCATORS if os.environ.get(name))
+    return {
+        "threads": len(os.sched_getaffinity(0)),
+        "allocator": " ".join(f"{name}={os.environ[name]}" for name in set_here),
+        "precision": case.options["precision"],
+    }

@@ -20,6 +20,7 @@ class KerasBackend:
 
     engine: str
     compiled: str  # what Keras does by itself: jit_compile on this engine
+    refusal: Callable[[Case], str] = lambda case: ""
     accepts: frozenset[str] = field(default=frozenset({"keras"}))
 
     @property
@@ -30,9 +31,6 @@ class KerasBackend:
     def options(self) -> Mapping[str, Option]:
         return {
             **_options.COMMON,
-            "precision": _options.PRECISION,
-            "data_format": _options.DATA_FORMAT,
-            "optimizer": _options.OPTIMIZER,
             "compiler": Option(
                 default=self.compiled, choices=("off", "on"), help="Keras' jit_compile"
             ),
@@ -44,10 +42,10 @@ class KerasBackend:
         }
 
     def missing(self) -> str:
-        return _options.lacking(("keras", self.engine), self.engine)
+        return _options.lacking(("numpy", "keras", self.engine), self.engine)
 
     def refuses(self, case: Case) -> str:
-        return _options.refused(case)
+        return _options.refused(case) or self.refusal(case)
 
     def world(self, case: Case, folder: Path) -> Mapping[str, str]:
         """A Keras home of its own: the user's keras.json must not change a number."""
@@ -68,15 +66,20 @@ class KerasBackend:
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
+        setup = import_module(f"assay.backends._{self.engine}_setup")
+        setup.prepare(case)
         from assay.backends import _keras_fit, _keras_model
 
-        model = _keras_model.KerasModel(build, case)
+        model = _keras_model.KerasModel(build, case, setup.facts)
         if case.options["method"] == "fit":
             yield _keras_fit.FitSession(model)
         else:
             yield import_module(f"assay.backends._keras_{self.engine}").StepSession(model)
 
 
+# Keras' own choice: jit_compile="auto" means XLA on JAX and TensorFlow, and nothing on PyTorch.
 PROVIDES = {
     "keras-jax": KerasBackend("jax", "on"),
+    "keras-tensorflow": KerasBackend("tensorflow", "on", _options.no_channels_first),
+    "keras-torch": KerasBackend("torch", "off"),
 }

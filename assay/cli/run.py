@@ -20,11 +20,15 @@ from assay.records import Procedure, Result
 BAD = {"failed", "crashed", "timeout", "out-of-memory"}
 
 # Flags that stand for a parameter of the workload or an option of the backend; commas make a sweep.
-PARAMS = {"batch_size": "Items in one step.", "seed": "Of weights and data."}
+PARAMS = {
+    "batch_size": "Items in one step, or max: the most that fit.",
+    "seed": "Of weights and data.",
+}
 OPTIONS = {
     "mode": "train or infer.",
     "precision": "float32, tf32, bfloat16, float16, pure-bfloat16.",
-    "compiler": "off or on (XLA, torch.compile).",
+    "compiler": "off or on (XLA, torch.compile), or a mode of torch.compile.",
+    "cuda_graphs": "off or on (torch).",
     "data_format": "channels_last or channels_first.",
     "optimizer": "own, sgd, momentum, rmsprop, adam.",
     "threads": "all, or how many.",

@@ -1,0 +1,129 @@
+"""JAX: a step is one jitted function from the state to the next state, whose memory it reuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from assay.backends import _jax_setup, _options
+from assay.backends._jax_optimizers import Optimizer
+from assay.contracts import Job
+from assay.errors import UsageError
+from assay.records import Case, Value
+
+_MIXED = {"bfloat16": jnp.bfloat16, "float16": jnp.float16}
+SCALE = 1024.0  # of the loss in float16, whose small gradients would be 0; JAX has none of its own
+
+
+class JaxSession:
+    """The state goes round: out of one step, into the next."""
+
+    def __init__(self, job: Job, case: Case) -> None:
+        self._case, self._job = case, job
+        self._train = case.options["mode"] == "train"
+        self._apply, params = _pair(job.model, case)
+        pure = case.options["precision"] == "pure-bfloat16"
+        first = case.options["data_format"] == "channels_first"
+        self._layout = {"data_format": "channels_first"} if first else {}
+        inputs, targets = _options.batch(job, case, first)
+        self._inputs = jax.device_put(jnp.asarray(inputs, jnp.bfloat16 if pure else None))
+        self._targets = jax.device_put(targets)
+        self.items = len(inputs)
+        if pure:
+            params = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), params)
+        self._name = _options.chosen_optimizer(case, job.optimizer)
+        self._optimizer = Optimizer(self._name, job.learning_rate)
+        self._state: Any = {"params": params}
+        if self._train:
+            self._state |= {
+                "slots": self._optimizer.slots(params),
+                "key": jax.random.key(_options.seed(case)),
+                "count": jnp.zeros((), jnp.int32),
+            }
+        self._found: Any = None
+        self._function = self._compiled()
+
+    def step(self) -> None:
+        if self._train:
+            self._state, self._found = self._function(self._state, self._inputs, self._targets)
+        else:
+            self._found = self._function(self._state["params"], self._inputs)
+
+    def wait(self) -> None:
+        # JAX returns before the device has finished; the new state and the outputs are the last
+        jax.block_until_ready((self._state, self._found))
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return np.asarray(self._forward(self._state["params"], self._inputs), np.float32)
+
+    def facts(self) -> Mapping[str, Value]:
+        weights = jax.tree.leaves(self._state["params"])
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        found = jax.eval_shape(self._forward, self._state["params"], self._inputs)
+        return {
+            **_options.facts(self._case),
+            **_jax_setup.facts(),
+            "parameters": sum(weight.size for weight in weights),
+            "compute_dtype": np.dtype(mixed or self._inputs.dtype).name,
+            "parameter_dtype": weights[0].dtype.name,
+            "output_dtype": found.dtype.name,
+            "data_format": self._case.options["data_format"],
+            "compiler": self._case.options["compiler"],
+            "optimizer": self._name,
+        }
+
+    def _compiled(self) -> Any:  # noqa: ANN401
+        function = self._train_step if self._train else self._forward
+        if self._case.options["compiler"] == "off":
+            return function
+        return jax.jit(function, donate_argnums=(0,) if self._train else ())
+
+    def _forward(self, params: Any, inputs: Any, **dropout: Any) -> Any:  # noqa: ANN401
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        if mixed is not None:
+            params, inputs = jax.tree.map(lambda leaf: leaf.astype(mixed), (params, inputs))
+        return self._apply(params, inputs, **dropout, **self._layout)
+
+    def _train_step(self, state: Any, inputs: Any, targets: Any) -> Any:  # noqa: ANN401
+        key, used = jax.random.split(state["key"])
+        scale = SCALE if self._case.options["precision"] == "float16" else 1.0
+
+        def loss(params: Any) -> Any:  # noqa: ANN401
+            found = self._forward(params, inputs, key=used).astype(jnp.float32)
+            return _LOSSES[self._job.loss](found, targets) * scale
+
+        value, gradients = jax.value_and_grad(loss)(state["params"])
+        if scale != 1.0:
+            gradients = jax.tree.map(lambda gradient: gradient / scale, gradients)
+        count = state["count"] + 1
+        params, kept = self._optimizer.updated(state["params"], gradients, state["slots"], count)
+        return {"params": params, "slots": kept, "key": key, "count": count}, value
+
+
+open_session = JaxSession
+
+
+def _pair(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401
+    if isinstance(model, tuple) and len(model) == 2 and callable(model[0]):
+        return model
+    raise UsageError(
+        f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, but jax opens "
+        "a pair: a function of (params, inputs, key=None), and params.",
+        hint="Return (apply, params), or choose a backend for what it returns.",
+    )
+
+
+def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1)
+    return -chosen.mean()
+
+
+def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401
+    return jnp.mean((outputs - targets) ** 2)
+
+
+_LOSSES = {"cross-entropy": _cross_entropy, "mse": _mean_square}

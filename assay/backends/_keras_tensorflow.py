@@ -1,0 +1,38 @@
+"""Keras on TensorFlow: the step is the train function over a batch that is on the device."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+
+from assay.backends import _tensorflow_setup
+from assay.backends._keras_model import KerasModel
+from assay.records import Value
+
+
+class StepSession:
+    def __init__(self, built: KerasModel) -> None:
+        self._built, model, train = built, built.model, built.train
+        inputs, targets = map(keras.ops.convert_to_tensor, (built.inputs, built.targets))
+        self.items = len(inputs)
+        # A plain iterator: Keras then calls its function of one batch, without tf.data around it.
+        self._data: Any = itertools.repeat((inputs, targets)) if train else [(inputs,)]
+        model._symbolic_build(data_batch=(inputs, targets))
+        (model.make_train_function if train else model.make_predict_function)()
+        self._function = model.train_function if train else model.predict_function
+
+    def step(self) -> None:
+        self._function(self._data)
+
+    def wait(self) -> None:
+        # not the outputs but the devices are waited for: the update of the weights comes after them
+        _tensorflow_setup.wait()
+
+    def facts(self) -> Mapping[str, Value]:
+        return self._built.facts()
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return self._built.outputs()

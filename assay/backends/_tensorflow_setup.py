@@ -1,0 +1,30 @@
+"""What TensorFlow is told before a model is built, for Keras on it and for TensorFlow alone."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from assay.backends import _options
+from assay.records import Case, Value
+
+
+def prepare(case: Case) -> None:
+    on_gpu = bool(tf.config.list_physical_devices("GPU"))
+    _options.check_device(case, f"TensorFlow {tf.__version__}", on_gpu)
+    tf.random.set_seed(_options.seed(case))
+    # TensorFlow's own default is TF32: float32 here means float32
+    tf.config.experimental.enable_tensor_float_32_execution(case.options["precision"] == "tf32")
+
+
+def facts() -> dict[str, Value]:
+    found = tf.config.list_physical_devices("GPU")
+    details = tf.config.experimental.get_device_details(found[0]) if found else {}
+    return {
+        "device": f"gpu {details.get('device_name', '')}" if found else "cpu",
+        "tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
+    }
+
+
+def wait() -> None:
+    """All that was enqueued on any device: a function's outputs may be ready before its updates."""
+    tf.test.experimental.sync_devices()

@@ -1,0 +1,166 @@
+"""PyTorch: a step is forward, loss, backward and update, over tensors that stay on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from assay.backends import _options, _torch_setup
+from assay.contracts import Job
+from assay.errors import UsageError
+from assay.records import Case, Value
+
+_MIXED = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+_FORMATS = {
+    "channels_last": torch.channels_last,
+    "channels_first": torch.contiguous_format,
+}
+WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
+
+
+class TorchSession:
+    def __init__(self, job: Job, case: Case) -> None:
+        self._case, self._device = case, _torch_setup.device()
+        self._train = case.options["mode"] == "train"
+        self._model = _placed(job.model, case, self._device).train(self._train)
+        self._inputs, self._targets = _batch(job, case, self._device)
+        self.items = len(self._inputs)
+        self._loss = functional.mse_loss if job.loss == "mse" else functional.cross_entropy
+        self._optimizer = _optimizer(job, case, self._model)
+        self._scaler = torch.amp.GradScaler(self._device.type)
+        self._forward = _compiled(self._loss_of if self._train else self._outputs_of, case)
+        self._enqueue = self._capture_first if _captures(case) else self._step_here()
+
+    def step(self) -> None:
+        self._enqueue()
+
+    def wait(self) -> None:
+        # not an output but the device is waited for: the update of the weights comes last
+        _torch_setup.wait()
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return self._inferred().float().cpu().numpy()
+
+    def facts(self) -> Mapping[str, Value]:
+        weights = list(self._model.parameters())
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        return {
+            **_options.facts(self._case),
+            **_torch_setup.facts(),
+            "parameters": sum(weight.numel() for weight in weights),
+            "compute_dtype": _name(mixed or self._inputs.dtype),
+            "parameter_dtype": _name(weights[0].dtype),
+            "output_dtype": _name(self._inferred().dtype),
+            "data_format": self._case.options["data_format"],
+            "compiler": self._case.options["compiler"],
+            "cuda_graphs": self._case.options["cuda_graphs"],
+            "optimizer": type(self._optimizer).__name__,
+        }
+
+    def _outputs_of(self, inputs: torch.Tensor) -> Any:  # noqa: ANN401 (a tensor)
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        with torch.autocast(self._device.type, dtype=mixed, enabled=mixed is not None):
+            return self._model(inputs)
+
+    def _loss_of(self, inputs: torch.Tensor) -> Any:  # noqa: ANN401
+        return self._loss(self._outputs_of(inputs), self._targets)
+
+    def _inferred(self) -> Any:  # noqa: ANN401
+        """Outputs without dropout, as the weights are now."""
+        self._model.eval()
+        with torch.no_grad():
+            found = self._outputs_of(self._inputs)
+        self._model.train(self._train)
+        return found
+
+    def _step_here(self) -> Callable[[], None]:
+        if not self._train:
+            return self._infer
+        scaled = self._case.options["precision"] == "float16"
+        return self._train_scaled if scaled else self._train_plain
+
+    def _infer(self) -> None:
+        with torch.inference_mode():
+            self._forward(self._inputs)
+
+    def _train_plain(self) -> None:
+        self._optimizer.zero_grad()
+        self._forward(self._inputs).backward()
+        self._optimizer.step()
+
+    def _train_scaled(self) -> None:
+        self._optimizer.zero_grad()
+        self._scaler.scale(self._forward(self._inputs)).backward()
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+
+    def _capture_first(self) -> None:
+        """The first step captures; those after it replay. Every tensor keeps its place."""
+        step, aside = self._step_here(), torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP):  # compiles, tries algorithms, makes the optimizer's state
+                step()
+        torch.cuda.current_stream().wait_stream(aside)
+        self._optimizer.zero_grad()  # so that the capture makes gradients in its own memory
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            step()
+        self._enqueue = self._graph.replay
+        self._enqueue()
+
+
+open_session = TorchSession
+
+
+def _captures(case: Case) -> bool:
+    return case.options["cuda_graphs"] == "on"
+
+
+def _compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
+    chosen = str(case.options["compiler"])
+    if chosen == "off":
+        return function
+    compiled: Callable[..., Any] = torch.compile(function, mode=None if chosen == "on" else chosen)
+    return compiled
+
+
+def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401 (a Module)
+    if not isinstance(model, torch.nn.Module):
+        raise UsageError(
+            f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, "
+            "but torch opens a torch.nn.Module.",
+            hint="Return a torch.nn.Module, or choose a backend for what it returns.",
+        )
+    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else torch.float32
+    return model.to(device, dtype, memory_format=_FORMATS[str(case.options["data_format"])])
+
+
+def _batch(job: Job, case: Case, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    inputs, targets = map(torch.from_numpy, _options.batch(job, case, channels_first=True))
+    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else inputs.dtype
+    layout = _FORMATS[str(case.options["data_format"])] if inputs.ndim == 4 else None
+    inputs = inputs.to(device, dtype, memory_format=layout or torch.preserve_format)
+    kind = torch.int64 if job.loss == "cross-entropy" else dtype
+    return inputs, targets.to(device, kind)
+
+
+def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: ANN401
+    weights, rate, captured = list(model.parameters()), job.learning_rate, _captures(case)
+    made: dict[str, Callable[[], Any]] = {
+        "sgd": lambda: torch.optim.SGD(weights, rate),
+        "momentum": lambda: torch.optim.SGD(weights, rate, momentum=0.9),
+        # Keras' decay and epsilon, so that all contenders compute the same
+        "rmsprop": lambda: torch.optim.RMSprop(
+            weights, rate, alpha=0.9, eps=1e-7, capturable=captured
+        ),
+        "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured),
+    }
+    return made[_options.chosen_optimizer(case, job.optimizer)]()
+
+
+def _name(dtype: object) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,37 @@
+"""vgg16: model D of Simonyan and Zisserman (2014), as the VGG16 study of 2017 trained it."""
+
+from __future__ import annotations
+
+from assay.errors import UsageError
+from assay.workloads.nets import Conv, Dense, Flatten, Layer, Net, NetWorkload, Pool, Relu
+
+BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))  # filters, convolutions
+SMALLEST = 32  # pixels: five pools leave one
+
+
+def net(image_size: int, narrower: int, classes: int) -> Net:
+    """Thirteen convolutions, three dense layers, no dropout; `narrower` divides every width."""
+    if image_size < SMALLEST:
+        raise UsageError(
+            f"image_size of vgg16 is {image_size}, but has to be {SMALLEST} or more.",
+            hint="Five pools halve it five times.",
+        )
+    layers: list[Layer] = []
+    for filters, count in BLOCKS:
+        layers += (Conv(max(1, filters // narrower), 3), Relu()) * count
+        layers.append(Pool(2))
+    wide = max(1, 4096 // narrower)
+    layers += [Flatten(), Dense(wide), Relu(), Dense(wide), Relu(), Dense(classes)]
+    return Net(input_shape=(image_size, image_size, 3), layers=tuple(layers))
+
+
+PROVIDES = {
+    "vgg16": NetWorkload(
+        summary="VGG16, model D without dropout, 138,357,544 parameters",
+        source="the VGG16 study of Keras and TensorFlow (2017)",
+        params={"batch_size": 16, "image_size": 224, "narrower": 1, "classes": 1000, "seed": 0},
+        net=net,
+        optimizer="sgd",
+        learning_rate=0.01,
+    )
+}

@@ -1,0 +1,57 @@
+"""A case opened in a real worker, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay import plan, protocol
+from assay.child import Child
+from assay.records import Case
+
+SIX = ("keras-jax", "keras-tensorflow", "keras-torch", "jax", "tensorflow", "torch")
+SMALL = {
+    "mnist-mlp": "mnist-mlp:batch_size=4,units=16,hidden=2",
+    "cifar10-cnn": "cifar10-cnn:batch_size=2,filters=4,units=8",
+    "vgg16": "vgg16:batch_size=2,image_size=32,narrower=32,classes=10",
+}
+
+
+def frameworks(backend: str) -> tuple[str, ...]:
+    """What a backend's tests need installed."""
+    return tuple(backend.split("-"))
+
+
+def case(text: str) -> Case:
+    return plan.resolve(plan.parse_case(text))
+
+
+@dataclass
+class Opened:
+    child: Child
+    facts: dict[str, Any]
+
+    def outputs(self) -> Any:
+        (given,) = self.child.ask(protocol.Outputs())
+        assert isinstance(given, protocol.Given)
+        return np.array(given.values).reshape(given.shape)
+
+    def step(self, count: int = 1) -> tuple[float, ...]:
+        (taken,) = self.child.ask(protocol.Take(steps=1, count=count, seconds=1e6))
+        assert isinstance(taken, protocol.Taken)
+        return taken.seconds
+
+
+@contextmanager
+def opened(text: str, folder: Path) -> Iterator[Opened]:
+    """The worker of a case that backends do not refuse, ready for orders."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with Child(case(text), folder, timeout=250) as child:
+        (answer,) = child.ask(protocol.Open(case=case(text)))
+        assert isinstance(answer, protocol.Opened)
+        yield Opened(child, answer.facts)
