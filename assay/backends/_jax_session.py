@@ -24,7 +24,7 @@ class JaxSession:
 
     def __init__(self, job: Job, case: Case) -> None:
         self._case, self._job = case, job
-        self._train = case.options["mode"] == "train"
+        self._train = _options.trains(job, case)
         self._apply, params = _pair(job.model, case)
         pure = case.options["precision"] == "pure-bfloat16"
         first = case.options["data_format"] == "channels_first"
@@ -32,7 +32,7 @@ class JaxSession:
         inputs, targets = _options.batch(job, case, first)
         self._inputs = jax.device_put(jnp.asarray(inputs, jnp.bfloat16 if pure else None))
         self._targets = jax.device_put(targets)
-        self.items = len(inputs)
+        self.items = _options.items(job)
         if pure:
             params = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), params)
         self._name = _options.chosen_optimizer(case, job.optimizer)
@@ -118,7 +118,7 @@ def _pair(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401
 
 
 def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
-    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1)
+    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], axis=-1)
     return -chosen.mean()
 
 
@@ -126,4 +126,12 @@ def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401
     return jnp.mean((outputs - targets) ** 2)
 
 
-_LOSSES = {"cross-entropy": _cross_entropy, "mse": _mean_square}
+def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    return jnp.mean(jax.nn.softplus(logits) - labels * logits)
+
+
+_LOSSES = {
+    "cross-entropy": _cross_entropy,
+    "mse": _mean_square,
+    "binary-cross-entropy": _binary_cross_entropy,
+}

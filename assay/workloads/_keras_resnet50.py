@@ -38,9 +38,10 @@ class ResNet50(keras.Model):  # type: ignore[misc]
         super().__init__(name="resnet50")
         self.stem, self.body, self.head = _parts(blocks, narrower, classes)
 
-    def call(self, values: Any) -> Any:  # noqa: ANN401
+    def call(self, values: Any, training: bool = False) -> Any:  # noqa: ANN401
+        # named and handed on: Keras tells only those that name it whether they train
         for layer in (*self.stem, *self.body, *self.head):
-            values = layer(values)
+            values = layer(values, training=training)
         return values
 
 
@@ -59,13 +60,14 @@ class Bottleneck(layers.Layer):  # type: ignore[misc]
         self.relu = [layers.ReLU() for _ in range(3)]
         self.add = layers.Add()
 
-    def call(self, values: Any) -> Any:  # noqa: ANN401
+    def call(self, values: Any, training: bool | None = None) -> Any:  # noqa: ANN401
         around = values
         if self.around and self.around_norm:
-            around = self.around_norm(self.around(values))
-        values = self.relu[0](self.narrow_norm(self.narrow(values)))
-        values = self.relu[1](self.middle_norm(self.middle(values)))
-        return self.relu[2](self.add([around, self.wide_norm(self.wide(values))]))
+            around = self.around_norm(self.around(values), training=training)
+        values = self.relu[0](self.narrow_norm(self.narrow(values), training=training))
+        values = self.relu[1](self.middle_norm(self.middle(values), training=training))
+        values = self.wide_norm(self.wide(values), training=training)
+        return self.relu[2](self.add([around, values]))
 
 
 def _parts(
