@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from assay import settings
+from assay.checkup import Checkup
 from assay.contracts import Query
+from assay.errors import UsageError
 from assay.findings import Reading, Summary
-from assay.records import Case, Plan, Procedure, Result, Value
+from assay.records import Case, Environment, Plan, Procedure, Result, Value
 from assay.stores import folders
 from assay.stores.sql import SqlStore
 
 Home = str | Path | None
 Axes = Mapping[str, Sequence[Value]]
 Tell = Callable[[str], None]
+Series = Literal["process", "samples"]
 
 # Of analysis.summary; here so that showing a kept summary need not load numpy.
-ANALYSIS = 1
+ANALYSIS = 3
 
 
 def run(
@@ -86,6 +90,44 @@ def summarize(result: Result) -> Summary:
     return summarize(result)
 
 
+def doctor(quick: bool = False, home: Home = None, tell: Tell | None = None) -> Checkup:
+    """This machine: its noise now, what would help, its measured peaks, which are kept."""
+    from assay.doctor import examine
+
+    return examine(settings.home(home), quick, tell or _ignore)
+
+
+def plot(what: str, series: Series, output: str | Path, home: Home = None) -> Path:
+    """Draw one result's samples, or what the monitors saw of it: PNG, SVG or PDF by the name.
+
+    `what` is an id, or for the process series the path of a `process_info.log`.
+    """
+    from assay.views import figures
+
+    path = figures.checked(Path(output))
+    if series == "process" and Path(what).is_file():
+        figures.process(series_of([Path(what)]), what, path)
+        return path
+    store = SqlStore(settings.home(home))
+    try:
+        result = _only(store, what)
+    finally:
+        store.close()
+    if series == "samples":
+        figures.samples(result, path)
+    else:
+        logs = sorted((store.runs / result.id).rglob("process_info.log"))
+        figures.process(series_of(logs), f"{result.case.key}  ({result.id})", path)
+    return path
+
+
+def series_of(logs: Sequence[Path]) -> list[dict[str, float]]:
+    """The lines of process logs; those that were cut short are left out."""
+    from assay.monitors._series import read
+
+    return [row for log in logs for row in read(log)]
+
+
 def adopt(*run_folders: str | Path, home: Home = None) -> list[str]:
     """Copy run folders from elsewhere into the store; the ids of their results."""
     store = SqlStore(settings.home(home))
@@ -103,8 +145,10 @@ def _measured(
     watch: Callable[..., None] | None,
 ) -> Iterator[Result]:
     from assay import batchsize
+    from assay.doctor import peaks_for
     from assay.launch import measure_case
 
+    peaks = peaks_for(store.runs.parent)
     try:
         with folders.locked(folder):
             for case in cases:
@@ -122,6 +166,7 @@ def _measured(
                     label=asked.label,
                     tags=asked.tags,
                     facts={**measured.facts, **search},
+                    environment=_with_peaks(measured.environment, peaks),
                 )
                 store.append(result)
                 _summary(result, store)  # kept now, so that a later look is quick
@@ -130,6 +175,22 @@ def _measured(
                     raise KeyboardInterrupt(result.reason)
     finally:
         store.close()
+
+
+def _only(store: SqlStore, what: str) -> Result:
+    found = list(store.results(Query(ids=(what,))))
+    if len(found) != 1:
+        ids = ", ".join(result.id for result in found)
+        raise UsageError(
+            f"'{what}' names {len(found)} results, but a figure shows one.",
+            hint=f"Choose one of: {ids}" if found else "assay list results shows what is kept.",
+        )
+    return found[0]
+
+
+def _with_peaks(found: Environment, peaks: Mapping[str, Value]) -> Environment:
+    """What the doctor measured stands beside the result, so that it explains itself for ever."""
+    return msgspec.structs.replace(found, machine={**found.machine, **peaks})
 
 
 def _summary(result: Result, store: SqlStore) -> Summary:

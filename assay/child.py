@@ -1,9 +1,11 @@
-"""A worker process seen from its parent: pipes, log, deadline, end."""
+"""A worker process seen from its parent: pipes, log, deadline, monitors, end."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import resource
 import selectors
 import signal
 import subprocess
@@ -18,14 +20,17 @@ from assay.errors import EndingError
 from assay.logs import KeptLog
 from assay.protocol import Answer, Close, Done, Failed, Order, Told, pack, unpack
 from assay.records import Case
+from assay.watcher import Watcher
 
 GRACE = 3.0  # seconds a worker has to leave by itself
 
 
 class Child:
-    """A worker process. Its whole process group ends with the `with` block."""
+    """A worker process. Its whole group ends with the `with` block; then `peaks` are known."""
 
     def __init__(self, case: Case, folder: Path, timeout: float) -> None:
+        self.peaks: dict[str, float] = {}
+        self._usage: resource.struct_rusage | None = None
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
         self._buffer = bytearray()
@@ -51,12 +56,14 @@ class Child:
         finally:
             self._close(orders, answers, output)
         self._log = KeptLog(folder / "worker.log")
+        self._watcher = Watcher(self._process.pid, folder)
 
     def __enter__(self) -> Child:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         try:
+            self._watcher.look(everything=True)  # the marks of a life are highest at its end
             if kind is None:  # the measurement is whole: what goes wrong now does not matter
                 self._deadline = time.monotonic() + GRACE
                 with contextlib.suppress(EndingError):
@@ -89,11 +96,11 @@ class Child:
                 for body in unpack(self._buffer):
                     answer: Answer = msgspec.msgpack.decode(body, type=Answer)
                     return answer
+                pause = self._watcher.look()  # here, where this thread would only sleep
                 left = self._deadline - time.monotonic()
-                ready = selector.select(left) if left > 0 else []
-                if not ready:
+                if left <= 0:
                     raise EndingError("timeout", f"not finished after {self._timeout:g} s")
-                for key, _ in ready:
+                for key, _ in selector.select(min(left, pause)):
                     self._receive(key.fd, selector)
 
     def _receive(self, fd: int, selector: selectors.BaseSelector) -> None:
@@ -109,9 +116,8 @@ class Child:
 
     def _gone(self) -> EndingError:
         """Why a worker that stopped answering did so."""
-        try:
-            code = self._process.wait(GRACE)
-        except subprocess.TimeoutExpired:
+        code = self._reaped(GRACE)
+        if code is None:
             return EndingError("crashed", "the worker closed its pipe without leaving")
         if code == -signal.SIGKILL and _out_of_memory_kills() > self._kills:
             return EndingError("out-of-memory", "the kernel killed the worker for lack of memory")
@@ -123,13 +129,29 @@ class Child:
         self._close(self._orders, self._answers)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self._reaped(patience=math.inf)
+        self.peaks = self._watcher.end(self._usage)
         os.set_blocking(self._output, False)
         with contextlib.suppress(BlockingIOError):
             while chunk := os.read(self._output, 1 << 20):
                 self._log.write(chunk)
         self._close(self._output)
         self._log.close()
+
+    def _reaped(self, patience: float) -> int | None:
+        """The exit code, or None while it lives. By wait4: it alone tells what the life cost."""
+        end, pause = time.monotonic() + patience, 0.0005
+        while self._process.returncode is None:
+            pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+            if pid:
+                self._usage = usage
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > end:
+                return None
+            else:
+                time.sleep(pause)
+                pause = min(0.05, 2 * pause)
+        return self._process.returncode
 
     @staticmethod
     def _close(*ends: int) -> None:

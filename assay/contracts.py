@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -35,6 +35,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     items: int = 0  # what one step handles; 0: the rows of the batch
     trains: bool = True  # False: it can only infer, whatever the mode; so text generation
     eager: bool = False  # operations dispatched one by one, whatever the compiler
+    multiply_adds: int = 0  # of one item's forward pass, counted from the model; 0: not known
 
 
 Builder = Callable[..., Job]
@@ -122,6 +123,29 @@ class Backend(Protocol):
 
     def open(self, build: Callable[[], Job], case: Case) -> AbstractContextManager[Session]:
         """Called in the worker only. Prepares the framework (dtype, seed), then builds the job."""
+
+
+# A metric of a monitor, and what of its series the result keeps.
+Peak = tuple[str, Literal["max", "mean", "last"]]
+
+
+@runtime_checkable
+class Monitor(Protocol):
+    """Looks at a worker from the parent. It may keep state, so each worker gets a fresh one."""
+
+    @property
+    def period(self) -> float: ...  # seconds between looks; made longer where a look is dear
+
+    @property
+    def peaks(self) -> Mapping[str, Peak]: ...  # name in Result.peaks → what it is made of
+
+    def missing(self) -> str:
+        """Why it cannot be used here, or ""."""
+
+    def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
+        """Metrics of these processes, the worker first; what cannot be read now is left out."""
+
+    def close(self) -> None: ...
 
 
 @runtime_checkable

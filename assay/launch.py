@@ -1,19 +1,20 @@
-"""One case → fresh process → Result, whatever happens in between."""
+"""One case → fresh processes → Result, whatever happens in between."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from assay import environment, registry
-from assay.analysis.summary import median_and_half_width
+from assay import environment, redaction, registry, watcher, world
+from assay.analysis import estimates
 from assay.child import Child
 from assay.errors import EndingError
 from assay.protocol import Opened
-from assay.records import Case, Procedure, Result, Samples
+from assay.records import Case, Environment, Procedure, Result, Samples
 from assay.schedule import Watch, alone
 
 
@@ -27,26 +28,84 @@ def measure_case(
         procedure=procedure,
         status="ok",
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        environment=environment.here(),
+        environment=_environment(case, folder),
     )
     begun = time.monotonic()
     samples: list[Samples] = []
+    peaks: list[dict[str, float]] = []
     ending: dict[str, str] = {}
     try:
         _refuse(case)
-        with Child(case, folder, procedure.timeout) as child:
-            for piece in alone(child, case, procedure, watch, median_and_half_width):
+        for number in range(procedure.processes):
+            part = _part(procedure, time.monotonic() - begun if number else 0.0)
+            earlier = _medians(samples)
+            for piece in _process(case, part, _place(folder, number), watch, earlier, peaks):
                 if isinstance(piece, Opened):
                     result = _opened(result, piece)
                 else:
-                    _add(samples, piece)
+                    _add(samples, msgspec.structs.replace(piece, process=number))
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
     except KeyboardInterrupt as error:
         ending = {"status": "interrupted", "reason": str(error) or "interrupted by Ctrl-C"}
     return msgspec.structs.replace(
-        result, samples=tuple(samples), seconds=time.monotonic() - begun, **ending
+        result,
+        samples=tuple(samples),
+        peaks=watcher.joined(peaks),
+        seconds=time.monotonic() - begun,
+        **ending,
     )
+
+
+def _process(
+    case: Case,
+    procedure: Procedure,
+    folder: Path,
+    watch: Watch,
+    earlier: list[float],
+    peaks: list[dict[str, float]],
+) -> Iterator[Opened | Samples]:
+    """The life of one process; the medians of those before it count when it has enough."""
+    child = Child(case, folder, procedure.timeout)
+    try:
+        with child:
+            yield from alone(
+                child, case, procedure, watch, lambda values: estimates.so_far(values, earlier)
+            )
+    finally:
+        peaks.append(child.peaks)
+
+
+def _medians(samples: list[Samples]) -> list[float]:
+    """Of the step times of the processes so far."""
+    return [
+        float(estimates.so_far(part.values).value)
+        for part in samples
+        if (part.metric, part.phase) == ("step_time", "steady")
+    ]
+
+
+def _part(procedure: Procedure, spent: float) -> Procedure:
+    """What one process may use: its share of the budget, and all the time the case has left."""
+    left = procedure.timeout - spent
+    if left <= 0:
+        raise EndingError("timeout", f"not finished after {procedure.timeout:g} s")
+    budget = procedure.budget / procedure.processes
+    return msgspec.structs.replace(procedure, budget=budget, timeout=left)
+
+
+def _place(folder: Path, number: int) -> Path:
+    """A folder for the log of each process; that of the first is the case's own."""
+    place = folder / f"process-{number}" if number else folder
+    place.mkdir(exist_ok=True)
+    return place
+
+
+def _environment(case: Case, folder: Path) -> Environment:
+    """This machine, with the variables the worker gets on top of the user's own."""
+    found = environment.here()
+    given = redaction.safe_values(world.variables(case, folder))
+    return msgspec.structs.replace(found, variables=found.variables | given)
 
 
 def _refuse(case: Case) -> None:

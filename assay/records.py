@@ -41,10 +41,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 class Procedure(msgspec.Struct, frozen=True, kw_only=True):
     """How every case of a plan is measured."""
 
-    budget: float = 10.0  # seconds of sampling, for one case
+    budget: float = 10.0  # seconds of sampling, for one case, shared by its processes
     target: float = 0.01  # half-width of the interval, as a share of the median
     timeout: float = 600.0  # seconds, for one whole case
-    samples: int = 0  # exactly so many; 0: as many as the target needs
+    processes: int = 1  # fresh ones, one after the other
+    samples: int = 0  # exactly so many in each process; 0: as many as the target needs
     steps_per_sample: int = 0  # exactly so many; 0: enough to make the timer's cost vanish
     latency: bool = False  # one step a sample, each waited for
 
@@ -52,6 +53,7 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
         _check(self.budget > 0, "budget", self.budget, "more than 0 s", "10s is the default.")
         _check(self.target > 0, "target", self.target, "more than 0", "1% is the default.")
         _check(self.timeout > 0, "timeout", self.timeout, "more than 0 s", "10m is the default.")
+        _check(self.processes > 0, "processes", self.processes, "1 or more", "5 is a good number.")
         _check(self.samples >= 0, "samples", self.samples, "0 or more", "0 lets assay decide.")
         _check(
             self.steps_per_sample >= 0,

@@ -1,7 +1,8 @@
 """Name → thing: what is built in, by folder, and what others bring, by entry point.
 
-A module in `assay/workloads`, `assay/backends` or `assay/stores` lists what it offers in a dict
-`PROVIDES`; a package outside names an object in the entry-point group `assay.workloads` and so on.
+A module in `assay/workloads`, `assay/backends`, `assay/monitors` or `assay/stores` lists what it
+offers in a dict `PROVIDES`; a package outside names an object in the entry-point group
+`assay.workloads` and so on.
 """
 
 from __future__ import annotations
@@ -9,17 +10,22 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.contracts import Backend, Store, Workload
+from assay.contracts import Backend, Monitor, Store, Workload
 from assay.errors import AssayError, UsageError, unknown
 
-Kind = Literal["workloads", "backends", "stores"]
+Kind = Literal["workloads", "backends", "monitors", "stores"]
 
-_CONTRACTS: dict[Kind, Any] = {"workloads": Workload, "backends": Backend, "stores": Store}
+_CONTRACTS: dict[Kind, Any] = {
+    "workloads": Workload,
+    "backends": Backend,
+    "monitors": Monitor,
+    "stores": Store,
+}
 
 
 def workload(name: str) -> Workload:
@@ -38,6 +44,12 @@ def backend(name: str) -> Backend:
     if name in ENDED:
         raise UsageError(f"There is no backend named '{name}' any more.", hint=ENDED[name])
     found: Backend = _get("backends", name)
+    return found
+
+
+def monitor(name: str) -> Callable[[], Monitor]:
+    """What makes a monitor of that name."""
+    found: Callable[[], Monitor] = _get("monitors", name)
     return found
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 import msgspec
 
+from assay.analysis.intervals import Estimate
+from assay.analysis.stopping import confirmed, narrow, next_look
+from assay.analysis.warmup import find_steady
 from assay.protocol import Calibrate, Calibrated, Open, Opened, Order, Take, Taken, Tell, Told
 from assay.records import Case, Phase, Procedure, Samples
 
 A = TypeVar("A")
 
-CHUNK = 0.25  # seconds of samples between two looks at whether there are enough
-LEAST = 10  # samples before an interval is believed
+CHUNK = 0.25  # seconds of samples between two orders, so that progress is seen
 WARMUP_SHARE = 0.3  # of the budget, at most
-SETTLED = 0.05  # two halves of the warm-up whose medians differ less are the same
+MOST = 1_000_000  # samples of one phase, should a clock stand still
 
 
 class Worker(Protocol):
@@ -38,7 +39,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Watch = Callable[[Progress], None]
-Estimator = Callable[[list[float]], tuple[float, float]]  # median and half-width of its interval
+Estimator = Callable[[list[float]], Estimate]
 
 
 def alone(
@@ -66,19 +67,20 @@ def _told(worker: Worker) -> Iterator[Samples]:
 
 
 def _warm_up(worker: Worker, case: Case, procedure: Procedure, watch: Watch) -> Iterator[Samples]:
-    """Single steps, until the second half of them is as fast as the first half or time is up."""
+    """Single steps, until two looks in a row find them steady or time is up."""
     taken: list[float] = []
-    limit = procedure.budget * WARMUP_SHARE
-    while sum(taken) < limit:
+    looks: list[bool] = []
+    limit, spent, look = procedure.budget * WARMUP_SHARE, 0.0, next_look(0)
+    while spent < limit and len(taken) < MOST:
         watch(Progress(case=case, phase="warmup", samples=len(taken), left=procedure.budget))
         part = _taken(worker, "warmup", 1, 1000, min(CHUNK, limit))
         taken += part.values
+        spent += _seconds(part)
         yield part
-        half = len(taken) // 2
-        if half < 2:
-            continue
-        early, late = statistics.median(taken[:half]), statistics.median(taken[half:])
-        if abs(late - early) <= SETTLED * early:
+        if len(taken) >= look:
+            looks.append(find_steady(taken).verdict == "steady")
+            look = next_look(len(taken))
+        if confirmed(looks):
             return
 
 
@@ -96,34 +98,46 @@ def _steady(
     watch: Watch,
     estimate: Estimator,
 ) -> Iterator[Samples]:
+    """Samples, until two looks in a row find the interval within the target or time is up."""
     taken: list[float] = []
-    spent = 0.0
-    while True:
-        most = procedure.samples - len(taken) if procedure.samples else 10_000
-        part = _taken(worker, "steady", steps, most, CHUNK)
+    looks: list[bool] = []
+    spent, look = 0.0, next_look(0)
+    found = Estimate(0.0, 0.0, 0.0, 0.0)
+    while not _ended(procedure, len(taken), spent, looks):
+        part = _taken(worker, "steady", steps, _room(procedure, len(taken)), CHUNK)
         taken += part.values
-        spent += sum(part.values) * steps
-        middle, half_width = estimate(taken)
+        spent += _seconds(part)
+        if len(taken) >= look:
+            found = estimate(taken)
+            looks.append(narrow(found, procedure.target))
+            look = next_look(len(taken))
         watch(
             Progress(
                 case=case,
                 phase="steady",
                 samples=len(taken),
-                estimate=middle,
-                half_width=half_width,
+                estimate=found.value,
+                half_width=found.half_width,
                 left=max(0.0, procedure.budget - spent),
             )
         )
         yield part
-        if _enough(procedure, len(taken), spent, half_width / middle):
-            return
 
 
-def _enough(procedure: Procedure, count: int, spent: float, half_width: float) -> bool:
+def _ended(procedure: Procedure, count: int, spent: float, looks: list[bool]) -> bool:
     if procedure.samples:
         return count >= procedure.samples
-    narrow = count >= LEAST and half_width <= procedure.target
-    return narrow or spent >= procedure.budget
+    return confirmed(looks) or spent >= procedure.budget or count >= MOST
+
+
+def _room(procedure: Procedure, count: int) -> int:
+    """How many samples the next order may bring."""
+    return min(procedure.samples - count if procedure.samples else 10_000, MOST)
+
+
+def _seconds(part: Samples) -> float:
+    """What the samples took; a clock that jumped back takes nothing off."""
+    return sum(value for value in part.values if value > 0) * part.steps
 
 
 def _taken(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -> Samples:

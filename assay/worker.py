@@ -7,7 +7,6 @@ msgspec and what it measures, so that any virtual environment can hold it.
 from __future__ import annotations
 
 import faulthandler
-import functools
 import os
 import queue
 import re
@@ -23,7 +22,7 @@ from typing import cast
 import msgspec
 
 from assay import measure, registry
-from assay.contracts import SelfTimed, Session, Stepped
+from assay.contracts import Job, SelfTimed, Session, Stepped
 from assay.errors import AssayError, EndingError
 from assay.protocol import (
     VERSION,
@@ -108,6 +107,14 @@ def _answers(
             yield _outputs(session)
 
 
+def _work(session: Session, job: Job) -> dict[str, Value]:
+    """Multiply-adds of one item's forward pass: from the model, and by the framework's counter."""
+    found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
+    if offered := getattr(session, "macs", None):
+        found["counted_multiply_adds"] = round(offered() / session.items)
+    return found
+
+
 def _outputs(session: Session) -> Given:
     offered = getattr(session, "outputs", None)
     if offered is None:
@@ -125,7 +132,12 @@ def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
     case = order.case
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
     kind = next(kind for kind in workload.kinds if kind in backend.accepts)
-    build = functools.partial(workload.kinds[kind], **case.params)
+    jobs: list[Job] = []
+
+    def build() -> Job:
+        jobs.append(workload.kinds[kind](**case.params))
+        return jobs[0]
+
     lacking = backend.missing()
     if lacking:
         raise EndingError("skipped", f"in {sys.prefix}, {lacking}")
@@ -136,7 +148,7 @@ def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
         seconds=measure.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts=dict(session.facts()),
+        facts={**session.facts(), **_work(session, jobs[0])},
         packages=_packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,

@@ -23,8 +23,8 @@ def pages() -> dict[str, str]:
 
 
 def _commands() -> str:
-    parts = [HEAD + "# Commands\n\n```\n" + _help(cli.assay, "assay") + "\n```\n"]
-    context = click.Context(cli.assay, info_name="assay")
+    context = click.Context(cli.assay, info_name="assay", **cli.assay.context_settings)
+    parts = [f"{HEAD}# Commands\n\n```\n{cli.assay.get_help(context).rstrip()}\n```\n"]
     for verb in cli.VERBS:
         command = cli.assay.get_command(context, verb)
         assert command is not None
@@ -38,7 +38,7 @@ def _commands() -> str:
     return "\n".join(parts)
 
 
-def _help(command: click.Command, name: str, parent: click.Context | None = None) -> str:
+def _help(command: click.Command, name: str, parent: click.Context) -> str:
     context = click.Context(command, info_name=name, parent=parent, terminal_width=96)
     return command.get_help(context).rstrip()
 

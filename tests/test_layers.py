@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent / "assay"
 
 LEVELS = {
-    0: {"errors", "units", "records", "findings"},
+    0: {"errors", "units", "records", "findings", "checkup", "published", "redaction"},
     1: {"contracts", "codec", "registry", "protocol"},
     2: {
         *("workloads", "backends", "datasets", "monitors", "stores", "formats", "views"),
@@ -19,6 +19,7 @@ LEVELS = {
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
         *("world", "logs", "batchsize", "doctor", "testing"),
+        *("devices", "machine", "noise", "peaks", "watcher"),
     },
     4: {"api"},
     5: {"cli", "web", "compat"},

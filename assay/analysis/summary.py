@@ -1,83 +1,152 @@
-"""One result → its quantities: medians with bootstrap intervals."""
+"""One result → its quantities: each with interval, unit, estimator and count."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from assay.findings import Doubt, Quantity, Summary
+from assay.analysis import estimates
+from assay.analysis.doubts import doubts
+from assay.analysis.intervals import Array, Estimate, mean, over_processes, quantile, student
+from assay.analysis.roofline import position
+from assay.findings import Quantity, Summary
 from assay.records import Result
 
-VERSION = 1  # of what this file computes; cached summaries of another version are made anew
-RESAMPLES = 1000
-SPREAD = 0.15  # coefficient of variation above which a number is doubted
+POWER = 0.8416  # normal quantile of 80 %: how surely a change as large as the least is seen
 
 
 def summarize(result: Result) -> Summary:
     """Everything one may quote from a result."""
-    found: dict[str, Quantity] = {}
-    steady = result.values("step_time")
-    if steady:
-        found["step_time"] = median_quantity(steady, "s")
-        found["throughput"] = _rate(found["step_time"], result.items)
-    for metric, phase in (("first_step", "first"), ("open_time", "open")):
-        name = "step_time" if phase == "first" else metric
-        values = result.values(name, phase)  # type: ignore[arg-type]
-        if values:
-            found[metric] = single(values[0], "s")
-    return Summary(quantities=found, doubts=tuple(_doubts(steady)))
+    found = estimates.processes(result)
+    values = [process.values for process in found if len(process.values)]
+    quantities = _of_steps(values, result) if values else {}
+    quantities |= _once(result)
+    for metric in _other_metrics(result):
+        quantities |= _of_metric(result, metric)
+    return Summary(quantities=quantities, doubts=doubts(result))
 
 
-def median_quantity(values: Sequence[float], unit: str) -> Quantity:
-    low, high = median_interval(values)
-    middle = float(np.median(values))
-    return Quantity(value=middle, low=low, high=high, unit=unit, estimator="median", n=len(values))
+def _of_steps(values: list[Array], result: Result) -> dict[str, Quantity]:
+    whole, count = np.concatenate(values), sum(map(len, values))
+    step = _quantity(estimates.of_case(_as_processes(values)), "s", _estimator(values), count)
+    average = mean(whole) if len(values) == 1 else over_processes([float(v.mean()) for v in values])
+    found = {
+        "step_time": step,
+        "mean": _quantity(average, "s", "mean", count),
+        "min": _single(float(whole.min()), "s", "min", count),
+        "coefficient_of_variation": _single(
+            100 * float(whole.std() / whole.mean()), "%", "standard deviation / mean", count
+        ),
+        "minimum_detectable_effect": _detectable(step, len(values)),
+    }
+    if result.items:
+        found["throughput"] = _rate(step, result.items, "items/s", "items")
+    if result.procedure.latency:
+        found |= _percentiles(whole)
+    return found | _work(result, step)
 
 
-def single(value: float, unit: str) -> Quantity:
-    """A number there is only one of: no interval can be given, so it is the number itself."""
-    return Quantity(value=value, low=value, high=value, unit=unit, estimator="single", n=1)
+def _work(result: Result, step: Quantity) -> dict[str, Quantity]:
+    """FLOP/s, and their share of the measured peak where the doctor has left one."""
+    under = position(result)
+    if under is None:
+        return {}
+    work = under.flops * step.value
+    found = {"flop_rate": _rate(step, work, "FLOP/s", "FLOP")}
+    if under.peak:
+        found["peak_share"] = _rate(step, 100 * work / under.peak, "%", "share of the peak")
+    return found
 
 
-def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """95 % percentile bootstrap (Efron 1979) of the median; seeded, so that it is a function."""
-    array = np.asarray(values, dtype=float)
-    if len(array) < 2:
-        return float(array[0]), float(array[0])
-    picks = np.random.default_rng(0).integers(0, len(array), (RESAMPLES, len(array)))
-    medians = np.median(array[picks], axis=1)
-    low, high = np.quantile(medians, (0.025, 0.975))
-    return float(low), float(high)
-
-
-def median_and_half_width(values: Sequence[float]) -> tuple[float, float]:
-    """What the stopping rule looks at."""
-    low, high = median_interval(values[-2000:])
-    return float(np.median(values)), (high - low) / 2
-
-
-def _rate(step: Quantity, items: int) -> Quantity:
-    return Quantity(
-        value=items / step.value,
-        low=items / step.high,
-        high=items / step.low,
-        unit="items/s",
-        estimator="items / median",
-        n=step.n,
+def _estimator(values: Sequence[Array]) -> str:
+    several = len(values) > 1
+    return (
+        f"geometric mean of {len(values)} process medians" if several else "median of one process"
     )
 
 
-def _doubts(steady: Sequence[float]) -> list[Doubt]:
-    if len(steady) < 2:
-        return []
-    spread = float(np.std(steady) / np.mean(steady))
-    if spread <= SPREAD:
-        return []
-    return [
-        Doubt(
-            code="spread",
-            text=f"the samples spread by {spread:.0%} of their mean",
-            remedy="Close other programs, or sample longer with --budget 1m.",
-        )
-    ]
+def _as_processes(values: Sequence[Array]) -> list[estimates.Process]:
+    return [estimates.Process(part, "steady", 0) for part in values]
+
+
+def _detectable(step: Quantity, processes: int) -> Quantity:
+    """The least change between two such measurements that 4 of 5 pairs of them would show.
+
+    Bloom (1995): (t of the two-sided 5 % + z of 80 % power) standard errors of a difference.
+    """
+    degrees = processes - 1 if processes > 1 else step.n - 1
+    error = (step.high - step.low) / 2 / student(degrees)
+    twice = student(2 * degrees) + POWER
+    share = 100 * twice * math.sqrt(2) * error / step.value
+    return _single(share, "%", "5 % two-sided, 80 % power, of two such measurements", step.n)
+
+
+def _percentiles(values: Array) -> dict[str, Quantity]:
+    return {
+        name: _quantity(quantile(values, share), "s", name, len(values))
+        for name, (share, least) in estimates.PERCENTILES.items()
+        if len(values) >= least
+    }
+
+
+def _once(result: Result) -> dict[str, Quantity]:
+    """What a process does one time: an interval over processes, where there are several."""
+    found = {}
+    for name, metric, phase in (
+        ("first_step", "step_time", "first"),
+        ("open_time", "open_time", "open"),
+    ):
+        parts = estimates.by_process(result, metric, phase)  # type: ignore[arg-type]
+        firsts = estimates.usable([part[0] for part in parts if part])
+        if len(firsts):
+            kind = "single" if len(firsts) == 1 else f"geometric mean of {len(firsts)} processes"
+            found[name] = _quantity(over_processes(firsts.tolist()), "s", kind, len(firsts))
+    if result.seconds:
+        found["total_time"] = _single(result.seconds, "s", "single", 1)
+    return found
+
+
+def _other_metrics(result: Result) -> list[str]:
+    known = {"step_time", "open_time"}
+    steady = (part.metric for part in result.samples if part.phase == "steady")
+    return [metric for metric in dict.fromkeys(steady) if metric not in known]
+
+
+def _of_metric(result: Result, metric: str) -> dict[str, Quantity]:
+    """A metric that a session told by itself; it may be negative, so only nan is left out."""
+    values = np.asarray(result.values(metric), dtype=np.float64)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return {}
+    unit = next(part.unit for part in result.samples if part.metric == metric)
+    return {metric: _quantity(quantile(values), unit, "median", len(values))}
+
+
+def _quantity(estimate: Estimate, unit: str, estimator: str, count: int) -> Quantity:
+    return Quantity(
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        unit=unit,
+        estimator=estimator,
+        n=count,
+    )
+
+
+def _single(value: float, unit: str, estimator: str, count: int) -> Quantity:
+    """A number without an interval: it is its own."""
+    return _quantity(Estimate(value, value, value, 1.0), unit, estimator, count)
+
+
+def _rate(step: Quantity, amount: float, unit: str, what: str) -> Quantity:
+    """So much of something in each step, as a rate."""
+    return Quantity(
+        value=amount / step.value,
+        low=amount / step.high,
+        high=amount / step.low,
+        unit=unit,
+        estimator=f"{what} / {step.estimator}",
+        n=step.n,
+    )

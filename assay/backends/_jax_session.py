@@ -60,6 +60,9 @@ class JaxSession:
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return np.asarray(self._forward(self._state["params"], self._inputs), np.float32)
 
+    def macs(self) -> float:
+        return _jax_setup.macs(self._forward, self._state["params"], self._inputs)
+
     def facts(self) -> Mapping[str, Value]:
         weights = jax.tree.leaves(self._state["params"])
         mixed = _MIXED.get(str(self._case.options["precision"]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 
 from assay.backends import _options
@@ -14,6 +16,12 @@ _MATMUL = {"float32": "float32", "tf32": "tensorfloat32"}
 def prepare(case: Case) -> None:
     _options.check_device(case, f"JAX {jax.__version__}", jax.default_backend() == "gpu")
     jax.config.update("jax_default_matmul_precision", _MATMUL.get(str(case.options["precision"])))
+
+
+def macs(forward: Callable[..., object], *arguments: object) -> float:
+    """Multiply-adds by XLA's own cost analysis, which counts each as two, before it compiles."""
+    found = jax.jit(forward).lower(*arguments).cost_analysis() or {}
+    return float(found.get("flops", 0.0)) / 2
 
 
 def facts() -> dict[str, Value]:

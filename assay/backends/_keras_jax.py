@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from assay.backends import _jax_setup
 from assay.backends._keras_model import KerasModel
 from assay.records import Value
 
@@ -44,8 +45,14 @@ class StepSession:
         return self._built.facts()
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        # from the state, not the model's variables: a step has given their memory away
-        trainable, fixed = self._state[:2]
-        inputs = next(self._batches)[0]
+        call, arguments = self._forward()
+        return np.asarray(jax.jit(call)(*arguments)[0], np.float32)
+
+    def macs(self) -> float:
+        call, arguments = self._forward()
+        return _jax_setup.macs(call, *arguments)
+
+    def _forward(self) -> tuple[Any, tuple[Any, ...]]:
+        """Inference from the state, not the model's variables: a step gave their memory away."""
         call = functools.partial(self._built.model.stateless_call, training=False)
-        return np.asarray(jax.jit(call)(trainable, fixed, inputs)[0], np.float32)
+        return call, (*self._state[:2], next(self._batches)[0])

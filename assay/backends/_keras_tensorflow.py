@@ -36,5 +36,9 @@ class StepSession:
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
 
+    def macs(self) -> float:
+        inputs = next(iter(self._data))[0]
+        return _tensorflow_setup.macs(lambda x: self._built.model(x, training=False), inputs)
+
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return self._built.outputs()

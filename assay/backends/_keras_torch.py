@@ -35,5 +35,8 @@ class StepSession:
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
 
+    def macs(self) -> float:
+        return _torch_setup.macs(lambda: self._built.model(self._data[0][0], training=False))
+
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return self._built.outputs()

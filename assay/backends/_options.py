@@ -84,7 +84,7 @@ def refused(case: Case) -> str:
         )
     if isinstance(threads, int) and threads > allowed:
         return f"threads is {threads}, but this process may use {allowed} CPUs"
-    if case.options["precision"] == "tf32" and on_cpu(case):
+    if case.options.get("precision") == "tf32" and on_cpu(case):
         return "tf32 is a mode of NVIDIA GPUs, and this case runs on the CPU"
     return ""
 
@@ -170,5 +170,5 @@ def facts(case: Case) -> dict[str, Value]:
     return {
         "threads": len(os.sched_getaffinity(0)),
         "allocator": " ".join(f"{name}={os.environ[name]}" for name in set_here),
-        "precision": case.options["precision"],
+        "precision": case.options.get("precision", "float32"),
     }

@@ -49,6 +49,9 @@ class TensorFlowSession:
         forward = tf.function(self._forward, jit_compile=compiled)
         return tf.cast(forward(self._inputs), tf.float32).numpy()
 
+    def macs(self) -> float:
+        return _tensorflow_setup.macs(self._forward, self._inputs)
+
     def facts(self) -> Mapping[str, Value]:
         mixed = _MIXED.get(str(self._case.options["precision"]))
         traced = tf.function(self._forward).get_concrete_function(self._inputs)

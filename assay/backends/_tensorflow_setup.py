@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import tensorflow as tf
 
 from assay.backends import _options
@@ -14,6 +17,14 @@ def prepare(case: Case) -> None:
     tf.random.set_seed(_options.seed(case))
     # TensorFlow's own default is TF32: float32 here means float32
     tf.config.experimental.enable_tensor_float_32_execution(case.options["precision"] == "tf32")
+
+
+def macs(forward: Callable[[Any], object], inputs: object) -> float:
+    """Multiply-adds of a traced graph by TensorFlow's profiler, which counts each as two."""
+    profiler = tf.compat.v1.profiler
+    options = profiler.ProfileOptionBuilder.float_operation() | {"output": "none"}
+    graph = tf.function(forward).get_concrete_function(inputs).graph
+    return float(profiler.profile(graph, options=options).total_float_ops) / 2
 
 
 def facts() -> dict[str, Value]:

@@ -49,6 +49,9 @@ class TorchSession:
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return self._inferred().float().cpu().numpy()
 
+    def macs(self) -> float:
+        return _torch_setup.macs(self._inferred)
+
     def facts(self) -> Mapping[str, Value]:
         weights = list(self._model.parameters())
         mixed = _MIXED.get(str(self._case.options["precision"]))

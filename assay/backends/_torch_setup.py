@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from assay.backends import _options
 from assay.records import Case, Value
@@ -33,6 +36,13 @@ def facts() -> dict[str, Value]:
         "matmul_precision": torch.get_float32_matmul_precision(),
         "cudnn_benchmark": torch.backends.cudnn.benchmark,
     }
+
+
+def macs(forward: Callable[[], object]) -> float:
+    """Multiply-adds of a forward pass by torch's own counter, which counts each as two."""
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        forward()
+    return float(counter.get_total_flops()) / 2
 
 
 def wait() -> None:

@@ -20,13 +20,13 @@ class CallSession:
     def __init__(self, call: Callable[[], Any], case: Case) -> None:
         self.step = call
         self.items = int(case.params.get("batch_size", 1))
-        self._threads = _options.thread_count(case)
+        self._case = case
 
     def wait(self) -> None:
         pass
 
     def facts(self) -> Mapping[str, Value]:
-        return {"threads": self._threads}
+        return _options.facts(self._case)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,10 @@ from assay.errors import AssayError, unknown
 # verb → (group of the help page, one line). The file of a verb is assay/cli/VERB.py.
 VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
+    "doctor": ("Measure", "Show what this machine is, how noisy now, and how fast at best."),
     "list": ("Keep and see", "Show what there is: workloads, backends, results."),
     "show": ("Keep and see", "Show results again, as a table or as JSON."),
+    "plot": ("Keep and see", "Draw a result: its samples, or memory and CPU over time."),
     "import": ("Keep and see", "Take in run folders from elsewhere."),
 }
 FILES = {"import": "import_"}  # a keyword cannot be a module

@@ -49,6 +49,7 @@ Examples:
   assay run mnist-mlp                                every backend installed
   assay run mnist-mlp -b keras-jax --batch-size 32 --budget 10s --label first-try
   assay run mnist-mlp@keras-jax:precision=bfloat16 --set units=512,1024
+  assay run mnist-mlp@keras-jax --processes 5 --target 1%
   assay run ./my.py:MyNet -b keras-jax --mode infer --latency
   assay run --suite keras-benchmarks -b keras-jax,keras-torch
   assay run --resume last"""
@@ -68,7 +69,14 @@ Examples:
     "--target", default="1%", show_default=True, help="Half-width of the interval to reach."
 )
 @click.option("--timeout", default="10m", show_default=True, help="For one whole case.")
-@click.option("--samples", type=int, default=0, help="Exactly so many samples.")
+@click.option(
+    "--processes",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Fresh processes for each case; the interval is then over processes.",
+)
+@click.option("--samples", type=int, default=0, help="Exactly so many samples in each process.")
 @click.option("--steps-per-sample", type=int, default=0, help="Exactly so many steps in a sample.")
 @click.option("--latency", is_flag=True, help="Time every single step.")
 @click.option("--label", default="", help="A name to find these results by.")
@@ -115,6 +123,7 @@ def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Itera
             budget=units.seconds(given["budget"]),
             target=units.share(given["target"]),
             timeout=units.seconds(given["timeout"]),
+            processes=given["processes"],
             samples=given["samples"],
             steps_per_sample=given["steps_per_sample"],
             latency=given["latency"],

@@ -9,6 +9,7 @@ from assay.cli import options
 from assay.cli.output import print_readings
 from assay.contracts import Query
 from assay.errors import UsageError
+from assay.views.detail import detail
 
 
 @click.command(
@@ -22,7 +23,7 @@ Examples:
 @options.home
 @options.form
 def command(ids: tuple[str, ...], home: str | None, form: str) -> int:
-    """Show runs or single results.
+    """Show runs or single results. A single one is shown with all that is known of it.
 
     ID is RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`.
     """
@@ -32,5 +33,8 @@ def command(ids: tuple[str, ...], home: str | None, form: str) -> int:
             f"{' '.join(ids)} has no readable result.",
             hint="Was the run cut short? Then: assay run --resume RUN",
         )
-    print_readings(readings, form)
+    if form == "text" and len(readings) == 1:
+        click.echo(detail(readings[0]))
+    else:
+        print_readings(readings, form)
     return 0

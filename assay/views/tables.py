@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.findings import Quantity, Reading, Table
+from assay.findings import Doubt, Quantity, Reading, Table
 from assay.units import human
 
 
@@ -23,7 +23,7 @@ def results_table(readings: Sequence[Reading], title: str = "") -> Table:
         rows=tuple(_row(reading) for reading in readings),
         numeric=frozenset({"step time", "95 % interval", "items/s", "first step", "samples"}),
         title=title,
-        notes=tuple(note for reading in readings for note in _notes(reading)),
+        notes=tuple(_notes(readings)),
     )
 
 
@@ -60,12 +60,29 @@ def _row(reading: Reading) -> tuple[str, ...]:
     )
 
 
-def _notes(reading: Reading) -> list[str]:
+def _notes(readings: Sequence[Reading]) -> list[str]:
+    """What is true of every row is said once, at the end."""
+    shared = _shared(readings)
+    notes = [note for reading in readings for note in _own_notes(reading, shared)]
+    return notes + [f"{doubt.text}. {doubt.remedy}" for doubt in shared]
+
+
+def _shared(readings: Sequence[Reading]) -> list[Doubt]:
+    measured = [r.summary.doubts for r in readings if "step_time" in r.summary.quantities]
+    if len(measured) < 2:
+        return []
+    return [doubt for doubt in measured[0] if all(doubt in others for others in measured)]
+
+
+def _own_notes(reading: Reading, shared: Sequence[Doubt]) -> list[str]:
+    """At most two lines: how it ended, and its doubts with the remedy of the gravest, the first."""
     result = reading.result
     notes = [f"{result.case.key}: {result.status}: {result.reason}"] if result.reason else []
-    return notes + [
-        f"{result.case.key}: {doubt.text}. {doubt.remedy}" for doubt in reading.summary.doubts
-    ]
+    own = [doubt for doubt in reading.summary.doubts if doubt not in shared]
+    if own:
+        texts = "; ".join(doubt.text for doubt in own)
+        notes.append(f"{result.case.key}: {texts}. {own[0].remedy}")
+    return notes
 
 
 def _value(quantity: Quantity | None) -> str:

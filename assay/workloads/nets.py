@@ -119,6 +119,7 @@ class NetWorkload:
                 optimizer=self.optimizer,
                 learning_rate=self.learning_rate,
                 train_batch=batch(net, batch_size, seed),
+                multiply_adds=net.multiply_adds(),
             )
 
         return build

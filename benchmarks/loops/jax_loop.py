@@ -12,10 +12,12 @@ from loops import PLAN
 
 
 def make(wish: dict[str, Any], batch: int, image: int) -> Any:
+    jax.config.update("jax_default_matmul_precision", wish.get("products", "default"))
     dtype = jnp.bfloat16 if wish.get("pure") else jnp.float32
     keys = iter(jax.random.split(jax.random.key(0), 40))
+    glorot = jax.nn.initializers.glorot_uniform()
     weights = [
-        (jax.random.normal(next(keys), s, dtype) * 0.02, jnp.zeros(s[-1:], dtype))
+        (glorot(next(keys), s, dtype), jax.random.uniform(next(keys), s[-1:], dtype, -0.05, 0.05))
         for s in _shapes(image)
     ]
     inputs = jax.random.uniform(next(keys), (batch, image, image, 3), dtype, -1, 1)

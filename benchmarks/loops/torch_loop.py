@@ -70,4 +70,12 @@ def _vgg16(image: int) -> nn.Module:
             layers.append(nn.MaxPool2d(2))
     flat = 512 * (image // 32) ** 2
     layers += [nn.Flatten(), nn.Linear(flat, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Linear(4096, 1000))
+    model = nn.Sequential(*layers, nn.Linear(4096, 1000))
+    for (
+        weight
+    ) in model.parameters():  # lively values draw the power, and so the clocks, of real ones
+        if weight.ndim > 1:
+            nn.init.xavier_uniform_(weight)
+        else:
+            nn.init.uniform_(weight, -0.05, 0.05)
+    return model

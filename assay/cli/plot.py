@@ -1,0 +1,35 @@
+"""assay plot: one result as a figure."""
+
+from __future__ import annotations
+
+import click
+
+from assay import api
+from assay.cli import options
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay plot last --series samples -o samples.png
+  assay plot 20261115-101500-k3fq/002 --series process -o memory.svg
+  assay plot runs/old/process_info.log --series process -o old.pdf"""
+)
+@click.argument("what", metavar="ID")
+@click.option(
+    "--series",
+    type=click.Choice(["process", "samples"]),
+    default="samples",
+    show_default=True,
+    help="Memory and CPU over time, or every sample.",
+)
+@click.option("-o", "--output", required=True, metavar="FILE", help="A .png, .svg or .pdf.")
+@options.home
+def command(what: str, series: api.Series, output: str, home: str | None) -> int:
+    """Draw one result.
+
+    ID is RUN/NNN, or a run of one result. For --series process it may also be the path of a
+    process_info.log, of PerfZero too.
+    """
+    options.say(f"written to {api.plot(what, series, output, home=home)}")
+    return 0

@@ -1,0 +1,72 @@
+"""Kernel files kept open and read again: a look costs one system call, and a pid is never mistaken.
+
+A file of /proc/PID that stays open belongs to that process for ever. When the process is gone a
+read fails, even if its number has been given to another.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+
+class KeptFile:
+    """One small file of /proc or /sys. Reads of what cannot be read are empty, never errors."""
+
+    def __init__(self, path: str, size: int = 4096) -> None:
+        self._size = size
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._fd = -1
+
+    def read(self) -> bytes:
+        if self._fd < 0:
+            return b""
+        try:
+            return os.pread(self._fd, self._size, 0)
+        except OSError:  # the process is gone, or we may not look any more
+            return b""
+
+    def number(self) -> int | None:
+        """The first word, where it is a whole number."""
+        return whole(self.read().split(maxsplit=1)[:1])
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class FilePerProcess:
+    """The same file of each process of a tree, opened when first asked for."""
+
+    def __init__(self, path: Callable[[int], str]) -> None:
+        self._path = path
+        self._files: dict[int, KeptFile] = {}
+
+    def read(self, pid: int) -> bytes:
+        if pid not in self._files:
+            self._files[pid] = KeptFile(self._path(pid))
+        return self._files[pid].read()
+
+    def forget(self, pid: int) -> None:
+        if pid in self._files:
+            self._files.pop(pid).close()
+
+    def close(self) -> None:
+        for pid in list(self._files):
+            self.forget(pid)
+
+
+def line_value(text: bytes, name: bytes) -> int | None:
+    """The number after `name` where a line begins with it."""
+    start = 0 if text.startswith(name) else text.find(b"\n" + name) + 1
+    if start == 0 and not text.startswith(name):
+        return None
+    end = text.find(b"\n", start)
+    return whole(text[start + len(name) : end if end >= 0 else None].split(maxsplit=1)[:1])
+
+
+def whole(words: list[bytes]) -> int | None:
+    return int(words[0]) if words and words[0].isdigit() else None

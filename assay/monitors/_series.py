@@ -1,0 +1,91 @@
+"""What monitors saw over time: a line of JSON a look, and the peaks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from assay.contracts import Peak
+
+
+def read(path: Path) -> list[dict[str, float]]:
+    """The lines of a log, PerfZero's too; what is not a line of numbers is left out."""
+    rows = []
+    for line in path.read_bytes().splitlines():
+        try:
+            rows.append(msgspec.json.decode(line, type=dict[str, float]))
+        except msgspec.DecodeError:  # cut short, or the words of another program
+            continue
+    return [row for row in rows if "time" in row]
+
+
+class Series:
+    """Each line begins as PerfZero's do, `time`, `rss`, `vms`, `cpu_percent`; others follow.
+
+    A disk that is full costs the lines, never the measurement.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO | None = None
+        with suppress(OSError):
+            self._file = path.open("ab")  # a case may have several processes, one after another
+        self._line: dict[str, float] = {}
+        self._metrics: dict[str, _Metric] = {}
+
+    def add(self, seconds: float, passed: float, found: Mapping[str, float]) -> None:
+        """A line for each look at the process; other monitors' values go along with the next."""
+        for name, value in found.items():
+            if math.isfinite(value):
+                self._line[name] = round(value, 4)
+                self._metrics.setdefault(name, _Metric()).add(value, passed)
+        if "rss" in found:
+            first = {name: self._line.get(name, 0.0) for name in ("rss", "vms", "cpu_percent")}
+            line = {"time": round(seconds, 3), **first, **self._line}
+            self._write(msgspec.json.encode(line) + b"\n")
+            self._line = {}
+
+    def peaks(self, wanted: Mapping[str, Peak]) -> dict[str, float]:
+        return {
+            name: self._metrics[metric].told(how)
+            for name, (metric, how) in wanted.items()
+            if metric in self._metrics
+        }
+
+    def close(self) -> None:
+        if self._file:
+            with suppress(OSError):
+                self._file.close()
+
+    def _write(self, line: bytes) -> None:
+        if self._file:
+            try:
+                self._file.write(line)
+            except OSError:
+                self.close()
+                self._file = None
+
+
+@dataclass
+class _Metric:
+    """A series made small as it comes. Means are over time, not over looks."""
+
+    highest: float = -math.inf
+    latest: float = 0.0
+    area: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, value: float, passed: float) -> None:
+        self.highest, self.latest = max(self.highest, value), value
+        self.area += value * passed
+        self.seconds += passed
+
+    def told(self, how: str) -> float:
+        if how == "mean":
+            return self.area / self.seconds if self.seconds > 0 else self.latest
+        return self.highest if how == "max" else self.latest

@@ -1,0 +1,76 @@
+"""Energy of the processor packages and their memory, from the kernel's RAPL counters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from assay.contracts import Peak
+from assay.monitors._files import KeptFile
+
+FOLDER = Path("/sys/class/powercap")
+
+
+class EnergyMonitor:
+    """Of the whole machine: RAPL cannot tell one process from another."""
+
+    period = 1.0  # far more often than the counters wrap, which takes a minute or more
+    peaks: Mapping[str, Peak] = {"cpu_energy_joules": ("cpu_energy", "last")}
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._counters = [_Counter(zone) for zone in _zones(folder)]
+
+    def missing(self) -> str:
+        if any(counter.readable for counter in self._counters):
+            return ""
+        return "RAPL counters cannot be read: they are the root user's, or this machine has none"
+
+    def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
+        """Joules since the first look."""
+        return {"cpu_energy": sum(counter.joules() for counter in self._counters)}
+
+    def close(self) -> None:
+        for counter in self._counters:
+            counter.close()
+
+
+class _Counter:
+    """One zone's microjoules, which start again at nought when the counter is full."""
+
+    def __init__(self, zone: Path) -> None:
+        self._file = KeptFile(str(zone / "energy_uj"))
+        self._range = _number(zone / "max_energy_range_uj")
+        self._last = self._file.number()
+        self._total = 0
+        self.readable = self._last is not None
+
+    def joules(self) -> float:
+        now = self._file.number()
+        if now is not None and self._last is not None:
+            passed = now - self._last
+            self._total += passed if passed >= 0 else passed + self._range
+        self._last = now if now is not None else self._last
+        return self._total / 1e6
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _zones(folder: Path) -> list[Path]:
+    """Packages and their DRAM. Cores are part of a package, and psys counts packages again."""
+    try:
+        found = sorted(folder.glob("intel-rapl:*"))
+        return [z for z in found if (z / "name").read_text().startswith(("package", "dram"))]
+    except OSError:
+        return []
+
+
+def _number(path: Path) -> int:
+    file = KeptFile(str(path))
+    try:
+        return file.number() or 0
+    finally:
+        file.close()
+
+
+PROVIDES = {"energy": EnergyMonitor}

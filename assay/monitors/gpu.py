@@ -1,0 +1,59 @@
+"""Power, memory, use, clocks, heat and energy of the GPUs that a process tree uses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from assay.contracts import Peak
+from assay.monitors import _amd, _nvidia_smi, _nvml
+from assay.monitors._look import Source, ours, together
+
+
+class GpuMonitor:
+    """NVML where there is its Python package, else nvidia-smi; the kernel's files for AMD."""
+
+    period = 0.1
+    peaks: Mapping[str, Peak] = {
+        "gpu_max_memory": ("gpu_memory", "max"),
+        "gpu_max_memory_used": ("gpu_memory_used", "max"),
+        "gpu_mean_power": ("gpu_power", "mean"),
+        "gpu_max_power": ("gpu_power", "max"),
+        "gpu_mean_utilization": ("gpu_utilization", "mean"),
+        "gpu_mean_clock": ("gpu_clock", "mean"),
+        "gpu_max_temperature": ("gpu_temperature", "max"),
+        "gpu_throttled_share": ("gpu_throttled", "mean"),
+        "gpu_energy_joules": ("gpu_energy", "last"),
+    }
+
+    def __init__(
+        self, source: Source | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._source = source or _nvml.source() or _nvidia_smi.source() or _amd.source()
+        self._clock = clock
+        self._last = clock()
+        self._energy = 0.0
+
+    def missing(self) -> str:
+        if self._source:
+            return ""
+        return "no GPU was found by NVML, nvidia-smi or amdgpu"
+
+    def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
+        looks = self._source.looks(pids) if self._source else []
+        if not looks:  # nothing new since the last time
+            return {}
+        now = self._clock()
+        passed, self._last = max(0.0, now - self._last), now
+        found = together([looks[number] for number in ours(looks)])
+        if "gpu_power" in found and self._source and not self._source.counts_energy:
+            self._energy += found["gpu_power"] * passed
+            found["gpu_energy"] = self._energy
+        return found
+
+    def close(self) -> None:
+        if self._source:
+            self._source.close()
+
+
+PROVIDES = {"gpu": GpuMonitor}

@@ -1,0 +1,110 @@
+"""Fakes for tests, of assay and of what others add to it: no sleeping, no clocks, no processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.errors import EndingError
+from assay.protocol import Calibrate, Calibrated, Open, Opened, Order, Take, Taken, Tell, Told
+from assay.records import Samples, Value
+
+
+class FakeClock:
+    """A clock that stands still until told to go on; each look at it may cost some time."""
+
+    def __init__(self, cost: float = 0.0) -> None:
+        self.now = 0.0
+        self._cost = cost
+
+    def __call__(self) -> float:
+        self.now += self._cost
+        return self.now
+
+    def pass_(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class FakeSession:
+    """A stepped session whose device works after the host: time passes in `wait`, not in `step`."""
+
+    def __init__(
+        self, clock: FakeClock, seconds_per_step: float | Sequence[float], items: int = 1
+    ) -> None:
+        self.items = items
+        self.steps = 0
+        self._clock = clock
+        self._seconds = seconds_per_step
+        self._waiting = 0.0
+
+    def step(self) -> None:
+        self._waiting += self._next()
+        self.steps += 1
+
+    def wait(self) -> None:
+        self._clock.pass_(self._waiting)
+        self._waiting = 0.0
+
+    def facts(self) -> Mapping[str, Value]:
+        return {"device": "fake"}
+
+    def _next(self) -> float:
+        if isinstance(self._seconds, int | float):
+            return self._seconds
+        return self._seconds[min(self.steps, len(self._seconds) - 1)]
+
+
+class FakeWorker:
+    """Answers orders as a worker whose steps take the given seconds; after the last, they repeat.
+
+    With `told` it is a worker of a self-timed session; with `dies_after`, one that crashes.
+    """
+
+    def __init__(
+        self,
+        seconds: Sequence[float] = (0.001,),
+        *,
+        steps_per_sample: int = 1,
+        told: Sequence[Samples] = (),
+        dies_after: int = 0,
+    ) -> None:
+        self.orders: list[Order] = []
+        self.taken = 0
+        self._seconds = seconds
+        self._steps = steps_per_sample
+        self._told = told
+        self._dies_after = dies_after
+
+    def ask(self, order: Order) -> Iterator[object]:
+        self.orders.append(order)
+        if self._dies_after and len(self.orders) > self._dies_after:
+            raise EndingError("crashed", "the fake worker was told to crash")
+        if isinstance(order, Open):
+            yield self._opened()
+        elif isinstance(order, Take):
+            yield self._take(order)
+        elif isinstance(order, Calibrate):
+            yield Calibrated(steps=self._steps)
+        elif isinstance(order, Tell):
+            yield from (Told(samples=samples) for samples in self._told)
+
+    def _opened(self) -> Opened:
+        return Opened(
+            seconds=1.0,
+            items=32,
+            stepped=not self._told,
+            facts={"device": "fake"},
+            packages={},
+            python={},
+            workload_version="1",
+        )
+
+    def _take(self, order: Take) -> Taken:
+        found: list[float] = []
+        while not found or (len(found) < order.count and sum(found) < order.seconds):
+            found.append(sum(self._one() for _ in range(order.steps)))
+        return Taken(starts=(0.0,) * len(found), seconds=tuple(found), steps=order.steps)
+
+    def _one(self) -> float:
+        value = self._seconds[self.taken % len(self._seconds)]
+        self.taken += 1
+        return float(value)

@@ -1,0 +1,130 @@
+"""One reading → a page of text: numbers, phases, how the samples are spread, doubts, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.findings import Quantity, Reading
+from assay.records import Result
+from assay.units import human
+
+BARS = " ▁▂▃▄▅▆▇█"
+WIDTH = 60  # of a picture, in letters
+
+# name of a quantity → how it is called here; in the order of the page
+_LINES = {
+    "step_time": "step time",
+    "throughput": "items per second",
+    "mean": "mean",
+    "min": "fastest",
+    "p50": "50 % are under",
+    "p90": "90 % are under",
+    "p99": "99 % are under",
+    "flop_rate": "FLOP/s",
+    "peak_share": "of the measured peak",
+    "coefficient_of_variation": "spread",
+    "minimum_detectable_effect": "least change seen",
+}
+_PHASES = {"open_time": "open", "first_step": "first step", "total_time": "in all"}
+
+
+def detail(reading: Reading) -> str:
+    """All that is known of one result, for a terminal."""
+    result = reading.result
+    blocks = [
+        [f"{result.case.key}  {result.status}", f"{result.id}  {result.started[:19]}"],
+        [f"reason: {result.reason}"] if result.reason else [],
+        _numbers(reading.summary.quantities, _LINES),
+        _phases(reading),
+        list(_pictures(result)),
+        _measured(result),
+        _doubts(reading),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def histogram(values: Sequence[float], width: int = WIDTH) -> tuple[str, float, float]:
+    """Bars of how often, and the range they span: outliers, a fiftieth at each end, left out."""
+    ordered = sorted(values)
+    edge = len(ordered) // 50
+    ordered = ordered[edge : len(ordered) - edge]
+    low, high = ordered[0], ordered[-1]
+    counts = [0] * (width if high > low else 1)
+    for value in ordered:
+        place = int((value - low) / (high - low) * len(counts)) if high > low else 0
+        counts[min(place, len(counts) - 1)] += 1
+    return _bars(counts, max(counts)), low, high
+
+
+def course(values: Sequence[float], width: int = WIDTH) -> str:
+    """Bars of the medians over time, from the lowest to the highest of them."""
+    size = -(-len(values) // width)
+    groups = [sorted(values[at : at + size]) for at in range(0, len(values), size)]
+    middles = [group[len(group) // 2] for group in groups]
+    low, high = min(middles), max(middles)
+    return _bars([value - low + (high - low) / 8 for value in middles], (high - low) * 9 / 8)
+
+
+def _bars(heights: Sequence[float], most: float) -> str:
+    full = len(BARS) - 1
+    return "".join(BARS[-int(-full * height // most) if most else 1] for height in heights)
+
+
+def _numbers(found: dict[str, Quantity], lines: dict[str, str]) -> list[str]:
+    wide = max(map(len, lines.values()))
+    others = {name: name for name in found if name not in _LINES and name not in _PHASES}
+    shown = lines | (others if lines is _LINES else {})
+    return [
+        f"{title:<{wide}}  {_number(found[name])}" for name, title in shown.items() if name in found
+    ]
+
+
+def _number(quantity: Quantity) -> str:
+    unit = "" if quantity.unit == "items/s" else quantity.unit
+    text = human(quantity.value, unit)
+    if quantity.low != quantity.high:
+        text += f"  [{human(quantity.low, unit)}, {human(quantity.high, unit)}]"
+    return f"{text}  ({quantity.estimator}, n = {quantity.n})" if quantity.n > 1 else text
+
+
+def _phases(reading: Reading) -> list[str]:
+    steps = {
+        phase: sum(
+            len(part.values) * part.steps
+            for part in reading.result.samples
+            if part.phase == phase and part.metric == "step_time"
+        )
+        for phase in ("warmup", "steady")
+    }
+    counts = [f"{name:<10}  {count} steps" for name, count in steps.items() if count]
+    return _numbers(reading.summary.quantities, _PHASES) + counts
+
+
+def _pictures(result: Result) -> Iterator[str]:
+    parts = [s for s in result.samples if (s.metric, s.phase) == ("step_time", "steady")]
+    for part in parts:
+        values = [value for value in part.values if 0 < value < float("inf")]
+        if len(values) < 2:
+            continue
+        name = f"process {part.process}: " if len(parts) > 1 else ""
+        bars, low, high = histogram(values)
+        yield f"{name}how often, from {human(low, 's')} to {human(high, 's')}"
+        yield f"  {bars}"
+        yield f"{name}over time"
+        yield f"  {course(values)}"
+
+
+def _measured(result: Result) -> list[str]:
+    """Peaks the monitors saw and facts the backend told, as they are named."""
+    facts = [f"{name}  {value}" for name, value in result.facts.items()]
+    peaks = [f"{name}  {human(value, _unit(name))}" for name, value in result.peaks.items()]
+    return [*peaks, *facts]
+
+
+def _unit(name: str) -> str:
+    endings = {"memory": "B", "rss": "B", "pss": "B", "vms": "B", "energy": "J", "power": "W"}
+    return next((unit for ending, unit in endings.items() if name.endswith(ending)), "")
+
+
+def _doubts(reading: Reading) -> list[str]:
+    return [f"note: {doubt.text}. {doubt.remedy}" for doubt in reading.summary.doubts]

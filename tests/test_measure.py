@@ -1,0 +1,59 @@
+"""Timing of steps, with a clock that is handed in."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.measure import steps_per_sample, take, time_steps
+from assay.testing import FakeClock, FakeSession
+
+
+def test_time_includes_what_the_device_does_after_the_last_step():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=0.25)
+    start, seconds = time_steps(session, 4, clock)
+    assert (start, seconds) == (0.0, 1.0)
+
+
+def test_take_stops_at_the_count():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=0.1)
+    assert len(take(session, 1, 5, 100.0, clock)) == 5
+
+
+def test_take_stops_when_the_time_is_over():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=0.25)
+    assert len(take(session, 1, 1000, 1.0, clock)) == 4
+
+
+def test_take_brings_one_sample_however_long_it_is():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=60.0)
+    assert take(session, 2, 10, 1.0, clock) == [(0.0, 120.0)]
+
+
+def test_each_sample_has_its_own_start():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=[1.0, 2.0, 4.0])
+    assert take(session, 1, 3, 100.0, clock) == [(0.0, 1.0), (1.0, 2.0), (3.0, 4.0)]
+
+
+def test_short_steps_are_timed_in_groups():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=1e-6)
+    assert steps_per_sample(session, clock) >= 95
+
+
+def test_long_steps_are_timed_one_by_one():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01)
+    assert steps_per_sample(session, clock) == 1
+
+
+@pytest.mark.parametrize("step", [1e-8, 1e-6, 1e-4])
+def test_a_group_is_a_thousand_times_the_cost_of_the_clock(step):
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=step)
+    steps = steps_per_sample(session, clock)
+    assert steps * step >= 0.99 * 1000 * 1e-7

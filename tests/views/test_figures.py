@@ -1,0 +1,86 @@
+"""Figures are written, or said to be impossible."""
+
+import builtins
+from pathlib import Path
+
+import pytest
+
+from assay.errors import NotPossibleError, UsageError
+from assay.records import Case, Procedure, Result, Samples
+from assay.views import figures
+
+ROWS = [
+    {"time": 0.1 * i, "rss": 1e6 * i, "vms": 1.0, "cpu_percent": 50.0} for i in range(1, 20)
+] * 2  # two processes, one after the other
+BEGIN = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}
+
+
+def result(*parts):
+    return Result(
+        id="r/001",
+        case=Case(workload="w", backend="b", key="w@b"),
+        procedure=Procedure(),
+        status="ok",
+        samples=parts,
+    )
+
+
+STEADY = Samples(metric="step_time", unit="s", phase="steady", values=(0.1, 0.2), starts=(1.0, 1.1))
+
+
+@pytest.mark.real("matplotlib")
+@pytest.mark.parametrize("suffix", figures.SUFFIXES)
+def test_the_process_series_is_drawn_in_each_form(tmp_path, suffix):
+    path = tmp_path / f"figure{suffix}"
+
+    figures.process(ROWS, "a title", path)
+
+    assert path.read_bytes().startswith(BEGIN[suffix])
+
+
+@pytest.mark.real("matplotlib")
+def test_titles_and_units_are_in_the_figure(tmp_path):
+    figures.samples(result(STEADY), tmp_path / "s.svg")
+    text = (tmp_path / "s.svg").read_text()
+
+    assert all(f"<!-- {words} -->" in text for words in ("step time (ms)", "median 150 ms"))
+
+
+@pytest.mark.real("matplotlib")
+def test_samples_without_start_times_are_drawn_in_order(tmp_path):
+    figures.samples(
+        result(Samples(metric="step_time", unit="s", phase="steady", values=(0.1,))),
+        tmp_path / "s.png",
+    )
+
+    assert (tmp_path / "s.png").stat().st_size > 1000
+
+
+def test_a_result_without_samples_has_no_figure(tmp_path):
+    with pytest.raises(UsageError, match="has no samples"):
+        figures.samples(result(), tmp_path / "s.png")
+
+
+def test_an_empty_series_has_no_figure(tmp_path):
+    with pytest.raises(UsageError, match="no process series"):
+        figures.process([], "x", tmp_path / "s.png")
+
+
+def test_another_kind_of_file_is_refused_before_drawing():
+    with pytest.raises(UsageError, match="no figure file"):
+        figures.checked(Path("x.txt"))
+
+
+def test_a_missing_matplotlib_is_said_with_its_command(tmp_path, monkeypatch):
+    load = builtins.__import__
+
+    def refuse(name, *rest):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return load(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+
+    with pytest.raises(NotPossibleError, match="need matplotlib") as caught:
+        figures.process(ROWS, "x", tmp_path / "s.png")
+    assert caught.value.hint == "pip install 'assay[plot]'"
