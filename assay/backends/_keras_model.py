@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +58,8 @@ class KerasModel:
             **self._engine(),
             "mode": "train" if self.train else "infer",
             "eager": bool(self.model.run_eagerly),
-            "parameters": self.model.count_params(),
+            # trained ones, as the other backends count; moving averages are none
+            "parameters": sum(math.prod(weight.shape) for weight in weights),
             "compute_dtype": str(self.model.compute_dtype),
             "parameter_dtype": str(weights[0].dtype) if weights else "",
             "output_dtype": _output_dtype(self.model),

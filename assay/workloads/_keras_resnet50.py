@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import layers
 
-from assay.workloads._keras_seeded import channel_axis, picture_input
+from assay.workloads._keras_layers import channel_axis, picture_input
 
 FILTERS = (64, 128, 256, 512)  # of the four stages, in the narrow part of a block
 EPSILON = 1.001e-5  # of every batch norm, as in Keras applications

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import keras
 import numpy as np
 from keras import initializers
 
@@ -24,18 +23,6 @@ def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **named: Any) -> An
         values += low
         variable.assign(values)
     return model
-
-
-def channel_axis() -> int:
-    """Of a batch of pictures, in the layout Keras is set to."""
-    return -1 if keras.config.image_data_format() == "channels_last" else 1
-
-
-def picture_input(image_size: int, channels: int = 3) -> Any:  # noqa: ANN401 (a KerasTensor)
-    shape = (image_size, image_size, channels)
-    if channel_axis() == 1:
-        shape = (channels, image_size, image_size)
-    return keras.Input(shape)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def model(image_size: int, classes: int, deep: int, width: int) -> Any:  # noqa:
     import keras
     from keras import layers
 
-    from assay.workloads._keras_seeded import picture_input
+    from assay.workloads._keras_layers import picture_input
 
     inputs = picture_input(image_size)
     values = _norm(layers.Conv2D(width, 4, strides=4)(inputs))
@@ -43,7 +43,7 @@ def model(image_size: int, classes: int, deep: int, width: int) -> Any:  # noqa:
             values = layers.Conv2D(width, 2, strides=2)(_norm(values))
         for _ in range(count):
             values = _block(values, width)
-    values = _norm(layers.GlobalAveragePooling2D()(values), axis=-1)
+    values = _norm(layers.GlobalAveragePooling2D()(values))
     return keras.Model(inputs, layers.Dense(classes)(values), name="convnext")
 
 
@@ -51,7 +51,7 @@ def _block(values: Any, width: int) -> Any:  # noqa: ANN401
     """7 x 7 depthwise, then two dense layers on each pixel, written as 1 x 1 convolutions."""
     from keras import layers
 
-    from assay.workloads._keras_layer_scale import LayerScale
+    from assay.workloads._keras_layers import LayerScale
 
     found = _norm(layers.DepthwiseConv2D(7, padding="same")(values))
     found = layers.Conv2D(4 * width, 1, activation="gelu")(found)
@@ -59,13 +59,16 @@ def _block(values: Any, width: int) -> Any:  # noqa: ANN401
     return layers.Add()([values, found])
 
 
-def _norm(values: Any, axis: int | None = None) -> Any:  # noqa: ANN401
+def _norm(values: Any) -> Any:  # noqa: ANN401
     from keras import layers
 
-    from assay.workloads._keras_seeded import channel_axis
+    from assay.workloads._keras_layers import channel_axis
 
-    axis = channel_axis() if axis is None else axis
-    return layers.LayerNormalization(axis=axis, epsilon=1e-6)(values)
+    norm = layers.LayerNormalization(epsilon=1e-6)
+    if len(values.shape) == 2 or channel_axis() == -1:
+        return norm(values)
+    # Keras 3.15 on PyTorch norms no axis but the last
+    return layers.Permute((3, 1, 2))(norm(layers.Permute((2, 3, 1))(values)))
 
 
 PROVIDES = {

@@ -31,7 +31,7 @@ def model(image_size: int, filters: int, classes: int) -> Any:  # noqa: ANN401
     import keras
     from keras import layers
 
-    from assay.workloads._keras_seeded import channel_axis, picture_input
+    from assay.workloads._keras_layers import channel_axis, picture_input
 
     inputs = values = picture_input(image_size)
     across = []

@@ -34,7 +34,7 @@ def model(image_size: int, patch: int, classes: int, layers: int, width: int, he
     """Patches and a class token, whose last state is what is classified."""
     import keras
 
-    from assay.workloads._keras_seeded import channel_axis, picture_input
+    from assay.workloads._keras_layers import channel_axis, picture_input
     from assay.workloads._keras_transformer import Block, ClassToken, Rows
 
     inputs, count = picture_input(image_size), (image_size // patch) ** 2

@@ -27,7 +27,7 @@ def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:  # 
     import keras
     from keras import layers
 
-    from assay.workloads._keras_seeded import picture_input
+    from assay.workloads._keras_layers import picture_input
 
     def width(filters: int) -> int:
         return max(1, filters // narrower)
@@ -74,7 +74,7 @@ def _separable(values: Any, filters: int) -> Any:  # noqa: ANN401
 def _normed(layer: Any, values: Any) -> Any:  # noqa: ANN401
     from keras import layers
 
-    from assay.workloads._keras_seeded import channel_axis
+    from assay.workloads._keras_layers import channel_axis
 
     return layers.BatchNormalization(axis=channel_axis())(layer(values))
 

@@ -1,7 +1,7 @@
-"""Every workload opened by one backend in one process, for tests: `python FILE FOLDER BACKEND`.
+"""Every workload opened by one backend in one process, for tests: `python FILE FOLDER ORDER`.
 
-A worker of its own for each would start the framework dozens of times. The world is the worker's:
-this process is started by it, so that its variables are set before a framework is loaded.
+A worker of its own for each would start the framework dozens of times. The variables are those
+`launch` would give a worker, set before a framework is loaded.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,65 +20,72 @@ import numpy as np
 from assay import plan, registry
 from assay.records import Case
 
+RESIDUAL = "image_size=64,blocks=1-1-1-1,narrower=16,classes=10"
+ATTENTION = "layers=2,width=16,heads=2"
 SMALL = {
-    "lstm": ":units=8,length=6,features=5",
-    "gru": ":units=8,length=6,features=5",
-    "resnet50": ":image_size=32,blocks=1-1-2-1,narrower=16,classes=10",
-    "resnet50-subclassed": ":style=subclassed,image_size=32,blocks=1-1-2-1,narrower=16,classes=10",
-    "resnet50-eager": ":style=eager,image_size=32,blocks=1-1-2-1,narrower=16,classes=10",
-    "xception": ":image_size=48,middle=1,narrower=32,classes=10",
-    "transformer-encoder": ":layers=2,width=16,heads=2,vocabulary=50,length=8",
-    "transformer-decoder": ":layers=2,width=16,heads=2,vocabulary=50,length=16",
-    "transformer-decoder-generate": ":task=generate,prompt=5,generated=6,"
-    "layers=2,width=16,heads=2,vocabulary=50,length=16",
-    "vit": ":layers=2,width=16,heads=2,image_size=32,classes=10",
-    "convnext": ":deep=1,width=4,image_size=32,classes=10",
-    "unet": ":filters=2,image_size=32",
-    "dlrm": ":rows=20,depth=4",
+    "lstm": "lstm:units=8,length=6,features=5",
+    "gru": "gru:units=8,length=6,features=5",
+    "resnet50": f"resnet50:{RESIDUAL}",
+    "resnet50 subclassed": f"resnet50:style=subclassed,{RESIDUAL}",
+    "resnet50 eager": f"resnet50:style=eager,{RESIDUAL}",
+    "xception": "xception:image_size=48,middle=1,narrower=32,classes=10",
+    "encoder": f"transformer-encoder:{ATTENTION},vocabulary=50,length=8",
+    "decoder": f"transformer-decoder:{ATTENTION},vocabulary=50,length=16",
+    "generation": f"transformer-decoder:task=generate,prompt=5,generated=6,{ATTENTION},"
+    "vocabulary=50,length=16",
+    "vit": f"vit:{ATTENTION},image_size=32,classes=10",
+    "convnext": "convnext:deep=1,width=4,image_size=32,classes=10",
+    "unet": "unet:filters=2,image_size=32",
+    "dlrm": "dlrm:rows=20,depth=4",
 }
-NAMES = {"resnet50-subclassed", "resnet50-eager", "transformer-decoder-generate"}
+PICTURES = ("resnet50", "xception", "vit", "convnext", "unet")
 
 
-def case(name: str, backend: str, options: str = "") -> Case:
-    workload = name.rpartition("-")[0] if name in NAMES else name
-    return plan.resolve(plan.parse_case(f"{workload}{SMALL[name]},batch_size=2@{backend}{options}"))
-
-
-def taken_by_all(backend: str, folder: Path, **variables: str) -> dict[str, dict[str, Any]]:
-    """Two training steps and an inference of each; name → facts, items, outputs."""
+def taken_by_all(
+    backend: str, folder: Path, names: Sequence[str] = tuple(SMALL), options: str = ""
+) -> dict[str, dict[str, Any]]:
+    """An inference and two training steps of each; name → facts, items, outputs before, after."""
     folder.mkdir(parents=True, exist_ok=True)
-    world = registry.backend(backend).world(case("lstm", backend), folder)
+    asked = {name: f"{SMALL[name]},batch_size=2@{backend}:{options}mode=" for name in names}
+    world = registry.backend(backend).world(_case(asked[names[0]], "train"), folder)
     subprocess.run(
-        [sys.executable, __file__, str(folder), backend],
-        env={**os.environ, **world, **variables, "PYTHONPATH": os.pathsep.join(sys.path)},
+        [sys.executable, __file__, str(folder), json.dumps(asked)],
+        env={**os.environ, **world, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
-    found = json.loads((folder / "facts.json").read_text())
+    found: dict[str, dict[str, Any]] = json.loads((folder / "facts.json").read_text())
     with np.load(folder / "outputs.npz") as arrays:
         for key, array in arrays.items():
-            name, _, when = key.rpartition("/")
+            name, _, when = key.rpartition(" ")
             found[name][when] = array
     return found
 
 
-def main(folder: Path, backend: str) -> None:
+def main(folder: Path, asked: dict[str, str]) -> None:
     facts: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
-    for name in SMALL:
-        asked = case(name, backend)
-        workload, opener = registry.workload(asked.workload), registry.backend(backend)
-        kind = next(kind for kind in workload.kinds if kind in opener.accepts)
-        build = functools.partial(workload.kinds[kind], **asked.params)
-        with opener.open(build, asked) as session:
-            arrays[f"{name}/before"] = session.outputs()
-            for _ in range(2):
-                session.step()
-            session.wait()
-            arrays[f"{name}/after"] = session.outputs()
-            facts[name] = {"facts": dict(session.facts()), "items": session.items}
+    for name, text in asked.items():
+        for mode, when in (("infer", "before"), ("train", "after")):
+            case = _case(text, mode)
+            with registry.backend(case.backend).open(_build(case), case) as session:
+                for _ in range(2):
+                    session.step()
+                session.wait()
+                arrays[f"{name} {when}"] = session.outputs()
+                facts[name] = {"facts": dict(session.facts()), "items": session.items}
+        facts[name]["macs"] = session.macs()
     (folder / "facts.json").write_text(json.dumps(facts))
     np.savez(folder / "outputs.npz", **arrays)
 
 
+def _case(text: str, mode: str) -> Case:
+    return plan.resolve(plan.parse_case(text + mode))
+
+
+def _build(case: Case) -> functools.partial:
+    kinds, accepts = registry.workload(case.workload).kinds, registry.backend(case.backend).accepts
+    return functools.partial(next(kinds[kind] for kind in kinds if kind in accepts), **case.params)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))
