@@ -43,7 +43,10 @@ Builder = Callable[..., Job]
 
 @runtime_checkable
 class Workload(Protocol):
-    """What is run. `kinds` maps each making ("keras", "torch", …) to its builder."""
+    """What is run. `kinds` maps each making ("keras", "torch", …) to its builder.
+
+    It may offer `choices`: the values of a parameter that takes no others.
+    """
 
     @property
     def summary(self) -> str: ...  # one line: what it is

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from assay.contracts import Builder
-from assay.errors import UsageError, unknown
+from assay.errors import UsageError
 from assay.records import Value
 
 
@@ -19,25 +19,13 @@ class BuiltWorkload(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     params: Mapping[str, Value]  # a 0 in a sized workload means: as the size says
     kinds: Mapping[str, Builder]
+    choices: Mapping[str, tuple[str, ...]] = {}  # of parameters that take no other values
     version: str = "1"
 
 
-def sized(
-    name: str, sizes: Mapping[str, Mapping[str, int]], size: str, **given: int
-) -> dict[str, int]:
+def sized(sizes: Mapping[str, Mapping[str, int]], size: str, **given: int) -> dict[str, int]:
     """The numbers of a size, with those given by hand in their place."""
-    if size not in sizes:
-        raise unknown(f"size of {name}", size, sizes)
     return {**sizes[size], **{key: value for key, value in given.items() if value}}
-
-
-def one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        raise UsageError(
-            f"{name} is '{value}', but has to be one of {', '.join(choices)}.",
-            hint=f"The default is {choices[0]}.",
-        )
-    return value
 
 
 def counts(name: str, text: str, how_many: int) -> tuple[int, ...]:

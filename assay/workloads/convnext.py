@@ -18,7 +18,7 @@ SIZES = {
 def job(batch_size: int, size: str, image_size: int, classes: int, seed: int, **given: int) -> Job:
     from assay.workloads._keras_seeded import seeded
 
-    numbers = sized("convnext", SIZES, size, **given)
+    numbers = sized(SIZES, size, **given)
     at_least("image_size of convnext", image_size, 32, "It is halved five times.")
     return Job(
         model=seeded(seed, model, image_size, classes, **numbers),
@@ -85,5 +85,6 @@ PROVIDES = {
             "seed": 0,
         },
         kinds={"keras": job},
+        choices={"size": tuple(SIZES)},
     )
 }

@@ -19,7 +19,7 @@ TOP = {"small": (512, 256), "base": (1024, 1024, 512, 256)}
 def job(batch_size: int, size: str, rows: int, depth: int, seed: int) -> Job:
     from assay.workloads._keras_seeded import seeded
 
-    numbers = sized("dlrm", SIZES, size, rows=rows, depth=depth)
+    numbers = sized(SIZES, size, rows=rows, depth=depth)
     return Job(
         model=seeded(seed, model, bottom=BOTTOM[size], top=TOP[size], **numbers),
         loss="binary-cross-entropy",
@@ -63,9 +63,11 @@ def batch(size: int, rows: int, seed: int) -> tuple[Any, Any]:
 
 PROVIDES = {
     "dlrm": BuiltWorkload(
-        summary="recommendation, 26 tables of embeddings; small and base",
+        summary="recommendation, 26 tables of embeddings; small 4,635,985 and base "
+        "135,488,897 parameters",
         source="Naumov and others (2019); base: MLPerf, with fewer rows",
         params={"batch_size": 128, "size": "small", "rows": 0, "depth": 0, "seed": 0},
         kinds={"keras": job},
+        choices={"size": tuple(SIZES)},
     )
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.contracts import Builder, Job
@@ -123,6 +123,7 @@ class NetWorkload:
     net: Callable[..., Net]  # takes the parameters but batch_size and seed
     optimizer: str
     learning_rate: float
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     version: str = "1"
 
     @property

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from assay.contracts import Job
-from assay.workloads.built import BuiltWorkload, at_least, counts, one_of, pictures
-
-STYLES = ("functional", "subclassed", "eager")
+from assay.workloads.built import BuiltWorkload, at_least, counts, pictures
 
 
 def job(
@@ -21,7 +19,6 @@ def job(
     from assay.workloads import _keras_resnet50
     from assay.workloads._keras_seeded import seeded
 
-    one_of("style of resnet50", style, STYLES)
     at_least("image_size of resnet50", image_size, 32, "It is halved five times.")
     per_stage = counts("blocks of resnet50", blocks, 4)
     make = _keras_resnet50.subclassed if style == "subclassed" else _keras_resnet50.functional
@@ -49,5 +46,6 @@ PROVIDES = {
             "seed": 0,
         },
         kinds={"keras": job},
+        choices={"style": ("functional", "subclassed", "eager")},
     )
 }

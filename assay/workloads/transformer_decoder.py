@@ -7,7 +7,7 @@ in 32 ms takes 0.5 ms for each.
 from __future__ import annotations
 
 from assay.contracts import Job
-from assay.workloads.built import BuiltWorkload, at_least, divides, one_of, sized, tokens
+from assay.workloads.built import BuiltWorkload, at_least, divides, sized, tokens
 
 # small is nanoGPT's "baby" model with GPT-2's vocabulary
 SIZES = {
@@ -19,9 +19,8 @@ SIZES = {
 def job(
     batch_size: int, size: str, task: str, prompt: int, generated: int, seed: int, **given: int
 ) -> Job:
-    numbers = sized("transformer-decoder", SIZES, size, **given)
+    numbers = sized(SIZES, size, **given)
     divides("heads", numbers["heads"], "width", numbers["width"])
-    one_of("task of transformer-decoder", task, ("train", "generate"))
     if task == "train":
         return _training(batch_size, seed, numbers)
     at_least("prompt", prompt, 1, "A model goes on from something.")
@@ -81,5 +80,6 @@ PROVIDES = {
             "seed": 0,
         },
         kinds={"keras": job},
+        choices={"size": tuple(SIZES), "task": ("train", "generate")},
     )
 }

@@ -20,7 +20,7 @@ def job(
 ) -> Job:
     from assay.workloads._keras_seeded import seeded
 
-    numbers = sized("transformer-encoder", SIZES, size, **given)
+    numbers = sized(SIZES, size, **given)
     divides("heads", numbers["heads"], "width", numbers["width"])
     divides("2", 2, "length", length)
     _, labels = pictures(batch_size, (1,), classes, seed)
@@ -68,5 +68,6 @@ PROVIDES = {
             "seed": 0,
         },
         kinds={"keras": job},
+        choices={"size": tuple(SIZES)},
     )
 }

@@ -14,7 +14,7 @@ DEPTH = 4  # times the picture is halved, and doubled again
 def job(batch_size: int, size: str, filters: int, image_size: int, classes: int, seed: int) -> Job:
     from assay.workloads._keras_seeded import seeded
 
-    width = sized("unet", SIZES, size, filters=filters)["filters"]
+    width = sized(SIZES, size, filters=filters)["filters"]
     divides(str(2**DEPTH), 2**DEPTH, "image_size", image_size)
     inputs, _ = pictures(batch_size, (image_size, image_size, 3), classes, seed)
     _, labels = pictures(batch_size * image_size**2, (1,), classes, seed)
@@ -71,5 +71,6 @@ PROVIDES = {
             "seed": 0,
         },
         kinds={"keras": job},
+        choices={"size": tuple(SIZES)},
     )
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from assay.errors import UsageError
-from assay.workloads.built import one_of
 from assay.workloads.nets import Conv, Dense, Flatten, Layer, Net, NetWorkload, Norm, Pool, Relu
 
 BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))  # filters, convolutions
@@ -20,13 +19,12 @@ def net(image_size: int, narrower: int, classes: int, bn: str, fused: bool) -> N
             f"image_size of vgg16 is {image_size}, but has to be {SMALLEST} or more.",
             hint="Five pools halve it five times.",
         )
-    mode = one_of("bn of vgg16", bn, ("none", "mode0", "mode2"))
-    if fused and mode == "none":
+    if fused and bn == "none":
         raise UsageError(
             "fused of vgg16 is true, but there is no batch norm to fuse.",
             hint="Add bn=mode0 or bn=mode2.",
         )
-    norm = () if mode == "none" else (Norm(running=mode == "mode0", fused=fused),)
+    norm = () if bn == "none" else (Norm(running=bn == "mode0", fused=fused),)
     layers: list[Layer] = []
     for filters, count in BLOCKS:
         layers += (Conv(max(1, filters // narrower), 3), *norm, Relu()) * count
@@ -50,6 +48,7 @@ PROVIDES = {
             "seed": 0,
         },
         net=net,
+        choices={"bn": ("none", "mode0", "mode2")},
         optimizer="sgd",
         learning_rate=0.01,
     )

@@ -19,7 +19,7 @@ def job(
 ) -> Job:
     from assay.workloads._keras_seeded import seeded
 
-    numbers = sized("vit", SIZES, size, **given)
+    numbers = sized(SIZES, size, **given)
     divides("heads", numbers["heads"], "width", numbers["width"])
     divides("patch", patch, "image_size", image_size)
     return Job(
@@ -66,5 +66,6 @@ PROVIDES = {
             "seed": 0,
         },
         kinds={"keras": job},
+        choices={"size": tuple(SIZES)},
     )
 }

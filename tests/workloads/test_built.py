@@ -13,7 +13,7 @@ SIZES = {"small": {"layers": 4, "width": 512}}
 
 
 def test_a_size_gives_the_numbers_that_are_not_given_by_hand():
-    found = built.sized("net", SIZES, "small", layers=0, width=64)
+    found = built.sized(SIZES, "small", layers=0, width=64)
 
     assert found == {"layers": 4, "width": 64}
 
@@ -21,8 +21,8 @@ def test_a_size_gives_the_numbers_that_are_not_given_by_hand():
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        (lambda: built.sized("net", SIZES, "smal"), "no size of net named 'smal'"),
-        (lambda: built.one_of("style", "eagre", ("eager",)), "style is 'eagre'"),
+        (lambda: plan.cases(["vit:size=smal"], ["keras-jax"]), "size of vit is 'smal'"),
+        (lambda: plan.cases(["vgg16:bn=mode1"], ["jax"]), "one of none, mode0, mode2"),
         (lambda: built.counts("blocks", "3-4-x", 3), "blocks is '3-4-x'"),
         (lambda: built.counts("blocks", "3-4", 3), "3 numbers"),
         (lambda: built.at_least("image_size", 31, 32, "why"), "image_size is 31"),
