@@ -17,11 +17,7 @@ from tests.workloads.opened_all import PICTURES, SMALL, taken_by_all
 NEAR = 1e-4  # of the largest output
 TRAINED = [name for name in SMALL if name != "generation"]
 ENGINES = [
-    pytest.param(
-        engine,
-        # steps of one engine are taken once, in one process of the tests
-        marks=[pytest.mark.real("keras", engine, "torch"), pytest.mark.xdist_group(engine)],
-    )
+    pytest.param(engine, marks=pytest.mark.real("keras", engine, "torch"))
     for engine in ("jax", "tensorflow", "torch")
 ]
 pytestmark = pytest.mark.timeout(1200)  # a dozen compilations, on a machine that others use too
@@ -44,17 +40,13 @@ PARAMETERS = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def taken(tmp_path_factory):
-    """Engine → workload → what an inference and two training steps gave; made when first asked."""
-    known = {}
-
-    def by(engine: str):
-        if engine not in known:
-            known[engine] = taken_by_all(f"keras-{engine}", tmp_path_factory.mktemp(engine))
-        return known[engine]
-
-    return by
+    """Engine → workload → what an inference and two training steps gave; taken once for all."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # which all processes of this run share
+    return lambda engine: taken_by_all(f"keras-{engine}", folder / f"zoo-{engine}")
 
 
 def near(found: np.ndarray, wanted: np.ndarray) -> bool:
@@ -101,7 +93,6 @@ def test_the_framework_finds_work_in_every_workload(engine, taken):
 
 
 @pytest.mark.real("keras", "torch")
-@pytest.mark.xdist_group("torch")
 def test_the_other_layout_gives_the_same_outputs(taken, tmp_path):
     other = taken_by_all("keras-torch", tmp_path, PICTURES, "data_format=channels_first,")
 
@@ -111,7 +102,6 @@ def test_the_other_layout_gives_the_same_outputs(taken, tmp_path):
 
 
 @pytest.mark.real("keras", "torch")
-@pytest.mark.xdist_group("torch")
 def test_full_sized_models_have_the_parameters_of_the_published_ones():
     found = json.loads(
         subprocess.run(
