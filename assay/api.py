@@ -31,6 +31,7 @@ ANALYSIS = 3
 
 def run(
     *cases: str | Case,
+    suite: str = "",
     backends: Sequence[str] = (),
     params: Axes | None = None,
     options: Axes | None = None,
@@ -46,9 +47,11 @@ def run(
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
     from assay import environment, plan
+    from assay.workloads import suites
 
+    named = suites.suite(suite) if suite else ()
     asked = Plan(
-        cases=plan.cases(cases, backends, params, options),
+        cases=plan.cases((*named, *cases), backends, params, options),
         procedure=procedure,
         label=label,
         tags=environment.safe_tags(dict(tags or {})),

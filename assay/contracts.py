@@ -25,13 +25,16 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A model and all it needs to take a step; the only way data reaches a backend."""
 
     model: Any  # what the kind's framework calls a model
-    loss: str = "cross-entropy"  # of logits and integer labels; or "mse"
+    loss: str = "cross-entropy"  # of logits and integer labels; or "mse", "binary-cross-entropy"
     optimizer: str = "rmsprop"
     learning_rate: float = 0.001
     train_batch: tuple[Any, Any] | None = (
         None  # numpy inputs and targets; None: made to fit the model
     )
     eval_data: tuple[Any, Any] | None = None
+    items: int = 0  # what one step handles; 0: the rows of the batch
+    trains: bool = True  # False: it can only infer, whatever the mode; so text generation
+    eager: bool = False  # operations dispatched one by one, whatever the compiler
     multiply_adds: int = 0  # of one item's forward pass, counted from the model; 0: not known
 
 
@@ -40,7 +43,10 @@ Builder = Callable[..., Job]
 
 @runtime_checkable
 class Workload(Protocol):
-    """What is run. `kinds` maps each making ("keras", "torch", …) to its builder."""
+    """What is run. `kinds` maps each making ("keras", "torch", …) to its builder.
+
+    It may offer `choices`: the values of a parameter that takes no others.
+    """
 
     @property
     def summary(self) -> str: ...  # one line: what it is

@@ -120,9 +120,11 @@ def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
     if key == "batch_size" and value == "max":
         return value  # what that is, a search finds when the case is measured
     typed = _typed(value, default)
-    if typed is None:
+    choices = getattr(workload, "choices", {}).get(key, ())
+    if typed is None or (choices and typed not in choices):
+        expected = f"one of {', '.join(choices)}" if choices else _kind(default)
         raise UsageError(
-            f"{key} of {name} is '{value}', but has to be {_kind(default)}.",
+            f"{key} of {name} is '{value}', but has to be {expected}.",
             hint=f"Its default is {default}.",
         )
     return typed

@@ -47,11 +47,15 @@ def _workloads() -> str:
     found, _ = registry.everything("workloads")
     parts = [HEAD + "# Workloads\n"]
     for name, workload in found.items():
-        rows = "\n".join(f"| `{key}` | `{value}` |" for key, value in workload.params.items())
+        choices = getattr(workload, "choices", {})
+        rows = "\n".join(
+            f"| `{key}` | `{value}` | {', '.join(f'`{each}`' for each in choices.get(key, ()))} |"
+            for key, value in workload.params.items()
+        )
         parts.append(
             f"## {name}\n\n{workload.summary}. From: {workload.source}. "
             f"Version {workload.version}; made for {', '.join(workload.kinds)}.\n\n"
-            f"| parameter | default |\n|---|---|\n{rows}\n"
+            f"| parameter | default | one of |\n|---|---|---|\n{rows}\n"
         )
     return "\n".join(parts)
 

@@ -24,20 +24,20 @@ class JaxSession:
 
     def __init__(self, job: Job, case: Case) -> None:
         self._case, self._job = case, job
-        self._train = case.options["mode"] == "train"
-        self._apply, params = _pair(job.model, case)
+        self._train = _options.trains(job, case)
+        self._apply, params, *kept = _parts(job.model, case)
         pure = case.options["precision"] == "pure-bfloat16"
         first = case.options["data_format"] == "channels_first"
         self._layout = {"data_format": "channels_first"} if first else {}
         inputs, targets = _options.batch(job, case, first)
         self._inputs = jax.device_put(jnp.asarray(inputs, jnp.bfloat16 if pure else None))
         self._targets = jax.device_put(targets)
-        self.items = len(inputs)
+        self.items = _options.items(job)
         if pure:
             params = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), params)
         self._name = _options.chosen_optimizer(case, job.optimizer)
         self._optimizer = Optimizer(self._name, job.learning_rate)
-        self._state: Any = {"params": params}
+        self._state: Any = {"params": params, "kept": kept}
         if self._train:
             self._state |= {
                 "slots": self._optimizer.slots(params),
@@ -51,22 +51,22 @@ class JaxSession:
         if self._train:
             self._state, self._found = self._function(self._state, self._inputs, self._targets)
         else:
-            self._found = self._function(self._state["params"], self._inputs)
+            self._found = self._function(*self._forward_arguments())
 
     def wait(self) -> None:
         # JAX returns before the device has finished; the new state and the outputs are the last
         jax.block_until_ready((self._state, self._found))
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return np.asarray(self._forward(self._state["params"], self._inputs), np.float32)
+        return np.asarray(self._infer(*self._forward_arguments()), np.float32)
 
     def macs(self) -> float:
-        return _jax_setup.macs(self._forward, self._state["params"], self._inputs)
+        return _jax_setup.macs(self._infer, *self._forward_arguments())
 
     def facts(self) -> Mapping[str, Value]:
         weights = jax.tree.leaves(self._state["params"])
         mixed = _MIXED.get(str(self._case.options["precision"]))
-        found = jax.eval_shape(self._forward, self._state["params"], self._inputs)
+        found = jax.eval_shape(self._infer, *self._forward_arguments())
         return {
             **_options.facts(self._case),
             **_jax_setup.facts(),
@@ -80,48 +80,60 @@ class JaxSession:
         }
 
     def _compiled(self) -> Any:  # noqa: ANN401
-        function = self._train_step if self._train else self._forward
+        function = self._train_step if self._train else self._infer
         if self._case.options["compiler"] == "off":
             return function
         return jax.jit(function, donate_argnums=(0,) if self._train else ())
 
-    def _forward(self, params: Any, inputs: Any, **dropout: Any) -> Any:  # noqa: ANN401
+    def _forward_arguments(self) -> tuple[Any, ...]:
+        return self._state["params"], self._state["kept"], self._inputs
+
+    def _infer(self, params: Any, kept: Any, inputs: Any) -> Any:  # noqa: ANN401
+        return self._forward(params, kept, inputs)[0]
+
+    def _forward(self, params: Any, kept: Any, inputs: Any, **dropout: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        """Outputs, and what the model keeps beside its parameters, anew."""
         mixed = _MIXED.get(str(self._case.options["precision"]))
         if mixed is not None:
             params, inputs = jax.tree.map(lambda leaf: leaf.astype(mixed), (params, inputs))
-        return self._apply(params, inputs, **dropout, **self._layout)
+        if not kept:
+            return self._apply(params, inputs, **dropout, **self._layout), kept
+        found, new = self._apply(params, inputs, state=kept[0], **dropout, **self._layout)
+        return found, [new]
 
     def _train_step(self, state: Any, inputs: Any, targets: Any) -> Any:  # noqa: ANN401
         key, used = jax.random.split(state["key"])
         scale = SCALE if self._case.options["precision"] == "float16" else 1.0
 
         def loss(params: Any) -> Any:  # noqa: ANN401
-            found = self._forward(params, inputs, key=used).astype(jnp.float32)
-            return _LOSSES[self._job.loss](found, targets) * scale
+            found, kept = self._forward(params, state["kept"], inputs, key=used)
+            return _LOSSES[self._job.loss](found.astype(jnp.float32), targets) * scale, kept
 
-        value, gradients = jax.value_and_grad(loss)(state["params"])
+        (value, kept), gradients = jax.value_and_grad(loss, has_aux=True)(state["params"])
         if scale != 1.0:
             gradients = jax.tree.map(lambda gradient: gradient / scale, gradients)
         count = state["count"] + 1
-        params, kept = self._optimizer.updated(state["params"], gradients, state["slots"], count)
-        return {"params": params, "slots": kept, "key": key, "count": count}, value
+        params, slots = self._optimizer.updated(state["params"], gradients, state["slots"], count)
+        new = {"params": params, "kept": kept, "slots": slots, "key": key, "count": count}
+        return new, value
 
 
 open_session = JaxSession
 
 
-def _pair(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401
-    if isinstance(model, tuple) and len(model) == 2 and callable(model[0]):
+def _parts(model: Any, case: Case) -> tuple[Any, ...]:  # noqa: ANN401
+    if isinstance(model, tuple) and len(model) in {2, 3} and callable(model[0]):
         return model
     raise UsageError(
         f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, but jax opens "
         "a pair: a function of (params, inputs, key=None), and params.",
-        hint="Return (apply, params), or choose a backend for what it returns.",
+        hint="Return (apply, params); or (apply, params, state), whose apply takes state= and "
+        "returns (outputs, new state).",
     )
 
 
 def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
-    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1)
+    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], axis=-1)
     return -chosen.mean()
 
 
@@ -129,4 +141,12 @@ def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401
     return jnp.mean((outputs - targets) ** 2)
 
 
-_LOSSES = {"cross-entropy": _cross_entropy, "mse": _mean_square}
+def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    return jnp.mean(jax.nn.softplus(logits) - labels * logits)
+
+
+_LOSSES = {
+    "cross-entropy": _cross_entropy,
+    "mse": _mean_square,
+    "binary-cross-entropy": _binary_cross_entropy,
+}

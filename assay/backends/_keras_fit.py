@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.backends._keras_model import KerasModel
 from assay.contracts import Report
+from assay.errors import EndingError
 from assay.records import Samples, Value
 
 
@@ -18,20 +19,26 @@ class FitSession:
     """Epochs of one fit(). The first, which traces and compiles, is a phase of its own."""
 
     def __init__(self, built: KerasModel) -> None:
+        if not built.train:
+            raise EndingError(
+                "skipped", f"fit() trains, and {built.case.workload} only infers here"
+            )
         self._built = built
         self._epochs = int(built.case.options["epochs"])
         examples = int(built.case.options["examples"])
-        self.items = len(built.inputs)
-        self._steps = -(-examples // self.items)
-        rows = np.arange(examples) % self.items
-        self._inputs, self._targets = built.inputs[rows], built.targets[rows]
+        self.items, self._rows = built.items, len(built.targets)
+        self._steps = -(-examples // self._rows)
+        rows = np.arange(examples) % self._rows
+        self._inputs, self._targets = keras.tree.map_structure(
+            lambda array: array[rows], (built.inputs, built.targets)
+        )
 
     def run(self) -> Iterator[Report]:
         stamps = _Stamps()
         self._built.model.fit(
             self._inputs,
             self._targets,
-            batch_size=self.items,
+            batch_size=self._rows,
             epochs=self._epochs,
             shuffle=False,
             verbose=0,
@@ -43,7 +50,7 @@ class FitSession:
             yield self._report("steady", later)
 
     def facts(self) -> Mapping[str, Value]:
-        return {**self._built.facts(), "examples": len(self._inputs)}
+        return {**self._built.facts(), "examples": len(self._targets)}
 
     def outputs(self) -> Any:  # noqa: ANN401
         return self._built.outputs()

@@ -21,7 +21,7 @@ class StepSession:
     def __init__(self, built: KerasModel) -> None:
         self._built, model, train = built, built.model, built.train
         inputs, targets = jax.device_put((built.inputs, built.targets))
-        self.items = len(inputs)
+        self.items = built.items
         self._batches = itertools.repeat((inputs, targets) if train else (inputs,))
         model._symbolic_build(data_batch=(inputs, targets))
         self._state: Any = model._get_jax_state(

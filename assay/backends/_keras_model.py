@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -36,11 +37,13 @@ class KerasModel:
         self._engine = engine  # its facts
         self.model = _checked(job.model, case)
         self.inputs, self.targets = _batch(job, case)
-        self.train = case.options["mode"] == "train"
+        self.items = _options.items(job) or len(self.targets)
+        self.train = _options.trains(job, case)
         self.model.compile(
             optimizer=_optimizer(job, case),
-            loss=_loss(job),
-            jit_compile=case.options["compiler"] == "on",
+            loss=_loss(job) if job.trains else None,
+            run_eagerly=job.eager,
+            jit_compile=case.options["compiler"] == "on" and not job.eager,
         )
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
@@ -53,7 +56,10 @@ class KerasModel:
         return {
             **_options.facts(self.case),
             **self._engine(),
-            "parameters": self.model.count_params(),
+            "mode": "train" if self.train else "infer",
+            "eager": bool(self.model.run_eagerly),
+            # trained ones, as the other backends count; moving averages are none
+            "parameters": sum(math.prod(weight.shape) for weight in weights),
             "compute_dtype": str(self.model.compute_dtype),
             "parameter_dtype": str(weights[0].dtype) if weights else "",
             "output_dtype": _output_dtype(self.model),
@@ -93,6 +99,8 @@ def _optimizer(job: Job, case: Case) -> Any:  # noqa: ANN401
 def _loss(job: Job) -> Any:  # noqa: ANN401
     if job.loss == "mse":
         return keras.losses.MeanSquaredError()
+    if job.loss == "binary-cross-entropy":
+        return keras.losses.BinaryCrossentropy(from_logits=True)
     last = getattr(job.model.layers[-1], "activation", None)
     ends_in_softmax = getattr(last, "__name__", "") == "softmax"
     return keras.losses.SparseCategoricalCrossentropy(from_logits=not ends_in_softmax)

@@ -16,8 +16,10 @@ from assay.records import Value
 class StepSession:
     def __init__(self, built: KerasModel) -> None:
         self._built, model, train = built, built.model, built.train
-        inputs, targets = map(keras.ops.convert_to_tensor, (built.inputs, built.targets))
-        self.items = len(inputs)
+        inputs, targets = keras.tree.map_structure(
+            keras.ops.convert_to_tensor, (built.inputs, built.targets)
+        )
+        self.items = built.items
         # A plain iterator: Keras then calls its function of one batch, without tf.data around it.
         self._data: Any = itertools.repeat((inputs, targets)) if train else [(inputs,)]
         model._symbolic_build(data_batch=(inputs, targets))

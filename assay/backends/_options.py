@@ -141,9 +141,18 @@ def batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
             hint="Return assay.contracts.Job(model=…, train_batch=(inputs, targets)).",
         )
     inputs, targets = job.train_batch
-    if channels_first and inputs.ndim == 4:
+    if channels_first and getattr(inputs, "ndim", 0) == 4:  # several inputs are a tuple
         inputs = np.ascontiguousarray(inputs.transpose(0, 3, 1, 2))
     return inputs, targets
+
+
+def trains(job: Job, case: Case) -> bool:
+    return job.trains and case.options["mode"] == "train"
+
+
+def items(job: Job) -> int:
+    """What one step handles: what the job says, else the rows of its batch."""
+    return job.items or len(job.train_batch[1] if job.train_batch else ())
 
 
 def chosen_optimizer(case: Case, own: str) -> str:

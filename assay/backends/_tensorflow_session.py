@@ -22,13 +22,13 @@ SCALE = (
 class TensorFlowSession:
     def __init__(self, job: Job, case: Case) -> None:
         self._case, self._job, self._model = case, job, _checked(job.model, case)
-        self._train = case.options["mode"] == "train"
+        self._train = _options.trains(job, case)
         self._pure = case.options["precision"] == "pure-bfloat16"
         first = case.options["data_format"] == "channels_first"
         self._layout = {"data_format": "channels_first"} if first else {}
         self._weights = self._variables()
         inputs, targets = _options.batch(job, case, first)
-        self.items = len(inputs)
+        self.items = _options.items(job)
         self._inputs = tf.cast(inputs, tf.bfloat16) if self._pure else tf.constant(inputs)
         self._targets = tf.constant(targets)
         name = _options.chosen_optimizer(case, job.optimizer)
@@ -116,4 +116,12 @@ def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401
     return tf.reduce_mean(tf.math.squared_difference(outputs, tf.cast(targets, tf.float32)))
 
 
-_LOSSES = {"cross-entropy": _cross_entropy, "mse": _mean_square}
+def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels, logits))
+
+
+_LOSSES = {
+    "cross-entropy": _cross_entropy,
+    "mse": _mean_square,
+    "binary-cross-entropy": _binary_cross_entropy,
+}

@@ -18,16 +18,21 @@ _FORMATS = {
     "channels_last": torch.channels_last,
     "channels_first": torch.contiguous_format,
 }
+_LOSSES: dict[str, Callable[..., Any]] = {
+    "cross-entropy": functional.cross_entropy,
+    "mse": functional.mse_loss,
+    "binary-cross-entropy": functional.binary_cross_entropy_with_logits,
+}
 WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
 
 
 class TorchSession:
     def __init__(self, job: Job, case: Case) -> None:
         self._case, self._device = case, _torch_setup.device()
-        self._train = case.options["mode"] == "train"
+        self._train = _options.trains(job, case)
         self._model = _placed(job.model, case, self._device).train(self._train)
         self._inputs, self._targets = _batch(job, case, self._device)
-        self.items = len(self._inputs)
+        self.items = _options.items(job)
         self._mixed = _MIXED.get(str(case.options["precision"]))
         self._optimizer = _optimizer(job, case, self._model)
         self._scaler = torch.amp.GradScaler(self._device.type)
@@ -74,7 +79,7 @@ class TorchSession:
 
     def _loss_of(self, job: Job) -> Callable[..., Any]:
         model, mixed, device, targets = self._model, self._mixed, self._device.type, self._targets
-        criterion = functional.mse_loss if job.loss == "mse" else functional.cross_entropy
+        criterion = _LOSSES[job.loss]
 
         def loss(inputs: torch.Tensor) -> Any:  # noqa: ANN401
             with torch.autocast(device, dtype=mixed, enabled=mixed is not None):

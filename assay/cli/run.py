@@ -51,9 +51,11 @@ Examples:
   assay run mnist-mlp@keras-jax:precision=bfloat16 --set units=512,1024
   assay run mnist-mlp@keras-jax --processes 5 --target 1%
   assay run ./my.py:MyNet -b keras-jax --mode infer --latency
+  assay run --suite keras-benchmarks -b keras-jax,keras-torch
   assay run --resume last"""
 )
 @click.argument("cases", nargs=-1, metavar="CASE…")
+@click.option("--suite", default="", metavar="NAME", help="keras-benchmarks or today.")
 @click.option("-b", "--backend", "backends", multiple=True, help="May be repeated; commas too.")
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=A,B", help="Parameters of the workload."
@@ -91,7 +93,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     line = LiveLine()
     if resume:
         found = api.resume(resume, home=given["home"], watch=line)
-    elif cases:
+    elif cases or given["suite"]:
         found = _run(cases, given, line)
     else:
         raise UsageError("No case was given.", hint="Try: assay run mnist-mlp")
@@ -113,6 +115,7 @@ def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Itera
     choices |= options.pairs(given["extra"], "--option")
     return api.run(
         *cases,
+        suite=given["suite"],
         backends=[name for text in given["backends"] for name in options.values(text)],
         params={name: options.values(text) for name, text in params.items()},
         options={name: options.values(text) for name, text in choices.items()},

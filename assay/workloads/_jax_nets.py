@@ -4,31 +4,82 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.workloads.nets import Conv, Dense, Dropout, Flatten, Layer, Net, Pool
+from assay.errors import EndingError
+from assay.workloads.nets import (
+    EPSILON,
+    MOMENTUM,
+    Conv,
+    Dense,
+    Dropout,
+    Flatten,
+    Layer,
+    Net,
+    Norm,
+    Pool,
+)
 
 
-def model(net: Net, arrays: list[Any]) -> tuple[Any, Any]:
-    """`apply(params, inputs, key=None, data_format=…)` and its params; a key turns dropout on."""
+def model(net: Net, arrays: list[Any]) -> tuple[Any, ...]:
+    """`apply(params, inputs, key=None, data_format=…)` and its params; a key means training.
+
+    A net with running averages has them as a third: `apply` then takes them as `state`, and gives
+    the outputs and the new ones.
+    """
     import jax
     import jax.numpy as jnp
 
-    pairs = list(zip(arrays[::2], arrays[1::2], strict=True))
-    params = [{"kernel": jnp.asarray(kernel), "bias": jnp.asarray(bias)} for kernel, bias in pairs]
+    if any(isinstance(layer, Norm) and layer.fused for layer in net.layers):
+        raise EndingError("skipped", "JAX has no fused batch norm: XLA fuses; drop fused=true")
+    left = iter(jnp.asarray(array) for array in arrays)
+    params = [
+        dict(zip(("kernel", "bias") if len(shapes) == 2 else ("offset",), left, strict=False))
+        for shapes in net.weight_shapes()
+    ]
 
-    def apply(params: Any, inputs: Any, key: Any = None, data_format: str = "channels_last") -> Any:  # noqa: ANN401
-        left, values = iter(params), inputs
+    def apply(
+        params: Any,  # noqa: ANN401
+        inputs: Any,  # noqa: ANN401
+        key: Any = None,  # noqa: ANN401
+        data_format: str = "channels_last",
+        state: Any = (),  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        left, averages, values = iter(params), Averages(state, key is not None), inputs
         for layer in net.layers:
             if isinstance(layer, Conv | Dense):
                 values = _weighted(layer, next(left), values, data_format)
+            elif isinstance(layer, Norm):
+                values = _normed(layer, next(left)["offset"], averages, values, data_format)
             elif isinstance(layer, Dropout):
                 if key is not None:
                     key, used = jax.random.split(key)
                     values = _dropout(values, layer.rate, used)
             else:
                 values = _plain(layer, values, data_format)
-        return values
+        return (values, averages.new) if state else values
 
-    return apply, params
+    state = [
+        {"mean": jnp.zeros(shape[-1]), "variance": jnp.ones(shape[-1])}
+        for layer, shape in zip(net.layers, net.shapes(), strict=False)
+        if isinstance(layer, Norm) and layer.running
+    ]
+    return (apply, params, state) if state else (apply, params)
+
+
+class Averages:
+    """Running averages as they pass through a net: the old ones in, the new ones gathered."""
+
+    def __init__(self, old: Any, training: bool) -> None:  # noqa: ANN401
+        self._old, self.training = iter(old), training
+        self.new: list[Any] = []
+
+    def chosen(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """What to norm with: in training the batch's own, which the averages then share in."""
+        old = next(self._old)
+        if not self.training:
+            self.new.append(old)
+            return old  # type: ignore[no-any-return]
+        self.new.append({k: MOMENTUM * old[k] + (1 - MOMENTUM) * batch[k] for k in old})
+        return batch
 
 
 def _weighted(layer: Conv | Dense, weights: Any, values: Any, data_format: str) -> Any:  # noqa: ANN401
@@ -42,6 +93,27 @@ def _weighted(layer: Conv | Dense, weights: Any, values: Any, data_format: str) 
         values, kernel, (1, 1), layer.padding.upper(), dimension_numbers=(axes, "HWIO", axes)
     )
     return found + (bias if axes == "NHWC" else bias[:, None, None])
+
+
+def _normed(
+    norm: Norm,
+    offset: Any,  # noqa: ANN401
+    averages: Averages,
+    values: Any,  # noqa: ANN401
+    data_format: str,
+) -> Any:  # noqa: ANN401
+    import jax.numpy as jnp
+    from jax import lax
+
+    last = data_format == "channels_last"
+    over, wide = ((0, 1, 2), (-1,)) if last else ((0, 2, 3), (-1, 1, 1))
+    exact = values.astype(jnp.float32)
+    used = {"mean": exact.mean(over), "variance": exact.var(over)}
+    if norm.running:
+        used = averages.chosen(used)
+    mean, variance = used["mean"].reshape(wide), used["variance"].reshape(wide)
+    found = (exact - mean) * lax.rsqrt(variance + EPSILON) + offset.reshape(wide)
+    return found.astype(values.dtype)
 
 
 def _plain(layer: Layer, values: Any, data_format: str) -> Any:  # noqa: ANN401

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.workloads.nets import Conv, Dense, Dropout, Flatten, Layer, Net, Pool
+from assay.errors import EndingError
+from assay.workloads.nets import (
+    EPSILON,
+    MOMENTUM,
+    Conv,
+    Dense,
+    Dropout,
+    Flatten,
+    Layer,
+    Net,
+    Norm,
+    Pool,
+)
 
 
 def model(net: Net, arrays: list[Any]) -> Any:  # noqa: ANN401 (a keras.Model)
@@ -14,7 +26,8 @@ def model(net: Net, arrays: list[Any]) -> Any:  # noqa: ANN401 (a keras.Model)
     if len(shape) == 3 and keras.config.image_data_format() == "channels_first":
         shape = (shape[2], *shape[:2])
     built = keras.Sequential([keras.Input(shape), *(_layer(layer) for layer in net.layers)])
-    built.set_weights(arrays)
+    for variable, array in zip(built.trainable_variables, arrays, strict=True):
+        variable.assign(array)
     return built
 
 
@@ -32,4 +45,20 @@ def _layer(layer: Layer) -> Any:  # noqa: ANN401
             return layers.Dropout(rate)
         case Flatten():
             return layers.Flatten()
+        case Norm():
+            return _norm(layer)
     return layers.ReLU()
+
+
+def _norm(norm: Norm) -> Any:  # noqa: ANN401
+    from keras import layers
+
+    from assay.workloads._keras_layers import BatchStatistics, channel_axis
+
+    if norm.fused:
+        raise EndingError("skipped", "Keras has no fused batch norm to choose; drop fused=true")
+    if not norm.running:
+        return BatchStatistics(EPSILON)
+    return layers.BatchNormalization(
+        axis=channel_axis(), momentum=MOMENTUM, epsilon=EPSILON, scale=False
+    )

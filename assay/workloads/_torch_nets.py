@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.workloads.nets import Conv, Dense, Dropout, Flatten, Layer, Net, Pool, Shape
+from assay.workloads.nets import Conv, Dense, Dropout, Flatten, Layer, Net, Norm, Pool, Shape
 
 
 def model(net: Net, arrays: list[Any]) -> Any:  # noqa: ANN401 (a torch.nn.Module)
@@ -34,6 +34,10 @@ def _layer(layer: Layer, shape: Shape) -> Any:  # noqa: ANN401
             return nn.Dropout(rate)
         case Flatten():
             return nn.Flatten()
+        case Norm():
+            from assay.workloads._torch_norm import BatchNorm
+
+            return BatchNorm(shape[-1], layer)
     return nn.ReLU()
 
 
@@ -50,6 +54,8 @@ def _converted(net: Net, arrays: list[Any]) -> list[Any]:
         elif isinstance(layer, Dense):
             found += [_dense(next(left), flattened), next(left)]
             flattened = ()
+        elif isinstance(layer, Norm):
+            found.append(next(left))
     return found
 
 

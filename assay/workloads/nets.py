@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.contracts import Builder, Job
@@ -42,6 +42,22 @@ class Dropout:
 
 
 @dataclass(frozen=True)
+class Norm:
+    """Batch norm of each channel with a learned offset and no scale, as the VGG16 study had it.
+
+    Training takes the batch's own statistics. `running`: testing takes running averages of them
+    (Keras 1 called it mode 0), else the batch's own again (mode 2). `fused`: in one kernel of the
+    framework, where it has one to choose.
+    """
+
+    running: bool
+    fused: bool = False
+
+
+MOMENTUM, EPSILON = 0.99, 1e-3  # of every batch norm: Keras' own
+
+
+@dataclass(frozen=True)
 class Relu:
     pass
 
@@ -51,7 +67,7 @@ class Flatten:
     pass
 
 
-Layer = Conv | Dense | Pool | Dropout | Relu | Flatten
+Layer = Conv | Dense | Pool | Dropout | Norm | Relu | Flatten
 Shape = tuple[int, ...]  # of one item, channels last
 
 
@@ -73,16 +89,18 @@ class Net:
             shapes.append(_after(layer, shapes[-1]))
         return shapes
 
-    def weight_shapes(self) -> Iterator[tuple[Shape, Shape]]:
-        """Kernel and bias of each layer that has them, in Keras order (kh, kw, in, out)."""
+    def weight_shapes(self) -> Iterator[tuple[Shape, ...]]:
+        """Of each layer that has weights: kernel (kh, kw, in, out) and bias, or a norm's offset."""
         for layer, shape in zip(self.layers, self.shapes(), strict=False):
             if isinstance(layer, Conv):
                 yield (layer.kernel, layer.kernel, shape[-1], layer.filters), (layer.filters,)
             elif isinstance(layer, Dense):
                 yield (shape[0], layer.units), (layer.units,)
+            elif isinstance(layer, Norm):
+                yield ((shape[-1],),)
 
     def parameters(self) -> int:
-        return sum(math.prod(kernel) + math.prod(bias) for kernel, bias in self.weight_shapes())
+        return sum(math.prod(shape) for shapes in self.weight_shapes() for shape in shapes)
 
     def multiply_adds(self) -> int:
         """Of one forward pass over one item."""
@@ -105,6 +123,7 @@ class NetWorkload:
     net: Callable[..., Net]  # takes the parameters but batch_size and seed
     optimizer: str
     learning_rate: float
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     version: str = "1"
 
     @property
@@ -132,18 +151,20 @@ def _model(kind: str, net: Net, arrays: list[Any]) -> object:
 
 
 def weights(net: Net, seed: int) -> list[Any]:
-    """Glorot-uniform kernels and small non-zero biases, from the seed alone."""
+    """Glorot-uniform kernels and small non-zero biases and offsets, from the seed alone."""
     import numpy as np
 
     random = np.random.default_rng(seed)
     arrays: list[Any] = []
-    for kernel, bias in net.weight_shapes():
-        fan_in, fan_out = math.prod(kernel[:-1]), math.prod(kernel[:-2]) * kernel[-1]
-        limit = math.sqrt(6 / (fan_in + fan_out))
-        values = random.random(kernel, dtype=np.float32)
-        values *= 2 * limit
-        values -= limit
-        arrays += [values, random.uniform(-0.05, 0.05, bias).astype(np.float32)]
+    for *kernel, (channels,) in net.weight_shapes():
+        for shape in kernel:
+            fan_in, fan_out = math.prod(shape[:-1]), math.prod(shape[:-2]) * shape[-1]
+            limit = math.sqrt(6 / (fan_in + fan_out))
+            values = random.random(shape, dtype=np.float32)
+            values *= 2 * limit
+            values -= limit
+            arrays.append(values)
+        arrays.append(random.uniform(-0.05, 0.05, channels).astype(np.float32))
     return arrays
 
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from assay.errors import UsageError
-from assay.workloads.nets import Conv, Dense, Flatten, Layer, Net, NetWorkload, Pool, Relu
+from assay.workloads.nets import Conv, Dense, Flatten, Layer, Net, NetWorkload, Norm, Pool, Relu
 
 BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))  # filters, convolutions
 SMALLEST = 32  # pixels: five pools leave one
 
 
-def net(image_size: int, narrower: int, classes: int) -> Net:
-    """Thirteen convolutions, three dense layers, no dropout; `narrower` divides every width."""
+def net(image_size: int, narrower: int, classes: int, bn: str, fused: bool) -> Net:
+    """Thirteen convolutions, three dense layers, no dropout; `narrower` divides every width.
+
+    `bn`: batch norm between each convolution and its ReLU, which keeps the convolution's bias.
+    """
     if image_size < SMALLEST:
         raise UsageError(
             f"image_size of vgg16 is {image_size}, but has to be {SMALLEST} or more.",
             hint="Five pools halve it five times.",
         )
+    if fused and bn == "none":
+        raise UsageError(
+            "fused of vgg16 is true, but there is no batch norm to fuse.",
+            hint="Add bn=mode0 or bn=mode2.",
+        )
+    norm = () if bn == "none" else (Norm(running=bn == "mode0", fused=fused),)
     layers: list[Layer] = []
     for filters, count in BLOCKS:
-        layers += (Conv(max(1, filters // narrower), 3), Relu()) * count
+        layers += (Conv(max(1, filters // narrower), 3), *norm, Relu()) * count
         layers.append(Pool(2))
     wide = max(1, 4096 // narrower)
     layers += [Flatten(), Dense(wide), Relu(), Dense(wide), Relu(), Dense(classes)]
@@ -27,10 +36,19 @@ def net(image_size: int, narrower: int, classes: int) -> Net:
 
 PROVIDES = {
     "vgg16": NetWorkload(
-        summary="VGG16, model D without dropout, 138,357,544 parameters",
+        summary="VGG16, model D without dropout, 138,357,544 parameters; 138,361,768 with bn",
         source="the VGG16 study of Keras and TensorFlow (2017)",
-        params={"batch_size": 16, "image_size": 224, "narrower": 1, "classes": 1000, "seed": 0},
+        params={
+            "batch_size": 16,
+            "image_size": 224,
+            "narrower": 1,
+            "classes": 1000,
+            "bn": "none",
+            "fused": False,
+            "seed": 0,
+        },
         net=net,
+        choices={"bn": ("none", "mode0", "mode2")},
         optimizer="sgd",
         learning_rate=0.01,
     )

@@ -149,6 +149,7 @@ def test_some_skipped_is_fine(assay, endings):
         (("runn",), "no command named 'runn'"),
         (("run",), "No case was given"),
         (("run", "mnist-mlpp"), "no workload named"),
+        (("run", "--suite", "todays"), "no suite named 'todays'"),
         (("run", "mnist-mlp", "-b", "keras-jaxx"), "no backend named"),
         (("run", "mnist-mlp", "-b", "theano"), "any more"),
         (("run", "mnist-mlp", "--set", "units"), "--set got 'units'"),

@@ -1,0 +1,50 @@
+"""Layers that Keras lacks, for pictures in the layout Keras is set to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import layers, ops
+
+
+def channel_axis() -> int:
+    """Of a batch of pictures."""
+    return -1 if keras.config.image_data_format() == "channels_last" else 1
+
+
+def picture_input(image_size: int, channels: int = 3) -> Any:  # noqa: ANN401 (a KerasTensor)
+    shape = (image_size, image_size, channels)
+    if channel_axis() == 1:
+        shape = (channels, image_size, image_size)
+    return keras.Input(shape)
+
+
+class LayerScale(layers.Layer):  # type: ignore[misc]
+    """A learned factor for each channel (Touvron and others, 2021)."""
+
+    def build(self, shape: Any) -> None:  # noqa: ANN401
+        self.gamma = self.add_weight(shape=(shape[channel_axis()],), name="gamma")
+
+    def call(self, values: Any) -> Any:  # noqa: ANN401
+        wide = (-1,) if channel_axis() == -1 else (-1, 1, 1)
+        return values * ops.reshape(self.gamma, wide)
+
+
+class BatchStatistics(layers.Layer):  # type: ignore[misc]
+    """Batch norm by the batch's own statistics, in testing too: mode 2 of Keras 1. No scale."""
+
+    def __init__(self, epsilon: float) -> None:
+        super().__init__()
+        self.epsilon = epsilon
+
+    def build(self, shape: Any) -> None:  # noqa: ANN401
+        self.beta = self.add_weight(shape=(shape[channel_axis()],), name="beta")
+
+    def call(self, values: Any) -> Any:  # noqa: ANN401
+        exact = ops.cast(values, "float32")
+        mean, variance = ops.moments(exact, (0, 1, 2) if channel_axis() == -1 else (0, 2, 3))
+        found = ops.batch_normalization(
+            exact, mean, variance, channel_axis(), offset=self.beta, epsilon=self.epsilon
+        )
+        return ops.cast(found, values.dtype)

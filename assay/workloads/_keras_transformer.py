@@ -1,0 +1,121 @@
+"""The parts of a transformer in Keras (Vaswani and others, 2017): attention, block, positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras import layers, ops
+
+
+class Attention(layers.Layer):  # type: ignore[misc]
+    """Self-attention with several heads, through the engine's own fused kernel where it has one."""
+
+    def __init__(self, width: int, heads: int, causal: bool) -> None:
+        super().__init__()
+        self.width, self.heads, self.causal = width, heads, causal
+        self.project, self.out = layers.Dense(3 * width), layers.Dense(width)
+
+    def build(self, shape: Any) -> None:  # noqa: ANN401
+        self.project.build(shape)
+        self.out.build(shape)
+
+    def call(self, values: Any) -> Any:  # noqa: ANN401
+        return self.attend(values)[0]
+
+    def attend(self, values: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+        """Outputs, and the keys and values they were made from, (batch, length, heads, depth)."""
+        query, key, value = self._projected(values)
+        found = ops.dot_product_attention(query, key, value, is_causal=self.causal)
+        return self._merged(found), key, value
+
+    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+        """One new position `at`, beside the keys and values kept of those before it."""
+        query, key, value = self._projected(values)
+        keys = ops.slice_update(keys, (0, at, 0, 0), key)
+        kept = ops.slice_update(kept, (0, at, 0, 0), value)
+        mask = ops.arange(keys.shape[1]) <= at
+        found = ops.dot_product_attention(query, keys, kept, mask=mask[None, None, None, :])
+        return self._merged(found), keys, kept
+
+    def _projected(self, values: Any) -> list[Any]:  # noqa: ANN401
+        split = (-1, values.shape[1], 3, self.heads, self.width // self.heads)
+        return list(ops.unstack(ops.reshape(self.project(values), split), 3, axis=2))
+
+    def _merged(self, values: Any) -> Any:  # noqa: ANN401
+        return self.out(ops.reshape(values, (-1, values.shape[1], self.width)))
+
+
+class Block(layers.Layer):  # type: ignore[misc]
+    """Attention, then two dense layers; the norms before them, or after as the first papers did."""
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        *,
+        causal: bool = False,
+        norm_first: bool = True,
+        dropout: float = 0.0,
+        epsilon: float = 1e-6,
+    ) -> None:
+        super().__init__()
+        self.width, self.norm_first = width, norm_first
+        self.attention = Attention(width, heads, causal)
+        self.norms = [layers.LayerNormalization(epsilon=epsilon) for _ in range(2)]
+        self.expand, self.shrink = layers.Dense(4 * width), layers.Dense(width)
+        self.drop = layers.Dropout(dropout)
+
+    def build(self, shape: Any) -> None:  # noqa: ANN401
+        for layer in (self.attention, *self.norms, self.expand):
+            layer.build(shape)
+        self.shrink.build((*shape[:-1], 4 * self.width))
+
+    def call(self, values: Any, training: bool = False) -> Any:  # noqa: ANN401
+        if self.norm_first:
+            values = values + self.drop(self.attention(self.norms[0](values)), training=training)
+            return values + self.drop(self._dense(self.norms[1](values)), training=training)
+        found = self.drop(self.attention(values), training=training)
+        values = self.norms[0](values + found)
+        return self.norms[1](values + self.drop(self._dense(values), training=training))
+
+    def attend(self, values: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+        """As `call`, and what the attention keeps."""
+        found, keys, kept = self.attention.attend(self.norms[0](values))
+        return self._rest(values, found), keys, kept
+
+    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+        found, keys, kept = self.attention.attend_one(self.norms[0](values), keys, kept, at)
+        return self._rest(values, found), keys, kept
+
+    def _rest(self, values: Any, found: Any) -> Any:  # noqa: ANN401
+        values = values + found
+        return values + self._dense(self.norms[1](values))
+
+    def _dense(self, values: Any) -> Any:  # noqa: ANN401
+        return self.shrink(ops.gelu(self.expand(values), approximate=False))
+
+
+class Rows(layers.Layer):  # type: ignore[misc]
+    """A learned table added along the sequence, each row to `each` positions in turn."""
+
+    def __init__(self, rows: int, each: int = 1) -> None:
+        super().__init__()
+        self.rows, self.each = rows, each
+
+    def build(self, shape: Any) -> None:  # noqa: ANN401
+        self.table = self.add_weight(shape=(self.rows, shape[-1]), name="embeddings")
+
+    def call(self, values: Any) -> Any:  # noqa: ANN401
+        table = ops.repeat(self.table, self.each, axis=0) if self.each > 1 else self.table
+        return values + table[: values.shape[1]]
+
+
+class ClassToken(layers.Layer):  # type: ignore[misc]
+    """One learned token before all others."""
+
+    def build(self, shape: Any) -> None:  # noqa: ANN401
+        self.token = self.add_weight(shape=(1, 1, shape[-1]), name="embeddings")
+
+    def call(self, values: Any) -> Any:  # noqa: ANN401
+        first = ops.broadcast_to(self.token, (ops.shape(values)[0], 1, values.shape[-1]))
+        return ops.concatenate([first, values], axis=1)

@@ -1,0 +1,90 @@
+"""convnext: Liu and others (2022), a convolutional network in the manner of transformers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.contracts import Job
+from assay.workloads.built import BuiltWorkload, at_least, pictures, sized
+
+# blocks of the third stage, where the others have three; the width of the first, which each doubles
+SIZES = {
+    "tiny": {"deep": 9, "width": 96},
+    "small": {"deep": 27, "width": 96},
+    "base": {"deep": 27, "width": 128},
+}
+
+
+def job(batch_size: int, size: str, image_size: int, classes: int, seed: int, **given: int) -> Job:
+    from assay.workloads._keras_seeded import seeded
+
+    numbers = sized(SIZES, size, **given)
+    at_least("image_size of convnext", image_size, 32, "It is halved five times.")
+    return Job(
+        model=seeded(seed, model, image_size, classes, **numbers),
+        optimizer="adam",
+        learning_rate=0.0001,
+        train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
+    )
+
+
+def model(image_size: int, classes: int, deep: int, width: int) -> Any:  # noqa: ANN401
+    """A stem of 4 x 4 patches, four stages; no stochastic depth, which is for real training."""
+    import keras
+    from keras import layers
+
+    from assay.workloads._keras_layers import picture_input
+
+    inputs = picture_input(image_size)
+    values = _norm(layers.Conv2D(width, 4, strides=4)(inputs))
+    for stage, count in enumerate((3, 3, deep, 3)):
+        if stage:
+            width *= 2
+            values = layers.Conv2D(width, 2, strides=2)(_norm(values))
+        for _ in range(count):
+            values = _block(values, width)
+    values = _norm(layers.GlobalAveragePooling2D()(values))
+    return keras.Model(inputs, layers.Dense(classes)(values), name="convnext")
+
+
+def _block(values: Any, width: int) -> Any:  # noqa: ANN401
+    """7 x 7 depthwise, then two dense layers on each pixel, written as 1 x 1 convolutions."""
+    from keras import layers
+
+    from assay.workloads._keras_layers import LayerScale
+
+    found = _norm(layers.DepthwiseConv2D(7, padding="same")(values))
+    found = layers.Conv2D(4 * width, 1, activation="gelu")(found)
+    found = LayerScale()(layers.Conv2D(width, 1)(found))
+    return layers.Add()([values, found])
+
+
+def _norm(values: Any) -> Any:  # noqa: ANN401
+    from keras import layers
+
+    from assay.workloads._keras_layers import channel_axis
+
+    norm = layers.LayerNormalization(epsilon=1e-6)
+    if len(values.shape) == 2 or channel_axis() == -1:
+        return norm(values)
+    # Keras 3.15 on PyTorch norms no axis but the last
+    return layers.Permute((3, 1, 2))(norm(layers.Permute((2, 3, 1))(values)))
+
+
+PROVIDES = {
+    "convnext": BuiltWorkload(
+        summary="ConvNeXt; tiny 28,589,128, small 50,223,688 and base 88,591,464 parameters",
+        source="Liu and others (2022)",
+        params={
+            "batch_size": 16,
+            "size": "small",
+            "deep": 0,
+            "width": 0,
+            "image_size": 224,
+            "classes": 1000,
+            "seed": 0,
+        },
+        kinds={"keras": job},
+        choices={"size": tuple(SIZES)},
+    )
+}

@@ -1,0 +1,49 @@
+"""lstm and gru: the recurrent networks of keras-benchmarks, one layer and a dense one."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from assay.contracts import Job
+from assay.workloads.built import BuiltWorkload, pictures
+
+PARAMS = {"batch_size": 32, "units": 128, "length": 40, "features": 60, "seed": 0}
+
+
+def job(cell: str, batch_size: int, units: int, length: int, features: int, seed: int) -> Job:
+    """Text generation as Keras' example had it: `length` letters in, the next one out."""
+    from assay.workloads._keras_seeded import seeded
+
+    return Job(
+        model=seeded(seed, model, cell, units, length, features),
+        optimizer="rmsprop",
+        learning_rate=0.01,
+        train_batch=pictures(batch_size, (length, features), features, seed),
+    )
+
+
+def model(cell: str, units: int, length: int, features: int) -> Any:  # noqa: ANN401
+    import keras
+    from keras import layers
+
+    recurrent = getattr(layers, cell)(units)
+    return keras.Sequential([keras.Input((length, features)), recurrent, layers.Dense(features)])
+
+
+PROVIDES = {
+    "lstm": BuiltWorkload(
+        summary="one LSTM layer of 128 units over 40 steps of 60 features, 104,508 parameters",
+        source="keras-benchmarks (2017), lstm",
+        params=PARAMS,
+        kinds={"keras": partial(job, "LSTM")},
+    ),
+    # There the units were the batch size, by mistake: 32 units at a batch of 32. Here they are
+    # a parameter of their own, so results of the two are not comparable.
+    "gru": BuiltWorkload(
+        summary="one GRU layer of 128 units over 40 steps of 60 features, 80,700 parameters",
+        source="keras-benchmarks (2017), gru; its units no longer follow the batch size",
+        params=PARAMS,
+        kinds={"keras": partial(job, "GRU")},
+    ),
+}

@@ -1,0 +1,35 @@
+"""Suites: cases that are run together, by name."""
+
+from __future__ import annotations
+
+from assay.errors import unknown
+
+SUITES = {
+    # the nine of 2017, with their batch sizes
+    "keras-benchmarks": (
+        "mnist-mlp",
+        "cifar10-cnn",
+        "lstm",
+        "gru",
+        "resnet50",
+        "resnet50:style=subclassed,batch_size=16",
+        "resnet50:style=eager,batch_size=64",
+        "vgg16:batch_size=8",
+        "xception",
+    ),
+    "today": (
+        "transformer-encoder",
+        "transformer-decoder",
+        "transformer-decoder:task=generate",
+        "vit",
+        "convnext",
+        "unet",
+        "dlrm",
+    ),
+}
+
+
+def suite(name: str) -> tuple[str, ...]:
+    if name not in SUITES:
+        raise unknown("suite", name, SUITES)
+    return SUITES[name]

@@ -1,0 +1,73 @@
+"""transformer-encoder: BERT (Devlin and others, 2018) as a classifier of sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.contracts import Job
+from assay.workloads.built import BuiltWorkload, divides, pictures, sized, tokens
+
+# small is BERT-small of Turc and others (2019)
+SIZES = {
+    "small": {"layers": 4, "width": 512, "heads": 8, "vocabulary": 30522},
+    "base": {"layers": 12, "width": 768, "heads": 12, "vocabulary": 30522},
+}
+POSITIONS = 512  # in the table, however long the sequences are
+
+
+def job(
+    batch_size: int, size: str, length: int, classes: int, dropout: float, seed: int, **given: int
+) -> Job:
+    from assay.workloads._keras_seeded import seeded
+
+    numbers = sized(SIZES, size, **given)
+    divides("heads", numbers["heads"], "width", numbers["width"])
+    divides("2", 2, "length", length)
+    _, labels = pictures(batch_size, (1,), classes, seed)
+    return Job(
+        model=seeded(seed, model, length, classes, dropout, **numbers),
+        optimizer="adam",
+        learning_rate=0.0001,
+        train_batch=(tokens(batch_size, length, numbers["vocabulary"], seed), labels),
+    )
+
+
+def model(
+    length: int, classes: int, dropout: float, layers: int, width: int, heads: int, vocabulary: int
+) -> Any:  # noqa: ANN401
+    """Two segments of equal length; norms after each sum, as BERT has them."""
+    import keras
+
+    from assay.workloads._keras_transformer import Block, Rows
+
+    inputs = keras.Input((length,), dtype="int32")
+    values = keras.layers.Embedding(vocabulary, width)(inputs)
+    values = Rows(2, each=length // 2)(Rows(max(POSITIONS, length))(values))
+    values = keras.layers.LayerNormalization(epsilon=1e-12)(values)
+    values = keras.layers.Dropout(dropout)(values)
+    for _ in range(layers):
+        values = Block(width, heads, norm_first=False, dropout=dropout, epsilon=1e-12)(values)
+    pooled = keras.layers.Dense(width, activation="tanh")(values[:, 0])
+    return keras.Model(inputs, keras.layers.Dense(classes)(keras.layers.Dropout(dropout)(pooled)))
+
+
+PROVIDES = {
+    "transformer-encoder": BuiltWorkload(
+        summary="BERT with a classifier; small 28,764,674 and base 109,483,778 parameters",
+        source="Devlin and others (2018); small: Turc and others (2019)",
+        params={
+            "batch_size": 32,
+            "size": "small",
+            "layers": 0,
+            "width": 0,
+            "heads": 0,
+            "vocabulary": 0,
+            "length": 128,
+            "classes": 2,
+            "dropout": 0.1,
+            "seed": 0,
+        },
+        kinds={"keras": job},
+        choices={"size": tuple(SIZES)},
+    )
+}

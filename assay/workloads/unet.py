@@ -1,0 +1,76 @@
+"""unet: Ronneberger and others (2015), a class for every pixel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.contracts import Job
+from assay.workloads.built import BuiltWorkload, divides, pictures, sized
+
+SIZES = {"small": {"filters": 32}, "base": {"filters": 64}}
+DEPTH = 4  # times the picture is halved, and doubled again
+
+
+def job(batch_size: int, size: str, filters: int, image_size: int, classes: int, seed: int) -> Job:
+    from assay.workloads._keras_seeded import seeded
+
+    width = sized(SIZES, size, filters=filters)["filters"]
+    divides(str(2**DEPTH), 2**DEPTH, "image_size", image_size)
+    inputs, _ = pictures(batch_size, (image_size, image_size, 3), classes, seed)
+    _, labels = pictures(batch_size * image_size**2, (1,), classes, seed)
+    return Job(
+        model=seeded(seed, model, image_size, width, classes),
+        optimizer="adam",
+        learning_rate=0.0001,
+        train_batch=(inputs, labels.reshape(batch_size, image_size, image_size)),
+    )
+
+
+def model(image_size: int, filters: int, classes: int) -> Any:  # noqa: ANN401
+    """As the paper, but padded, so that a picture comes out as large as it went in."""
+    import keras
+    from keras import layers
+
+    from assay.workloads._keras_layers import channel_axis, picture_input
+
+    inputs = values = picture_input(image_size)
+    across = []
+    for level in range(DEPTH):
+        values = _two_convolutions(values, filters << level)
+        across.append(values)
+        values = layers.MaxPooling2D(2)(values)
+    values = _two_convolutions(values, filters << DEPTH)
+    for level in reversed(range(DEPTH)):
+        values = layers.Conv2DTranspose(filters << level, 2, strides=2)(values)
+        values = layers.Concatenate(axis=channel_axis())([across[level], values])
+        values = _two_convolutions(values, filters << level)
+    values = layers.Conv2D(classes, 1)(values)
+    if channel_axis() == 1:  # the loss is over the last axis
+        values = layers.Permute((2, 3, 1))(values)
+    return keras.Model(inputs, values, name="unet")
+
+
+def _two_convolutions(values: Any, filters: int) -> Any:  # noqa: ANN401
+    from keras import layers
+
+    for _ in range(2):
+        values = layers.Conv2D(filters, 3, padding="same", activation="relu")(values)
+    return values
+
+
+PROVIDES = {
+    "unet": BuiltWorkload(
+        summary="U-Net, padded; small 7,760,130 and base 31,031,810 parameters",
+        source="Ronneberger and others (2015)",
+        params={
+            "batch_size": 8,
+            "size": "small",
+            "filters": 0,
+            "image_size": 256,
+            "classes": 2,
+            "seed": 0,
+        },
+        kinds={"keras": job},
+        choices={"size": tuple(SIZES)},
+    )
+}

@@ -1,0 +1,71 @@
+"""vit: the vision transformer of Dosovitskiy and others (2020)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.contracts import Job
+from assay.workloads.built import BuiltWorkload, divides, pictures, sized
+
+# small is DeiT-S of Touvron and others (2020)
+SIZES = {
+    "small": {"layers": 12, "width": 384, "heads": 6},
+    "base": {"layers": 12, "width": 768, "heads": 12},
+}
+
+
+def job(
+    batch_size: int, size: str, image_size: int, patch: int, classes: int, seed: int, **given: int
+) -> Job:
+    from assay.workloads._keras_seeded import seeded
+
+    numbers = sized(SIZES, size, **given)
+    divides("heads", numbers["heads"], "width", numbers["width"])
+    divides("patch", patch, "image_size", image_size)
+    return Job(
+        model=seeded(seed, model, image_size, patch, classes, **numbers),
+        optimizer="adam",
+        learning_rate=0.0001,
+        train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
+    )
+
+
+def model(image_size: int, patch: int, classes: int, layers: int, width: int, heads: int) -> Any:  # noqa: ANN401
+    """Patches and a class token, whose last state is what is classified."""
+    import keras
+
+    from assay.workloads._keras_layers import channel_axis, picture_input
+    from assay.workloads._keras_transformer import Block, ClassToken, Rows
+
+    inputs, count = picture_input(image_size), (image_size // patch) ** 2
+    values = keras.layers.Conv2D(width, patch, strides=patch)(inputs)
+    if channel_axis() == 1:
+        values = keras.layers.Permute((2, 3, 1))(values)
+    values = ClassToken()(keras.layers.Reshape((count, width))(values))
+    values = Rows(count + 1)(values)
+    for _ in range(layers):
+        values = Block(width, heads)(values)
+    values = keras.layers.LayerNormalization(epsilon=1e-6)(values)
+    return keras.Model(inputs, keras.layers.Dense(classes)(values[:, 0]), name="vit")
+
+
+PROVIDES = {
+    "vit": BuiltWorkload(
+        summary="vision transformer, patches of 16; small 22,050,664 and base 86,567,656 "
+        "parameters",
+        source="Dosovitskiy and others (2020); small: Touvron and others (2020)",
+        params={
+            "batch_size": 16,
+            "size": "small",
+            "layers": 0,
+            "width": 0,
+            "heads": 0,
+            "image_size": 224,
+            "patch": 16,
+            "classes": 1000,
+            "seed": 0,
+        },
+        kinds={"keras": job},
+        choices={"size": tuple(SIZES)},
+    )
+}

@@ -1,0 +1,96 @@
+"""xception: Chollet (2017), depthwise separable convolutions with residual connections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.contracts import Job
+from assay.workloads.built import BuiltWorkload, at_least, pictures
+
+
+def job(
+    batch_size: int, image_size: int, middle: int, narrower: int, classes: int, seed: int
+) -> Job:
+    from assay.workloads._keras_seeded import seeded
+
+    at_least("image_size of xception", image_size, 32, "It is halved five times.")
+    return Job(
+        model=seeded(seed, model, image_size, middle, narrower, classes),
+        optimizer="rmsprop",
+        learning_rate=0.001,
+        train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
+    )
+
+
+def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:  # noqa: ANN401
+    """Entry, middle and exit flow of the paper's figure 5; `narrower` divides every width."""
+    import keras
+    from keras import layers
+
+    from assay.workloads._keras_layers import picture_input
+
+    def width(filters: int) -> int:
+        return max(1, filters // narrower)
+
+    inputs = picture_input(image_size)
+    values = _normed(layers.Conv2D(width(32), 3, strides=2, use_bias=False), inputs)
+    values = layers.ReLU()(values)
+    values = layers.ReLU()(_normed(layers.Conv2D(width(64), 3, use_bias=False), values))
+    values = _shrinking(values, width(128), width(128), relu_first=False)
+    values = _shrinking(values, width(256), width(256))
+    values = _shrinking(values, width(728), width(728))
+    for _ in range(middle):
+        around = values
+        for _ in range(3):
+            values = _separable(layers.ReLU()(values), width(728))
+        values = layers.Add()([values, around])
+    values = _shrinking(values, width(728), width(1024))
+    for filters in (1536, 2048):
+        values = layers.ReLU()(_separable(values, width(filters)))
+    values = layers.GlobalAveragePooling2D()(values)
+    return keras.Model(inputs, layers.Dense(classes)(values), name="xception")
+
+
+def _shrinking(values: Any, first: int, second: int, relu_first: bool = True) -> Any:  # noqa: ANN401
+    """Two separable convolutions and a pool, beside a projection of half the size."""
+    from keras import layers
+
+    around = layers.Conv2D(second, 1, strides=2, padding="same", use_bias=False)
+    around = _normed(around, values)
+    if relu_first:
+        values = layers.ReLU()(values)
+    values = layers.ReLU()(_separable(values, first))
+    values = layers.MaxPooling2D(3, strides=2, padding="same")(_separable(values, second))
+    return layers.Add()([values, around])
+
+
+def _separable(values: Any, filters: int) -> Any:  # noqa: ANN401
+    from keras import layers
+
+    layer = layers.SeparableConv2D(filters, 3, padding="same", use_bias=False)
+    return _normed(layer, values)
+
+
+def _normed(layer: Any, values: Any) -> Any:  # noqa: ANN401
+    from keras import layers
+
+    from assay.workloads._keras_layers import channel_axis
+
+    return layers.BatchNormalization(axis=channel_axis())(layer(values))
+
+
+PROVIDES = {
+    "xception": BuiltWorkload(
+        summary="Xception as in Keras applications, 22,910,480 parameters",
+        source="keras-benchmarks (2017), xception",
+        params={
+            "batch_size": 16,
+            "image_size": 299,
+            "middle": 8,  # blocks of three separable convolutions
+            "narrower": 1,
+            "classes": 1000,
+            "seed": 0,
+        },
+        kinds={"keras": job},
+    )
+}

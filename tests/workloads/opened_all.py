@@ -1,0 +1,104 @@
+"""Every workload opened by one backend in one process, for tests: `python FILE FOLDER ORDER`.
+
+A worker of its own for each would start the framework dozens of times. The variables are those
+`launch` would give a worker, set before a framework is loaded.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay import plan, registry
+from assay.records import Case
+
+RESIDUAL = "image_size=64,blocks=1-1-1-1,narrower=16,classes=10"
+ATTENTION = "layers=2,width=16,heads=2"
+SMALL = {
+    "lstm": "lstm:units=8,length=6,features=5",
+    "gru": "gru:units=8,length=6,features=5",
+    "resnet50": f"resnet50:{RESIDUAL}",
+    "resnet50 subclassed": f"resnet50:style=subclassed,{RESIDUAL}",
+    "resnet50 eager": f"resnet50:style=eager,{RESIDUAL}",
+    "xception": "xception:image_size=48,middle=1,narrower=32,classes=10",
+    "encoder": f"transformer-encoder:{ATTENTION},vocabulary=50,length=8",
+    "decoder": f"transformer-decoder:{ATTENTION},vocabulary=50,length=16",
+    "generation": f"transformer-decoder:task=generate,prompt=5,generated=6,{ATTENTION},"
+    "vocabulary=50,length=16",
+    "vit": f"vit:{ATTENTION},image_size=32,classes=10",
+    "convnext": "convnext:deep=1,width=4,image_size=32,classes=10",
+    "unet": "unet:filters=2,image_size=32",
+    "dlrm": "dlrm:rows=20,depth=4",
+}
+# XLA compiles in a third of the time; what it makes is slow, but computes the same
+QUICK = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"}
+PICTURES = ("resnet50", "xception", "vit", "convnext", "unet")
+
+
+def taken_by_all(
+    backend: str, folder: Path, names: Sequence[str] = tuple(SMALL), options: str = ""
+) -> dict[str, dict[str, Any]]:
+    """An inference and two training steps of each; name → facts, items, outputs before, after.
+
+    Taken once for a folder, also when several processes ask at the same time.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "outputs.npz").exists():
+            _take(backend, folder, names, options)
+    found: dict[str, dict[str, Any]] = json.loads((folder / "facts.json").read_text())
+    with np.load(folder / "outputs.npz") as arrays:
+        for key, array in arrays.items():
+            name, _, when = key.rpartition(" ")
+            found[name][when] = array
+    return found
+
+
+def _take(backend: str, folder: Path, names: Sequence[str], options: str) -> None:
+    asked = {name: f"{SMALL[name]},batch_size=2@{backend}:{options}mode=" for name in names}
+    world = registry.backend(backend).world(_case(asked[names[0]], "train"), folder)
+    subprocess.run(
+        [sys.executable, __file__, str(folder), json.dumps(asked)],
+        env={**os.environ, **world, **QUICK, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+    )
+
+
+def main(folder: Path, asked: dict[str, str]) -> None:
+    facts: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
+    for name, text in asked.items():
+        for mode, when in (("infer", "before"), ("train", "after")):
+            case = _case(text, mode)
+            with registry.backend(case.backend).open(_build(case), case) as session:
+                for _ in range(2):
+                    session.step()
+                session.wait()
+                arrays[f"{name} {when}"] = session.outputs()
+                facts[name] = {"facts": dict(session.facts()), "items": session.items}
+        facts[name]["macs"] = session.macs()
+    (folder / "facts.json").write_text(json.dumps(facts))
+    np.savez(folder / "outputs.npz", **arrays)
+
+
+def _case(text: str, mode: str) -> Case:
+    return plan.resolve(plan.parse_case(text + mode))
+
+
+def _build(case: Case) -> functools.partial:
+    kinds, accepts = registry.workload(case.workload).kinds, registry.backend(case.backend).accepts
+    return functools.partial(next(kinds[kind] for kind in kinds if kind in accepts), **case.params)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]))

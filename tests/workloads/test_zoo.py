@@ -1,0 +1,121 @@
+"""Every Keras workload takes steps on every engine, and its outputs are the same on all."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.workloads import counted_all
+from tests.workloads.opened_all import PICTURES, SMALL, taken_by_all
+
+NEAR = 1e-4  # of the largest output
+TRAINED = [name for name in SMALL if name != "generation"]
+ENGINES = [
+    pytest.param(engine, marks=pytest.mark.real("keras", engine, "torch"))
+    for engine in ("jax", "tensorflow", "torch")
+]
+pytestmark = pytest.mark.timeout(1200)  # a dozen compilations, on a machine that others use too
+
+# Published for BERT, GPT-2, ViT and ConvNeXt; counted by hand for the rest.
+PARAMETERS = {
+    "lstm": 4 * (60 + 128 + 1) * 128 + (128 + 1) * 60,
+    "gru": 3 * (60 + 128 + 2) * 128 + (128 + 1) * 60,
+    "resnet50": 25_636_712,
+    "resnet50 subclassed": 25_636_712,
+    "xception": 22_910_480,
+    "encoder small": 28_763_648 + (512 + 1) * 2,
+    "encoder base": 109_482_240 + (768 + 1) * 2,
+    "decoder base": 124_439_808,
+    "vit small": 22_050_664,
+    "vit base": 86_567_656,
+    "convnext tiny": 28_589_128,
+    "convnext small": 50_223_688,
+    "convnext base": 88_591_464,
+}
+
+
+@pytest.fixture(scope="session")
+def taken(tmp_path_factory):
+    """Engine → workload → what an inference and two training steps gave; taken once for all."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # which all processes of this run share
+    return lambda engine: taken_by_all(f"keras-{engine}", folder / f"zoo-{engine}")
+
+
+def near(found: np.ndarray, wanted: np.ndarray) -> bool:
+    return found.shape == wanted.shape and np.abs(found - wanted).max() < NEAR * abs(wanted).max()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_outputs_are_the_same_on_every_engine(engine, taken):
+    found, other = taken(engine), taken("torch")
+
+    assert [name for name in SMALL if not near(found[name]["before"], other[name]["before"])] == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_training_steps_change_the_outputs_and_leave_them_finite(engine, taken):
+    found = {name: taken(engine)[name] for name in TRAINED}
+
+    assert [name for name, one in found.items() if not np.isfinite(one["after"]).all()] == []
+    assert [name for name, one in found.items() if near(one["after"], one["before"])] == []
+    assert {one["facts"]["mode"] for one in found.values()} == {"train"}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_resnet50_trains_the_same_in_every_style(engine, taken):
+    styles = [taken(engine)[f"resnet50{style}"] for style in ("", " subclassed", " eager")]
+
+    assert all(near(style["after"], styles[0]["after"]) for style in styles)
+    assert [style["facts"]["eager"] for style in styles] == [False, False, True]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_decoder_counts_tokens_and_generation_only_infers(engine, taken):
+    training, generation = taken(engine)["decoder"], taken(engine)["generation"]
+
+    assert training["items"] == 2 * 16
+    assert generation["items"] == 2 * 6
+    assert generation["facts"]["mode"] == "infer"
+    assert (generation["after"] == generation["before"]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_framework_finds_work_in_every_workload(engine, taken):
+    assert [name for name, one in taken(engine).items() if one["macs"] <= 0] == []
+
+
+@pytest.mark.real("keras", "torch")
+def test_the_other_layout_gives_the_same_outputs(taken, tmp_path):
+    other = taken_by_all("keras-torch", tmp_path, PICTURES, "data_format=channels_first,")
+
+    wrong = [n for n in PICTURES if not near(other[n]["before"], taken("torch")[n]["before"])]
+    assert wrong == []
+    assert {one["facts"]["data_format"] for one in other.values()} == {"channels_first"}
+
+
+@pytest.mark.real("keras", "torch")
+def test_full_sized_models_have_the_parameters_of_the_published_ones():
+    found = json.loads(
+        subprocess.run(
+            [sys.executable, Path(counted_all.__file__)],
+            env={
+                **os.environ,
+                "KERAS_BACKEND": "torch",
+                "PYTHONPATH": os.pathsep.join(sys.path),
+            },
+            check=True,
+            capture_output=True,
+        ).stdout
+    )
+
+    assert {name: found["ours"][name] for name in PARAMETERS} == PARAMETERS
+    assert {name: found["ours"][name] for name in found["applications"]} == found["applications"]
+    assert found["ours"]["generation small"] == found["ours"]["decoder small"]
