@@ -77,7 +77,7 @@ def readings(query: Query = Query(), home: Home = None, tell: Tell | None = None
     """Kept results with their summaries, oldest first; what cannot be read is told."""
     store = SqlStore(settings.home(home))
     try:
-        found = [Reading(result=r, summary=_summary(r, store)) for r in store.results(query)]
+        found = [Reading(result=r, summary=summary_of(r, store)) for r in store.results(query)]
         for problem in dict.fromkeys(store.problems):
             if tell:
                 tell(problem)
@@ -189,7 +189,7 @@ def _measured(
                     environment=_with_peaks(measured.environment, peaks),
                 )
                 store.append(result)
-                _summary(result, store)  # kept now, so that a later look is quick
+                summary_of(result, store)  # kept now, so that a later look is quick
                 yield result
                 if result.status == "interrupted":
                     raise KeyboardInterrupt(result.reason)
@@ -213,7 +213,8 @@ def _with_peaks(found: Environment, peaks: Mapping[str, Value]) -> Environment:
     return msgspec.structs.replace(found, machine={**found.machine, **peaks})
 
 
-def _summary(result: Result, store: SqlStore) -> Summary:
+def summary_of(result: Result, store: SqlStore) -> Summary:
+    """The summary the store keeps, or a new one, kept from now on."""
     kept = store.summary(result.id, ANALYSIS)
     if kept is None:
         kept = summarize(result)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from assay import environment, settings, taskrun
-from assay.api import summarize
+from assay.api import summarize, summary_of
 from assay.errors import UsageError
 from assay.findings import Reading
 from assay.records import Plan, Result, Value
@@ -80,6 +80,7 @@ def run_task(
             measured = taskrun.run_task(asked, f"{run.name}/{place.name}", place)
             result = msgspec.structs.replace(measured, label=plan.label, tags=plan.tags)
             store.append(result)
+            summary_of(result, store)
         return result
     finally:
         store.close()

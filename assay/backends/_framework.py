@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+
+import msgspec
 
 from assay.backends import _options
 from assay.contracts import Job, Option, Session
 from assay.records import Case
 
 
-@dataclass(frozen=True, kw_only=True)
-class FrameworkBackend:
+class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
     """One framework, without Keras. Its session is in `_NAME_session.py`, loaded in the worker."""
 
     name: str
     summary: str
-    own: Mapping[str, Option] = field(default_factory=dict)  # beside those all have
+    own: Mapping[str, Option] = {}  # beside those all have
     refusal: Callable[[Case], str] = lambda case: ""
 
     @property

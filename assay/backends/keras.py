@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+
+import msgspec
 
 from assay.backends import _options
 from assay.contracts import Job, Option, Session
 from assay.records import Case
 
 
-@dataclass(frozen=True)
-class KerasBackend:
+class KerasBackend(msgspec.Struct, frozen=True):
     """Keras on one engine. The engine's file knows how its step is enqueued and waited for."""
 
     engine: str
     compiled: str  # what Keras does by itself: jit_compile on this engine
     refusal: Callable[[Case], str] = lambda case: ""
-    accepts: frozenset[str] = field(default=frozenset({"keras"}))
+    accepts: frozenset[str] = frozenset({"keras"})
 
     @property
     def summary(self) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from assay.backends import _options
 from assay.contracts import Job, Option, Session
@@ -29,8 +30,7 @@ class CallSession:
         return _options.facts(self._case)
 
 
-@dataclass(frozen=True)
-class PythonBackend:
+class PythonBackend(msgspec.Struct, frozen=True):
     """No framework at all: for functions, and for what wraps another tool."""
 
     summary: str = "a Python callable, called"

@@ -11,9 +11,10 @@ import ast
 import importlib.util
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from assay.contracts import Builder, Job
 from assay.errors import UsageError, unknown
@@ -23,8 +24,7 @@ KINDS = ("keras", "torch", "jax", "tensorflow", "python")
 BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
 
 
-@dataclass(frozen=True)
-class FileWorkload:
+class FileWorkload(msgspec.Struct, frozen=True):
     """A name in a user's file; what it makes is known when a worker has run it."""
 
     path: Path

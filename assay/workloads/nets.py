@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from assay.contracts import Builder, Job
 from assay.records import Value
 
 
-@dataclass(frozen=True)
-class Conv:
+class Conv(msgspec.Struct, frozen=True):
     """Square kernel, stride 1, with bias; `same` or `valid` padding."""
 
     filters: int
@@ -24,25 +24,21 @@ class Conv:
     padding: str = "same"
 
 
-@dataclass(frozen=True)
-class Dense:
+class Dense(msgspec.Struct, frozen=True):
     units: int
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(msgspec.Struct, frozen=True):
     """Maximum over squares that do not overlap."""
 
     size: int
 
 
-@dataclass(frozen=True)
-class Dropout:
+class Dropout(msgspec.Struct, frozen=True):
     rate: float
 
 
-@dataclass(frozen=True)
-class Norm:
+class Norm(msgspec.Struct, frozen=True):
     """Batch norm of each channel with a learned offset and no scale, as the VGG16 study had it.
 
     Training takes the batch's own statistics. `running`: testing takes running averages of them
@@ -57,13 +53,11 @@ class Norm:
 MOMENTUM, EPSILON = 0.99, 1e-3  # of every batch norm: Keras' own
 
 
-@dataclass(frozen=True)
-class Relu:
+class Relu(msgspec.Struct, frozen=True):
     pass
 
 
-@dataclass(frozen=True)
-class Flatten:
+class Flatten(msgspec.Struct, frozen=True):
     pass
 
 
@@ -71,8 +65,7 @@ Layer = Conv | Dense | Pool | Dropout | Norm | Relu | Flatten
 Shape = tuple[int, ...]  # of one item, channels last
 
 
-@dataclass(frozen=True)
-class Net:
+class Net(msgspec.Struct, frozen=True):
     """A network for pictures or vectors, ending in logits; the softmax is in the loss."""
 
     input_shape: Shape
@@ -113,8 +106,7 @@ class Net:
         return total
 
 
-@dataclass(frozen=True)
-class NetWorkload:
+class NetWorkload(msgspec.Struct, frozen=True):
     """A workload whose network is a Net; built for each framework by its own module."""
 
     summary: str
@@ -123,7 +115,7 @@ class NetWorkload:
     net: Callable[..., Net]  # takes the parameters but batch_size and seed
     optimizer: str
     learning_rate: float
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = {}
     version: str = "1"
 
     @property
