@@ -1,6 +1,6 @@
 """Does the 95 % interval cover, with the stopping rule on, and what does the rule save?
 
-    python benchmarks/coverage.py [TRIALS]
+    python benchmarks/coverage.py [TRIALS [SEED]]
 
 Truth is the median of the whole trace. A trial starts anywhere in the trace and takes samples until
 the rule stops it, at most BUDGET. Recorded traces (benchmarks/record.py) are tried in two ways: in
@@ -30,6 +30,7 @@ BUDGET = 1500  # samples of one trial, at most
 TARGET = 0.01
 WARM = 100  # values of a recorded trace that are not its steady part
 FIXED = 100
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 
 
 class Trace(NamedTuple):
@@ -91,12 +92,13 @@ def attempt(samples: Array, target: float) -> Trial:
 
 
 def trials(trace: Trace, number: int, target: float = TARGET) -> list[Trial]:
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(SEED)
     return [attempt(trace.draw(random), target) for _ in range(number)]
 
 
 def main() -> None:
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    print(f"{number} trials each, seed {SEED}")
     synthetics, spread = list(synthetic()), list(recorded(spread=True))
     _table(f"synthetic, target {TARGET:.0%}", synthetics, number)
     _table("recorded, samples drawn at random", spread, number)
