@@ -23,10 +23,12 @@ VERBS = {
     "plot": ("Keep and see", "Draw a result: its samples, or memory and CPU over time."),
     "data": ("Keep and see", "Show or fetch datasets."),
     "import": ("Keep and see", "Take in run folders from elsewhere."),
+    "keras-benchmarks": ("The older tools' doors", "run_benchmark.py of keras-benchmarks."),
+    "vgg16": ("The older tools' doors", "main.py of the VGG16 study."),
     "driver": ("The older tools' doors", "The AWS benchmark driver, flag by flag."),
     "perfzero": ("The older tools' doors", "PerfZero's benchmark.py, flag by flag."),
 }
-FILES = {"import": "import_"}  # a keyword cannot be a module
+FILES = {"import": "import_", "keras-benchmarks": "keras_benchmarks"}  # what no module may be named
 
 
 class Verbs(click.Group):

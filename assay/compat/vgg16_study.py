@@ -47,7 +47,8 @@ def lines(result: Result) -> Iterator[str]:
 def _workload(given: Mapping[str, Any]) -> str:
     norm = f",bn=mode{given['bn_mode']}" if given["use_bn"] else ""
     fused = ",fused=true" if given["use_fused"] else ""
-    return f"vgg16:batch_size={given['batch_size']}{norm}{fused}"
+    size = f"batch_size={given['batch_size']},image_size={given['image_size']}"
+    return f"vgg16:{size}{norm}{fused}"
 
 
 def _check(given: Mapping[str, Any]) -> None:

@@ -1,0 +1,49 @@
+"""assay vgg16: main.py of the VGG16 study, flag by flag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from assay import api
+from assay.cli import options
+from assay.cli.progress import LiveLine
+from assay.compat import vgg16_study as old
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay vgg16 --run_tensorflow --data_format NHWC --use_XLA --batch_size 16 --n_trials 100
+  assay vgg16 --run_keras --keras_backend tensorflow"""
+)
+@click.option("--run_keras", is_flag=True, help="Run the Keras benchmark.")
+@click.option("--run_tensorflow", is_flag=True, help="Run the pure TensorFlow benchmark.")
+@click.option("--run_pytorch", is_flag=True, help="Run the pure PyTorch benchmark.")
+@click.option("--batch_size", type=int, default=16, show_default=True)
+@click.option(
+    "--n_trials", type=int, default=100, show_default=True, help="Steps in the one timer."
+)
+@click.option("--use_XLA", "use_xla", is_flag=True, help="Use the compiler.")
+@click.option("--data_format", default="NHWC", show_default=True, help="NHWC or NCHW.")
+@click.option("--use_bn", is_flag=True, help="Batch normalization after each convolution.")
+@click.option("--use_fused", is_flag=True, help="Fused batch normalization.")
+@click.option(
+    "--bn_mode", type=click.Choice(["0", "2"]), default="2", help="Of batch normalization."
+)
+@click.option("--keras_backend", default="tensorflow", show_default=True)
+@click.option("--image_size", type=int, default=224, show_default=True, help="Not in the old tool.")
+@options.home
+def command(home: str | None, **given: Any) -> int:  # noqa: ANN401 (click's values)
+    """The VGG16 study: the mean of N_TRIALS training steps under one timer.
+
+    It differs from the old tool in data that is not zero, a softmax that is not taken twice, and a
+    status that tells failure; --keras_backend, of which only its README knew, works.
+    """
+    line, status = LiveLine(), 0
+    for result in api.run(*old.cases(given), procedure=old.procedure(given), home=home, watch=line):
+        line.done(result)
+        click.echo("\n".join(old.lines(result)))
+        status = status if result.status == "ok" else 1
+    return status
