@@ -22,6 +22,7 @@ from assay.schedule import Progress, Watch
 
 MOST = 1 << 20  # items; no search goes beyond
 FINE = 32  # a size is found to within this part of itself
+TRY = 60.0  # seconds; a size that needs longer for two steps is of no use, and ends the search
 SHARE = 0.8  # of the available memory, for a worker on the CPU
 
 Search = dict[str, Value]
@@ -96,7 +97,7 @@ def _ending(case: Case, folder: Path, procedure: Procedure, watch: Watch, memory
     watch(Progress(case=named, phase="open", left=procedure.budget))
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with Child(named, folder, procedure.timeout) as child:
+        with Child(named, folder, min(procedure.timeout, TRY)) as child:
             for order in (Open(case=case, memory=memory), Take(steps=2, count=1, seconds=0.0)):
                 for _ in child.ask(order):
                     pass
