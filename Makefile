@@ -13,7 +13,7 @@ run: $(VENV)/.run  ## measure a small model on every backend installed, and keep
 	$(BIN)/assay run mnist-mlp --budget 5s
 
 test: check  ## every check and every test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
 	$(BIN)/ruff format --check .
@@ -33,7 +33,7 @@ $(VENV)/.run: pyproject.toml constraints.txt
 $(VENV)/.test: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,data,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,data,plot,dev]'
 	touch $@ $(VENV)/.run
 
 .PHONY: help run test check docs
