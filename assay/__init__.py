@@ -28,6 +28,10 @@ _FROM = {
 __all__ = sorted(_FROM)
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:  # noqa: ANN401 (any public name)
     """Public names, loaded when first used: `import assay` and `assay --help` stay quick."""
     if name not in _FROM:

@@ -18,6 +18,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     default: Value
     choices: tuple[Value, ...] = ()
     pattern: str = ""  # regular expression for values too many to list
+    like: str = ""  # one that fits it
     help: str = ""
 
 

@@ -107,7 +107,7 @@ def _unrest(seconds: float, tell: Tell) -> tuple[Noise | None, tuple[Remedy, ...
     remedies = [
         Remedy(
             name="interleave what is compared",
-            how="assay ab A B, instead of one run after the other",
+            how="measure A and B in turns, instead of one after the other",
             before=noise.visible_unpaired,
             after=noise.visible,
         )

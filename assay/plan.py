@@ -38,8 +38,13 @@ def cases(
 ) -> tuple[Case, ...]:
     """Every combination asked for, complete and checked, in the order given, each once."""
     found: dict[str, Case] = {}
-    for text in texts:
-        given = parse_case(text) if isinstance(text, str) else text
+    asked = [parse_case(text) if isinstance(text, str) else text for text in texts]
+    if backends and asked and all(case.backend != "?" for case in asked):
+        raise UsageError(
+            f"Backends were named twice: in the cases, and as {', '.join(backends)}.",
+            hint="Leave out one of the two.",
+        )
+    for given in asked:
         for backend in _backends(given, backends):
             for case in _combinations(given, backend, params or {}, options or {}):
                 found.setdefault(case.key, case)
@@ -113,6 +118,15 @@ def _combinations(case: Case, backend: str, params: Axes, options: Axes) -> Iter
         )
 
 
+def _check_amount(name: str, key: str, value: Value) -> None:
+    """A batch has at least one item, and nothing is counted below nought."""
+    least = 1 if key == "batch_size" else 0
+    if isinstance(value, int) and value < least:
+        raise UsageError(
+            f"{key} of {name} is {value}, but has to be {least} or more.", hint=f"{key}={least}"
+        )
+
+
 def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
     if key not in workload.params:
         raise unknown(f"parameter of {name}", key, workload.params)
@@ -127,6 +141,7 @@ def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
             f"{key} of {name} is '{value}', but has to be {expected}.",
             hint=f"Its default is {default}.",
         )
+    _check_amount(name, key, typed)
     return typed
 
 
@@ -149,7 +164,8 @@ def _expected(option: Option) -> str:
     listed = ", ".join(str(choice) for choice in option.choices)
     if not option.pattern:
         return f"one of {listed}"
-    return f"one of {listed}, or fit {option.pattern}" if listed else f"fit {option.pattern}"
+    like = option.like or str(option.default)
+    return f"one of {listed}, or like {like}" if listed else f"like {like}"
 
 
 def _typed(value: Value, default: Value) -> Value | None:

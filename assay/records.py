@@ -51,7 +51,7 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _check(self.budget > 0, "budget", self.budget, "more than 0 s", "10s is the default.")
-        _check(self.target > 0, "target", self.target, "more than 0", "1% is the default.")
+        _check(0 < self.target < 1, "target", self.target, "between 0 and 1", "1% is the default.")
         _check(self.timeout > 0, "timeout", self.timeout, "more than 0 s", "10m is the default.")
         _check(self.processes > 0, "processes", self.processes, "1 or more", "5 is a good number.")
         _check(self.samples >= 0, "samples", self.samples, "0 or more", "0 lets assay decide.")

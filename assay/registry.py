@@ -34,6 +34,14 @@ def workload(name: str) -> Workload:
         from assay.workloads.file import from_file
 
         return from_file(name)
+    if name.endswith(".py"):
+        raise UsageError(
+            f"'{name}' names a file, but not what to run in it.", hint=f"As in: {name}:MyNet"
+        )
+    if "," in name:
+        raise UsageError(
+            f"There is no workload named '{name}'.", hint="Separate cases by a space, not a comma."
+        )
     found: Workload = _get("workloads", name)
     return found
 

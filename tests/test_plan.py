@@ -97,9 +97,18 @@ def test_a_key_names_its_case_again(text):
         ("mnist-mlp@keras-jax:threads=0", "threads of keras-jax is '0'", "1 or more"),
         ("mnist-mlp@keras-jax:device=gpu", "device of keras-jax is 'gpu'", "first GPU"),
         ("mnist-mlp@python", "python cannot open mnist-mlp", "keras-jax"),
+        ("mnist-mlp:batch_size=0@keras-jax", "has to be 1 or more", "batch_size=1"),
+        ("mnist-mlp:units=-3@keras-jax", "units of mnist-mlp is -3", "units=0"),
+        ("mnist-mlp,cifar10-cnn@keras-jax", "no workload named", "by a space"),
+        ("./my.py@keras-jax", "names a file", "./my.py:MyNet"),
     ],
 )
 def test_what_cannot_be_is_said_before_it_runs(text, complaint, hint):
     with pytest.raises(UsageError, match=complaint) as caught:
         plan.cases([text])
     assert hint in caught.value.hint
+
+
+def test_a_backend_named_twice_is_refused():
+    with pytest.raises(UsageError, match="named twice"):
+        plan.cases(["mnist-mlp@keras-jax"], ["torch"])

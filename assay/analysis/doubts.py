@@ -21,10 +21,14 @@ from assay.records import Procedure, Result
 SPREAD = 0.15  # coefficient of variation above which a number is doubted
 MODES = 0.85  # share of the variance between two groups; of a normal 0.64, of a uniform 0.75
 FEWEST_FOR_MODES = 30  # samples; fewer fall into groups by chance
+RANGE_ONLY = 6  # the range of fewer values covers the median in less than 95 % (1 - 2 / 2**n)
 SMALLEST_MODE = 0.1  # of the samples; a smaller group is outliers
 
 
 def doubts(result: Result) -> tuple[Doubt, ...]:
+    """Of a number; where a case ended without one, its reason says all."""
+    if result.status != "ok" and not any(part.phase == "steady" for part in result.samples):
+        return ()
     return tuple(found for doubt in DOUBTS if (found := doubt(result)))
 
 
@@ -56,9 +60,14 @@ def few_samples(result: Result) -> Doubt | None:
     least, count = min(worth, default=(EFFECTIVE, FIRST))
     if least >= EFFECTIVE and count >= FIRST:
         return None
+    few = f"there are only {count} samples"
+    if count < RANGE_ONLY:
+        few += ", and the interval is no more than their range"
+    elif least < EFFECTIVE:
+        few = f"{count} samples that resemble each other count as {max(least, 1):.0f}"
     return Doubt(
         code="few-samples",
-        text=f"{count} samples that resemble each other count as {max(least, 1):.0f}",
+        text=few,
         remedy="Use a longer --budget, or a machine with less other load.",
     )
 
@@ -141,8 +150,12 @@ def _remedy(procedure: Procedure, share: float) -> str:
     if procedure.processes > 1 and more * procedure.processes <= 40:
         return f"Use --processes {math.ceil(more * procedure.processes)}."
     if procedure.processes == 1 and more * procedure.budget <= 600:
-        return f"Use --budget {math.ceil(more * procedure.budget)}s."
+        return f"Use --budget {_duration(more * procedure.budget)}."
     return f"Find a machine with less other load, or accept --target {math.ceil(100 * share)}%."
+
+
+def _duration(seconds: float) -> str:
+    return f"{math.ceil(seconds)}s" if seconds < 100 else f"{math.ceil(seconds / 60)}m"
 
 
 def few_for_percentiles(result: Result) -> Doubt | None:

@@ -16,16 +16,22 @@ DEVICE = Option(
     default="auto",
     choices=("auto", "cpu"),
     pattern=r"gpu:\d+",
+    like="gpu:0",
     help="auto takes the first GPU the framework sees, else the CPU",
 )
 THREADS = Option(
     default="all",
     choices=("all",),
     pattern=r"[1-9]\d*",
+    like="2",
     help="all, or how many CPU threads, 1 or more",
 )
 PYTHON = Option(
-    default="", choices=("",), pattern=r".+", help="another virtual environment or interpreter"
+    default="",
+    choices=("",),
+    pattern=r".+",
+    like="path/to/venv",
+    help="another virtual environment or interpreter",
 )
 DATA_FORMAT = Option(
     default="channels_last",
@@ -91,7 +97,7 @@ def refused(case: Case) -> str:
 
 def on_cpu(case: Case) -> bool:
     """Known to run on the CPU; a framework without its GPU part may end there too."""
-    return case.options["device"] == "cpu" or not gpus()
+    return case.options.get("device", "cpu") == "cpu" or not gpus()
 
 
 def no_channels_first(case: Case) -> str:

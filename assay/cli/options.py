@@ -33,6 +33,11 @@ def pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not name or not equals:
             raise UsageError(f"{flag} got '{text}', but takes NAME=VALUE.", hint=f"{flag} a=1")
+        if re.search(r",\w+=", value) and "'" not in value:
+            raise UsageError(
+                f"{flag} got '{text}', but takes one NAME at a time.",
+                hint=f"Repeat it: {flag} a=1 {flag} b=2; commas separate the values of a sweep.",
+            )
         found[name] = value
     return found
 

@@ -91,6 +91,11 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     open the workload is taken. A flag with several values, a,b, makes a sweep.
     """
     line = LiveLine()
+    if resume and cases:
+        raise UsageError(
+            f"--resume was given with {' '.join(cases)}.",
+            hint="A run has its own cases; name none.",
+        )
     if resume:
         found = api.resume(resume, home=given["home"], watch=line)
     elif cases or given["suite"]:
@@ -105,6 +110,8 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
             readings.append(Reading(result=result, summary=api.summarize(result)))
     finally:
         _finish(readings, given["form"], settings.home(given["home"]))
+    if resume and not readings:
+        options.say(f"Nothing was left to measure; to see it: assay show {resume}")
     return _status(readings)
 
 

@@ -31,7 +31,7 @@ def command(ids: tuple[str, ...], home: str | None, form: str) -> int:
     if not readings:
         raise UsageError(
             f"{' '.join(ids)} has no readable result.",
-            hint="Was the run cut short? Then: assay run --resume RUN",
+            hint=f"Was it cut short? Then: assay run --resume {ids[0].partition('/')[0]}",
         )
     if form == "text" and len(readings) == 1:
         click.echo(detail(readings[0]))

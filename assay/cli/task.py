@@ -52,6 +52,7 @@ Examples:
   assay task run --policy inference_policy -- ./serve --requests 1000""",
 )
 @click.argument("name", required=False)
+@click.argument("more", nargs=-1, metavar="")
 @FILE
 @click.option("--policy", default="", help="Metrics of this section, for the command after --.")
 @click.option("--save", default="", metavar="FILE", help="Write the suggested task here.")
@@ -66,8 +67,19 @@ Examples:
 @options.home
 @options.form
 @click.pass_context
-def run(ctx: click.Context, /, name: str | None, **given: Any) -> int:  # noqa: ANN401
+def run(
+    ctx: click.Context,
+    /,
+    name: str | None,
+    more: tuple[str, ...],
+    **given: Any,  # noqa: ANN401
+) -> int:
     """Run the task NAME, or the command after `--`, and keep the result."""
+    if more:
+        raise UsageError(
+            f"One task was expected, but {' '.join((name or '', *more))} was given.",
+            hint=f"A command stands after --: assay task run -- {' '.join((name or '', *more))}",
+        )
     asked = _asked(name, ctx.meta.get("assay.command", ()), given)
     for note in asked.notes:
         options.say(f"note: {note}")

@@ -93,7 +93,9 @@ class SqlStore:
 
     def find_run(self, text: str) -> str:
         runs = sorted(entry.name for entry in os.scandir(self.runs) if entry.is_dir())
-        if text == "last" and runs:
+        if not runs:
+            raise UsageError("Nothing has been measured yet.", hint="Try: assay run mnist-mlp")
+        if text == "last":
             return runs[-1]
         if text in runs:
             return text
@@ -124,8 +126,9 @@ class SqlStore:
 
         found = [folders.read_result(case) for case in folders.finished(folder)]
         if not found:
+            what = "holds no NNN/result.json" if folder.is_dir() else "is not there"
             raise UsageError(
-                f"{folder} is no run folder: it holds no NNN/result.json.",
+                f"{folder} is no run folder: it {what}.",
                 hint="A run folder lies in runs/ of another home, or where a message said.",
             )
         for case, result in zip(folders.finished(folder), found, strict=True):

@@ -37,6 +37,10 @@ def checked(path: Path) -> Path:
             f"'{path.name}' is no figure file, which ends in .png, .svg or .pdf.",
             hint="Write -o figure.png",
         )
+    if not path.absolute().parent.is_dir():
+        raise UsageError(
+            f"The folder {path.parent} is not there.", hint="Make it first, or choose another."
+        )
     return path
 
 
@@ -66,8 +70,8 @@ def samples(result: Result, path: Path) -> None:
     parts = [p for p in result.samples if p.metric == "step_time" and p.values]
     if not parts:
         raise UsageError(
-            f"{result.id} has no samples: it ended as {result.status}.",
-            hint="Plot a result that is ok; assay list results shows them.",
+            f"{result.id} has no step times: it ended as {result.status}.",
+            hint="Plot --series process, or another result; assay list results shows them.",
         )
     figure = _figure(4.8)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(4, 1))

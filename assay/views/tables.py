@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from assay.findings import Doubt, Quantity, Reading, Table
 from assay.units import human
 
+GRAVEST = 2  # doubts of a case that its row's note tells
+
 
 def results_table(readings: Sequence[Reading], title: str = "") -> Table:
     """One row a result; reasons and doubts stand below, beside the name they belong to."""
@@ -75,13 +77,17 @@ def _shared(readings: Sequence[Reading]) -> list[Doubt]:
 
 
 def _own_notes(reading: Reading, shared: Sequence[Doubt]) -> list[str]:
-    """At most two lines: how it ended, and its doubts with the remedy of the gravest, the first."""
+    """How it ended; its gravest doubts with the remedy of the first (`show` has all); its tails."""
     result = reading.result
     notes = [f"{result.case.key}: {result.status}: {result.reason}"] if result.reason else []
     own = [doubt for doubt in reading.summary.doubts if doubt not in shared]
     if own:
-        texts = "; ".join(doubt.text for doubt in own)
+        texts = "; ".join(doubt.text for doubt in own[:GRAVEST])
         notes.append(f"{result.case.key}: {texts}. {own[0].remedy}")
+    tails = [name for name in ("p50", "p90", "p99") if name in reading.summary.quantities]
+    if tails:
+        parts = (f"{name} {_value(reading.summary.quantities[name])}" for name in tails)
+        notes.append(f"{result.case.key}: {', '.join(parts)}")
     return notes
 
 

@@ -104,6 +104,27 @@ def test_csv_gives_plain_numbers(assay, kept):
     assert rows["step_time"]["unit"] == "s"
 
 
+def test_an_unknown_run_is_told_from_an_empty_store(assay, kept):
+    _, _, error = assay("show", "nothing")
+
+    assert "no run named 'nothing'" in error
+
+
+def test_a_run_that_is_complete_says_so(assay, kept):
+    status, out, error = assay("run", "--resume", kept)
+
+    assert (status, out) == (0, "")
+    assert "Nothing was left to measure" in error
+
+
+def test_latency_shows_its_tails(assay, endings):
+    words = ("run", f"{endings}:fine@python", "--latency", "--samples", "700")
+    _, out, _ = assay(*words)
+
+    assert "p90" in out
+    assert "p99" in out
+
+
 def test_markdown_is_a_table(assay, kept):
     _, out, _ = assay("show", kept, "--format", "markdown")
 
@@ -160,9 +181,13 @@ def test_some_skipped_is_fine(assay, endings):
         (("run", "mnist-mlp", "--samples", "-3"), "samples is -3"),
         (("run", "mnist-mlp", "--samples", "few"), "not a valid integer"),
         (("run", "mnist-mlp", "--tag", "x"), "--tag got 'x'"),
-        (("run", "--resume", "nothing"), "no run named 'nothing'"),
+        (("run", "--resume", "nothing"), "Nothing has been measured yet"),
         (("run", "mnist-mlp", "--bugdet", "3"), "No such option"),
-        (("show", "nothing"), "no run named 'nothing'"),
+        (("show", "nothing"), "Nothing has been measured yet"),
+        (("run", "mnist-mlp", "--resume", "last"), "--resume was given with mnist-mlp"),
+        (("run", "mnist-mlp", "--set", "units=3,hidden=2"), "takes one NAME at a time"),
+        (("run", "mnist-mlp", "--target", "200%"), "between 0 and 1"),
+        (("plot", "last", "-o", "nowhere/p.png"), "The folder nowhere is not there"),
         (("show",), "Missing argument"),
         (("list", "workload"), "'workload' is not one of"),
         (("import", "nowhere"), "is no run folder"),

@@ -95,6 +95,7 @@ def test_a_failed_task_leaves_its_log_and_no_old_result(assay, folder):
         (("driver", "--task-name", "a_policy"), "is a metric policy"),
         (("driver",), "Missing option"),
         (("task", "run"), "Neither a task nor a command"),
+        (("task", "run", "python", "train.py"), "assay task run -- python train.py"),
         (("task", "run", "nothing"), "named 'nothing'"),
         (("task", "run", "x", "--file", "nowhere.toml"), "nowhere.toml"),
         (("task", "parse", "no.log", "--task", "documented"), "There is no log no.log"),

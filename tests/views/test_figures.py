@@ -57,7 +57,7 @@ def test_samples_without_start_times_are_drawn_in_order(tmp_path):
 
 
 def test_a_result_without_samples_has_no_figure(tmp_path):
-    with pytest.raises(UsageError, match="has no samples"):
+    with pytest.raises(UsageError, match="has no step times"):
         figures.samples(result(), tmp_path / "s.png")
 
 
