@@ -24,7 +24,7 @@ _QUANTILES += [2.3646, 2.4469, 2.5706, 2.7764, 3.1824, 4.3027, 12.7062]
 # and at the look that stops. These make up for it; by simulation (benchmarks/coverage.py).
 _STOPPED = 1.14
 _SHORT = 1.0
-_SHORT_MEMORY = 50.0
+_SHORT_MEMORY = 65.0
 
 _COSINES = 8
 _SWINGS_FROM = 20  # values; fewer have no slow part
