@@ -19,7 +19,12 @@ Profiler = Callable[[Path], AbstractContextManager[Mark]]
 def _jax(folder: Path) -> Iterator[Mark]:
     import jax
 
-    with jax.profiler.trace(folder):
+    options: dict[str, Any] = {}
+    if hasattr(jax.profiler, "ProfileOptions"):  # an older JAX has none
+        options["profiler_options"] = jax.profiler.ProfileOptions()
+        # every call of a Python function is no operation, and would bury those that are
+        options["profiler_options"].python_tracer_level = 0
+    with jax.profiler.trace(folder, **options):
         yield lambda number: jax.profiler.StepTraceAnnotation("step", step_num=number)
 
 
