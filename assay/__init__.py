@@ -20,6 +20,7 @@ _FROM = {
     "benchmarks": "benching",
     "fetch_data": "api",
     "known_data": "api",
+    "profile": "profiling",
     "readings": "api",
     "resume": "api",
     "run": "api",

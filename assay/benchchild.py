@@ -23,6 +23,7 @@ from assay.benches.construct import arguments
 from assay.benches.frameworks import used
 from assay.benches.names import Method
 from assay.benchfind import class_of, find
+from assay.benchwindows import Windows
 from assay.childside import failure, orders_from, packages, say
 from assay.errors import EndingError, unknown
 from assay.protocol import VERSION, Close, Done, Open
@@ -63,12 +64,18 @@ def _run(asked: Run, folder: Path) -> None:
     method = _method(owner, _construct(owner, asked), asked.method)
     told = Told(initialization=measure.clock() - start, began=time.time())
     _tell(folder, told, owner)
-    start = measure.clock()
+    windows = Windows(
+        asked.setting.windows, Path(asked.profile_dir), lambda: _framework(owner)["name"]
+    )
     try:
-        _call(method)
+        with windows:
+            start = measure.clock()
+            try:
+                _call(method)
+            finally:
+                told = msgspec.structs.replace(told, execution=measure.clock() - start)
     finally:
-        seconds = measure.clock() - start
-        _tell(folder, msgspec.structs.replace(told, execution=seconds), owner)
+        _tell(folder, msgspec.structs.replace(told, notes=tuple(windows.notes)), owner)
 
 
 def _call(method: Callable[[], object]) -> None:
@@ -112,11 +119,15 @@ def _method(owner: type, thing: Any, method: Method) -> Callable[[], object]:  #
 def _tell(folder: Path, told: Told, owner: type) -> None:
     now = msgspec.structs.replace(
         told,
-        framework=used(sys.modules, vars(sys.modules[owner.__module__])),
+        framework=_framework(owner),
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
     )
     (folder / TOLD).write_bytes(msgspec.json.encode(now))
+
+
+def _framework(owner: type) -> dict[str, str]:
+    return used(sys.modules, vars(sys.modules[owner.__module__]))
 
 
 def _listed(given: dict[str, object]) -> str:

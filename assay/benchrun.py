@@ -24,6 +24,7 @@ from assay.records import Case, Environment, Procedure, Result, Samples, Value
 from assay.redaction import safe_value
 
 BACKEND = "bench"
+PROFILES = "profiler_data"  # as PerfZero calls it
 
 # A case's folder → where its files go, and what the class is told as output_dir.
 Outputs = Callable[[Path], tuple[Path, str]]
@@ -84,12 +85,17 @@ def run_once(
     output, told_output = outputs(folder)
     output.mkdir(parents=True, exist_ok=True)
     started, begun = datetime.now(UTC), time.monotonic()
-    ending, peaks = _ending(
-        Run(method=method, setting=setting, output_dir=told_output), case, folder, output
+    wanted = Run(
+        method=method,
+        setting=setting,
+        output_dir=told_output,
+        profile_dir=str(output.absolute() / PROFILES),
     )
-    ask(folder, Run(method=method, setting=_safe(setting), output_dir=told_output))
+    ending, peaks = _ending(wanted, case, folder, output)
+    ask(folder, msgspec.structs.replace(wanted, setting=_safe(setting)))
     entries, notes = gathered(folder, output)
     told = _told(folder)
+    notes += told.notes
     if not entries and ending["status"] == "ok":
         notes.append("no report was made, so that exceptions alone decide whether it succeeded")
     result = Result(

@@ -129,6 +129,16 @@ class Backend(Protocol):
         """Called in the worker only. Prepares the framework (dtype, seed), then builds the job."""
 
 
+@runtime_checkable
+class Profiling(Protocol):
+    """A backend that can also watch what its framework does."""
+
+    def profile(
+        self, folder: Path
+    ) -> AbstractContextManager[Callable[[int], AbstractContextManager[object]]]:
+        """Called in the worker only: a trace in `folder`; the function given marks a step."""
+
+
 # A metric of a monitor, and what of its series the result keeps.
 Peak = tuple[str, Literal["max", "mean", "last"]]
 

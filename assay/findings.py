@@ -70,3 +70,25 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """What one operation of a profiled model took, over all its calls."""
+
+    name: str
+    seconds: float  # its own: without operations inside it
+    share: float  # of the time of all operations
+    count: int
+    place: str  # host or device
+    source: str = ""  # what of the model it comes from, where the framework tells
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """A case run under its framework's profiler."""
+
+    result: Result
+    folder: str = ""  # what TensorBoard opens
+    trace: str = ""  # the file Perfetto opens
+    plugin: str = ""  # of TensorBoard, for this kind of trace
+    operations: tuple[Operation, ...] = ()  # all, those that took longest first
+    notes: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,11 +15,19 @@ from assay.child import Child
 from assay.errors import EndingError
 from assay.protocol import Opened
 from assay.records import Case, Environment, Procedure, Result, Samples
-from assay.schedule import Watch, alone
+from assay.schedule import Pieces, Watch, Worker, alone
+
+# What is asked of the worker of a case instead of measuring it.
+Conduct = Callable[[Worker], Pieces]
 
 
 def measure_case(
-    case: Case, procedure: Procedure, result_id: str, folder: Path, watch: Watch
+    case: Case,
+    procedure: Procedure,
+    result_id: str,
+    folder: Path,
+    watch: Watch,
+    conduct: Conduct | None = None,
 ) -> Result:
     """The whole life of a case. Nothing a case does raises; an interrupt is an ending too."""
     result = Result(
@@ -39,7 +47,8 @@ def measure_case(
         for number in range(procedure.processes):
             part = _part(procedure, time.monotonic() - begun if number else 0.0)
             earlier = _medians(samples)
-            for piece in _process(case, part, _place(folder, number), watch, earlier, peaks):
+            place = _place(folder, number)
+            for piece in _process(case, part, place, watch, earlier, peaks, conduct):
                 if isinstance(piece, Opened):
                     result = _opened(result, piece)
                 else:
@@ -64,13 +73,18 @@ def _process(
     watch: Watch,
     earlier: list[float],
     peaks: list[dict[str, float]],
-) -> Iterator[Opened | Samples]:
+    conduct: Conduct | None,
+) -> Pieces:
     """The life of one process; the medians of those before it count when it has enough."""
     child = Child(case, folder, procedure.timeout)
     try:
         with child as worker:
-            yield from alone(
-                worker, case, procedure, watch, lambda values: estimates.so_far(values, earlier)
+            yield from (
+                conduct(worker)
+                if conduct
+                else alone(
+                    worker, case, procedure, watch, lambda values: estimates.so_far(values, earlier)
+                )
             )
     finally:
         peaks.append(child.peaks)

@@ -42,11 +42,21 @@ class Outputs(msgspec.Struct, tag="outputs", frozen=True, kw_only=True):
     """Run the batch forward without dropout, with the weights as they are, and say what comes."""
 
 
+class Profile(msgspec.Struct, tag="profile", frozen=True, kw_only=True):
+    """Take `steps` single steps under the framework's profiler, whose trace goes to `folder`.
+
+    A self-timed session is run whole, and reports as it goes.
+    """
+
+    folder: str
+    steps: int
+
+
 class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
     """Leave in good order."""
 
 
-Order = Open | Take | Calibrate | Tell | Outputs | Close
+Order = Open | Take | Calibrate | Tell | Outputs | Profile | Close
 
 
 class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):

@@ -10,13 +10,25 @@ import msgspec
 from assay.analysis.intervals import Estimate
 from assay.analysis.stopping import confirmed, narrow, next_look
 from assay.analysis.warmup import find_steady
-from assay.protocol import Calibrate, Calibrated, Open, Opened, Order, Take, Taken, Tell, Told
+from assay.protocol import (
+    Calibrate,
+    Calibrated,
+    Open,
+    Opened,
+    Order,
+    Profile,
+    Take,
+    Taken,
+    Tell,
+    Told,
+)
 from assay.records import Case, Phase, Procedure, Samples
 
 A = TypeVar("A")
 
 CHUNK = 0.25  # seconds of samples between two orders, so that progress is seen
 WARMUP_SHARE = 0.3  # of the budget, at most
+BEFORE_PROFILE = 5  # steps at most, so that what is profiled is no first step
 MOST = 1_000_000  # samples of one phase, should a clock stand still
 
 
@@ -40,11 +52,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 Watch = Callable[[Progress], None]
 Estimator = Callable[[list[float]], Estimate]
+Pieces = Iterator[Opened | Samples]  # what becomes of a case, as it comes
 
 
 def alone(
     worker: Worker, case: Case, procedure: Procedure, watch: Watch, estimate: Estimator
-) -> Iterator[Opened | Samples]:
+) -> Pieces:
     """One case in one process: open, first step, warm-up, then samples until there are enough."""
     watch(Progress(case=case, phase="open", left=procedure.budget))
     opened = _one(worker, Open(case=case), Opened)
@@ -58,6 +71,26 @@ def alone(
     yield from _warm_up(worker, case, procedure, watch)
     steps = _steps(worker, procedure)
     yield from _steady(worker, steps, case, procedure, watch, estimate)
+
+
+def profiled(worker: Worker, case: Case, folder: str, steps: int, watch: Watch) -> Pieces:
+    """One case in one process: open, first steps, then `steps` under the framework's profiler.
+
+    Their metric has a name of its own, for a profiler costs time: nobody shall compare them.
+    """
+    watch(Progress(case=case, phase="open"))
+    opened = _one(worker, Open(case=case), Opened)
+    yield opened
+    yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+    if opened.stepped:
+        watch(Progress(case=case, phase="first"))
+        yield _taken(worker, "first", 1, 1, 0.0)
+        yield _taken(worker, "warmup", 1, BEFORE_PROFILE, CHUNK)
+    watch(Progress(case=case, phase="steady"))
+    for answer in worker.ask(Profile(folder=folder, steps=steps)):
+        if isinstance(answer, Taken | Told):
+            part = answer.samples if isinstance(answer, Told) else _samples(answer, "steady")
+            yield msgspec.structs.replace(part, metric=f"profiled_{part.metric}")
 
 
 def _told(worker: Worker) -> Iterator[Samples]:
@@ -141,14 +174,17 @@ def _seconds(part: Samples) -> float:
 
 
 def _taken(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -> Samples:
-    answer = _one(worker, Take(steps=steps, count=count, seconds=seconds), Taken)
+    return _samples(_one(worker, Take(steps=steps, count=count, seconds=seconds), Taken), phase)
+
+
+def _samples(taken: Taken, phase: Phase) -> Samples:
     return Samples(
         metric="step_time",
         unit="s",
         phase=phase,
-        values=tuple(length / steps for length in answer.seconds),
-        starts=answer.starts,
-        steps=steps,
+        values=tuple(length / taken.steps for length in taken.seconds),
+        starts=taken.starts,
+        steps=taken.steps,
     )
 
 

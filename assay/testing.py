@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.errors import EndingError
-from assay.protocol import Calibrate, Calibrated, Open, Opened, Order, Take, Taken, Tell, Told
+from assay.protocol import (
+    Calibrate,
+    Calibrated,
+    Open,
+    Opened,
+    Order,
+    Profile,
+    Take,
+    Taken,
+    Tell,
+    Told,
+)
 from assay.records import Samples, Value
 
 
@@ -89,7 +100,9 @@ class FakeWorker:
             yield self._take(order)
         elif isinstance(order, Calibrate):
             yield Calibrated(steps=self._steps)
-        elif isinstance(order, Tell):
+        elif isinstance(order, Profile) and not self._told:
+            yield self._take(Take(steps=1, count=order.steps, seconds=1e6))
+        elif isinstance(order, Tell | Profile):
             yield from (Told(samples=samples) for samples in self._told)
 
     def _opened(self) -> Opened:

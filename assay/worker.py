@@ -13,11 +13,12 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import cast
 
 from assay import measure, registry
 from assay.childside import failure, orders_from, packages, say
-from assay.contracts import Job, SelfTimed, Session, Stepped
+from assay.contracts import Backend, Job, Profiling, SelfTimed, Session, Stepped
 from assay.errors import EndingError
 from assay.protocol import (
     VERSION,
@@ -31,6 +32,7 @@ from assay.protocol import (
     Opened,
     Order,
     Outputs,
+    Profile,
     Take,
     Taken,
     Tell,
@@ -55,14 +57,19 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
     """Open first, then whatever is asked of the session, until told to close."""
     born = measure.clock()
     session: Session
+    backend: Backend
     for order in orders:
         if isinstance(order, Open):
-            session, opened = _open(order, stack)
+            backend = registry.backend(order.case.backend)
+            session, opened = _open(order, backend, stack)
             say(answers, opened)
         elif isinstance(order, Close):
             stack.close()
             say(answers, Done())
             return
+        elif isinstance(order, Profile):
+            for answer in _profiled(order, session, backend, born):
+                say(answers, answer)
         else:
             for answer in _answers(order, session, born):
                 say(answers, answer)
@@ -73,19 +80,45 @@ def _answers(
 ) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
-            taken = measure.take(cast(Stepped, session), steps, order.count, order.seconds)
-            starts = tuple(start - born for start, _ in taken)
-            yield Taken(starts=starts, seconds=tuple(length for _, length in taken), steps=steps)
+            found = measure.take(cast(Stepped, session), steps, order.count, order.seconds)
+            yield _taken(found, steps, born)
         case Calibrate():
             yield Calibrated(steps=measure.steps_per_sample(cast(Stepped, session)))
         case Tell():
-            for report in cast(SelfTimed, session).run():
-                if report.status != "ok":
-                    raise EndingError(report.status, report.reason)
-                yield Told(samples=report.samples)
+            yield from _told(cast(SelfTimed, session))
             yield Done()
         case Outputs():
             yield _outputs(session)
+
+
+def _profiled(order: Profile, session: Session, backend: Backend, born: float) -> Iterator[Answer]:
+    """Answered when the trace is written."""
+    if not isinstance(backend, Profiling):
+        raise EndingError("skipped", "this backend has no profiler")
+    found: list[tuple[float, float]] = []
+    told: list[Answer] = []
+    with backend.profile(Path(order.folder)) as mark:
+        if isinstance(session, Stepped):
+            for number in range(order.steps):
+                with mark(number):
+                    found.append(measure.time_steps(session, 1))
+        else:
+            told += _told(session)
+    yield from told or [_taken(found, 1, born)]
+    if told:
+        yield Done()
+
+
+def _taken(found: list[tuple[float, float]], steps: int, born: float) -> Taken:
+    starts = tuple(start - born for start, _ in found)
+    return Taken(starts=starts, seconds=tuple(length for _, length in found), steps=steps)
+
+
+def _told(session: SelfTimed) -> Iterator[Told]:
+    for report in session.run():
+        if report.status != "ok":
+            raise EndingError(report.status, report.reason)
+        yield Told(samples=report.samples)
 
 
 def _work(session: Session, job: Job) -> dict[str, Value]:
@@ -104,14 +137,14 @@ def _outputs(session: Session) -> Given:
     return Given(shape=found.shape, values=tuple(found.ravel().tolist()))
 
 
-def _open(order: Open, stack: ExitStack) -> tuple[Session, Opened]:
+def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Opened]:
     if order.version != VERSION:
         raise EndingError(
             "failed", f"the worker speaks protocol {VERSION}, its parent {order.version}"
         )
     start = measure.clock()
     case = order.case
-    workload, backend = registry.workload(case.workload), registry.backend(case.backend)
+    workload = registry.workload(case.workload)
     kind = next(kind for kind in workload.kinds if kind in backend.accepts)
     jobs: list[Job] = []
 

@@ -11,18 +11,18 @@ ROOT = Path(__file__).parent.parent / "assay"
 
 LEVELS = {
     0: {"errors", "units", "records", "findings", "checkup", "published", "redaction"},
-    1: {"contracts", "codec", "registry", "protocol", "unpack"},
+    1: {"contracts", "codec", "registry", "protocol", "unpack", "wire"},
     2: {
         *("workloads", "backends", "datasets", "monitors", "stores", "formats", "views"),
-        *("analysis", "native", "platforms", "tasks", "weights", "benches"),
+        *("analysis", "native", "platforms", "tasks", "weights", "benches", "traces"),
     },
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
         *("world", "logs", "childside", "batchsize", "doctor", "testing"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
-        *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun"),
+        *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
     },
-    4: {"api", "benching", "tasking"},
+    4: {"api", "benching", "profiling", "tasking"},
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
@@ -31,6 +31,7 @@ DOORS |= {("registry", "workloads"), ("cli", "compat")}  # loads what it registe
 SHOWING = {
     "api",
     "benching",
+    "profiling",
     "benches",
     "tasking",
     "tasks",

@@ -7,9 +7,9 @@ import pytest
 
 from assay.analysis.estimates import so_far
 from assay.errors import EndingError
-from assay.protocol import Calibrate, Opened, Take
+from assay.protocol import Calibrate, Opened, Profile, Take
 from assay.records import Case, Procedure, Samples
-from assay.schedule import Progress, alone
+from assay.schedule import Progress, alone, profiled
 from assay.testing import FakeWorker
 
 CASE = Case(workload="fake", backend="fake", key="fake@fake")
@@ -109,3 +109,25 @@ def test_progress_tells_the_estimate():
     run(FakeWorker(noisy(0.01)), watch=seen.append)
     assert seen[-1].estimate == pytest.approx(0.01, rel=0.01)
     assert 0 < seen[-1].half_width < 0.001
+
+
+def test_a_profile_comes_after_first_steps_and_its_samples_have_a_name_of_their_own():
+    worker = FakeWorker([0.01])
+
+    _, *found = profiled(worker, CASE, "folder", 3, lambda _: None)
+
+    assert worker.orders[-1] == Profile(folder="folder", steps=3)
+    assert [(part.metric, part.phase, len(part.values)) for part in found] == [
+        ("open_time", "open", 1),
+        ("step_time", "first", 1),
+        ("step_time", "warmup", 5),
+        ("profiled_step_time", "steady", 3),
+    ]
+
+
+def test_what_a_self_timed_session_tells_under_a_profiler_is_renamed_too():
+    told = Samples(metric="step_time", unit="s", phase="steady", values=(0.2,))
+
+    found = list(profiled(FakeWorker(told=[told]), CASE, "folder", 3, lambda _: None))
+
+    assert [part.metric for part in found[1:]] == ["open_time", "profiled_step_time"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 
 import msgspec
 
-from assay.backends import _options
+from assay.backends import _options, _profilers
 from assay.contracts import Job, Option, Session
 from assay.records import Case
 
@@ -43,3 +43,6 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
         import_module(f"assay.backends._{self.name}_setup").prepare(case)
         yield import_module(f"assay.backends._{self.name}_session").open_session(build(), case)
+
+    def profile(self, folder: Path) -> AbstractContextManager[_profilers.Mark]:
+        return _profilers.PROFILERS[self.name](folder)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 
 import msgspec
 
-from assay.backends import _options
+from assay.backends import _options, _profilers
 from assay.contracts import Job, Option, Session
 from assay.records import Case
 
@@ -75,6 +75,9 @@ class KerasBackend(msgspec.Struct, frozen=True):
             yield _keras_fit.FitSession(model)
         else:
             yield import_module(f"assay.backends._keras_{self.engine}").StepSession(model)
+
+    def profile(self, folder: Path) -> AbstractContextManager[_profilers.Mark]:
+        return _profilers.PROFILERS[self.engine](folder)
 
 
 # Keras' own choice: jit_compile="auto" means XLA on JAX and TensorFlow, and nothing on PyTorch.

@@ -33,6 +33,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, tag="run"):
     method: Method
     setting: Setting
     output_dir: str
+    profile_dir: str = ""  # where traces of the windows go
 
 
 class Find(msgspec.Struct, frozen=True, kw_only=True, tag="find"):
@@ -55,6 +56,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     began: float = 0.0  # the call of the method, in seconds since 1970
     initialization: float = 0.0  # seconds: import and constructor
     execution: float = 0.0  # seconds: the method
+    notes: tuple[str, ...] = ()  # of the profiler
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):

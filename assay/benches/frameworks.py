@@ -8,13 +8,17 @@ from typing import Any
 
 # TensorFlow last: a class may have taken nothing but its Benchmark base from it.
 _ORDER = ("torch", "jax", "tensorflow")
+# TensorFlow loads JAX by itself where it finds it: then JAX counts once it has opened a device.
+_BROUGHT_BY = {"jax": "tensorflow"}
+_DEVICES = {"jax": ("jax._src.xla_bridge", "_backends")}
 _NONE = {"name": "none", "version": "", "build_version": ""}
 
 
 def used(modules: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> dict[str, str]:
     """`name`, `version`, `build_version`: of what Keras was told to use, else of what the class's
-    own module imports, else of what is loaded: TensorFlow loads JAX by itself where it can."""
-    name = _told_to_keras(modules) or _first(_imported(own or {})) or _first(modules)
+    own module imports, else of what is loaded."""
+    loaded = {name for name in _ORDER if _counts(modules, name)}
+    name = _told_to_keras(modules) or _first(_imported(own or {})) or _first(loaded)
     if not name or name not in modules:
         return dict(_NONE)
     return {
@@ -39,6 +43,13 @@ def _told_to_keras(modules: Mapping[str, Any]) -> str:
     ask = getattr(modules.get("keras.src.backend.config"), "backend", None)
     name = ask() if callable(ask) else ""
     return name if name in _ORDER[:-1] else ""
+
+
+def _counts(modules: Mapping[str, Any], name: str) -> bool:
+    if _BROUGHT_BY.get(name) not in modules:
+        return name in modules
+    place, devices = _DEVICES[name]
+    return bool(getattr(modules.get(place), devices, None))
 
 
 def _build(modules: Mapping[str, Any], name: str) -> str:

@@ -65,8 +65,6 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
     )
     for name in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(name, interrupt)
-    if given["profile"]:
-        options.say("note: the windows of --profile are checked, but no profile is taken yet")
     results: list[Result] = []
     try:
         for benched in found:
@@ -128,4 +126,7 @@ def _show(results: list[Result], form: str, home: Path) -> None:
     for result in results:
         if result.status in BAD:
             options.say(f"what it printed: {home / 'runs' / result.id / 'worker.log'}")
+    traces = home / "runs" / results[0].run
+    if any(traces.glob("*/output/profiler_data")):
+        options.say(f"traces: {traces}/*/output/profiler_data")
     options.say(f"kept as {results[0].run}; to see it again: assay show {results[0].run}")

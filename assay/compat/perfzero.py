@@ -149,10 +149,7 @@ def _check_bigquery(flags: Flags) -> None:
 
 
 def _notes(flags: Flags) -> list[str]:
-    found = [f"--{name} is not carried out yet: {so}" for name, so in _LATER.items() if flags[name]]
-    if flags["profiler_enabled_time"]:
-        found.append("--profiler_enabled_time is checked, but no profile is taken yet")
-    return found
+    return [f"--{name} is not carried out yet: {so}" for name, so in _LATER.items() if flags[name]]
 
 
 def _words(text: str | None) -> list[str]:

@@ -40,6 +40,17 @@ def keras(name):
             "torch",
             "abc",
         ),
+        (  # and JAX too, which then did nothing
+            {"tensorflow": TENSORFLOW, "jax": JAX, "jax._src.xla_bridge": Module(_backends={})},
+            "tensorflow",
+            "v2.21.0-rc1",
+        ),
+        (
+            {"tensorflow": TENSORFLOW, "jax": JAX, "jaxlib": JAXLIB}
+            | {"jax._src.xla_bridge": Module(_backends={"cpu": Module()})},
+            "jax",
+            "jaxlib 0.10.2",
+        ),
     ],
 )
 def test_the_framework_named_is_the_one_that_worked(modules, name, build):

@@ -205,11 +205,10 @@ def test_what_is_not_carried_out_yet_is_said(perfzero):
         "--output_gcs_url=gs://bucket",
         "--bigquery_project_name=p",
         "--bigquery_dataset_table_name=d.t",
-        "--profiler_enabled_time=5:10",
     )
 
     assert status == 0
-    for flag in ("--output_gcs_url", "--bigquery_project_name", "--profiler_enabled_time"):
+    for flag in ("--output_gcs_url", "--bigquery_project_name"):
         assert f"note: {flag} is " in error
 
 
