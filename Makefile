@@ -25,12 +25,12 @@ docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
 
 # Keras on JAX is the smallest set that measures something; an environment with more keeps it.
-$(VENV)/.run: pyproject.toml constraints.txt
+$(VENV)/.run: pyproject.toml constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax]'
 	touch $@
 
-$(VENV)/.test: pyproject.toml constraints.txt
+$(VENV)/.test: pyproject.toml constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,data,plot,dev]'
