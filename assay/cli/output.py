@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Sequence
 
@@ -10,10 +9,12 @@ import click
 
 from assay import codec
 from assay.findings import Reading, Table
-from assay.views import benches, documents, render, tables
+from assay.views import render
 
 
 def print_readings(readings: Sequence[Reading], form: str, title: str = "") -> None:
+    from assay.views import benches, documents, tables  # lists do without these, and stay quick
+
     if form == "json":
         click.echo(codec.encode(documents.results_document(readings), indent=2))
     elif form == "csv":
@@ -37,4 +38,8 @@ def print_table(table: Table, form: str) -> None:
 
 def _terminal_width() -> int:
     """0 where the output is no terminal: a file has room."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if not sys.stdout.isatty():
+        return 0
+    import shutil
+
+    return shutil.get_terminal_size().columns
