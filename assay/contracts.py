@@ -182,11 +182,3 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     tags: Mapping[str, str] = {}
     limit: int = 0  # the newest so many
-
-
-class Format(Protocol):
-    """Another tool's result file, in or out."""
-
-    suffix: str
-
-    def read(self, path: Path) -> Iterator[Result]: ...

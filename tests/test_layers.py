@@ -97,7 +97,7 @@ def allowed(here: str, there: str) -> bool:
         return True
     if LEVEL[here] == 5:
         return there in SHOWING
-    if LEVEL[here] in {2, 5}:
+    if LEVEL[here] == 2:
         return LEVEL[there] < LEVEL[here]
     return LEVEL[there] <= LEVEL[here]
 
