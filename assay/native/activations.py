@@ -33,7 +33,7 @@ def activated(op: Activation, values: Array) -> Array:
 
 def _sigmoid(values: Array) -> Array:
     # By tanh: exp(-x) would overflow far below zero.
-    return 0.5 * (1 + np.tanh(0.5 * values))
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * values)))
 
 
 def _elu(values: Array, alpha: float) -> Array:
@@ -41,20 +41,21 @@ def _elu(values: Array, alpha: float) -> Array:
 
 
 def _selu(values: Array) -> Array:
-    return _SELU_SCALE * _elu(values, _SELU_ALPHA)
+    return np.asarray(_SELU_SCALE * _elu(values, _SELU_ALPHA))
 
 
 def _gelu(values: Array) -> Array:
-    error = np.vectorize(math.erf, otypes=[np.float64])
-    return 0.5 * values * (1 + error(values / math.sqrt(2)))
+    error: Array = np.vectorize(math.erf, otypes=[np.float64])(values / math.sqrt(2))
+    return np.asarray(0.5 * values * (1 + error))
 
 
 def _gelu_tanh(values: Array) -> Array:
-    return 0.5 * values * (1 + np.tanh(math.sqrt(2 / math.pi) * (values + 0.044715 * values**3)))
+    inner = math.sqrt(2 / math.pi) * (values + 0.044715 * values**3)
+    return np.asarray(0.5 * values * (1 + np.tanh(inner)))
 
 
 def _hard_sigmoid(values: Array) -> Array:
-    return np.clip(values + 3, 0, 6) / 6
+    return np.asarray(np.clip(values + 3, 0, 6) / 6)
 
 
 _PLAIN = {

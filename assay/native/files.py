@@ -67,7 +67,7 @@ def digest(graph: Graph) -> str:
     """The same for the same operations and weights, whatever file they came from."""
     found = hashlib.sha256(_text(graph))
     for array in graph.constants.values():
-        found.update(np.ascontiguousarray(array))
+        found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
 
 

@@ -79,7 +79,8 @@ def _(op: ops.Conv, inputs: Sequence[Array], constants: Mapping[str, Array]) -> 
             start = (row * op.dilations[0], column * op.dilations[1])
             seen = grouped[(..., *_every(start, size, op.strides))]
             part = weight[:, :, row, column].reshape(op.groups, -1, into)
-            result += np.einsum("goi,ngihw->ngohw", part, seen, optimize=True)
+            seen = seen.reshape(*seen.shape[:3], -1)
+            result += (part @ seen).reshape(result.shape)
     return _with_bias(result.reshape(len(values), out, *size), op.bias, constants)
 
 
@@ -169,7 +170,8 @@ def _pooled(op: ops.Pool, values: Array) -> Array:
     fill = -np.inf if op.kind == "max" else 0
     windows = _windows(_padded(values, op.pads, fill), op)
     if op.kind == "max":
-        return windows.max((-2, -1))
+        largest: Array = windows.max((-2, -1))
+        return largest
     inside = _windows(_padded(np.ones_like(values[:1, :1]), op.pads, 0), op)
     mean: Array = windows.sum((-2, -1)) / inside.sum((-2, -1))
     return mean
