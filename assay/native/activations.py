@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,7 @@ def activated(op: Activation, values: Array) -> Array:
         return np.minimum(result, values.dtype.type(op.limit)) if op.limit else result
     if op.kind == "elu":
         return _elu(values, op.alpha)
-    result = _PLAIN[op.kind](values)
-    return result.astype(values.dtype)
+    return _PLAIN[op.kind](values).astype(values.dtype)
 
 
 def _sigmoid(values: Array) -> Array:
@@ -58,7 +58,7 @@ def _hard_sigmoid(values: Array) -> Array:
     return np.asarray(np.clip(values + 3, 0, 6) / 6)
 
 
-_PLAIN = {
+_PLAIN: dict[str, Callable[[Array], Array]] = {
     "tanh": np.tanh,
     "sigmoid": _sigmoid,
     "selu": _selu,
