@@ -43,7 +43,10 @@ class Residual(msgspec.Struct, frozen=True, tag="residual"):
 
 
 class Pool(msgspec.Struct, frozen=True, tag="pool"):
-    """The mean is over what lies inside the image, as in Keras: padding is not counted."""
+    """The mean is over what lies inside the image, as in Keras: padding is not counted.
+
+    Done after a convolution, it has no `post` of its own: what follows it follows in the list.
+    """
 
     kind: Literal["max", "average"]
     window: Pair

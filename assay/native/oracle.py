@@ -54,8 +54,6 @@ def _result(node: Node, inputs: Sequence[Array], constants: Mapping[str, Array])
             result = activated(post, result)
         else:
             result = _pooled(post, result)
-            for activation in post.post:
-                result = activated(activation, result)
     return result
 
 
