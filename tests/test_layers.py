@@ -49,7 +49,7 @@ SHOWING |= {
     "schedule",
     "settings",
 }  # queries, JSON, names, progress
-FRAMEWORKS = {"keras", "torch", "jax", "tensorflow"}
+FRAMEWORKS = {"keras", "torch", "jax", "tensorflow", "onnxruntime", "openvino", "onnx"}
 SOURCES = sorted(ROOT.rglob("*.py"))
 
 

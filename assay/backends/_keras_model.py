@@ -35,8 +35,8 @@ class KerasModel:
         job = build()
         self.case = case
         self._engine = engine  # its facts
-        self.model = _checked(job.model, case)
-        self.inputs, self.targets = _batch(job, case)
+        self.model = checked(job.model, case)
+        self.inputs, self.targets = batch(job, case)
         self.items = _options.items(job) or len(self.targets)
         self.train = _options.trains(job, case)
         self.model.compile(
@@ -75,7 +75,7 @@ def _output_dtype(model: Any) -> str:  # noqa: ANN401
     return str(outputs[0].dtype if outputs else model.compute_dtype)
 
 
-def _checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
+def checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
     if isinstance(model, keras.Model):
         return model
     raise UsageError(
@@ -106,7 +106,7 @@ def _loss(job: Job) -> Any:  # noqa: ANN401
     return keras.losses.SparseCategoricalCrossentropy(from_logits=not ends_in_softmax)
 
 
-def _batch(job: Job, case: Case) -> tuple[Any, Any]:
+def batch(job: Job, case: Case) -> tuple[Any, Any]:
     """The job's batch in the case's layout; made from the model's shapes where it has none."""
     if job.train_batch is None:
         return _made_batch(job.model, case)

@@ -44,11 +44,9 @@ def _graph(graph: Graph) -> Message:
     writer, shapes = Writer(graph.constants), graph.shapes()
     for node in graph.nodes:
         add_node(writer, node, shapes)
-    # An output that is an input has to be written by someone.
-    inputs = {value.name for value in graph.inputs}
-    outputs = [f"{name}/output" if name in inputs else name for name in graph.outputs]
+    outputs = _own_names(graph)
     for name, output in zip(graph.outputs, outputs, strict=True):
-        if name in inputs:
+        if name != output:
             writer.add("Identity", name, output=output)
     parts = [chunk(1, _node(node, number)) for number, node in enumerate(writer.nodes)]
     parts.append(text(2, graph.name))
@@ -60,6 +58,16 @@ def _graph(graph: Graph) -> Message:
         for name, output in zip(graph.outputs, outputs, strict=True)
     ]
     return b"".join(parts)
+
+
+def _own_names(graph: Graph) -> list[str]:
+    """Of the outputs: ONNX wants each written by a node, once."""
+    taken = {value.name for value in graph.inputs}
+    found = []
+    for number, name in enumerate(graph.outputs):
+        found.append(f"{name}/output{number}" if name in taken else name)
+        taken.add(name)
+    return found
 
 
 def _node(node: OnnxNode, number: int) -> Message:

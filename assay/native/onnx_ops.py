@@ -30,7 +30,6 @@ class Writer:
     def __init__(self, constants: Mapping[str, Array]) -> None:
         self.nodes: list[OnnxNode] = []
         self.constants: dict[str, Array] = dict(constants)
-        self._used: set[str] = set()
 
     def add(self, kind: str, *inputs: str, output: str, **attributes: Attribute) -> str:
         self.nodes.append(OnnxNode(kind, inputs, output, attributes))

@@ -27,7 +27,7 @@ def computed(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> dict[str,
     given = zip(graph.inputs, inputs, strict=True)
     values = {value.name: array.astype(dtype) for value, array in given}
     for node in graph.nodes:
-        values[node.output] = _result(node, [values[name] for name in node.inputs], constants)
+        values[node.output] = result_of(node, [values[name] for name in node.inputs], constants)
     return values
 
 
@@ -45,7 +45,8 @@ def _listed(shapes: Sequence[tuple[int, ...]]) -> str:
     return ", ".join(map(str, shapes)) or "nothing"
 
 
-def _result(node: Node, inputs: Sequence[Array], constants: Mapping[str, Array]) -> Array:
+def result_of(node: Node, inputs: Sequence[Array], constants: Mapping[str, Array]) -> Array:
+    """One node, with what is done after its operation."""
     result = _done(node.op, inputs, constants)
     for post in getattr(node.op, "post", ()):
         if isinstance(post, ops.Residual):
