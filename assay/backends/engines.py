@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+KIND = "keras"  # what a workload calls its Keras model
 ENGINES = ("jax", "torch", "tensorflow")  # the quickest to load first
 
 

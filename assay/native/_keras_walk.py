@@ -25,7 +25,8 @@ def names() -> tuple[str, ...]:
 def captured(model: Any, name: str) -> Graph:  # noqa: ANN401 (a keras.Model)
     _check(model)
     building = Building()
-    inputs = [_input(building, tensor) for tensor in model.inputs]
+    alone = len(model.inputs) == 1
+    inputs = [_input(building, tensor, alone) for tensor in model.inputs]
     outputs = _walk(building, model, inputs, "")
     return building.graph(name or model.name, [building.laid(tensor) for tensor in outputs])
 
@@ -49,14 +50,16 @@ def _has_layers(model: Any) -> bool:  # noqa: ANN401
     return hasattr(model, "operations") and bool(getattr(model, "inputs", None))
 
 
-def _input(building: Building, tensor: Any) -> Tensor:  # noqa: ANN401 (a KerasTensor)
+def _input(building: Building, tensor: Any, alone: bool) -> Tensor:  # noqa: ANN401 (a KerasTensor)
+    """Called `input` where it is the only one: Keras numbers its names anew in each process."""
+    name = "input" if alone else str(_origin(tensor)[0].name)
     shape = tuple(tensor.shape[1:])
     if None in shape:
         raise UsageError(
-            f"The input '{tensor.name}' is of shape {shape}, but every size has to be known.",
+            f"The input '{name}' is of shape {shape}, but every size has to be known.",
             hint="Build the model with a fixed input shape; only the batch is free.",
         )
-    return building.add_input(tensor.name, shape)
+    return building.add_input(name, shape)
 
 
 def _walk(building: Building, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:  # noqa: ANN401

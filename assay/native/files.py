@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import zipfile
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from assay.errors import AssayError, UsageError
 from assay.native.graph import Graph, Node, Value
+from assay.native.writing import written_whole
 
 FORM = 1  # of the file; another number is refused
 _GRAPH = "graph.json"
@@ -29,17 +29,10 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write(graph: Graph, path: str | Path) -> None:
-    place = Path(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{os.getpid()}-{place.name}")
     arrays = {str(number): array for number, array in enumerate(graph.constants.values())}
     text = np.frombuffer(_text(graph), np.uint8)
-    try:
-        with open(temporary, "wb") as file:
-            np.savez(file, **{_GRAPH: text}, **arrays)  # type: ignore[arg-type]
-        os.replace(temporary, place)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written_whole(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, **{_GRAPH: text}, **arrays)  # type: ignore[arg-type]
 
 
 def read(path: str | Path) -> Graph:

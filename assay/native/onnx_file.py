@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,21 +10,15 @@ import numpy as np
 from assay.native.graph import Array, Graph, Shape
 from assay.native.onnx_ops import OPSET, Attribute, OnnxNode, Writer, add_node
 from assay.native.protobuf import Message, chunk, single, text, whole
+from assay.native.writing import written_whole
 
 IR_VERSION = 9  # the one that opset 20 came with
 _FLOAT, _INT64 = 1, 7  # of TensorProto.DataType
 
 
 def write_onnx(graph: Graph, path: str | Path) -> None:
-    """Written whole or not at all."""
-    place = Path(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{os.getpid()}-{place.name}")
-    try:
+    with written_whole(path) as temporary:
         temporary.write_bytes(onnx_bytes(graph))
-        os.replace(temporary, place)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def onnx_bytes(graph: Graph) -> bytes:

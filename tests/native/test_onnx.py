@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from assay.errors import AssayError
 from assay.native import ops, oracle
 from assay.native.onnx_file import onnx_bytes, write_onnx
 from assay.native.passes import fusion
@@ -73,7 +74,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
     graph = made.graph(made.add(ops.Activation("relu"), made.input))
     (tmp_path / "taken").mkdir()
 
-    with pytest.raises(OSError):
+    with pytest.raises(AssayError, match="taken cannot be written"):
         write_onnx(graph, tmp_path / "taken")
 
     assert [path.name for path in tmp_path.iterdir() if "taken" in path.name] == ["taken"]
