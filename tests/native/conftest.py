@@ -9,8 +9,8 @@ import pytest
 
 @pytest.fixture(scope="session")
 def keras(tmp_path_factory):
-    """On the quickest engine to load, with settings of its own; nothing of that is left behind."""
-    wanted = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    """On the engine that compiles nothing, with settings of its own; nothing of it is left."""
+    wanted = {"KERAS_BACKEND": "torch", "CUDA_VISIBLE_DEVICES": ""}
     wanted["KERAS_HOME"] = str(tmp_path_factory.mktemp("keras-home"))
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
