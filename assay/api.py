@@ -67,6 +67,11 @@ def resume(
     store = SqlStore(settings.home(home))
     folder = store.runs / store.find_run(run)
     asked = folders.read_plan(folder)
+    if asked.verb != "run":
+        raise UsageError(
+            f"{folder.name} was made by assay {asked.verb}, but only assay run goes on with a run.",
+            hint=f"Start it again with assay {asked.verb}.",
+        )
     found = store.results(Query(ids=(folder.name,)))
     done = {result.case.key for result in found if result.status != "interrupted"}
     left = [case for case in asked.cases if case.key not in done]
