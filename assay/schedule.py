@@ -74,8 +74,13 @@ def warmed(
     opened = ask_one(worker, Open(case=case), Opened)
     yield opened
     yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
-    if not opened.stepped:
-        return 0
+    return (yield from settled(worker, case, procedure, watch)) if opened.stepped else 0
+
+
+def settled(
+    worker: Worker, case: Case, procedure: Procedure, watch: Watch
+) -> Generator[Samples, None, int]:
+    """What comes between opening and sampling: the first step, warm-up, the size of a sample."""
     watch(Progress(case=case, phase="first", left=procedure.budget))
     yield take(worker, "first", 1, 1, procedure.budget)
     yield from _warm_up(worker, case, procedure, watch)
