@@ -19,6 +19,7 @@ class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
 
     case: Case
     memory: int = 0  # bytes the worker may take from the host; 0: as many as there are
+    outputs: bool = True  # look at outputs and weights before the first step
     version: int = VERSION
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from assay import measure, registry
+from assay.backends import _digest
 from assay.childside import failure, orders_from, packages, say
 from assay.contracts import Backend, Job, Profiling, SelfTimed, Session, Stepped
 from assay.errors import EndingError
@@ -121,11 +122,21 @@ def _told(session: SelfTimed) -> Iterator[Told]:
         yield Told(samples=report.samples)
 
 
-def _work(session: Session, job: Job) -> dict[str, Value]:
-    """Multiply-adds of one item's forward pass: from the model, and by the framework's counter."""
+def _evidence(session: Session, job: Job, outputs: bool) -> dict[str, Value]:
+    """What shows that contenders do the same work, as far as the session can tell.
+
+    Multiply-adds are those of one item's forward pass: from the model, and by the framework's
+    counter. Outputs and weights are those before the first step.
+    """
     found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
     if offered := getattr(session, "macs", None):
         found["counted_multiply_adds"] = round(offered() / session.items)
+    if offered := getattr(session, "product_dtypes", None):
+        found["product_dtypes"] = offered()
+    if outputs and (offered := getattr(session, "weights", None)):
+        found |= _digest.of_weights(offered())
+    if outputs and (offered := getattr(session, "outputs", None)):
+        found |= _digest.of_outputs(offered())
     return found
 
 
@@ -162,7 +173,7 @@ def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Ope
         seconds=measure.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={**session.facts(), **_work(session, jobs[0])},
+        facts={**session.facts(), **_evidence(session, jobs[0], order.outputs)},
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
