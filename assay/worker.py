@@ -26,6 +26,8 @@ from assay.protocol import (
     Answer,
     Calibrate,
     Calibrated,
+    Check,
+    Checked,
     Close,
     Done,
     Given,
@@ -77,7 +79,7 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
 
 
 def _answers(
-    order: Take | Calibrate | Tell | Outputs, session: Session, born: float
+    order: Take | Calibrate | Tell | Outputs | Check, session: Session, born: float
 ) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
@@ -90,6 +92,8 @@ def _answers(
             yield Done()
         case Outputs():
             yield _outputs(session)
+        case Check():
+            yield _checked(session)
 
 
 def _profiled(order: Profile, session: Session, backend: Backend, born: float) -> Iterator[Answer]:
@@ -146,6 +150,13 @@ def _outputs(session: Session) -> Given:
         raise EndingError("failed", "this backend cannot tell its outputs")
     found = offered()
     return Given(shape=found.shape, values=tuple(found.ravel().tolist()))
+
+
+def _checked(session: Session) -> Checked:
+    read = getattr(session, "outputs", None)
+    if read is None or not isinstance(session, Stepped):
+        return Checked(facts={})
+    return Checked(facts={"unwaited": measure.unwaited(session, read)})
 
 
 def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Opened]:

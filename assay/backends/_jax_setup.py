@@ -44,7 +44,9 @@ def product_dtypes(forward: Callable[..., object], *arguments: object) -> str:
         if operation.primitive.name in _PRODUCTS
         for part in operation.invars
     )
-    return " ".join(sorted({dtype.name for dtype in inputs if jax.numpy.issubdtype(dtype, jax.numpy.floating)}))
+    return " ".join(
+        sorted({dtype.name for dtype in inputs if jax.numpy.issubdtype(dtype, jax.numpy.floating)})
+    )
 
 
 def _operations(jaxpr: Any) -> Iterator[Any]:  # noqa: ANN401

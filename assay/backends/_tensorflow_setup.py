@@ -10,7 +10,6 @@ import tensorflow as tf
 from assay.backends import _options
 from assay.records import Case, Value
 
-
 _PRODUCTS = frozenset(
     {
         *("MatMul", "BatchMatMul", "BatchMatMulV2", "Einsum"),

@@ -62,9 +62,7 @@ class _Products(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.dtypes: set[str] = set()
 
-    def __torch_dispatch__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+    def __torch_dispatch__(self, function: Any, _: object, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
         if function.overloadpacket in flop_registry:
             tensors = (part for part in args if isinstance(part, torch.Tensor))
             self.dtypes |= {name(part.dtype) for part in tensors if part.is_floating_point()}
