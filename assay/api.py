@@ -12,7 +12,7 @@ from assay import settings
 from assay.checkup import Checkup
 from assay.contracts import Query
 from assay.errors import UsageError
-from assay.findings import Reading, Summary
+from assay.findings import Reading, Summary, Unlikeness
 from assay.records import Case, Environment, Plan, Procedure, Result, Value
 from assay.stores import folders
 from assay.stores.sql import SqlStore
@@ -26,7 +26,7 @@ Tell = Callable[[str], None]
 Series = Literal["process", "samples"]
 
 # Of analysis.summary; here so that showing a kept summary need not load numpy.
-ANALYSIS = 3
+ANALYSIS = 4
 
 
 def run(
@@ -96,6 +96,16 @@ def summarize(result: Result) -> Summary:
     from assay.analysis.summary import summarize
 
     return summarize(result)
+
+
+def fairness(results: Iterable[Result]) -> list[Unlikeness]:
+    """What differs between contenders of one workload; what nobody asked for is unfair.
+
+    >>> [one.text for one in assay.fairness(assay.run("vgg16")) if one.unfair]
+    """
+    from assay.analysis.fairness import differences
+
+    return differences(results)
 
 
 def doctor(quick: bool = False, home: Home = None, tell: Tell | None = None) -> Checkup:

@@ -72,6 +72,15 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell
 
 
+class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing in which contenders of a workload differ."""
+
+    workload: str
+    what: str  # the fact or option
+    text: str
+    unfair: bool  # False: a case asked for it, or it is a framework's own choice
+
+
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """What one operation of a profiled model took, over all its calls."""
 

@@ -13,7 +13,7 @@ from assay import environment, redaction, registry, watcher, world
 from assay.analysis import estimates
 from assay.child import Child
 from assay.errors import EndingError
-from assay.protocol import Opened
+from assay.protocol import Checked, Opened
 from assay.records import Case, Environment, Procedure, Result, Samples
 from assay.schedule import Pieces, Watch, Worker, alone
 
@@ -51,6 +51,8 @@ def measure_case(
             for piece in _process(case, part, place, watch, earlier, peaks, conduct):
                 if isinstance(piece, Opened):
                     result = _opened(result, piece)
+                elif isinstance(piece, Checked):
+                    result = _checked(result, piece)
                 else:
                     _add(samples, msgspec.structs.replace(piece, process=number))
     except EndingError as error:
@@ -142,6 +144,10 @@ def _opened(result: Result, opened: Opened) -> Result:
             result.environment, packages=opened.packages, python=opened.python
         ),
     )
+
+
+def _checked(result: Result, checked: Checked) -> Result:
+    return msgspec.structs.replace(result, facts={**result.facts, **checked.facts})
 
 
 def _add(samples: list[Samples], part: Samples) -> None:

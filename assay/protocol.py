@@ -11,7 +11,7 @@ import msgspec
 
 from assay.records import Case, Samples, Value
 
-VERSION = 1  # a worker of another version is refused in words, not misread
+VERSION = 2  # a worker of another version is refused in words, not misread
 
 
 class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
@@ -19,6 +19,7 @@ class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
 
     case: Case
     memory: int = 0  # bytes the worker may take from the host; 0: as many as there are
+    outputs: bool = True  # look at outputs and weights before the first step
     version: int = VERSION
 
 
@@ -42,6 +43,10 @@ class Outputs(msgspec.Struct, tag="outputs", frozen=True, kw_only=True):
     """Run the batch forward without dropout, with the weights as they are, and say what comes."""
 
 
+class Check(msgspec.Struct, tag="check", frozen=True, kw_only=True):
+    """Look whether `wait` waits. It takes steps of its own, so it comes after all samples."""
+
+
 class Profile(msgspec.Struct, tag="profile", frozen=True, kw_only=True):
     """Take `steps` single steps under the framework's profiler, whose trace goes to `folder`.
 
@@ -56,7 +61,7 @@ class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
     """Leave in good order."""
 
 
-Order = Open | Take | Calibrate | Tell | Outputs | Profile | Close
+Order = Open | Take | Calibrate | Tell | Outputs | Check | Profile | Close
 
 
 class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
@@ -93,6 +98,12 @@ class Given(msgspec.Struct, tag="given", frozen=True, kw_only=True):
     values: tuple[float, ...]
 
 
+class Checked(msgspec.Struct, tag="checked", frozen=True, kw_only=True):
+    """Facts that are known only after the samples."""
+
+    facts: dict[str, Value]
+
+
 class Done(msgspec.Struct, tag="done", frozen=True, kw_only=True):
     """The order is carried out; nothing more follows."""
 
@@ -102,7 +113,7 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     reason: str
 
 
-Answer = Opened | Taken | Calibrated | Told | Given | Done | Failed
+Answer = Opened | Taken | Calibrated | Told | Given | Checked | Done | Failed
 
 
 def pack(message: Order | Answer) -> bytes:

@@ -13,6 +13,8 @@ from assay.analysis.warmup import find_steady
 from assay.protocol import (
     Calibrate,
     Calibrated,
+    Check,
+    Checked,
     Open,
     Opened,
     Order,
@@ -52,7 +54,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 Watch = Callable[[Progress], None]
 Estimator = Callable[[list[float]], Estimate]
-Pieces = Iterator[Opened | Samples]  # what becomes of a case, as it comes
+Pieces = Iterator[Opened | Samples | Checked]  # what becomes of a case, as it comes
 
 
 def alone(
@@ -62,6 +64,7 @@ def alone(
     steps = yield from warmed(worker, case, procedure, watch)
     if steps:
         yield from _steady(worker, steps, case, procedure, watch, estimate)
+        yield ask_one(worker, Check(), Checked)
     else:
         yield from _told(worker)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from assay import measure, registry
+from assay.backends import _digest
 from assay.childside import failure, orders_from, packages, say
 from assay.contracts import Backend, Job, Profiling, SelfTimed, Session, Stepped
 from assay.errors import EndingError
@@ -25,6 +26,8 @@ from assay.protocol import (
     Answer,
     Calibrate,
     Calibrated,
+    Check,
+    Checked,
     Close,
     Done,
     Given,
@@ -76,7 +79,7 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
 
 
 def _answers(
-    order: Take | Calibrate | Tell | Outputs, session: Session, born: float
+    order: Take | Calibrate | Tell | Outputs | Check, session: Session, born: float
 ) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
@@ -89,6 +92,8 @@ def _answers(
             yield Done()
         case Outputs():
             yield _outputs(session)
+        case Check():
+            yield _checked(session)
 
 
 def _profiled(order: Profile, session: Session, backend: Backend, born: float) -> Iterator[Answer]:
@@ -121,11 +126,21 @@ def _told(session: SelfTimed) -> Iterator[Told]:
         yield Told(samples=report.samples)
 
 
-def _work(session: Session, job: Job) -> dict[str, Value]:
-    """Multiply-adds of one item's forward pass: from the model, and by the framework's counter."""
+def _evidence(session: Session, job: Job, outputs: bool) -> dict[str, Value]:
+    """What shows that contenders do the same work, as far as the session can tell.
+
+    Multiply-adds are those of one item's forward pass: from the model, and by the framework's
+    counter. Outputs and weights are those before the first step.
+    """
     found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
     if offered := getattr(session, "macs", None):
         found["counted_multiply_adds"] = round(offered() / session.items)
+    if offered := getattr(session, "product_dtypes", None):
+        found["product_dtypes"] = offered()
+    if outputs and (offered := getattr(session, "weights", None)):
+        found |= _digest.of_weights(offered())
+    if outputs and (offered := getattr(session, "outputs", None)):
+        found |= _digest.of_outputs(offered())
     return found
 
 
@@ -135,6 +150,13 @@ def _outputs(session: Session) -> Given:
         raise EndingError("failed", "this backend cannot tell its outputs")
     found = offered()
     return Given(shape=found.shape, values=tuple(found.ravel().tolist()))
+
+
+def _checked(session: Session) -> Checked:
+    read = getattr(session, "outputs", None)
+    if read is None or not isinstance(session, Stepped):
+        return Checked(facts={})
+    return Checked(facts={"unwaited": measure.unwaited(session, read)})
 
 
 def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Opened]:
@@ -162,7 +184,11 @@ def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Ope
         seconds=measure.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={**session.facts(), **_work(session, jobs[0]), **jobs[0].facts},
+        facts={
+            **session.facts(),
+            **_evidence(session, jobs[0], order.outputs),
+            **jobs[0].facts,
+        },
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,

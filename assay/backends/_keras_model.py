@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -39,6 +39,7 @@ class KerasModel:
         self.inputs, self.targets = _batch(job, case)
         self.items = _options.items(job) or len(self.targets)
         self.train = _options.trains(job, case)
+        self._optimizer = _options.chosen_optimizer(case, job.optimizer)
         self.model.compile(
             optimizer=_optimizer(job, case),
             loss=_loss(job) if job.trains else None,
@@ -47,16 +48,19 @@ class KerasModel:
         )
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return keras.ops.convert_to_numpy(
-            keras.ops.cast(self.model(self.inputs, training=False), "float32")
-        )
+        return as_array(self.model(self.inputs, training=False))
+
+    def weights(self) -> Iterator[Any]:
+        """Trained ones, before the first step: later a step may have given their memory away."""
+        return (as_array(weight) for weight in self.model.trainable_variables)
 
     def facts(self) -> dict[str, Value]:
         weights = self.model.trainable_variables
         return {
             **_options.facts(self.case),
             **self._engine(),
-            "mode": "train" if self.train else "infer",
+            "mode": _options.mode(self.train),
+            "input_shape": _options.shape_text(*keras.tree.flatten(self.inputs)),
             "eager": bool(self.model.run_eagerly),
             # trained ones, as the other backends count; moving averages are none
             "parameters": sum(math.prod(weight.shape) for weight in weights),
@@ -65,8 +69,17 @@ class KerasModel:
             "output_dtype": _output_dtype(self.model),
             "data_format": keras.config.image_data_format(),
             "compiler": "on" if self.model.jit_compile else "off",
-            "optimizer": self.model.optimizer.name,
+            "optimizer": self._optimizer,
         }
+
+
+def as_array(found: Any) -> Any:  # noqa: ANN401
+    """float32 numpy; several outputs as one row of numbers."""
+    arrays = [
+        keras.ops.convert_to_numpy(keras.ops.cast(part, "float32"))
+        for part in keras.tree.flatten(found)
+    ]
+    return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
 
 
 def _output_dtype(model: Any) -> str:  # noqa: ANN401

@@ -79,6 +79,7 @@ Examples:
 @click.option("--samples", type=int, default=0, help="Exactly so many samples in each process.")
 @click.option("--steps-per-sample", type=int, default=0, help="Exactly so many steps in a sample.")
 @click.option("--latency", is_flag=True, help="Time every single step.")
+@click.option("--strict", is_flag=True, help="Refuse contenders that do not do the same work.")
 @click.option("--label", default="", help="A name to find these results by.")
 @options.tag
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run.")
@@ -105,14 +106,17 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     for name in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(name, interrupt)
     readings: list[Reading] = []
+    unfair: list[str] = []
     try:
         for result in _announced(found, line):
             readings.append(Reading(result=result, summary=api.summarize(result)))
     finally:
-        _finish(readings, given["form"], settings.home(given["home"]))
+        unfair += unfair_sentences(readings) if given["strict"] else []
+        _finish(readings, "" if unfair else given["form"], settings.home(given["home"]))
+    options.say(*unfair)
     if resume and not readings:
         options.say(f"Nothing was left to measure; to see it: assay show {resume}")
-    return _status(readings)
+    return 1 if unfair else _status(readings)
 
 
 def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Result]:
@@ -149,11 +153,12 @@ def _announced(found: Iterator[Result], line: LiveLine) -> Iterator[Result]:
 
 
 def _finish(readings: list[Reading], form: str, home: Path) -> None:
-    """The table of what was measured, also when the run was cut short."""
+    """The table of what was measured, also when the run was cut short; none without a form."""
     if not readings:
         return
     run = readings[0].result.run
-    print_readings(readings, form)
+    if form:
+        print_readings(readings, form)
     for reading in readings:
         if reading.result.status in BAD:
             options.say(f"what it printed: {home / 'runs' / reading.result.id / 'worker.log'}")
@@ -161,6 +166,12 @@ def _finish(readings: list[Reading], form: str, home: Path) -> None:
         options.say(f"kept as {run}; to go on: assay run --resume {run}")
     else:
         options.say(f"kept as {run}; to see it again: assay show {run}")
+
+
+def unfair_sentences(readings: list[Reading]) -> list[str]:
+    """What --strict refuses, one sentence each."""
+    found = api.fairness(reading.result for reading in readings)
+    return [f"refused: {one.workload}: {one.text}." for one in found if one.unfair]
 
 
 def _status(readings: list[Reading]) -> int:
