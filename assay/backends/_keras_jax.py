@@ -48,6 +48,9 @@ class StepSession:
         call, arguments = self._forward()
         return np.asarray(jax.jit(call)(*arguments)[0], np.float32)
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
     def macs(self) -> float:
         call, arguments = self._forward()
         return _jax_setup.macs(call, *arguments)

@@ -51,6 +51,12 @@ class KerasModel:
             keras.ops.cast(self.model(self.inputs, training=False), "float32")
         )
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch, without dropout; pictures are given with channels last."""
+        first = self.case.options["data_format"] == "channels_first"
+        found = self.model.predict_on_batch(_options.in_layout(inputs, first))
+        return np.asarray(found, np.float32)
+
     def facts(self) -> dict[str, Value]:
         weights = self.model.trainable_variables
         return {

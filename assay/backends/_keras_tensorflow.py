@@ -36,6 +36,9 @@ class StepSession:
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
     def macs(self) -> float:
         inputs = next(iter(self._data))[0]
         return _tensorflow_setup.macs(lambda x: self._built.model(x, training=False), inputs)

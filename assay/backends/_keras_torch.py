@@ -35,6 +35,9 @@ class StepSession:
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
     def macs(self) -> float:
         return _torch_setup.macs(lambda: self._built.model(self._data[0][0], training=False))
 
