@@ -18,6 +18,7 @@ _FROM = {
     "adopt": "api",
     "bench": "benching",
     "benchmarks": "benching",
+    "evaluate": "evaluating",
     "fairness": "api",
     "fetch_data": "api",
     "known_data": "api",

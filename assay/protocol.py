@@ -47,6 +47,14 @@ class Check(msgspec.Struct, tag="check", frozen=True, kw_only=True):
     """Look whether `wait` waits. It takes steps of its own, so it comes after all samples."""
 
 
+class Evaluate(msgspec.Struct, tag="evaluate", frozen=True, kw_only=True):
+    """Predict the class of every example of a split, and say how many are right."""
+
+    split: str
+    first: int  # so many of it; 0: all
+    file: str  # where the predicted classes go
+
+
 class Profile(msgspec.Struct, tag="profile", frozen=True, kw_only=True):
     """Take `steps` single steps under the framework's profiler, whose trace goes to `folder`.
 
@@ -61,7 +69,7 @@ class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
     """Leave in good order."""
 
 
-Order = Open | Take | Calibrate | Tell | Outputs | Check | Profile | Close
+Order = Open | Take | Calibrate | Tell | Outputs | Check | Evaluate | Profile | Close
 
 
 class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
@@ -104,6 +112,12 @@ class Checked(msgspec.Struct, tag="checked", frozen=True, kw_only=True):
     facts: dict[str, Value]
 
 
+class Evaluated(msgspec.Struct, tag="evaluated", frozen=True, kw_only=True):
+    """An evaluation is told; this is what it was made on."""
+
+    facts: dict[str, Value]
+
+
 class Done(msgspec.Struct, tag="done", frozen=True, kw_only=True):
     """The order is carried out; nothing more follows."""
 
@@ -113,7 +127,7 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     reason: str
 
 
-Answer = Opened | Taken | Calibrated | Told | Given | Checked | Done | Failed
+Answer = Opened | Taken | Calibrated | Told | Given | Checked | Evaluated | Done | Failed
 
 
 def pack(message: Order | Answer) -> bytes:

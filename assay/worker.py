@@ -30,6 +30,7 @@ from assay.protocol import (
     Checked,
     Close,
     Done,
+    Evaluate,
     Given,
     Open,
     Opened,
@@ -60,26 +61,28 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
     """Open first, then whatever is asked of the session, until told to close."""
     born = measure.clock()
     session: Session
+    job: Job
     backend: Backend
     for order in orders:
         if isinstance(order, Open):
             backend = registry.backend(order.case.backend)
-            session, opened = _open(order, backend, stack)
+            session, job, opened = _open(order, backend, stack)
             say(answers, opened)
         elif isinstance(order, Close):
             stack.close()
             say(answers, Done())
             return
-        elif isinstance(order, Profile):
-            for answer in _profiled(order, session, backend, born):
-                say(answers, answer)
         else:
-            for answer in _answers(order, session, born):
+            for answer in _answers(order, session, job, backend, born):
                 say(answers, answer)
 
 
 def _answers(
-    order: Take | Calibrate | Tell | Outputs | Check, session: Session, born: float
+    order: Take | Calibrate | Tell | Outputs | Check | Evaluate | Profile,
+    session: Session,
+    job: Job,
+    backend: Backend,
+    born: float,
 ) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
@@ -94,6 +97,12 @@ def _answers(
             yield _outputs(session)
         case Check():
             yield _checked(session)
+        case Evaluate():
+            from assay.evaluation import evaluated  # with numpy, which not every worker has
+
+            yield from evaluated(order, session, job)
+        case Profile():
+            yield from _profiled(order, session, backend, born)
 
 
 def _profiled(order: Profile, session: Session, backend: Backend, born: float) -> Iterator[Answer]:
@@ -159,7 +168,7 @@ def _checked(session: Session) -> Checked:
     return Checked(facts={"unwaited": measure.unwaited(session, read)})
 
 
-def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Opened]:
+def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Job, Opened]:
     if order.version != VERSION:
         raise EndingError(
             "failed", f"the worker speaks protocol {VERSION}, its parent {order.version}"
@@ -193,7 +202,7 @@ def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Ope
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
     )
-    return session, opened
+    return session, jobs[0], opened
 
 
 def _keep_to(threads: Value) -> None:

@@ -51,6 +51,9 @@ class StepSession:
     def weights(self) -> Iterator[Any]:
         return self._built.weights()
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
     def macs(self) -> float:
         return _jax_setup.macs(self._call, *self._arguments())
 

@@ -54,6 +54,12 @@ class KerasModel:
         """Trained ones, before the first step: later a step may have given their memory away."""
         return (as_array(weight) for weight in self.model.trainable_variables)
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch, without dropout; pictures are given with channels last."""
+        first = self.case.options["data_format"] == "channels_first"
+        found = self.model.predict_on_batch(_options.in_layout(inputs, first))
+        return np.asarray(found, np.float32)
+
     def facts(self) -> dict[str, Value]:
         weights = self.model.trainable_variables
         return {

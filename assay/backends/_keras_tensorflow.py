@@ -40,6 +40,9 @@ class StepSession:
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
     def macs(self) -> float:
         return _tensorflow_setup.macs(self._call, self._inputs())
 

@@ -36,6 +36,9 @@ class StepSession:
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
     def macs(self) -> float:
         return _torch_setup.macs(self._inferred)
 
