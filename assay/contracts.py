@@ -22,6 +22,15 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     help: str = ""
 
 
+class Examples(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model is evaluated on."""
+
+    inputs: Any  # numpy, one row an example; pictures have channels last
+    labels: Any  # numpy, the class number of each
+    ready: Callable[[Any], Any] = lambda inputs: inputs  # rows as stored → as the model takes them
+    facts: Mapping[str, Value] = {}  # where they come from
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A model and all it needs to take a step; the only way data reaches a backend."""
 
@@ -32,7 +41,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     train_batch: tuple[Any, Any] | None = (
         None  # numpy inputs and targets; None: made to fit the model
     )
-    eval_data: tuple[Any, Any] | None = None
+    eval_data: Callable[[str, int], Examples] | None = (
+        None  # a split and how many of it, 0 for all → what to evaluate on; called when asked
+    )
+    facts: Mapping[str, Value] = {}  # what the workload tells of the model, such as its weights
     items: int = 0  # what one step handles; 0: the rows of the batch
     trains: bool = True  # False: it can only infer, whatever the mode; so text generation
     eager: bool = False  # operations dispatched one by one, whatever the compiler

@@ -162,7 +162,7 @@ def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Ope
         seconds=measure.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={**session.facts(), **_work(session, jobs[0])},
+        facts={**session.facts(), **_work(session, jobs[0]), **jobs[0].facts},
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,

@@ -27,6 +27,7 @@ LEVELS = {
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
 DOORS = {("workloads", "datasets"), ("backends", "native"), ("registry", "backends")}
+DOORS |= {("workloads", "weights")}
 DOORS |= {("registry", "workloads"), ("cli", "compat")}  # loads what it registers, by name
 SHOWING = {
     "api",
