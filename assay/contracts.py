@@ -44,6 +44,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     eval_data: Callable[[str, int], Examples] | None = (
         None  # a split and how many of it, 0 for all → what to evaluate on; called when asked
     )
+    train: Callable[[Any], Any] | None = (
+        None  # trains the model in its own way and gives it back; None: a recipe does
+    )
+    data_format: str = ""  # the layout its model was built for; "": what the case says
     facts: Mapping[str, Value] = {}  # what the workload tells of the model, such as its weights
     items: int = 0  # what one step handles; 0: the rows of the batch
     trains: bool = True  # False: it can only infer, whatever the mode; so text generation

@@ -37,6 +37,7 @@ from assay.protocol import (
     Taken,
     Tell,
     Told,
+    Train,
 )
 from assay.records import Value
 
@@ -76,7 +77,7 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
 
 
 def _answers(
-    order: Take | Calibrate | Tell | Outputs, session: Session, born: float
+    order: Take | Calibrate | Tell | Outputs | Train, session: Session, born: float
 ) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
@@ -89,6 +90,9 @@ def _answers(
             yield Done()
         case Outputs():
             yield _outputs(session)
+        case Train():
+            yield from _trained(order, session)
+            yield Done()
 
 
 def _profiled(order: Profile, session: Session, backend: Backend, born: float) -> Iterator[Answer]:
@@ -118,6 +122,14 @@ def _told(session: SelfTimed) -> Iterator[Told]:
     for report in session.run():
         if report.status != "ok":
             raise EndingError(report.status, report.reason)
+        yield Told(samples=report.samples)
+
+
+def _trained(order: Train, session: Session) -> Iterator[Told]:
+    offered = getattr(session, "train", None)
+    if offered is None:
+        raise EndingError("skipped", "this backend cannot train; those of Keras can")
+    for report in offered(order):
         yield Told(samples=report.samples)
 
 

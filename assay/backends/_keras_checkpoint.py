@@ -1,7 +1,8 @@
-"""A training that was cut short, kept and taken up again: weights, the optimizer's state, epochs."""
+"""A training that was cut short, kept and taken up again: weights, the optimizer's state, what was told."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,17 +11,19 @@ import numpy as np
 
 from assay.errors import UsageError
 
+History = list[dict[str, float]]  # what every epoch told
 
-def write(path: Path, model: Any, done: int) -> None:  # noqa: ANN401 (a keras.Model)
+
+def write(path: Path, model: Any, history: History) -> None:  # noqa: ANN401 (a keras.Model)
     """Written whole or not at all."""
     temporary = path.with_name(f".{path.name}")
     with open(temporary, "wb") as file:
-        np.savez(file, done=done, **_values(model))
+        np.savez(file, history=json.dumps(history), **_values(model))
     os.replace(temporary, path)
 
 
-def read(path: Path, model: Any) -> int:  # noqa: ANN401
-    """Put the state back into a model that is compiled; the epochs it has done."""
+def read(path: Path, model: Any) -> History:  # noqa: ANN401
+    """Put the state back into a model that is compiled; what its epochs told."""
     with np.load(path, allow_pickle=False) as kept:
         model.optimizer.build(model.trainable_variables)
         variables = _variables(model)
@@ -33,7 +36,8 @@ def read(path: Path, model: Any) -> int:  # noqa: ANN401
             )
         for name, own in variables.items():
             own.assign(kept[name])
-        return int(kept["done"])
+        found: History = json.loads(str(kept["history"]))
+        return found
 
 
 def _values(model: Any) -> dict[str, Any]:  # noqa: ANN401

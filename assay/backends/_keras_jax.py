@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -12,6 +12,8 @@ import numpy as np
 
 from assay.backends import _jax_setup
 from assay.backends._keras_model import KerasModel
+from assay.contracts import Report
+from assay.protocol import Train
 from assay.records import Value
 
 
@@ -47,6 +49,9 @@ class StepSession:
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         call, arguments = self._forward()
         return np.asarray(jax.jit(call)(*arguments)[0], np.float32)
+
+    def train(self, order: Train) -> Iterator[Report]:
+        return self._built.train(order)
 
     def macs(self) -> float:
         call, arguments = self._forward()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
 import numpy as np
 
 from assay.backends import _options
-from assay.contracts import Job
+from assay.contracts import Job, Report
 from assay.errors import UsageError
+from assay.protocol import Train
 from assay.records import Case, Value
 
 _POLICIES = {
@@ -33,10 +34,12 @@ class KerasModel:
         keras.utils.set_random_seed(_options.seed(case))
         keras.config.set_dtype_policy(_POLICIES[str(case.options["precision"])])
         job = build()
-        self.case = case
+        self.case, self.job = case, job
+        asked = job.data_format or case.options["data_format"]
+        self._channels_first = asked == "channels_first"
         self._engine = engine  # its facts
         self.model = _checked(job.model, case)
-        self.inputs, self.targets = _batch(job, case)
+        self.inputs, self.targets = _batch(job, case, self._channels_first)
         self.items = _options.items(job) or len(self.targets)
         self.train = _options.trains(job, case)
         self.model.compile(
@@ -50,6 +53,12 @@ class KerasModel:
         return keras.ops.convert_to_numpy(
             keras.ops.cast(self.model(self.inputs, training=False), "float32")
         )
+
+    def train(self, order: Train) -> Iterator[Report]:
+        """By the order's recipe, or as the job itself trains; afterwards the model is the trained."""
+        from assay.backends._keras_taught import taught
+
+        self.model = yield from taught(self, order)
 
     def facts(self) -> dict[str, Value]:
         weights = self.model.trainable_variables
@@ -101,16 +110,20 @@ def _loss(job: Job) -> Any:  # noqa: ANN401
         return keras.losses.MeanSquaredError()
     if job.loss == "binary-cross-entropy":
         return keras.losses.BinaryCrossentropy(from_logits=True)
-    last = getattr(job.model.layers[-1], "activation", None)
-    ends_in_softmax = getattr(last, "__name__", "") == "softmax"
-    return keras.losses.SparseCategoricalCrossentropy(from_logits=not ends_in_softmax)
+    return keras.losses.SparseCategoricalCrossentropy(from_logits=not ends_in_softmax(job.model))
 
 
-def _batch(job: Job, case: Case) -> tuple[Any, Any]:
-    """The job's batch in the case's layout; made from the model's shapes where it has none."""
+def ends_in_softmax(model: Any) -> bool:  # noqa: ANN401
+    last = model.layers[-1]
+    named = getattr(getattr(last, "activation", None), "__name__", "")
+    return named == "softmax" or isinstance(last, keras.layers.Softmax)
+
+
+def _batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
+    """The job's batch in the model's layout; made from the model's shapes where it has none."""
     if job.train_batch is None:
         return _made_batch(job.model, case)
-    return _options.batch(job, case, case.options["data_format"] == "channels_first")
+    return _options.batch(job, case, channels_first)
 
 
 def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
 
 from assay.backends import _tensorflow_setup
 from assay.backends._keras_model import KerasModel
+from assay.contracts import Report
+from assay.protocol import Train
 from assay.records import Value
 
 
@@ -35,6 +37,9 @@ class StepSession:
 
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
+
+    def train(self, order: Train) -> Iterator[Report]:
+        return self._built.train(order)
 
     def macs(self) -> float:
         inputs = next(iter(self._data))[0]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
 
 from assay.backends import _torch_setup
 from assay.backends._keras_model import KerasModel
+from assay.contracts import Report
+from assay.protocol import Train
 from assay.records import Value
 
 
@@ -34,6 +36,9 @@ class StepSession:
 
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
+
+    def train(self, order: Train) -> Iterator[Report]:
+        return self._built.train(order)
 
     def macs(self) -> float:
         return _torch_setup.macs(lambda: self._built.model(self._data[0][0], training=False))

@@ -12,14 +12,15 @@ import numpy as np
 
 from assay.backends import _keras_checkpoint, _keras_start
 from assay.backends._keras_feed import Pictures
+from assay.backends._keras_model import ends_in_softmax
 from assay.contracts import Examples, Report
 from assay.errors import EndingError
 from assay.recipe import Recipe
-from assay.records import Samples
-from assay.weights import _keras
+from assay.records import Phase, Samples
 
 TESTED_AT_ONCE = 500  # of the 5000 pictures: they are whole batches, so one shape is compiled
 KEEP_EVERY = 30.0  # seconds between two checkpoints, which cost about one
+UNITS = {"epoch_time": "s", "loss": "", "train_accuracy": "%", "epoch_accuracy": "%"}
 
 
 class Trainer:
@@ -29,7 +30,7 @@ class Trainer:
         self, network: Any, recipe: Recipe, train: Examples, test: Examples, seed: int, jit: bool  # noqa: ANN401
     ) -> None:
         self.network, self.recipe, self._seed = network, recipe, seed
-        self.done = 0  # epochs
+        self.history: list[dict[str, float]] = []  # what every epoch told
         self._train, self._tested = len(train.labels), len(test.labels)
         _keras_start.start(network, recipe.initial, seed)
         self.model = _fed(network, recipe, train, test, seed)
@@ -59,13 +60,14 @@ class Trainer:
             verbose=0,
         ).history  # numbers on the host: the device has ended
         seconds = time.perf_counter() - start
-        self.done += 1
-        return {
+        told = {
             "epoch_time": seconds,
             "loss": history["loss"][0],
             "train_accuracy": 100 * history["categorical_accuracy"][0],
             "epoch_accuracy": self._accuracy(),
         }
+        self.history.append(told)
+        return told
 
     def _accuracy(self) -> float:
         numbers = np.arange(self._train, self._train + self._tested, dtype=np.int32)
@@ -80,25 +82,29 @@ class Trainer:
 
     def _order(self) -> Any:  # noqa: ANN401 (numpy)
         """All pictures, and some twice: a last batch of another size would be compiled apart."""
-        random = np.random.default_rng([self._seed, 3, self.done])
+        random = np.random.default_rng([self._seed, 3, len(self.history)])
         numbers = random.permutation(self._train).astype(np.int32)
         return np.resize(numbers, self._steps * self.recipe.batch_size)
 
 
-def train(trainer: Trainer, until: float, kept: Path, saved: Path) -> Iterator[Report]:
-    """Every epoch's time, loss and accuracies, as they come; the weights are saved at the end."""
+def train(trainer: Trainer, until: float, kept: Path, earlier: Path | None) -> Iterator[Report]:
+    """Every epoch's time, loss and accuracies, as they come; a checkpoint now and then.
+
+    One that was cut short goes on from its checkpoint, and tells again what it told before.
+    """
+    if earlier:
+        trainer.history = _keras_checkpoint.read(earlier, trainer.model)
+    for told in trainer.history:
+        yield from _reports(told)
     last = time.monotonic()
-    while trainer.done < trainer.recipe.epochs:
+    while len(trainer.history) < trainer.recipe.epochs and not _reached(trainer, until):
         told = trainer.epoch()
-        yield from _reports(told, trainer.done)
+        yield from _reports(told, first=len(trainer.history) == 1)
         if not np.isfinite(told["loss"]):
-            raise EndingError("failed", f"the loss of epoch {trainer.done} is {told['loss']}")
-        if until and told["epoch_accuracy"] >= until:
-            break
+            raise EndingError("failed", f"a loss of {told['loss']}: lower the learning rate")
         if time.monotonic() - last > KEEP_EVERY:
-            _keras_checkpoint.write(kept, trainer.model, trainer.done)
+            _keras_checkpoint.write(kept, trainer.model, trainer.history)
             last = time.monotonic()
-    _keras.save(trainer.network, saved)
     kept.unlink(missing_ok=True)
 
 
@@ -126,11 +132,6 @@ def optimizer(recipe: Recipe, steps: int) -> Any:  # noqa: ANN401
     return made
 
 
-def ends_in_softmax(network: Any) -> bool:  # noqa: ANN401
-    last = getattr(network.layers[-1], "activation", None)
-    return getattr(last, "__name__", "") == "softmax"
-
-
 def _fed(network: Any, recipe: Recipe, train: Examples, test: Examples, seed: int) -> Any:  # noqa: ANN401
     pictures = np.concatenate([train.ready(train.inputs), test.ready(test.inputs)])
     numbers = keras.Input((), dtype="int32")
@@ -152,8 +153,12 @@ def _one_hot(network: Any, labels: Any) -> Any:  # noqa: ANN401
     return np.eye(count, dtype=np.float32)[labels]
 
 
-def _reports(told: dict[str, float], epoch: int) -> Iterator[Report]:
-    for metric, value in told.items():
-        unit = {"epoch_time": "s", "loss": ""}.get(metric, "%")
-        phase = "first" if epoch == 1 and metric == "epoch_time" else "steady"
-        yield Report(Samples(metric=metric, unit=unit, phase=phase, values=(value,)))  # type: ignore[arg-type]
+def _reached(trainer: Trainer, until: float) -> bool:
+    return bool(until and trainer.history and trainer.history[-1]["epoch_accuracy"] >= until)
+
+
+def _reports(told: dict[str, float], first: bool = False) -> Iterator[Report]:
+    """The first epoch's time, with tracing and compiling in it, is a phase of its own."""
+    for metric, unit in UNITS.items():
+        phase: Phase = "first" if first and metric == "epoch_time" else "steady"
+        yield Report(Samples(metric=metric, unit=unit, phase=phase, values=(told[metric],)))

@@ -164,9 +164,9 @@ def test_a_training_taken_up_again_ends_as_one_that_was_not_cut(keras, tmp_path)
 
     whole, cut = trainer(keras), trainer(keras)
     cut.epoch()
-    _keras_checkpoint.write(tmp_path / "c.npz", cut.model, cut.done)
+    _keras_checkpoint.write(tmp_path / "c.npz", cut.model, cut.history)
     again = trainer(keras)
-    again.done = _keras_checkpoint.read(tmp_path / "c.npz", again.model)
+    again.history = _keras_checkpoint.read(tmp_path / "c.npz", again.model)
     for _ in range(2):
         whole.epoch()
     again.epoch()
@@ -179,7 +179,7 @@ def test_a_checkpoint_of_another_network_is_refused(keras, tmp_path):
     from assay.backends import _keras_checkpoint
 
     other = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Flatten(), keras.layers.Dense(3)])
-    _keras_checkpoint.write(tmp_path / "c.npz", trainer(keras, net=other).model, 1)
+    _keras_checkpoint.write(tmp_path / "c.npz", trainer(keras, net=other).model, [])
 
     with pytest.raises(UsageError, match="another training"):
         _keras_checkpoint.read(tmp_path / "c.npz", trainer(keras).model)
