@@ -18,6 +18,7 @@ _FROM = {
     "adopt": "api",
     "bench": "benching",
     "benchmarks": "benching",
+    "evaluate": "evaluating",
     "fetch_data": "api",
     "known_data": "api",
     "profile": "profiling",

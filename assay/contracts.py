@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from assay.records import Case, Result, Samples, Value
+from assay.records import Case, Evaluation, Result, Samples, Value
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +79,19 @@ class Workload(Protocol):
 
     @property
     def kinds(self) -> Mapping[str, Builder]: ...
+
+
+@runtime_checkable
+class Evaluable(Protocol):
+    """A workload whose accuracy is known, or what is needed to know it."""
+
+    @property
+    def expected(self) -> float: ...  # percent of the whole test split; 0: not known
+
+    def lacks(
+        self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
+    ) -> str:
+        """What an evaluation needs and is not here, in words; or ""."""
 
 
 @runtime_checkable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from assay.records import Result
@@ -26,11 +28,23 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A quantity held against what was expected of it."""
+
+    metric: str
+    rule: Literal["at least", "within"]
+    expected: float
+    tolerance: float
+    verdict: Literal["pass", "fail"]
+    by: Literal["value", "interval"]  # what was held against it
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """One result, made smaller."""
 
     quantities: dict[str, Quantity] = {}
     doubts: tuple[Doubt, ...] = ()
+    checks: tuple[Check, ...] = ()
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,8 +28,12 @@ def measure_case(
     folder: Path,
     watch: Watch,
     conduct: Conduct | None = None,
+    lacking: str = "",
 ) -> Result:
-    """The whole life of a case. Nothing a case does raises; an interrupt is an ending too."""
+    """The whole life of a case. Nothing a case does raises; an interrupt is an ending too.
+
+    What is `lacking` for it, in words, ends it before a process starts.
+    """
     result = Result(
         id=result_id,
         case=case,
@@ -43,7 +47,7 @@ def measure_case(
     peaks: list[dict[str, float]] = []
     ending: dict[str, str] = {}
     try:
-        _refuse(case)
+        _refuse(case, lacking)
         for number in range(procedure.processes):
             part = _part(procedure, time.monotonic() - begun if number else 0.0)
             earlier = _medians(samples)
@@ -122,12 +126,13 @@ def _environment(case: Case, folder: Path) -> Environment:
     return msgspec.structs.replace(found, variables=found.variables | given)
 
 
-def _refuse(case: Case) -> None:
+def _refuse(case: Case, lacking: str) -> None:
     """What is known to be impossible ends before a process starts."""
     backend = registry.backend(case.backend)
     reason = backend.refuses(case)
     if not reason and not case.options.get("python"):
         reason = backend.missing()
+    reason = reason or lacking
     if reason:
         raise EndingError("skipped", reason)
 

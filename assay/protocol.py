@@ -43,6 +43,14 @@ class Outputs(msgspec.Struct, tag="outputs", frozen=True, kw_only=True):
     """Run the batch forward without dropout, with the weights as they are, and say what comes."""
 
 
+class Evaluate(msgspec.Struct, tag="evaluate", frozen=True, kw_only=True):
+    """Predict the class of every example of a split, and say how many are right."""
+
+    split: str
+    first: int  # so many of it; 0: all
+    file: str  # where the predicted classes go
+
+
 class Train(msgspec.Struct, tag="train", frozen=True, kw_only=True):
     """Train the model, tell every epoch, and write the weights to a file."""
 
@@ -66,7 +74,7 @@ class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
     """Leave in good order."""
 
 
-Order = Open | Take | Calibrate | Tell | Outputs | Train | Profile | Close
+Order = Open | Take | Calibrate | Tell | Outputs | Evaluate | Train | Profile | Close
 
 
 class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
@@ -103,6 +111,12 @@ class Given(msgspec.Struct, tag="given", frozen=True, kw_only=True):
     values: tuple[float, ...]
 
 
+class Evaluated(msgspec.Struct, tag="evaluated", frozen=True, kw_only=True):
+    """An evaluation is told; this is what it was made on."""
+
+    facts: dict[str, Value]
+
+
 class Done(msgspec.Struct, tag="done", frozen=True, kw_only=True):
     """The order is carried out; nothing more follows."""
 
@@ -112,7 +126,7 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     reason: str
 
 
-Answer = Opened | Taken | Calibrated | Told | Given | Done | Failed
+Answer = Opened | Taken | Calibrated | Told | Given | Evaluated | Done | Failed
 
 
 def pack(message: Order | Answer) -> bytes:

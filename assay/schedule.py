@@ -13,6 +13,8 @@ from assay.analysis.warmup import find_steady
 from assay.protocol import (
     Calibrate,
     Calibrated,
+    Evaluate,
+    Evaluated,
     Open,
     Opened,
     Order,
@@ -91,6 +93,21 @@ def profiled(worker: Worker, case: Case, folder: str, steps: int, watch: Watch) 
         if isinstance(answer, Taken | Told):
             part = answer.samples if isinstance(answer, Told) else _samples(answer, "steady")
             yield msgspec.structs.replace(part, metric=f"profiled_{part.metric}")
+
+
+def evaluated(worker: Worker, case: Case, order: Evaluate, watch: Watch) -> Pieces:
+    """One case in one process: open, then every example of a split."""
+    watch(Progress(case=case, phase="open"))
+    opened = _one(worker, Open(case=case), Opened)
+    yield opened
+    yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+    watch(Progress(case=case, phase="steady"))
+    for answer in worker.ask(order):
+        if isinstance(answer, Told):
+            yield answer.samples
+        elif isinstance(answer, Evaluated):
+            facts = {**opened.facts, **answer.facts}
+            yield msgspec.structs.replace(opened, facts=facts)
 
 
 def _told(worker: Worker) -> Iterator[Samples]:

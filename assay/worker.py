@@ -27,6 +27,7 @@ from assay.protocol import (
     Calibrated,
     Close,
     Done,
+    Evaluate,
     Given,
     Open,
     Opened,
@@ -58,26 +59,28 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
     """Open first, then whatever is asked of the session, until told to close."""
     born = measure.clock()
     session: Session
+    job: Job
     backend: Backend
     for order in orders:
         if isinstance(order, Open):
             backend = registry.backend(order.case.backend)
-            session, opened = _open(order, backend, stack)
+            session, job, opened = _open(order, backend, stack)
             say(answers, opened)
         elif isinstance(order, Close):
             stack.close()
             say(answers, Done())
             return
-        elif isinstance(order, Profile):
-            for answer in _profiled(order, session, backend, born):
-                say(answers, answer)
         else:
-            for answer in _answers(order, session, born):
+            for answer in _answers(order, session, job, backend, born):
                 say(answers, answer)
 
 
 def _answers(
-    order: Take | Calibrate | Tell | Outputs | Train, session: Session, born: float
+    order: Take | Calibrate | Tell | Outputs | Evaluate | Train | Profile,
+    session: Session,
+    job: Job,
+    backend: Backend,
+    born: float,
 ) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
@@ -90,6 +93,12 @@ def _answers(
             yield Done()
         case Outputs():
             yield _outputs(session)
+        case Evaluate():
+            from assay.evaluation import evaluated  # with numpy, which not every worker has
+
+            yield from evaluated(order, session, job)
+        case Profile():
+            yield from _profiled(order, session, backend, born)
         case Train():
             yield from _trained(order, session)
             yield Done()
@@ -149,7 +158,7 @@ def _outputs(session: Session) -> Given:
     return Given(shape=found.shape, values=tuple(found.ravel().tolist()))
 
 
-def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Opened]:
+def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Job, Opened]:
     if order.version != VERSION:
         raise EndingError(
             "failed", f"the worker speaks protocol {VERSION}, its parent {order.version}"
@@ -179,7 +188,7 @@ def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Ope
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
     )
-    return session, opened
+    return session, jobs[0], opened
 
 
 def _keep_to(threads: Value) -> None:

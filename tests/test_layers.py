@@ -18,11 +18,11 @@ LEVELS = {
     },
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
-        *("world", "logs", "childside", "batchsize", "doctor", "testing"),
+        *("world", "logs", "childside", "batchsize", "doctor", "testing", "evaluation"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
     },
-    4: {"api", "benching", "profiling", "tasking"},
+    4: {"api", "benching", "evaluating", "profiling", "tasking"},
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
@@ -32,6 +32,7 @@ DOORS |= {("registry", "workloads"), ("cli", "compat")}  # loads what it registe
 SHOWING = {
     "api",
     "benching",
+    "evaluating",
     "profiling",
     "benches",
     "tasking",

@@ -50,6 +50,9 @@ class StepSession:
         call, arguments = self._forward()
         return np.asarray(jax.jit(call)(*arguments)[0], np.float32)
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
     def train(self, order: Train) -> Iterator[Report]:
         return self._built.train(order)
 

@@ -54,6 +54,11 @@ class KerasModel:
             keras.ops.cast(self.model(self.inputs, training=False), "float32")
         )
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch, without dropout; pictures are given with channels last."""
+        found = self.model.predict_on_batch(_options.in_layout(inputs, self._channels_first))
+        return np.asarray(found, np.float32)
+
     def train(self, order: Train) -> Iterator[Report]:
         """By the order's recipe, or as the job itself trains; afterwards the model is the trained."""
         from assay.backends._keras_taught import taught

@@ -37,6 +37,9 @@ class StepSession:
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
     def train(self, order: Train) -> Iterator[Report]:
         return self._built.train(order)
 

@@ -16,6 +16,7 @@ from assay.errors import AssayError, unknown
 VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
     "bench": ("Measure", "Run benchmark classes, and compare their runs."),
+    "evaluate": ("Measure", "Find how often a trained network is right."),
     "profile": ("Measure", "Show where the time of a model goes, and keep the trace."),
     "doctor": ("Measure", "Show what this machine is, how noisy now, and how fast at best."),
     "task": ("Measure", "Run any command; its metrics are read from its log."),

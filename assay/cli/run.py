@@ -52,10 +52,14 @@ Examples:
   assay run mnist-mlp@keras-jax --processes 5 --target 1%
   assay run ./my.py:MyNet -b keras-jax --mode infer --latency
   assay run --suite keras-benchmarks -b keras-jax,keras-torch
+  assay run --suite accuracy --first 500
   assay run --resume last"""
 )
 @click.argument("cases", nargs=-1, metavar="CASE…")
-@click.option("--suite", default="", metavar="NAME", help="keras-benchmarks or today.")
+@click.option("--suite", default="", metavar="NAME", help="keras-benchmarks, today or accuracy.")
+@click.option(
+    "--first", type=int, default=0, metavar="N", help="Pictures of each net of --suite accuracy."
+)
 @click.option("-b", "--backend", "backends", multiple=True, help="May be repeated; commas too.")
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=A,B", help="Parameters of the workload."
@@ -102,6 +106,14 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
         found = _run(cases, given, line)
     else:
         raise UsageError("No case was given.", hint="Try: assay run mnist-mlp")
+    readings = carried_out(found, line, given)
+    if resume and not readings:
+        options.say(f"Nothing was left to measure; to see it: assay show {resume}")
+    return status(readings)
+
+
+def carried_out(found: Iterator[Result], line: LiveLine, given: dict[str, Any]) -> list[Reading]:
+    """Every result as it comes, then the table of them, also when they were cut short."""
     for name in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(name, interrupt)
     readings: list[Reading] = []
@@ -110,9 +122,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
             readings.append(Reading(result=result, summary=api.summarize(result)))
     finally:
         _finish(readings, given["form"], settings.home(given["home"]))
-    if resume and not readings:
-        options.say(f"Nothing was left to measure; to see it: assay show {resume}")
-    return _status(readings)
+    return readings
 
 
 def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Result]:
@@ -139,6 +149,7 @@ def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Itera
         tags=options.pairs(given["tags"], "--tag"),
         home=given["home"],
         watch=line,
+        first=given["first"],
     )
 
 
@@ -149,7 +160,6 @@ def _announced(found: Iterator[Result], line: LiveLine) -> Iterator[Result]:
 
 
 def _finish(readings: list[Reading], form: str, home: Path) -> None:
-    """The table of what was measured, also when the run was cut short."""
     if not readings:
         return
     run = readings[0].result.run
@@ -163,9 +173,10 @@ def _finish(readings: list[Reading], form: str, home: Path) -> None:
         options.say(f"kept as {run}; to see it again: assay show {run}")
 
 
-def _status(readings: list[Reading]) -> int:
+def status(readings: list[Reading]) -> int:
     statuses = {reading.result.status for reading in readings}
-    if statuses & BAD:
+    broken = any(c.verdict == "fail" for reading in readings for c in reading.summary.checks)
+    if statuses & BAD or broken:
         return 1
     return 3 if statuses == {"skipped"} else 0
 

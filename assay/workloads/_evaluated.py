@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from assay.contracts import Examples
 from assay.datasets import catalog, library
-from assay.datasets.dataset import Dataset
+from assay.datasets.dataset import Dataset, split_sizes
 from assay.datasets.places import folders
 from assay.datasets.prepare import prepare
-from assay.errors import EndingError
-from assay.records import Value
+from assay.errors import EndingError, UsageError
+from assay.records import Evaluation, Value
 from assay.weights import files
 from assay.weights.fit import assign, misfits
 from assay.weights.layers import Layer as Stored
@@ -59,15 +59,27 @@ def pictures(workload: AccuracyWorkload, data: str, split: str, first: int) -> E
     )
 
 
-def lacks(workload: AccuracyWorkload, params: Mapping[str, Value], home: Path | None) -> str:
+def lacks(
+    workload: AccuracyWorkload,
+    params: Mapping[str, Value],
+    evaluation: Evaluation,
+    home: Path | None,
+) -> str:
     """What an evaluation needs and is not here, in words; or ""."""
     missing = []
     if params["weights"] == TRAINED and trained_file(workload, home) is None:
         missing.append(_no_weights(workload))
     dataset, _ = _dataset(workload, str(params["data"]))
-    if library.find(dataset, home) is None:
+    opened = library.find(dataset, home)
+    if opened is None:
         how = library.how(dataset).removesuffix(".")
         missing.append(f"the pictures of {dataset.name} are not here: {how}")
+    elif evaluation.first > (size := split_sizes(opened)[evaluation.split]):
+        raise UsageError(
+            f"The first {evaluation.first} pictures of {evaluation.split} were asked for, "
+            f"but {opened.place} has {size}.",
+            hint=f"Ask for 1 to {size}, or for none to take all.",
+        )
     return "; ".join(missing)
 
 

@@ -10,13 +10,12 @@ import msgspec
 
 from assay.contracts import Builder, Job
 from assay.recipe import Recipe
-from assay.records import Value
+from assay.records import Evaluation, Value
 from assay.workloads import accuracy_nets, nets
 from assay.workloads.nets import Net
 from assay.workloads.recipes import RECIPES
 
 TRAINED = "trained"  # as a value of `weights`: those that lie beside the data, under the net's name
-TOLERANCE = 0.05  # points: by so much may the same weights differ, says HPVM's own test
 
 
 class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,11 +57,13 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
     def top5(self) -> bool:
         return self.net().classes >= 1000
 
-    def lacks(self, params: Mapping[str, Value], home: Path | None = None) -> str:
+    def lacks(
+        self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
+    ) -> str:
         """What an evaluation needs and is not here, in words; or ""."""
         from assay.workloads import _evaluated
 
-        return _evaluated.lacks(self, params, home)
+        return _evaluated.lacks(self, params, evaluation, home)
 
     def _job(self, kind: str, batch_size: int, seed: int, weights: str, data: str) -> Job:
         from assay.workloads import _evaluated
