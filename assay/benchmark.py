@@ -1,4 +1,4 @@
-"""A base for benchmark classes that takes what HPVM's takes; a class without a base does as well."""
+"""A base for benchmark classes that takes what HPVM's does; a class needs none, though."""
 
 from __future__ import annotations
 

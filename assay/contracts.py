@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
+from assay.recipe import Recipe
 from assay.records import Case, Evaluation, Result, Samples, Value
 
 
@@ -92,6 +93,17 @@ class Evaluable(Protocol):
         self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
     ) -> str:
         """What an evaluation needs and is not here, in words; or ""."""
+
+
+@runtime_checkable
+class Trainable(Protocol):
+    """A workload that says how it is trained: by a recipe, or by a method of its own."""
+
+    @property
+    def recipe(self) -> Recipe | None: ...
+
+    @property
+    def trains_itself(self) -> bool: ...
 
 
 @runtime_checkable

@@ -54,7 +54,7 @@ class StepSession:
         return self._built.predict(inputs)
 
     def train(self, order: Train) -> Iterator[Report]:
-        return self._built.train(order)
+        return self._built.teach(order)
 
     def macs(self) -> float:
         call, arguments = self._forward()

@@ -59,8 +59,8 @@ class KerasModel:
         found = self.model.predict_on_batch(_options.in_layout(inputs, self._channels_first))
         return np.asarray(found, np.float32)
 
-    def train(self, order: Train) -> Iterator[Report]:
-        """By the order's recipe, or as the job itself trains; afterwards the model is the trained."""
+    def teach(self, order: Train) -> Iterator[Report]:
+        """By the order's recipe, or as the job itself does; then the model is the trained one."""
         from assay.backends._keras_taught import taught
 
         self.model = yield from taught(self, order)

@@ -42,7 +42,7 @@ class StepSession:
         return self._built.predict(inputs)
 
     def train(self, order: Train) -> Iterator[Report]:
-        return self._built.train(order)
+        return self._built.teach(order)
 
     def macs(self) -> float:
         inputs = next(iter(self._data))[0]

@@ -41,7 +41,7 @@ class StepSession:
         return self._built.predict(inputs)
 
     def train(self, order: Train) -> Iterator[Report]:
-        return self._built.train(order)
+        return self._built.teach(order)
 
     def macs(self) -> float:
         return _torch_setup.macs(lambda: self._built.model(self._data[0][0], training=False))

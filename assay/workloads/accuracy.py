@@ -54,6 +54,10 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
         return RECIPES.get(self.name)
 
     @property
+    def trains_itself(self) -> bool:
+        return False
+
+    @property
     def top5(self) -> bool:
         return self.net().classes >= 1000
 

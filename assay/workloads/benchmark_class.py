@@ -15,6 +15,7 @@ import msgspec
 
 from assay.contracts import Builder, Job
 from assay.errors import UsageError
+from assay.recipe import Recipe
 from assay.records import Value
 
 BATCH_SIZE = 32
@@ -63,6 +64,10 @@ class BenchmarkClass(msgspec.Struct, frozen=True):
     def expected(self) -> float:
         """Percent right, where the class says so; else 0."""
         return float(self.attributes.get("expected", 0.0))
+
+    @property
+    def recipe(self) -> Recipe | None:
+        return None
 
     @property
     def kinds(self) -> Mapping[str, Builder]:
