@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
+from assay.recipe import Recipe
 from assay.records import Case, Evaluation, Result, Samples, Value
 
 
@@ -44,6 +45,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     eval_data: Callable[[str, int], Examples] | None = (
         None  # a split and how many of it, 0 for all → what to evaluate on; called when asked
     )
+    train: Callable[[Any], Any] | None = (
+        None  # trains the model in its own way and gives it back; None: a recipe does
+    )
+    data_format: str = ""  # the layout its model was built for; "": what the case says
     facts: Mapping[str, Value] = {}  # what the workload tells of the model, such as its weights
     items: int = 0  # what one step handles; 0: the rows of the batch
     trains: bool = True  # False: it can only infer, whatever the mode; so text generation
@@ -88,6 +93,17 @@ class Evaluable(Protocol):
         self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
     ) -> str:
         """What an evaluation needs and is not here, in words; or ""."""
+
+
+@runtime_checkable
+class Trainable(Protocol):
+    """A workload that says how it is trained: by a recipe, or by a method of its own."""
+
+    @property
+    def recipe(self) -> Recipe | None: ...
+
+    @property
+    def trains_itself(self) -> bool: ...
 
 
 @runtime_checkable

@@ -156,17 +156,16 @@ def _checked(result: Result, checked: Checked) -> Result:
 
 
 def _add(samples: list[Samples], part: Samples) -> None:
-    """Join a part to the samples before it where they are of one kind."""
-    last = samples[-1] if samples else None
-    same = last and (last.metric, last.phase, last.steps, last.process) == (
-        part.metric,
-        part.phase,
-        part.steps,
-        part.process,
-    )
-    if last and same:
-        samples[-1] = msgspec.structs.replace(
-            last, values=last.values + part.values, starts=last.starts + part.starts
-        )
-    else:
-        samples.append(part)
+    """Join a part to the samples before it that are of its kind; the latest are looked at first."""
+    for place in reversed(range(len(samples))):
+        before = samples[place]
+        if _kind(before) == _kind(part):
+            samples[place] = msgspec.structs.replace(
+                before, values=before.values + part.values, starts=before.starts + part.starts
+            )
+            return
+    samples.append(part)
+
+
+def _kind(part: Samples) -> tuple[str, str, int, int]:
+    return part.metric, part.phase, part.steps, part.process

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from assay.recipe import Training
 from assay.records import Case, Samples, Value
 
 VERSION = 2  # a worker of another version is refused in words, not misread
@@ -55,6 +56,15 @@ class Evaluate(msgspec.Struct, tag="evaluate", frozen=True, kw_only=True):
     file: str  # where the predicted classes go
 
 
+class Train(msgspec.Struct, tag="train", frozen=True, kw_only=True):
+    """Train the model, tell every epoch, and write the weights to a file."""
+
+    training: Training
+    weights: str
+    checkpoint: str  # written now and then, and removed at the end
+    earlier: str = ""  # the checkpoint of a training that was cut short
+
+
 class Profile(msgspec.Struct, tag="profile", frozen=True, kw_only=True):
     """Take `steps` single steps under the framework's profiler, whose trace goes to `folder`.
 
@@ -69,7 +79,7 @@ class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
     """Leave in good order."""
 
 
-Order = Open | Take | Calibrate | Tell | Outputs | Check | Evaluate | Profile | Close
+Order = Open | Take | Calibrate | Tell | Outputs | Check | Evaluate | Train | Profile | Close
 
 
 class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):

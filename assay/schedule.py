@@ -25,8 +25,10 @@ from assay.protocol import (
     Taken,
     Tell,
     Told,
+    Train,
 )
 from assay.records import Case, Phase, Procedure, Samples
+from assay.units import human
 
 A = TypeVar("A")
 
@@ -52,6 +54,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     estimate: float = 0.0
     half_width: float = 0.0
     left: float = 0.0  # seconds of budget
+    note: str = ""  # what a training tells
 
 
 Watch = Callable[[Progress], None]
@@ -112,12 +115,16 @@ def profiled(worker: Worker, case: Case, folder: str, steps: int, watch: Watch) 
             yield msgspec.structs.replace(part, metric=f"profiled_{part.metric}")
 
 
-def evaluated(worker: Worker, case: Case, order: Evaluate, watch: Watch) -> Pieces:
-    """One case in one process: open, then every example of a split."""
+def evaluated(
+    worker: Worker, case: Case, order: Evaluate, watch: Watch, train: Train | None = None
+) -> Pieces:
+    """One case in one process: open, train if asked to, then every example of a split."""
     watch(Progress(case=case, phase="open"))
     opened = ask_one(worker, Open(case=case), Opened)
     yield opened
     yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+    if train:
+        yield from _trained(worker, case, train, watch)
     watch(Progress(case=case, phase="steady"))
     for answer in worker.ask(order):
         if isinstance(answer, Told):
@@ -138,6 +145,22 @@ def ask_one(worker: Worker, order: Order, kind: type[A]) -> A:
         if isinstance(answer, kind):
             return answer
     raise TypeError(f"no {kind.__name__} came to {order}")
+
+
+def _trained(worker: Worker, case: Case, order: Train, watch: Watch) -> Iterator[Samples]:
+    recipe = order.training.recipe
+    watch(Progress(case=case, phase="first", note="training …"))
+    told: dict[str, float] = {}
+    done = 0
+    for answer in worker.ask(order):
+        if isinstance(answer, Told):
+            told[answer.samples.metric] = answer.samples.values[-1]
+            if recipe and answer.samples.metric == "epoch_accuracy":  # the last an epoch tells
+                done += 1
+                note = f"epoch {done} of {recipe.epochs}  {human(told['epoch_time'], 's')}"
+                note += f"  loss {told['loss']:.4f}  {told['epoch_accuracy']:.2f} % right"
+                watch(Progress(case=case, phase="steady", samples=done, note=note))
+            yield answer.samples
 
 
 def _told(worker: Worker) -> Iterator[Samples]:

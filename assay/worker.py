@@ -41,6 +41,7 @@ from assay.protocol import (
     Taken,
     Tell,
     Told,
+    Train,
 )
 from assay.records import Value
 
@@ -78,7 +79,7 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
 
 
 def _answers(
-    order: Take | Calibrate | Tell | Outputs | Check | Evaluate | Profile,
+    order: Take | Calibrate | Tell | Outputs | Check | Evaluate | Train | Profile,
     session: Session,
     job: Job,
     backend: Backend,
@@ -103,6 +104,9 @@ def _answers(
             yield from evaluated(order, session, job)
         case Profile():
             yield from _profiled(order, session, backend, born)
+        case Train():
+            yield from _trained(order, session)
+            yield Done()
 
 
 def _profiled(order: Profile, session: Session, backend: Backend, born: float) -> Iterator[Answer]:
@@ -132,6 +136,14 @@ def _told(session: SelfTimed) -> Iterator[Told]:
     for report in session.run():
         if report.status != "ok":
             raise EndingError(report.status, report.reason)
+        yield Told(samples=report.samples)
+
+
+def _trained(order: Train, session: Session) -> Iterator[Told]:
+    offered = getattr(session, "train", None)
+    if offered is None:
+        raise EndingError("skipped", "this backend cannot train; those of Keras can")
+    for report in offered(order):
         yield Told(samples=report.samples)
 
 

@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent / "assay"
 
 LEVELS = {
-    0: {"errors", "units", "records", "findings", "checkup", "published", "redaction"},
+    0: {"errors", "units", "records", "findings", "checkup", "published", "redaction"}
+    | {"recipe", "benchmark"},
     1: {"contracts", "codec", "registry", "protocol", "unpack", "wire"},
     2: {
         *("workloads", "backends", "datasets", "monitors", "stores", "formats", "views"),
@@ -23,12 +24,12 @@ LEVELS = {
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
         "together",
     },
-    4: {"api", "benching", "evaluating", "profiling", "tasking"},
+    4: {"api", "benching", "evaluating", "profiling", "tasking", "training"},
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
 DOORS = {("workloads", "datasets"), ("backends", "native"), ("registry", "backends")}
-DOORS |= {("workloads", "weights")}
+DOORS |= {("workloads", "weights"), ("backends", "weights")}
 DOORS |= {("registry", "workloads"), ("cli", "compat")}  # loads what it registers, by name
 SHOWING = {
     "api",
@@ -37,6 +38,7 @@ SHOWING = {
     "profiling",
     "benches",
     "tasking",
+    "training",
     "tasks",
     "records",
     "findings",

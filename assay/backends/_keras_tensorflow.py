@@ -11,6 +11,8 @@ import tensorflow as tf
 
 from assay.backends import _tensorflow_setup
 from assay.backends._keras_model import KerasModel, as_array
+from assay.contracts import Report
+from assay.protocol import Train
 from assay.records import Value
 
 
@@ -42,6 +44,9 @@ class StepSession:
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         return self._built.predict(inputs)
+
+    def train(self, order: Train) -> Iterator[Report]:
+        return self._built.teach(order)
 
     def macs(self) -> float:
         return _tensorflow_setup.macs(self._call, self._inputs())

@@ -10,6 +10,8 @@ import torch
 
 from assay.backends import _torch_setup
 from assay.backends._keras_model import KerasModel, as_array
+from assay.contracts import Report
+from assay.protocol import Train
 from assay.records import Value
 
 
@@ -38,6 +40,9 @@ class StepSession:
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         return self._built.predict(inputs)
+
+    def train(self, order: Train) -> Iterator[Report]:
+        return self._built.teach(order)
 
     def macs(self) -> float:
         return _torch_setup.macs(self._inferred)

@@ -9,9 +9,11 @@ from pathlib import Path
 import msgspec
 
 from assay.contracts import Builder, Job
+from assay.recipe import Recipe
 from assay.records import Evaluation, Value
 from assay.workloads import accuracy_nets, nets
 from assay.workloads.nets import Net
+from assay.workloads.recipes import RECIPES
 
 TRAINED = "trained"  # as a value of `weights`: those that lie beside the data, under the net's name
 
@@ -45,6 +47,15 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> Mapping[str, Builder]:
         return {kind: partial(self._job, kind) for kind in ("keras", "torch")}
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """That trains it, where one is known."""
+        return RECIPES.get(self.name)
+
+    @property
+    def trains_itself(self) -> bool:
+        return False
 
     @property
     def top5(self) -> bool:
