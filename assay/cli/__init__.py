@@ -15,6 +15,7 @@ from assay.errors import AssayError, unknown
 # verb → (group of the help page, one line). The file of a verb is assay/cli/VERB.py.
 VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
+    "study": ("Measure", "Run a matrix of options fairly, and tell what each bought."),
     "bench": ("Measure", "Run benchmark classes, and compare their runs."),
     "profile": ("Measure", "Show where the time of a model goes, and keep the trace."),
     "doctor": ("Measure", "Show what this machine is, how noisy now, and how fast at best."),

@@ -116,7 +116,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     options.say(*unfair)
     if resume and not readings:
         options.say(f"Nothing was left to measure; to see it: assay show {resume}")
-    return 1 if unfair else _status(readings)
+    return 1 if unfair else status_of(readings)
 
 
 def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Result]:
@@ -174,7 +174,7 @@ def unfair_sentences(readings: list[Reading]) -> list[str]:
     return [f"refused: {one.workload}: {one.text}." for one in found if one.unfair]
 
 
-def _status(readings: list[Reading]) -> int:
+def status_of(readings: list[Reading]) -> int:
     statuses = {reading.result.status for reading in readings}
     if statuses & BAD:
         return 1

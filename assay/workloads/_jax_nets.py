@@ -8,6 +8,7 @@ from assay.errors import EndingError
 from assay.workloads.nets import (
     EPSILON,
     MOMENTUM,
+    NO_FUSED,
     Conv,
     Dense,
     Dropout,
@@ -29,7 +30,7 @@ def model(net: Net, arrays: list[Any]) -> tuple[Any, ...]:
     import jax.numpy as jnp
 
     if any(isinstance(layer, Norm) and layer.fused for layer in net.layers):
-        raise EndingError("skipped", "JAX has no fused batch norm: XLA fuses; drop fused=true")
+        raise EndingError("skipped", NO_FUSED["jax"])
     left = iter(jnp.asarray(array) for array in arrays)
     params = [
         dict(zip(("kernel", "bias") if len(shapes) == 2 else ("offset",), left, strict=False))

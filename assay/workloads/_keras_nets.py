@@ -8,6 +8,7 @@ from assay.errors import EndingError
 from assay.workloads.nets import (
     EPSILON,
     MOMENTUM,
+    NO_FUSED,
     Conv,
     Dense,
     Dropout,
@@ -56,7 +57,7 @@ def _norm(norm: Norm) -> Any:  # noqa: ANN401
     from assay.workloads._keras_layers import BatchStatistics, channel_axis
 
     if norm.fused:
-        raise EndingError("skipped", "Keras has no fused batch norm to choose; drop fused=true")
+        raise EndingError("skipped", NO_FUSED["keras"])
     if not norm.running:
         return BatchStatistics(EPSILON)
     return layers.BatchNormalization(

@@ -50,6 +50,11 @@ class Norm(msgspec.Struct, frozen=True):
     fused: bool = False
 
 
+# Kinds without such a kernel to choose.
+NO_FUSED = {
+    "keras": "Keras has no fused batch norm to choose; drop fused=true",
+    "jax": "JAX has no fused batch norm: XLA fuses; drop fused=true",
+}
 MOMENTUM, EPSILON = 0.99, 1e-3  # of every batch norm: Keras' own
 
 
@@ -121,6 +126,9 @@ class NetWorkload(msgspec.Struct, frozen=True):
     @property
     def kinds(self) -> Mapping[str, Builder]:
         return {kind: self._builder(kind) for kind in ("keras", "torch", "jax", "tensorflow")}
+
+    def refuses(self, kind: str, params: Mapping[str, Value]) -> str:
+        return NO_FUSED.get(kind, "") if params.get("fused") else ""
 
     def _builder(self, kind: str) -> Builder:
         def build(batch_size: int, seed: int, **params: Value) -> Job:
