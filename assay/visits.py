@@ -26,7 +26,7 @@ class Visits:
         self._crowded: set[str] = set()  # lacked memory in company: once more, alone
         self._queue: list[Case] = []
         self._largest = 0.0
-        self._interrupted = ""
+        self._interrupted: str | None = None
         self.count = 0  # of groups so far
         for result in done:
             if result.status != "interrupted":
@@ -56,7 +56,7 @@ class Visits:
             self._bad.add(key)
 
     def stop_if_interrupted(self) -> None:
-        if self._interrupted:
+        if self._interrupted is not None:
             raise KeyboardInterrupt(self._interrupted)
 
     def _next_round(self) -> list[Case]:
