@@ -26,6 +26,7 @@ _FROM = {
     "readings": "api",
     "resume": "api",
     "run": "api",
+    "study": "studying",
     "summarize": "api",
 }
 __all__ = sorted(_FROM)

@@ -63,7 +63,8 @@ Builder = Callable[..., Job]
 class Workload(Protocol):
     """What is run. `kinds` maps each making ("keras", "torch", …) to its builder.
 
-    It may offer `choices`: the values of a parameter that takes no others.
+    It may offer `choices`: the values of a parameter that takes no others; and `refuses(kind,
+    params)`: why a making cannot run with these, known before a process starts, or "".
     """
 
     @property
@@ -212,6 +213,25 @@ class Store(Protocol):
     def results(self, query: Query) -> Iterator[Result]: ...
 
     def close(self) -> None: ...
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
+    """One making of a study's workload, which gets a table of its own."""
+
+    title: str
+    params: Mapping[str, Value] = {}
+    extra: str = ""  # made only if this is asked for
+
+
+class Study(msgspec.Struct, frozen=True, kw_only=True):
+    """A matrix: every backend that can open a workload, over two options and some variants."""
+
+    summary: str
+    workload: str
+    sizes: Mapping[str, Mapping[str, Value]]  # parameters of each; the first is the usual one
+    rows: tuple[str, tuple[Value, ...]]  # an option, whose values make rows beside the backend
+    columns: tuple[str, tuple[Value, ...]]
+    variants: tuple[Variant, ...]
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):

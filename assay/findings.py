@@ -95,6 +95,25 @@ class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
     unfair: bool  # False: a case asked for it, or it is a framework's own choice
 
 
+class Floor(msgspec.Struct, frozen=True, kw_only=True):
+    """The least time a step can take by arithmetic alone."""
+
+    multiply_adds: float  # of one item's forward pass
+    items: int
+    passes: int  # forward passes a step is worth
+    flops: float  # of one step
+    peak: float | None = None  # FLOP/s, measured; None: not known
+    seconds: float | None = None
+
+
+class Studied(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from a study's readings together."""
+
+    unlike: tuple[Unlikeness, ...] = ()
+    floor: Floor | None = None
+    bought: Table | None = None  # what each option bought; None: no two cases differ in one alone
+
+
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """What one operation of a profiled model took, over all its calls."""
 

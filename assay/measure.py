@@ -11,7 +11,7 @@ from assay.contracts import Stepped
 Clock = Callable[[], float]
 clock: Clock = time.perf_counter
 
-TRIALS = 5  # of a wait that seems not to have waited
+TRIALS = 10  # of a wait that seems not to have waited
 WAITED = 0.1  # share of the steps' time left after a wait, up to which it counts as one
 LONG_READ = 4  # reads that steps and one read have to last
 MOST_UNREAD = 1 << 14  # steps
@@ -51,15 +51,15 @@ def unwaited(session: Stepped, read: Callable[[], object], clock: Clock = clock)
     """The share of its steps' time that a device still works after `wait`; about 0 if it waited.
 
     `read` brings results to the host, and so cannot end before all that was enqueued has. After a
-    true wait it takes as long as on an idle device. What else makes a read slow, it does now and
-    then: the least of a few trials counts, and the first that shows nothing ends them.
+    true wait it takes as long as the read that follows it, on a device that is idle for certain.
+    A busy machine makes either longer by chance: the least of some trials counts, and the first
+    that shows nothing ends them.
     """
-    _timed(read, clock)
-    idle = min(_timed(read, clock) for _ in range(2))
+    read()
     steps, shares = 1, [1.0]
     while len(shares) <= TRIALS and min(shares) > WAITED:
         waited = time_steps(session, steps, clock)[1]
-        after = _timed(read, clock)
+        after, idle = (_timed(read, clock) for _ in range(2))
         if waited + after < LONG_READ * idle and steps < MOST_UNREAD:
             steps *= 2  # a read that is longer than the steps would hide what they left
         else:

@@ -59,7 +59,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 Watch = Callable[[Progress], None]
 Estimator = Callable[[list[float]], Estimate]
-Pieces = Iterator[Opened | Samples | Checked]  # what becomes of a case, as it comes
+Piece = Opened | Samples | Checked
+Pieces = Iterator[Piece]  # what becomes of a case, as it comes
 
 
 def alone(
@@ -71,7 +72,7 @@ def alone(
         yield from _steady(worker, steps, case, procedure, watch, estimate)
         yield ask_one(worker, Check(), Checked)
     else:
-        yield from _told(worker)
+        yield from told(worker)
 
 
 def warmed(
@@ -163,7 +164,7 @@ def _trained(worker: Worker, case: Case, order: Train, watch: Watch) -> Iterator
             yield answer.samples
 
 
-def _told(worker: Worker) -> Iterator[Samples]:
+def told(worker: Worker) -> Iterator[Samples]:
     for answer in worker.ask(Tell()):
         if isinstance(answer, Told):
             yield answer.samples

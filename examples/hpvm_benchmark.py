@@ -10,8 +10,9 @@ import os
 
 import keras
 import numpy as np
-from assay.benchmark import Benchmark  # HPVM's own does too, and so does no base at all
 from keras.layers import Activation, Conv2D, Dense, Flatten, MaxPooling2D
+
+from assay.benchmark import Benchmark  # HPVM's own does too, and so does no base at all
 
 
 class TinyNet_CIFAR10(Benchmark):

@@ -22,9 +22,9 @@ LEVELS = {
         *("world", "logs", "childside", "batchsize", "doctor", "testing", "evaluation"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
-        "together",
+        *("together", "sitting", "visits"),
     },
-    4: {"api", "benching", "evaluating", "profiling", "tasking", "training"},
+    4: {"api", "benching", "evaluating", "profiling", "studying", "tasking", "training"},
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
@@ -36,6 +36,7 @@ SHOWING = {
     "benching",
     "evaluating",
     "profiling",
+    "studying",
     "benches",
     "tasking",
     "training",

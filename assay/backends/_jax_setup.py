@@ -53,7 +53,8 @@ def _operations(jaxpr: Any) -> Iterator[Any]:  # noqa: ANN401
     """Those of inner functions too: of loops, branches and jitted parts."""
     for operation in jaxpr.eqns:
         yield operation
-        for part in jax.tree.leaves(list(operation.params.values())):
-            inner = getattr(part, "jaxpr", part)
-            if hasattr(inner, "eqns"):
-                yield from _operations(inner)
+        for value in operation.params.values():
+            for part in value if isinstance(value, tuple | list) else (value,):
+                inner = getattr(part, "jaxpr", part)
+                if hasattr(inner, "eqns"):
+                    yield from _operations(inner)

@@ -33,7 +33,7 @@ class Trainer:
         train: Examples,
         test: Examples,
         seed: int,
-        jit: bool,  # noqa: ANN401
+        jit: bool,
     ) -> None:
         self.network, self.recipe, self._seed = network, recipe, seed
         self.history: list[dict[str, float]] = []  # what every epoch told

@@ -15,6 +15,7 @@ from assay.errors import AssayError, unknown
 # verb → (group of the help page, one line). The file of a verb is assay/cli/VERB.py.
 VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
+    "study": ("Measure", "Run a matrix of options fairly, and tell what each bought."),
     "bench": ("Measure", "Run benchmark classes, and compare their runs."),
     "evaluate": ("Measure", "Find how often a trained network is right."),
     "train": ("Measure", "Train a network by a recipe, and test it."),

@@ -38,10 +38,11 @@ class LiveLine:
             self._write(f"{text}\n")
         self._shown = text
 
-    def done(self, result: Result) -> None:
+    def done(self, result: Result, more: str = "") -> None:
         if self._live:
             self._write("\r\033[K")
-        self._write(f"{result.case.key}  {result.status}, {human(result.seconds, 's')}\n")
+        words = ", ".join(filter(None, (result.status, human(result.seconds, "s"), more)))
+        self._write(f"{result.case.key}  {words}\n")
 
     @staticmethod
     def _write(text: str) -> None:
