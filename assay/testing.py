@@ -85,6 +85,7 @@ class FakeWorker:
     ) -> None:
         self.orders: list[Order] = []
         self.taken = 0
+        self.still = False  # woken and stopped by a schedule of several
         self._seconds = seconds
         self._steps = steps_per_sample
         self._told = told
@@ -104,6 +105,12 @@ class FakeWorker:
             yield self._take(Take(steps=1, count=order.steps, seconds=1e6))
         elif isinstance(order, Tell | Profile):
             yield from (Told(samples=samples) for samples in self._told)
+
+    def stand_still(self) -> None:
+        self.still = True
+
+    def wake(self) -> None:
+        self.still = False
 
     def _opened(self) -> Opened:
         return Opened(

@@ -21,6 +21,7 @@ LEVELS = {
         *("world", "logs", "childside", "batchsize", "doctor", "testing"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
+        "together",
     },
     4: {"api", "benching", "profiling", "tasking"},
     5: {"cli", "web", "compat"},
