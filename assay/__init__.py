@@ -15,6 +15,7 @@ _FROM = {
     "Procedure": "records",
     "Query": "contracts",
     "Result": "records",
+    "ab": "comparing",
     "adopt": "api",
     "bench": "benching",
     "benchmarks": "benching",

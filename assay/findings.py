@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
-from assay.records import Result
+from assay.records import SCHEMA, Result
+
+Verdict = Literal["faster", "slower", "same", "cannot-tell"]
 
 
 class Quantity(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +74,37 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell
+
+
+class PairRatio(msgspec.Struct, frozen=True, kw_only=True):
+    """Two contenders in one pair of fresh processes; the ratio is candidate over baseline."""
+
+    ratio: float
+    error: float  # standard error of its logarithm, within the pair
+    turns: int
+    baseline: str  # ids of the results
+    candidate: str
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of two is faster, by how much, how sure; the ratio is candidate over baseline."""
+
+    baseline: str = ""
+    candidate: str = ""
+    metric: str
+    unit: str = ""
+    verdict: Verdict
+    ratio: Quantity
+    pairs: tuple[PairRatio, ...]
+    minimum: float  # what a smaller change is not called
+    spread: float  # standard deviation of the pairs' logarithms: process-to-process noise
+    middles: tuple[float, ...] = ()  # of baseline and candidate, over their processes
+    ended: str = ""  # why it stopped, in words; "": it goes on
+    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()  # contenders that did not end well, in words
+    run: str = ""
+    schema: int = SCHEMA
+    kind: Literal["comparison"] = "comparison"
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):

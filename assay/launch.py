@@ -30,27 +30,20 @@ def measure_case(
     conduct: Conduct | None = None,
 ) -> Result:
     """The whole life of a case. Nothing a case does raises; an interrupt is an ending too."""
-    result = Result(
-        id=result_id,
-        case=case,
-        procedure=procedure,
-        status="ok",
-        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        environment=_environment(case, folder),
-    )
+    result = blank(case, procedure, result_id, folder)
     begun = time.monotonic()
     samples: list[Samples] = []
     peaks: list[dict[str, float]] = []
     ending: dict[str, str] = {}
     try:
-        _refuse(case)
+        refuse(case)
         for number in range(procedure.processes):
             part = _part(procedure, time.monotonic() - begun if number else 0.0)
             earlier = _medians(samples)
             place = _place(folder, number)
             for piece in _process(case, part, place, watch, earlier, peaks, conduct):
                 if isinstance(piece, Opened):
-                    result = _opened(result, piece)
+                    result = opened(result, piece)
                 else:
                     _add(samples, msgspec.structs.replace(piece, process=number))
     except EndingError as error:
@@ -63,6 +56,41 @@ def measure_case(
         peaks=watcher.joined(peaks),
         seconds=time.monotonic() - begun,
         **ending,
+    )
+
+
+def blank(case: Case, procedure: Procedure, result_id: str, folder: Path) -> Result:
+    """The result of a case before anything is known of it."""
+    return Result(
+        id=result_id,
+        case=case,
+        procedure=procedure,
+        status="ok",
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        environment=_environment(case, folder),
+    )
+
+
+def refuse(case: Case) -> None:
+    """What is known to be impossible ends before a process starts."""
+    backend = registry.backend(case.backend)
+    reason = backend.refuses(case)
+    if not reason and not case.options.get("python"):
+        reason = backend.missing()
+    if reason:
+        raise EndingError("skipped", reason)
+
+
+def opened(result: Result, told: Opened) -> Result:
+    """The result with what the worker said when it had opened the case."""
+    return msgspec.structs.replace(
+        result,
+        items=told.items,
+        facts=told.facts,
+        workload_version=told.workload_version,
+        environment=msgspec.structs.replace(
+            result.environment, packages=told.packages, python=told.python
+        ),
     )
 
 
@@ -120,28 +148,6 @@ def _environment(case: Case, folder: Path) -> Environment:
     found = environment.here()
     given = redaction.safe_values(world.variables(case, folder))
     return msgspec.structs.replace(found, variables=found.variables | given)
-
-
-def _refuse(case: Case) -> None:
-    """What is known to be impossible ends before a process starts."""
-    backend = registry.backend(case.backend)
-    reason = backend.refuses(case)
-    if not reason and not case.options.get("python"):
-        reason = backend.missing()
-    if reason:
-        raise EndingError("skipped", reason)
-
-
-def _opened(result: Result, opened: Opened) -> Result:
-    return msgspec.structs.replace(
-        result,
-        items=opened.items,
-        facts=opened.facts,
-        workload_version=opened.workload_version,
-        environment=msgspec.structs.replace(
-            result.environment, packages=opened.packages, python=opened.python
-        ),
-    )
 
 
 def _add(samples: list[Samples], part: Samples) -> None:

@@ -166,6 +166,7 @@ def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Ope
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
+        outputs=hasattr(session, "outputs"),
     )
     return session, opened
 

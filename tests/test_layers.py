@@ -21,9 +21,9 @@ LEVELS = {
         *("world", "logs", "childside", "batchsize", "doctor", "testing"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
-        "together",
+        *("together", "heat", "contenders", "pairing"),
     },
-    4: {"api", "benching", "profiling", "tasking"},
+    4: {"api", "benching", "comparing", "profiling", "tasking"},
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
@@ -32,6 +32,7 @@ DOORS |= {("registry", "workloads"), ("cli", "compat")}  # loads what it registe
 SHOWING = {
     "api",
     "benching",
+    "comparing",
     "profiling",
     "benches",
     "tasking",

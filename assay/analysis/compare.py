@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from assay.analysis import sequence
 from assay.analysis.estimates import usable
-from assay.analysis.intervals import quantile, student
+from assay.analysis.intervals import Array, quantile, student
+from assay.analysis.student import two_sided
 from assay.findings import Comparison, PairRatio, Quantity, Verdict
-from assay.records import Result
+from assay.records import Phase, Result
 
 MINIMUM = 0.01  # the smallest change that is called one
 PROCESS_NOISE = 0.1  # two identical processes may differ so much; taken for granted below 3 pairs
+FEWEST_TURNS, MOST_TURNS = 7, 100
+TOGETHER = "together"  # the tag `order` of results whose turns alternated
+ONCE: dict[str, tuple[str, Phase]] = {
+    "first_step": ("step_time", "first"),
+    "open_time": ("open_time", "open"),
+}
 ESTIMATOR = "geometric mean over pairs of processes, 98 % interval at every look"
 FEW = "one or two pairs, their interval widened by the process noise of 10 %"
 
@@ -35,11 +44,17 @@ def compare(baseline: Sequence[Result], candidate: Sequence[Result], terms: Term
         for one, other in zip(baseline, candidate, strict=False)
         if (pair := pair_ratio(one, other, terms.metric))
     )
-    names = [results[0].case.key if results else "" for results in (baseline, candidate)]
-    return judged(names, pairs, terms)
+    sides = (baseline, candidate)
+    return msgspec.structs.replace(
+        judged(pairs, terms),
+        baseline=baseline[0].case.key if baseline else "",
+        candidate=candidate[0].case.key if candidate else "",
+        middles=tuple(_middle(side, terms.metric) for side in sides),
+        unit=_unit(sides, terms.metric),
+    )
 
 
-def judged(names: Sequence[str], pairs: tuple[PairRatio, ...], terms: Terms) -> Comparison:
+def judged(pairs: tuple[PairRatio, ...], terms: Terms) -> Comparison:
     found = _interval(pairs)
     ratio = Quantity(
         value=math.exp(found.middle),
@@ -50,8 +65,6 @@ def judged(names: Sequence[str], pairs: tuple[PairRatio, ...], terms: Terms) -> 
         n=len(pairs),
     )
     return Comparison(
-        baseline=names[0],
-        candidate=names[1],
         metric=terms.metric,
         verdict=verdict(ratio, terms),
         ratio=ratio,
@@ -78,40 +91,45 @@ def verdict(ratio: Quantity, terms: Terms) -> Verdict:
 def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | None:
     """Turns taken together are compared turn by turn; else the medians are. None without values."""
     one, other = values(baseline, metric), values(candidate, metric)
-    good = [usable(found) for found in (one, other)]
-    if not len(good[0]) or not len(good[1]):
+    if not len(one) or not len(other):
         return None
-    together = baseline.tags.get("order") == "together" and len(one) == len(other)
-    if together and len(good[0]) == len(good[1]) == len(one):
-        logs = quantile(np.log(good[1]) - np.log(good[0]))
-        middle, error, turns = logs.value, logs.half_width, len(one)
+    if _together(baseline) and len(one) == len(other):
+        found = quantile(np.log(other) - np.log(one))
+        middle, half_width = found.value, found.half_width
     else:
-        both = [quantile(np.log(found)) for found in good]
+        both = [quantile(np.log(part)) for part in (one, other)]
         middle = both[1].value - both[0].value
-        error = math.hypot(both[0].half_width, both[1].half_width)
-        turns = min(len(found) for found in good)
+        half_width = math.hypot(both[0].half_width, both[1].half_width)
     return PairRatio(
         ratio=math.exp(middle),
-        error=error / student(math.inf),
-        turns=turns,
+        error=half_width / student(math.inf),
+        turns=min(len(one), len(other)),
         baseline=baseline.id,
         candidate=candidate.id,
     )
 
 
-def values(result: Result, metric: str) -> tuple[float, ...]:
-    """Of a metric that was sampled, made from one (item_time), told once (first_step, open_time),
-    or seen by a monitor."""
+def values(result: Result, metric: str) -> Array:
+    """What can be compared of a result: each turn's median where turns were taken, else all.
+
+    A metric was sampled, is made from one (item_time), was told once (first_step, open_time), or
+    was seen by a monitor.
+    """
     if result.status != "ok":
-        return ()
-    if metric == "item_time":
-        return tuple(value / max(1, result.items) for value in result.values("step_time"))
-    if metric == "first_step":
-        return result.values("step_time", "first")
-    if metric == "open_time":
-        return result.values("open_time", "open")
-    peak = result.peaks.get(metric)
-    return result.values(metric) or (() if peak is None else (peak,))
+        return usable(())
+    if metric in ONCE:
+        return usable(result.values(*ONCE[metric]))
+    if metric in result.peaks:
+        return usable((result.peaks[metric],))
+    sampled = "step_time" if metric == "item_time" else metric
+    found = turns(result, sampled) if _together(result) else usable(result.values(sampled))
+    return found / max(1, result.items) if metric == "item_time" else found
+
+
+def turns(result: Result, metric: str) -> Array:
+    """One median for each turn."""
+    parts = [p.values for p in result.samples if p.metric == metric and p.phase == "steady"]
+    return usable([float(np.median(part)) for part in parts])
 
 
 def pairs_needed(comparison: Comparison) -> int:
@@ -133,9 +151,8 @@ def turns_wanted(pairs: Sequence[PairRatio], opening: float, turn: float) -> int
     pairs, times the root of the ratio of costs. Before the spread between is known: as long as
     opening takes.
     """
-    if len(pairs) < sequence.FEWEST:
-        wanted = opening / turn
-    else:
+    wanted = opening / turn
+    if len(pairs) >= sequence.FEWEST:
         within = float(np.mean([pair.error**2 * pair.turns for pair in pairs]))
         between = float(np.var([math.log(pair.ratio) for pair in pairs], ddof=1))
         between -= float(np.mean([pair.error**2 for pair in pairs]))
@@ -144,7 +161,26 @@ def turns_wanted(pairs: Sequence[PairRatio], opening: float, turn: float) -> int
     return int(min(max(wanted, FEWEST_TURNS), MOST_TURNS))
 
 
-FEWEST_TURNS, MOST_TURNS = 7, 100
+def _middle(results: Sequence[Result], metric: str) -> float:
+    """Over processes, for the eye: the ratio is not made from it."""
+    found = [values(result, metric) for result in results]
+    logs = [float(np.median(np.log(part))) for part in found if len(part)]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def _unit(sides: Iterable[Sequence[Result]], metric: str) -> str:
+    """Of the samples of that name; what assay itself makes is in seconds."""
+    for result in itertools.chain.from_iterable(sides):
+        for part in result.samples:
+            if part.metric == metric:
+                return part.unit
+        if metric in result.peaks:
+            return ""
+    return "s"
+
+
+def _together(result: Result) -> bool:
+    return result.tags.get("order") == TOGETHER
 
 
 def _interval(pairs: Sequence[PairRatio]) -> sequence.Interval:
@@ -154,5 +190,5 @@ def _interval(pairs: Sequence[PairRatio]) -> sequence.Interval:
     if len(pairs) >= sequence.FEWEST:
         return found
     error = math.sqrt(sum(pair.error**2 for pair in pairs)) / len(pairs)
-    allowance = math.log1p(PROCESS_NOISE) + sequence.two_sided(sequence.LEVEL, 1000) * error
+    allowance = math.log1p(PROCESS_NOISE) + two_sided(sequence.LEVEL, 1000) * error
     return found._replace(reach=allowance)
