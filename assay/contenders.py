@@ -15,7 +15,7 @@ from assay import plan, taskrun
 from assay.checkout import run_git
 from assay.errors import UsageError
 from assay.records import Case
-from assay.tasks.task import Direction, Metric, Task
+from assay.tasks.task import Metric, Task
 
 WALL = "wall_time"
 
@@ -57,14 +57,11 @@ def of_cases(texts: Sequence[str | Case], pythons: Sequence[str], commits: Seque
     return first, second
 
 
-def of_commands(
-    commands: Sequence[str], metric: tuple[str, str], timeout: float, higher: bool = False
-) -> Pair:
+def of_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float) -> Pair:
     """Two commands; `metric` is a name and the pattern that finds it in their output."""
     _check_two("--cmd", commands, "As in: --cmd 'python old.py' --cmd 'python new.py'")
     name, pattern = metric
-    better: Direction = "higher" if higher else "lower"
-    metrics = (Metric(name=name, pattern=pattern, direction=better),) if pattern else ()
+    metrics = (Metric(name=name, pattern=pattern),) if pattern else ()
     tasks = [
         Task(name=_script(text), command=text, metrics=metrics, timeout=timeout)
         for text in commands

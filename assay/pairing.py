@@ -26,8 +26,11 @@ from assay.together import TURN
 
 SIDES = ("baseline", "candidate")
 CLOSE = 4  # a pair whose error is the minimum over this needs no more turns
+COMMAND_TURNS = 5  # of a command in one pair, if they are
+SHORT = 3.0  # seconds; longer commands have one turn a pair
 
-COMMANDS = "commands cannot be stepped in turns"
+APART = "one after the other"  # the tag `order` of results that were not taken in turns
+COMMANDS = "commands cannot be stepped"
 
 
 class Taken(NamedTuple):
@@ -63,9 +66,8 @@ def take_pair(
         )
         why = next(iter(heat.apart.values()), "")
         if not why:
-            found = [_tagged(heat.results[side], side, number, compare.TOGETHER) for side in SIDES]
-            return Taken((found[0], found[1]), heat.outputs, "")
-    return Taken(_one_after_the_other(pair, setting, number), {}, why)
+            return Taken(_both(heat.results, number, compare.IN_TURNS), heat.outputs, "")
+    return Taken(_apart(pair, setting, number), {}, why)
 
 
 class Enough:
@@ -92,31 +94,49 @@ class Enough:
         return error < self._setting.minimum / CLOSE
 
 
-def _one_after_the_other(pair: Pair, setting: Setting, number: int) -> tuple[Result, Result]:
-    """Each in a process of its own; who is first is drawn."""
+def _apart(pair: Pair, setting: Setting, number: int) -> tuple[Result, Result]:
+    """Each in processes of its own; who is first is drawn."""
+    order = random.Random(number)
+    sides = dict(zip(SIDES, pair, strict=True))
+    entries = {side: _entry(side, one, setting.run) for side, one in sides.items()}
     found: dict[str, Result] = {}
-    sides = list(zip(SIDES, pair, strict=True))
-    random.Random(number).shuffle(sides)
-    for side, one in sides:
-        entry = _entry(side, one, setting.run)
-        if one.task:
-            result = taskrun.run_task(one.task, entry.result_id, entry.folder)
-        else:
-            result = measure_case(
-                one.case, setting.procedure, entry.result_id, entry.folder, setting.watch
-            )
-        found[side] = _tagged(result, side, number, "one after the other")
-        if result.status == "interrupted":
-            found = dict.fromkeys(SIDES, found[side])
+    begun = time.monotonic()
+    for turn in range(COMMAND_TURNS):
+        for side in order.sample(SIDES, 2):
+            result = _alone(sides[side], entries[side], setting)
+            found[side] = _joined(found[side], result) if turn else result
+            if result.status != "ok":
+                found = {other: found.get(other, found[side]) for other in SIDES}
+                return _both(found, number, APART)
+        if not pair[0].task or time.monotonic() - begun > SHORT:
             break
-    return found[SIDES[0]], found[SIDES[1]]
+    return _both(found, number, compare.IN_TURNS if turn else APART)
+
+
+def _alone(one: Contender, entry: Entry, setting: Setting) -> Result:
+    if one.task:
+        return taskrun.run_task(one.task, entry.result_id, entry.folder)
+    procedure = setting.procedure
+    return measure_case(one.case, procedure, entry.result_id, entry.folder, setting.watch)
+
+
+def _joined(before: Result, after: Result) -> Result:
+    """Two turns of one command."""
+    samples, seconds = before.samples + after.samples, before.seconds + after.seconds
+    return msgspec.structs.replace(after, samples=samples, seconds=seconds, started=before.started)
+
+
+def _both(found: Mapping[str, Result], number: int, order: str) -> tuple[Result, Result]:
+    first, second = (
+        msgspec.structs.replace(
+            found[side],
+            tags={**found[side].tags, "pair": str(number), "contender": side, "order": order},
+        )
+        for side in SIDES
+    )
+    return first, second
 
 
 def _entry(side: str, one: Contender, run: Path) -> Entry:
     place = folders.new_case(run)
     return Entry(side, one.case, f"{run.name}/{place.name}", place)
-
-
-def _tagged(result: Result, side: str, number: int, order: str) -> Result:
-    tags = {"pair": str(number), "contender": side, "order": order}
-    return msgspec.structs.replace(result, tags={**result.tags, **tags})

@@ -21,7 +21,7 @@ LEVELS = {
         *("world", "logs", "childside", "batchsize", "doctor", "testing"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
-        *("together", "heat", "contenders", "pairing"),
+        *("together", "heat", "contenders", "pairing", "story"),
     },
     4: {"api", "benching", "comparing", "profiling", "tasking"},
     5: {"cli", "web", "compat"},

@@ -18,15 +18,15 @@ from assay.findings import Comparison, PairRatio, Quantity, Verdict
 from assay.records import Phase, Result
 
 MINIMUM = 0.01  # the smallest change that is called one
-PROCESS_NOISE = 0.1  # two identical processes may differ so much; taken for granted below 3 pairs
+PROCESS_NOISE = 0.25  # two identical processes may differ so much; taken for granted below 3 pairs
 FEWEST_TURNS, MOST_TURNS = 7, 100
-TOGETHER = "together"  # the tag `order` of results whose turns alternated
+IN_TURNS = "in turns"  # the tag `order` of results whose turns alternated
 ONCE: dict[str, tuple[str, Phase]] = {
     "first_step": ("step_time", "first"),
     "open_time": ("open_time", "open"),
 }
 ESTIMATOR = "geometric mean over pairs of processes, 98 % interval at every look"
-FEW = "one or two pairs, their interval widened by the process noise of 10 %"
+FEW = "one or two pairs, their interval widened by the process noise of 25 %"
 
 
 class Terms(NamedTuple):
@@ -93,7 +93,7 @@ def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | 
     one, other = values(baseline, metric), values(candidate, metric)
     if not len(one) or not len(other):
         return None
-    if _together(baseline) and len(one) == len(other):
+    if _in_turns(baseline) and len(one) == len(other):
         found = quantile(np.log(other) - np.log(one))
         middle, half_width = found.value, found.half_width
     else:
@@ -122,7 +122,7 @@ def values(result: Result, metric: str) -> Array:
     if metric in result.peaks:
         return usable((result.peaks[metric],))
     sampled = "step_time" if metric == "item_time" else metric
-    found = turns(result, sampled) if _together(result) else usable(result.values(sampled))
+    found = turns(result, sampled) if _in_turns(result) else usable(result.values(sampled))
     return found / max(1, result.items) if metric == "item_time" else found
 
 
@@ -179,8 +179,8 @@ def _unit(sides: Iterable[Sequence[Result]], metric: str) -> str:
     return "s"
 
 
-def _together(result: Result) -> bool:
-    return result.tags.get("order") == TOGETHER
+def _in_turns(result: Result) -> bool:
+    return result.tags.get("order") == IN_TURNS
 
 
 def _interval(pairs: Sequence[PairRatio]) -> sequence.Interval:

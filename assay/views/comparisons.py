@@ -21,14 +21,15 @@ _WORDS = {
 def comparison_table(found: Comparison) -> Table:
     """One row a contender; the verdict and what must be said beside it stand below."""
     ratio = found.ratio
-    times = found.middles or (math.nan, math.nan)
+    interval = f"{ratio.low:.4f} – {ratio.high:.4f}" if ratio.n else ""
+    times = [human(v, found.unit) if v == v else "" for v in found.middles or (math.nan, math.nan)]
     return Table(
         columns=("", "contender", found.metric, "ratio", "98 % interval", "pairs"),
         rows=(
-            ("baseline", found.baseline, human(times[0], found.unit), "", "", ""),
+            ("baseline", found.baseline, times[0], "", "", ""),
             (
-                *("candidate", found.candidate, human(times[1], found.unit)),
-                *(f"{ratio.value:.4f}", f"{ratio.low:.4f} – {ratio.high:.4f}", str(ratio.n)),
+                *("candidate", found.candidate, times[1]),
+                *(f"{ratio.value:.4f}" if ratio.n else "", interval, str(ratio.n)),
             ),
         ),
         numeric=frozenset({found.metric, "ratio", "98 % interval", "pairs"}),
@@ -38,6 +39,8 @@ def comparison_table(found: Comparison) -> Table:
 
 
 def headline(found: Comparison) -> str:
+    if not found.ratio.n:
+        return "cannot-tell: there is nothing to compare"
     words = _WORDS[found.verdict].format(minimum=100 * found.minimum)
     if found.verdict in {"faster", "slower"}:
         words += f", by {change(found.ratio.value)} of {found.metric}"
@@ -56,7 +59,7 @@ def comparison_document(found: Comparison) -> dict[str, Any]:
 
 
 def _told(found: Comparison) -> list[str]:
-    lines = [f"WRONG: {failure}" for failure in found.failures]
+    lines = list(found.failures)
     lines += [found.ended] if found.ended else []
     if math.isfinite(found.spread):
         lines.append(
