@@ -22,6 +22,7 @@ _FROM = {
     "fetch_data": "api",
     "known_data": "api",
     "profile": "profiling",
+    "race": "racing",
     "readings": "api",
     "resume": "api",
     "run": "api",

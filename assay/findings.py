@@ -107,6 +107,30 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["comparison"] = "comparison"
 
 
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """How a contender of a race stands."""
+
+    key: str
+    state: Literal["in", "out", "failed", "wrong", "untried"]
+    ratio: Quantity  # its time of an item over the leader's
+    heats: int
+    reason: str = ""
+
+
+class Race(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is fastest of many, as far as is known; the leader is the first of `places`."""
+
+    places: tuple[Place, ...]
+    metric: str
+    minimum: float  # two that differ by less are as good as each other
+    heats: int
+    ended: str = ""  # why it stopped, in words; "": it goes on
+    command: str = ""  # runs the leader again
+    run: str = ""
+    schema: int = SCHEMA
+    kind: Literal["race"] = "race"
+
+
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """What one operation of a profiled model took, over all its calls."""
 

@@ -21,9 +21,9 @@ LEVELS = {
         *("world", "logs", "childside", "batchsize", "doctor", "testing"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
-        *("together", "heat", "contenders", "pairing", "story"),
+        *("together", "heat", "contenders", "pairing", "story", "course"),
     },
-    4: {"api", "benching", "comparing", "profiling", "tasking"},
+    4: {"api", "benching", "comparing", "profiling", "racing", "tasking"},
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
@@ -33,6 +33,7 @@ SHOWING = {
     "api",
     "benching",
     "comparing",
+    "racing",
     "profiling",
     "benches",
     "tasking",

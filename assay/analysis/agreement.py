@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -34,6 +35,33 @@ def outputs_differ(one: Given, other: Given, allowed: float) -> str:
     if distance <= allowed:
         return ""
     return f"outputs differ by {distance:.2g} of the largest, more than the {allowed:g} allowed"
+
+
+def odd_ones_out(outputs: Mapping[str, Given], cases: Mapping[str, Case]) -> dict[str, str]:
+    """Whose outputs differ from those of the others with the same parameters, and how.
+
+    Of three or more the middle of each output is taken to be right; of two, the first.
+    """
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in outputs:
+        groups[f"{outputs[name].shape} {sorted(cases[name].params.items())}"].append(name)
+    return {
+        name: wrong
+        for names in groups.values()
+        for name in names
+        if (wrong := _odd(name, names, outputs, cases))
+    }
+
+
+def _odd(
+    name: str, names: list[str], outputs: Mapping[str, Given], cases: Mapping[str, Case]
+) -> str:
+    if len(names) > 2:
+        middle = np.median([outputs[other].values for other in names], axis=0)
+        reference = Given(shape=outputs[name].shape, values=tuple(middle.tolist()))
+    else:
+        reference = outputs[names[0]]
+    return outputs_differ(reference, outputs[name], tolerance(cases[name]))
 
 
 def unfair(one: Result, other: Result) -> Iterator[str]:

@@ -35,6 +35,7 @@ class Terms(NamedTuple):
     metric: str
     minimum: float = MINIMUM
     higher_is_better: bool = False
+    level: float = sequence.LEVEL  # of each look
 
 
 def compare(baseline: Sequence[Result], candidate: Sequence[Result], terms: Terms) -> Comparison:
@@ -55,7 +56,7 @@ def compare(baseline: Sequence[Result], candidate: Sequence[Result], terms: Term
 
 
 def judged(pairs: tuple[PairRatio, ...], terms: Terms) -> Comparison:
-    found = _interval(pairs)
+    found = _interval(pairs, terms.level)
     ratio = Quantity(
         value=math.exp(found.middle),
         low=math.exp(found.low),
@@ -183,12 +184,12 @@ def _in_turns(result: Result) -> bool:
     return result.tags.get("order") == IN_TURNS
 
 
-def _interval(pairs: Sequence[PairRatio]) -> sequence.Interval:
+def _interval(pairs: Sequence[PairRatio], level: float) -> sequence.Interval:
     if not pairs:
         return sequence.Interval(math.nan, math.nan, math.nan)
-    found = sequence.interval([math.log(pair.ratio) for pair in pairs])
+    found = sequence.interval([math.log(pair.ratio) for pair in pairs], level)
     if len(pairs) >= sequence.FEWEST:
         return found
     error = math.sqrt(sum(pair.error**2 for pair in pairs)) / len(pairs)
-    allowance = math.log1p(PROCESS_NOISE) + two_sided(sequence.LEVEL, 1000) * error
+    allowance = math.log1p(PROCESS_NOISE) + two_sided(level, 1000) * error
     return found._replace(reach=allowance)
