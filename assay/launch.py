@@ -56,14 +56,7 @@ class Account:
     def __init__(self, case: Case, procedure: Procedure, result_id: str, folder: Path) -> None:
         self.samples: list[Samples] = []
         self.peaks: list[dict[str, float]] = []
-        self._result = Result(
-            id=result_id,
-            case=case,
-            procedure=procedure,
-            status="ok",
-            started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            environment=_environment(case, folder),
-        )
+        self._result = blank(case, procedure, result_id, folder)
         self._begun = time.monotonic()
 
     @property
@@ -73,7 +66,7 @@ class Account:
 
     def add(self, piece: Piece, process: int = 0) -> None:
         if isinstance(piece, Opened):
-            self._result = _opened(self._result, piece)
+            self._result = opened(self._result, piece)
         elif isinstance(piece, Checked):
             facts = {**self._result.facts, **piece.facts}
             self._result = msgspec.structs.replace(self._result, facts=facts)
@@ -105,6 +98,31 @@ def refuse(case: Case, lacking: str = "") -> None:
     reason = reason or lacking
     if reason:
         raise EndingError("skipped", reason)
+
+
+def blank(case: Case, procedure: Procedure, result_id: str, folder: Path) -> Result:
+    """The result of a case before anything is known of it."""
+    return Result(
+        id=result_id,
+        case=case,
+        procedure=procedure,
+        status="ok",
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        environment=_environment(case, folder),
+    )
+
+
+def opened(result: Result, told: Opened) -> Result:
+    """The result with what the worker said when it had opened the case."""
+    return msgspec.structs.replace(
+        result,
+        items=told.items,
+        facts=told.facts,
+        workload_version=told.workload_version,
+        environment=msgspec.structs.replace(
+            result.environment, packages=told.packages, python=told.python
+        ),
+    )
 
 
 def _process(
@@ -161,18 +179,6 @@ def _environment(case: Case, folder: Path) -> Environment:
     found = environment.here()
     given = redaction.safe_values(world.variables(case, folder))
     return msgspec.structs.replace(found, variables=found.variables | given)
-
-
-def _opened(result: Result, opened: Opened) -> Result:
-    return msgspec.structs.replace(
-        result,
-        items=opened.items,
-        facts=opened.facts,
-        workload_version=opened.workload_version,
-        environment=msgspec.structs.replace(
-            result.environment, packages=opened.packages, python=opened.python
-        ),
-    )
 
 
 def _add(samples: list[Samples], part: Samples) -> None:

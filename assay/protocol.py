@@ -91,6 +91,7 @@ class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
     python: dict[str, Value]
     workload_version: str
     version: int = VERSION
+    outputs: bool = False  # whether it can be asked for them
 
 
 class Taken(msgspec.Struct, tag="taken", frozen=True, kw_only=True):

@@ -213,6 +213,7 @@ def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Job
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
+        outputs=hasattr(session, "outputs"),
     )
     return session, jobs[0], opened
 

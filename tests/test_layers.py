@@ -22,9 +22,12 @@ LEVELS = {
         *("world", "logs", "childside", "batchsize", "doctor", "testing", "evaluation"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
-        *("together", "sitting", "visits"),
+        *("together", "sitting", "visits", "heat", "contenders", "pairing", "story", "course"),
     },
-    4: {"api", "benching", "evaluating", "profiling", "studying", "tasking", "training"},
+    4: {
+        *("api", "benching", "comparing", "evaluating", "profiling", "racing", "studying"),
+        *("tasking", "training"),
+    },
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
@@ -35,6 +38,8 @@ SHOWING = {
     "api",
     "benching",
     "evaluating",
+    "comparing",
+    "racing",
     "profiling",
     "studying",
     "benches",

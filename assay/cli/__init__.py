@@ -22,6 +22,8 @@ VERBS = {
     "profile": ("Measure", "Show where the time of a model goes, and keep the trace."),
     "doctor": ("Measure", "Show what this machine is, how noisy now, and how fast at best."),
     "task": ("Measure", "Run any command; its metrics are read from its log."),
+    "ab": ("Decide", "Say which of two is faster, by how much, how sure."),
+    "race": ("Decide", "Find the fastest configuration of a workload here."),
     "list": ("Keep and see", "Show what there is: workloads, backends, results."),
     "show": ("Keep and see", "Show results again, as a table or as JSON."),
     "plot": ("Keep and see", "Draw a result: its samples, or memory and CPU over time."),

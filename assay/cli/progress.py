@@ -39,10 +39,12 @@ class LiveLine:
         self._shown = text
 
     def done(self, result: Result, more: str = "") -> None:
-        if self._live:
-            self._write("\r\033[K")
         words = ", ".join(filter(None, (result.status, human(result.seconds, "s"), more)))
-        self._write(f"{result.case.key}  {words}\n")
+        self.say(f"{result.case.key}  {words}")
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self._write(f"\r\033[K{text}\n" if self._live else f"{text}\n")
 
     @staticmethod
     def _write(text: str) -> None:
