@@ -34,7 +34,7 @@ $(VENV)/.run: pyproject.toml constraints.txt Makefile
 $(VENV)/.test: pyproject.toml constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,data,plot,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,onnxruntime,openvino,data,plot,dev]'
 	touch $@ $(VENV)/.run
 
 .PHONY: help run test check docs

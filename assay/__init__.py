@@ -21,6 +21,7 @@ _FROM = {
     "benchmarks": "benching",
     "evaluate": "evaluating",
     "fairness": "api",
+    "export_onnx": "exporting",
     "fetch_data": "api",
     "known_data": "api",
     "profile": "profiling",

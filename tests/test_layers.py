@@ -20,13 +20,14 @@ LEVELS = {
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
         *("world", "logs", "childside", "batchsize", "doctor", "testing", "evaluation"),
+        *("capturing", "captureside"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
         *("together", "sitting", "visits", "heat", "contenders", "pairing", "story", "course"),
     },
     4: {
         *("api", "benching", "comparing", "evaluating", "profiling", "racing", "studying"),
-        *("tasking", "training"),
+        *("tasking", "training", "exporting"),
     },
     5: {"cli", "web", "compat"},
 }
@@ -40,6 +41,7 @@ SHOWING = {
     "evaluating",
     "comparing",
     "racing",
+    "exporting",
     "profiling",
     "studying",
     "benches",
@@ -60,7 +62,7 @@ SHOWING |= {
     "schedule",
     "settings",
 }  # queries, JSON, names, progress
-FRAMEWORKS = {"keras", "torch", "jax", "tensorflow"}
+FRAMEWORKS = {"keras", "torch", "jax", "tensorflow", "onnxruntime", "openvino", "onnx"}
 SOURCES = sorted(ROOT.rglob("*.py"))
 
 

@@ -35,11 +35,10 @@ class KerasModel:
         keras.config.set_dtype_policy(_POLICIES[str(case.options["precision"])])
         job = build()
         self.case, self.job = case, job
-        asked = job.data_format or case.options["data_format"]
-        self._channels_first = asked == "channels_first"
+        self._channels_first = channels_first(job, case)
         self._engine = engine  # its facts
-        self.model = _checked(job.model, case)
-        self.inputs, self.targets = _batch(job, case, self._channels_first)
+        self.model = checked(job.model, case)
+        self.inputs, self.targets = batch(job, case)
         self.items = _options.items(job) or len(self.targets)
         self.train = _options.trains(job, case)
         self._optimizer = _options.chosen_optimizer(case, job.optimizer)
@@ -102,7 +101,7 @@ def _output_dtype(model: Any) -> str:  # noqa: ANN401
     return str(outputs[0].dtype if outputs else model.compute_dtype)
 
 
-def _checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
+def checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
     if isinstance(model, keras.Model):
         return model
     raise UsageError(
@@ -137,11 +136,16 @@ def ends_in_softmax(model: Any) -> bool:  # noqa: ANN401
     return named == "softmax" or isinstance(last, keras.layers.Softmax)
 
 
-def _batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
+def channels_first(job: Job, case: Case) -> bool:
+    """Whether the model takes its pictures so: a model with a layout of its own is not asked."""
+    return (job.data_format or case.options["data_format"]) == "channels_first"
+
+
+def batch(job: Job, case: Case) -> tuple[Any, Any]:
     """The job's batch in the model's layout; made from the model's shapes where it has none."""
     if job.train_batch is None:
         return _made_batch(job.model, case)
-    return _options.batch(job, case, channels_first)
+    return _options.batch(job, case, channels_first(job, case))
 
 
 def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401
