@@ -26,6 +26,7 @@ _FROM = {
     "resume": "api",
     "run": "api",
     "summarize": "api",
+    "train": "training",
 }
 __all__ = sorted(_FROM)
 

@@ -56,7 +56,6 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         _check(0 <= self.label_smoothing < 1, "label_smoothing", self.label_smoothing, "below 1")
 
 
-
 class Training(msgspec.Struct, frozen=True, kw_only=True):
     """One training: by a recipe, or by the model's own method, and how far."""
 

@@ -27,7 +27,13 @@ class Trainer:
     """A network with its pictures on the device, and how far it has come."""
 
     def __init__(
-        self, network: Any, recipe: Recipe, train: Examples, test: Examples, seed: int, jit: bool  # noqa: ANN401
+        self,
+        network: Any,  # noqa: ANN401 (a keras.Model)
+        recipe: Recipe,
+        train: Examples,
+        test: Examples,
+        seed: int,
+        jit: bool,
     ) -> None:
         self.network, self.recipe, self._seed = network, recipe, seed
         self.history: list[dict[str, float]] = []  # what every epoch told

@@ -1,4 +1,4 @@
-"""The parts of a training in Keras: pictures on the device, first weights, the rate, checkpoints."""
+"""Parts of a training in Keras: pictures on the device, first weights, the rate, checkpoints."""
 
 from __future__ import annotations
 
@@ -178,7 +178,9 @@ def test_a_training_taken_up_again_ends_as_one_that_was_not_cut(keras, tmp_path)
 def test_a_checkpoint_of_another_network_is_refused(keras, tmp_path):
     from assay.backends import _keras_checkpoint
 
-    other = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Flatten(), keras.layers.Dense(3)])
+    other = keras.Sequential(
+        [keras.Input((6, 6, 1)), keras.layers.Flatten(), keras.layers.Dense(3)]
+    )
     _keras_checkpoint.write(tmp_path / "c.npz", trainer(keras, net=other).model, [])
 
     with pytest.raises(UsageError, match="another training"):
