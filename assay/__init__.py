@@ -31,6 +31,7 @@ _FROM = {
     "run": "api",
     "study": "studying",
     "summarize": "api",
+    "train": "training",
 }
 __all__ = sorted(_FROM)
 

@@ -90,11 +90,12 @@ def recipe_of(text: str) -> Recipe:
     if text in RECIPES:
         return RECIPES[text]
     path = Path(text).expanduser()
-    decode = {".toml": msgspec.toml.decode, ".json": msgspec.json.decode}.get(path.suffix)
-    if decode is None:
+    if path.suffix not in {".toml", ".json"}:
         raise unknown("recipe", text, RECIPES)
     try:
-        return decode(path.read_bytes(), type=Recipe)
+        if path.suffix == ".toml":
+            return msgspec.toml.decode(path.read_bytes(), type=Recipe)
+        return msgspec.json.decode(path.read_bytes(), type=Recipe)
     except OSError as error:
         raise UsageError(
             f"The recipe {text} cannot be read ({error.strerror}).",

@@ -98,15 +98,21 @@ def _answers(
             yield _outputs(session)
         case Check():
             yield _checked(session)
-        case Evaluate():
-            from assay.evaluation import evaluated  # with numpy, which not every worker has
-
-            yield from evaluated(order, session, job)
         case Profile():
             yield from _profiled(order, session, backend, born)
-        case Train():
-            yield from _trained(order, session)
-            yield Done()
+        case _:
+            yield from _learned(order, session, job)
+
+
+def _learned(order: Evaluate | Train, session: Session, job: Job) -> Iterator[Answer]:
+    """What a model has learned, or is to learn."""
+    if isinstance(order, Train):
+        yield from _trained(order, session)
+        yield Done()
+    else:
+        from assay.evaluation import evaluated  # with numpy, which not every worker has
+
+        yield from evaluated(order, session, job)
 
 
 def _profiled(order: Profile, session: Session, backend: Backend, born: float) -> Iterator[Answer]:

@@ -1,7 +1,7 @@
 """A benchmark class with HPVM's names, as its Keras frontend takes them.
 
-    ASSAY_DATA=tests/data/pictures assay run examples/hpvm_benchmark.py:TinyNet_CIFAR10 -b keras-torch
-    ASSAY_DATA=tests/data/pictures assay hpvm examples/hpvm_benchmark.py:TinyNet_CIFAR10 train keras_dump
+    assay run examples/hpvm_benchmark.py:TinyNet_CIFAR10 -b keras-torch
+    assay hpvm examples/hpvm_benchmark.py:TinyNet_CIFAR10 train keras_dump
 
 What changes against a class for HPVM: Keras 3's imports, and no call of exportToHPVM at the end.
 """
@@ -12,7 +12,7 @@ import keras
 import numpy as np
 from keras.layers import Activation, Conv2D, Dense, Flatten, MaxPooling2D
 
-from assay.benchmark import Benchmark  # HPVM's own does too, and so does no base at all
+from assay.compat.hpvm_class import Benchmark  # HPVM's own does too, and so does no base
 
 
 class TinyNet_CIFAR10(Benchmark):

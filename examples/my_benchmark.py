@@ -1,8 +1,8 @@
 """A benchmark of one's own: a model, its data and its training in one class.
 
-ASSAY_DATA=tests/data/pictures assay run examples/my_benchmark.py:Digits -b keras-jax
-ASSAY_DATA=tests/data/pictures assay train examples/my_benchmark.py:Digits@keras-jax --save digits.npz
-ASSAY_DATA=tests/data/pictures assay evaluate examples/my_benchmark.py:Digits@keras-jax --weights digits.npz
+assay run examples/my_benchmark.py:Digits -b keras-jax
+assay train examples/my_benchmark.py:Digits@keras-jax --save digits.npz
+assay evaluate examples/my_benchmark.py:Digits@keras-jax --weights digits.npz
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A training that was cut short, kept and taken up again: weights, the optimizer's state, what was told."""
+"""A training that was cut short, kept and taken up again: weights, optimizer, what was told."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Trainer:
 
     def __init__(
         self,
-        network: Any,
+        network: Any,  # noqa: ANN401 (a keras.Model)
         recipe: Recipe,
         train: Examples,
         test: Examples,

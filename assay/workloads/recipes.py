@@ -12,7 +12,14 @@ from assay.recipe import Augmentation, Recipe
 _MOVED = Augmentation(shift=4, flip=True)  # as He et al. (2015) for CIFAR-10
 
 RECIPES = {
-    "lenet": Recipe(epochs=4, batch_size=128, optimizer="adam", learning_rate=1e-3, warmup=0.25),
+    "lenet": Recipe(
+        epochs=6,
+        batch_size=128,
+        optimizer="adam",
+        learning_rate=1e-3,
+        warmup=0.25,
+        augmentation=Augmentation(shift=1),
+    ),
     "alexnet": Recipe(
         epochs=40,
         batch_size=256,
@@ -24,9 +31,9 @@ RECIPES = {
     ),
     "alexnet2": Recipe(
         epochs=150,
-        batch_size=256,
+        batch_size=128,
         optimizer="adam",
-        learning_rate=2e-3,
+        learning_rate=1.5e-3,
         warmup=5,
         weight_decay=0.02,
         augmentation=Augmentation(shift=3, flip=True),
@@ -35,7 +42,7 @@ RECIPES = {
         epochs=100,
         batch_size=256,
         optimizer="adam",
-        learning_rate=5e-4,
+        learning_rate=4e-4,
         warmup=5,
         weight_decay=0.1,
         clip=1.0,

@@ -1,4 +1,4 @@
-"""The parts of a training in Keras: pictures on the device, first weights, the rate, checkpoints."""
+"""Parts of a training in Keras: pictures on the device, first weights, the rate, checkpoints."""
 
 from __future__ import annotations
 

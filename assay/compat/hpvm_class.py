@@ -1,10 +1,10 @@
-"""A base for benchmark classes that takes what HPVM's does; a class needs none, though."""
+"""The base of HPVM's benchmark classes, for those that are derived from it; none is needed."""
 
 from __future__ import annotations
 
 
 class Benchmark:
-    """Derive from it and add `build_model`, `load_data` and `train`, or HPVM's names for them."""
+    """Derive from it and add `buildModel`, `data_preprocess` and `trainModel`."""
 
     def __init__(
         self,
