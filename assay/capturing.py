@@ -79,7 +79,10 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> As
             hint="assay list workloads shows those that have one.",
         )
     name = next(n for n in plan.opening(workload) if engines.KIND in registry.backend(n).accepts)
-    whole = Case(workload=case.workload, backend=name, params={**case.params, **params})
+    given = {**case.params, **params}
+    if held and "weights" in workload.params:  # it knows in which order its layers were made
+        given, held = {**given, "weights": held}, ""
+    whole = Case(workload=case.workload, backend=name, params=given)
     return Asked(model=case.workload, weights=held, params=plan.resolve(whole).params)
 
 

@@ -85,7 +85,7 @@ class _Emitter:
         """The input with its channels first, if that is all that is ever read of it."""
         (value,) = self.graph.inputs
         readers = self.graph.readers()[value.name]
-        turns = all(node.op == ops.Transpose((2, 0, 1)) for node in readers)
+        turns = all(_puts_channels_first(node.op, value.shape) for node in readers)
         if not readers or not turns or value.name in self.graph.outputs:
             return []
         return [node.output for node in readers]
@@ -258,6 +258,12 @@ void assay::describe(Network& net) {{
 
 int main(int count, char** words) {{ return assay::program(count, words, {name}); }}
 """
+
+
+def _puts_channels_first(op: ops.Op, shape: Shape) -> bool:
+    if isinstance(op, ops.Reshape):  # of one channel, for which that is all it takes
+        return shape[2:] == (1,) and op.shape == (1, *shape[:2])
+    return op == ops.Transpose((2, 0, 1))
 
 
 def _of(kind: type[Any], node: Node) -> Any:  # noqa: ANN401 (the node's op, of that kind)

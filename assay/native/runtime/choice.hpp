@@ -1,6 +1,8 @@
 // Which kernel for each layer: by guess, or by timing every candidate where it will run.
 #pragma once
 
+#include <chrono>
+
 #include "pipeline.hpp"
 
 namespace assay {
@@ -44,6 +46,7 @@ class Chooser {
     }
 
     std::vector<Kernel> guess() const { return round(0); }
+    double rounds() const { return static_cast<double>(rounds_); }
 
     // Each round runs the whole network with another candidate of every layer, so that each is
     // timed with the caches as its neighbours leave them.
@@ -74,10 +77,9 @@ class Chooser {
 
     // The least time of each layer; other programs only ever make one longer.
     static std::vector<double> fastest(Pipeline& pipeline, double seconds) {
-        pipeline.timed();
         const auto start = Clock::now();
         std::vector<double> best = pipeline.timed();
-        for (int runs = 1; runs < 3 || (runs < 100 && since(start) < seconds); ++runs) {
+        for (int runs = 1; runs < 4 || (runs < 100 && since(start) < seconds); ++runs) {
             const std::vector<double> took = pipeline.timed();
             for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::min(best[i], took[i]);
         }

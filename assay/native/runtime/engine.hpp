@@ -81,17 +81,17 @@ class Engine {
         const Size most = (settings_.batch + settings_.threads - 1) / settings_.threads;
         at_once_ = std::min<Size>(most, 4);
         kernels_ = Chooser(net_, constants_, at_once_, team(), settings_.allowed).guess();
-        if (settings_.seconds <= 0) return;
-        const auto start = Clock::now();
-        double best = 0;
-        for (Size images = 1; images <= most; images *= 4) {
+        double best = 0, left = settings_.seconds;
+        for (Size images = 1; images <= most && left > 0; images *= 4) {
             const Chooser chooser(net_, constants_, images, team(), settings_.allowed);
+            // a run of each candidate, and three more, must be worth the wait
+            left -= best * static_cast<double>(images) * chooser.rounds() * 4;
+            if (left < 0) break;
             const Chosen chosen = chooser.measure(settings_.seconds / 4);
             if (best > 0 && chosen.seconds > best) continue;
             best = chosen.seconds;
             at_once_ = images;
             kernels_ = chosen.kernels;
-            if (since(start) > settings_.seconds) break;
         }
     }
 
