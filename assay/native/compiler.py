@@ -19,6 +19,8 @@ Kernels = Literal["auto", "portable", "onednn"]
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wno-psabi")
 COMMON = ("-std=c++17", "-fPIC", "-fopenmp", "-ffp-contract=fast", "-fvisibility=hidden")
 
+SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
 
 class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
     """All that decides what comes out of the same source."""
@@ -55,13 +57,12 @@ def toolchain(
 ) -> Toolchain:
     """`portable`: code for any CPU of this kind. `sanitize`: checked as it runs, for tests."""
     command = _compiler()
-    speed = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-    if not sanitize:
-        speed = ("-O3",) if portable else ("-O3", "-march=native")
+    speed = ("-O3",) if not sanitize else SANITIZED
+    machine = () if portable else ("-march=native",)
     return Toolchain(
         command=command,
         version=_version(command),
-        flags=(*COMMON, *WARNINGS, *speed),
+        flags=(*COMMON, *WARNINGS, *speed, *machine),
         onednn=_onednn(kernels),
     )
 
