@@ -47,14 +47,14 @@ def _inner(operation: Any) -> Iterator[Any]:  # noqa: ANN401
 def _product(operation: Any) -> float:  # noqa: ANN401
     (contracted, _), _ = operation.params["dimension_numbers"]
     left = operation.invars[0].aval.shape
-    return operation.outvars[0].aval.size * math.prod(left[axis] for axis in contracted)
+    return float(operation.outvars[0].aval.size * math.prod(left[axis] for axis in contracted))
 
 
 def _convolution(operation: Any) -> float:  # noqa: ANN401
     """Zeros between the inputs, as in a transposed convolution, are no work."""
     kernel, out = operation.invars[1].aval, operation.outvars[0].aval
     filters = kernel.shape[operation.params["dimension_numbers"].rhs_spec[0]]
-    return out.size * kernel.size / filters / math.prod(operation.params["lhs_dilation"])
+    return float(out.size * kernel.size / filters / math.prod(operation.params["lhs_dilation"]))
 
 
 _COUNTS: dict[str, Callable[[Any], float]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -55,32 +55,36 @@ def _counting() -> Iterator[list[float]]:
             setattr(ops, name, own)
 
 
-def _size(tensor: Any) -> int:  # noqa: ANN401
-    return math.prod(tensor.shape)
+def _size(tensor: Any) -> float:  # noqa: ANN401
+    return _product(tensor.shape)
+
+
+def _product(sizes: Iterable[int]) -> float:
+    return float(math.prod(sizes))
 
 
 def _convolution(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
-    return _size(out) * math.prod(layer.kernel.shape[:-1])
+    return _size(out) * _product(layer.kernel.shape[:-1])
 
 
 def _transposed(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
     """Every input meets the whole kernel of its channel: (rows, columns, out, in)."""
-    return _size(values) * math.prod(layer.kernel.shape[:-1])
+    return _size(values) * _product(layer.kernel.shape[:-1])
 
 
 def _depthwise(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
-    return _size(out) * math.prod(layer.kernel.shape[:-2])
+    return _size(out) * _product(layer.kernel.shape[:-2])
 
 
 def _separable(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
     """A depthwise convolution, whose output has the places of the last, then a pointwise one."""
     *window, channels, multiplier = layer.depthwise_kernel.shape
-    places = _size(out) // layer.pointwise_kernel.shape[-1]
-    return places * channels * multiplier * math.prod(window) + _size(out) * channels * multiplier
+    places, between = _size(out) / layer.pointwise_kernel.shape[-1], int(channels * multiplier)
+    return float(places * between * _product(window) + _size(out) * between)
 
 
 def _dense(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
-    return _size(out) * layer.kernel.shape[0]
+    return _size(out) * int(layer.kernel.shape[0])
 
 
 def _einsum_dense(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
@@ -90,16 +94,16 @@ def _einsum_dense(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
 def _recurrent(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
     batch, length, features = values.shape
     gates = next(count for name, count in GATES.items() if isinstance(layer, getattr(layers, name)))
-    return batch * length * gates * layer.units * (features + layer.units)
+    return float(batch * length * gates * layer.units * (features + layer.units))
 
 
 def _matmul(args: Sequence[Any], out: Any) -> float:  # noqa: ANN401
-    return _size(out) * args[0].shape[-1]
+    return _size(out) * int(args[0].shape[-1])
 
 
 def _attention(args: Sequence[Any], _: Any) -> float:  # noqa: ANN401
     """Queries by keys, and what they weigh by values; both (batch, length, heads, depth)."""
-    return 2 * _size(args[0]) * args[1].shape[1]
+    return 2 * _size(args[0]) * int(args[1].shape[1])
 
 
 def _einsum(args: Sequence[Any], _: Any) -> float:  # noqa: ANN401
@@ -113,7 +117,7 @@ def _einsum(args: Sequence[Any], _: Any) -> float:  # noqa: ANN401
         first = letters.strip().startswith("...")
         names = [*dots, *named] if first else [*named, *dots]
         sizes |= dict(zip(names, tensor.shape, strict=True))
-    return math.prod(sizes.values())
+    return _product(sizes.values())
 
 
 LAYERS: dict[type, Count] = {
