@@ -28,11 +28,15 @@ def measure_case(
     folder: Path,
     watch: Watch,
     conduct: Conduct | None = None,
+    lacking: str = "",
 ) -> Result:
-    """The whole life of a case. Nothing a case does raises; an interrupt is an ending too."""
+    """The whole life of a case. Nothing a case does raises; an interrupt is an ending too.
+
+    What is `lacking` for it, in words, ends it before a process starts.
+    """
     account = Account(case, procedure, result_id, folder)
     try:
-        refuse(case)
+        refuse(case, lacking)
         for number in range(procedure.processes):
             part = _part(procedure, account.seconds if number else 0.0)
             earlier = _medians(account.samples)
@@ -52,14 +56,7 @@ class Account:
     def __init__(self, case: Case, procedure: Procedure, result_id: str, folder: Path) -> None:
         self.samples: list[Samples] = []
         self.peaks: list[dict[str, float]] = []
-        self._result = Result(
-            id=result_id,
-            case=case,
-            procedure=procedure,
-            status="ok",
-            started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            environment=_environment(case, folder),
-        )
+        self._result = blank(case, procedure, result_id, folder)
         self._begun = time.monotonic()
 
     @property
@@ -69,7 +66,7 @@ class Account:
 
     def add(self, piece: Piece, process: int = 0) -> None:
         if isinstance(piece, Opened):
-            self._result = _opened(self._result, piece)
+            self._result = opened(self._result, piece)
         elif isinstance(piece, Checked):
             facts = {**self._result.facts, **piece.facts}
             self._result = msgspec.structs.replace(self._result, facts=facts)
@@ -88,7 +85,7 @@ class Account:
         )
 
 
-def refuse(case: Case) -> None:
+def refuse(case: Case, lacking: str = "") -> None:
     """What is known to be impossible ends before a process starts."""
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
     reason = backend.refuses(case)
@@ -98,8 +95,34 @@ def refuse(case: Case) -> None:
     if not reason and offered:
         kind = next(kind for kind in workload.kinds if kind in backend.accepts)
         reason = offered(kind, case.params)
+    reason = reason or lacking
     if reason:
         raise EndingError("skipped", reason)
+
+
+def blank(case: Case, procedure: Procedure, result_id: str, folder: Path) -> Result:
+    """The result of a case before anything is known of it."""
+    return Result(
+        id=result_id,
+        case=case,
+        procedure=procedure,
+        status="ok",
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        environment=_environment(case, folder),
+    )
+
+
+def opened(result: Result, told: Opened) -> Result:
+    """The result with what the worker said when it had opened the case."""
+    return msgspec.structs.replace(
+        result,
+        items=told.items,
+        facts=told.facts,
+        workload_version=told.workload_version,
+        environment=msgspec.structs.replace(
+            result.environment, packages=told.packages, python=told.python
+        ),
+    )
 
 
 def _process(
@@ -158,30 +181,17 @@ def _environment(case: Case, folder: Path) -> Environment:
     return msgspec.structs.replace(found, variables=found.variables | given)
 
 
-def _opened(result: Result, opened: Opened) -> Result:
-    return msgspec.structs.replace(
-        result,
-        items=opened.items,
-        facts=opened.facts,
-        workload_version=opened.workload_version,
-        environment=msgspec.structs.replace(
-            result.environment, packages=opened.packages, python=opened.python
-        ),
-    )
-
-
 def _add(samples: list[Samples], part: Samples) -> None:
-    """Join a part to the samples before it where they are of one kind."""
-    last = samples[-1] if samples else None
-    same = last and (last.metric, last.phase, last.steps, last.process) == (
-        part.metric,
-        part.phase,
-        part.steps,
-        part.process,
-    )
-    if last and same:
-        samples[-1] = msgspec.structs.replace(
-            last, values=last.values + part.values, starts=last.starts + part.starts
-        )
-    else:
-        samples.append(part)
+    """Join a part to the samples before it that are of its kind; the latest are looked at first."""
+    for place in reversed(range(len(samples))):
+        before = samples[place]
+        if _kind(before) == _kind(part):
+            samples[place] = msgspec.structs.replace(
+                before, values=before.values + part.values, starts=before.starts + part.starts
+            )
+            return
+    samples.append(part)
+
+
+def _kind(part: Samples) -> tuple[str, str, int, int]:
+    return part.metric, part.phase, part.steps, part.process

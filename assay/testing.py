@@ -101,7 +101,14 @@ class FakeWorker:
         self._dies_after = dies_after
 
     def ask(self, order: Order) -> Iterator[object]:
+        self.send(order)
+        yield from self.answers()
+
+    def send(self, order: Order) -> None:
         self.orders.append(order)
+
+    def answers(self) -> Iterator[object]:
+        order = self.orders[-1]
         if self._dies_after and len(self.orders) > self._dies_after:
             raise EndingError("crashed", "the fake worker was told to crash")
         if isinstance(order, Open):

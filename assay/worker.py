@@ -30,6 +30,7 @@ from assay.protocol import (
     Checked,
     Close,
     Done,
+    Evaluate,
     Given,
     Open,
     Opened,
@@ -40,6 +41,7 @@ from assay.protocol import (
     Taken,
     Tell,
     Told,
+    Train,
 )
 from assay.records import Value
 
@@ -60,26 +62,28 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
     """Open first, then whatever is asked of the session, until told to close."""
     born = measure.clock()
     session: Session
+    job: Job
     backend: Backend
     for order in orders:
         if isinstance(order, Open):
             backend = registry.backend(order.case.backend)
-            session, opened = _open(order, backend, stack)
+            session, job, opened = _open(order, backend, stack)
             say(answers, opened)
         elif isinstance(order, Close):
             stack.close()
             say(answers, Done())
             return
-        elif isinstance(order, Profile):
-            for answer in _profiled(order, session, backend, born):
-                say(answers, answer)
         else:
-            for answer in _answers(order, session, born):
+            for answer in _answers(order, session, job, backend, born):
                 say(answers, answer)
 
 
 def _answers(
-    order: Take | Calibrate | Tell | Outputs | Check, session: Session, born: float
+    order: Take | Calibrate | Tell | Outputs | Check | Evaluate | Train | Profile,
+    session: Session,
+    job: Job,
+    backend: Backend,
+    born: float,
 ) -> Iterator[Answer]:
     match order:
         case Take(steps=steps):
@@ -94,6 +98,21 @@ def _answers(
             yield _outputs(session)
         case Check():
             yield _checked(session)
+        case Profile():
+            yield from _profiled(order, session, backend, born)
+        case _:
+            yield from _learned(order, session, job)
+
+
+def _learned(order: Evaluate | Train, session: Session, job: Job) -> Iterator[Answer]:
+    """What a model has learned, or is to learn."""
+    if isinstance(order, Train):
+        yield from _trained(order, session)
+        yield Done()
+    else:
+        from assay.evaluation import evaluated  # with numpy, which not every worker has
+
+        yield from evaluated(order, session, job)
 
 
 def _profiled(order: Profile, session: Session, backend: Backend, born: float) -> Iterator[Answer]:
@@ -123,6 +142,14 @@ def _told(session: SelfTimed) -> Iterator[Told]:
     for report in session.run():
         if report.status != "ok":
             raise EndingError(report.status, report.reason)
+        yield Told(samples=report.samples)
+
+
+def _trained(order: Train, session: Session) -> Iterator[Told]:
+    offered = getattr(session, "train", None)
+    if offered is None:
+        raise EndingError("skipped", "this backend cannot train; those of Keras can")
+    for report in offered(order):
         yield Told(samples=report.samples)
 
 
@@ -162,7 +189,7 @@ def _checked(session: Session) -> Checked:
     return Checked(facts={"unwaited": measure.unwaited(session, read)})
 
 
-def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Opened]:
+def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Job, Opened]:
     if order.version != VERSION:
         raise EndingError(
             "failed", f"the worker speaks protocol {VERSION}, its parent {order.version}"
@@ -187,12 +214,17 @@ def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Ope
         seconds=measure.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={**session.facts(), **_evidence(session, jobs[0], order.outputs)},
+        facts={
+            **session.facts(),
+            **_evidence(session, jobs[0], order.outputs),
+            **jobs[0].facts,
+        },
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
+        outputs=hasattr(session, "outputs"),
     )
-    return session, opened
+    return session, jobs[0], opened
 
 
 def _keep_to(threads: Value) -> None:

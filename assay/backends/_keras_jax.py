@@ -12,6 +12,8 @@ import jax
 from assay.backends import _jax_setup
 from assay.backends._keras_count import multiply_adds
 from assay.backends._keras_model import KerasModel, as_array
+from assay.contracts import Report
+from assay.protocol import Train
 from assay.records import Value
 
 
@@ -51,6 +53,12 @@ class StepSession:
 
     def weights(self) -> Iterator[Any]:
         return self._built.weights()
+
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
+    def train(self, order: Train) -> Iterator[Report]:
+        return self._built.teach(order)
 
     def macs(self) -> float:
         return _jax_setup.macs(self._call, *self._arguments())

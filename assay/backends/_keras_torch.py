@@ -11,6 +11,8 @@ import torch
 from assay.backends import _torch_setup
 from assay.backends._keras_count import multiply_adds
 from assay.backends._keras_model import KerasModel, as_array
+from assay.contracts import Report
+from assay.protocol import Train
 from assay.records import Value
 
 
@@ -36,6 +38,12 @@ class StepSession:
 
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
+
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
+    def train(self, order: Train) -> Iterator[Report]:
+        return self._built.teach(order)
 
     def macs(self) -> float:
         return _torch_setup.macs(self._inferred)

@@ -139,17 +139,22 @@ def device_variables(case: Case) -> dict[str, str]:
 
 def batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
     """The job's batch, its pictures in the layout asked for."""
-    import numpy as np
-
     if job.train_batch is None:
         raise UsageError(
             f"{case.workload} gave a bare model, whose inputs {case.backend} cannot guess.",
             hint="Return assay.contracts.Job(model=…, train_batch=(inputs, targets)).",
         )
     inputs, targets = job.train_batch
+    return in_layout(inputs, channels_first), targets
+
+
+def in_layout(inputs: Any, channels_first: bool) -> Any:  # noqa: ANN401 (a numpy array, or several)
+    """Pictures, which come with channels last, in the layout asked for."""
+    import numpy as np
+
     if channels_first and getattr(inputs, "ndim", 0) == 4:  # several inputs are a tuple
-        inputs = np.ascontiguousarray(inputs.transpose(0, 3, 1, 2))
-    return inputs, targets
+        return np.ascontiguousarray(inputs.transpose(0, 3, 1, 2))
+    return inputs
 
 
 def trains(job: Job, case: Case) -> bool:

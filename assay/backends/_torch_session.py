@@ -50,6 +50,16 @@ class TorchSession:
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return self._inferred().float().cpu().numpy()
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch, without dropout; pictures are given with channels last."""
+        values = _options.in_layout(inputs, channels_first=True)
+        placed = _placed_inputs(values, self._case, self._device)
+        self._model.eval()
+        with torch.inference_mode():
+            found = (self._outputs_of() if self._train else self._forward)(placed)
+        self._model.train(self._train)
+        return found.float().cpu().numpy()
+
     def macs(self) -> float:
         return _torch_setup.macs(self._inferred)
 
@@ -172,12 +182,17 @@ def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN40
 
 
 def _batch(job: Job, case: Case, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    inputs, targets = map(torch.from_numpy, _options.batch(job, case, channels_first=True))
-    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else inputs.dtype
-    layout = _FORMATS[str(case.options["data_format"])] if inputs.ndim == 4 else None
-    inputs = inputs.to(device, dtype, memory_format=layout or torch.preserve_format)
-    kind = torch.int64 if job.loss == "cross-entropy" else dtype
-    return inputs, targets.to(device, kind)
+    arrays, targets = _options.batch(job, case, channels_first=True)
+    inputs = _placed_inputs(arrays, case, device)
+    kind = torch.int64 if job.loss == "cross-entropy" else inputs.dtype
+    return inputs, torch.from_numpy(targets).to(device, kind)
+
+
+def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> torch.Tensor:  # noqa: ANN401
+    given = torch.from_numpy(inputs)
+    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else given.dtype
+    layout = _FORMATS[str(case.options["data_format"])] if given.ndim == 4 else None
+    return given.to(device, dtype, memory_format=layout or torch.preserve_format)
 
 
 def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: ANN401

@@ -52,10 +52,14 @@ Examples:
   assay run mnist-mlp@keras-jax --processes 5 --target 1%
   assay run ./my.py:MyNet -b keras-jax --mode infer --latency
   assay run --suite keras-benchmarks -b keras-jax,keras-torch
+  assay run --suite accuracy --first 500
   assay run --resume last"""
 )
 @click.argument("cases", nargs=-1, metavar="CASE…")
-@click.option("--suite", default="", metavar="NAME", help="keras-benchmarks or today.")
+@click.option("--suite", default="", metavar="NAME", help="keras-benchmarks, today or accuracy.")
+@click.option(
+    "--first", type=int, default=0, metavar="N", help="Pictures of each net of --suite accuracy."
+)
 @click.option("-b", "--backend", "backends", multiple=True, help="May be repeated; commas too.")
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=A,B", help="Parameters of the workload."
@@ -103,6 +107,14 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
         found = _run(cases, given, line)
     else:
         raise UsageError("No case was given.", hint="Try: assay run mnist-mlp")
+    readings = carried_out(found, line, given)
+    if resume and not readings:
+        options.say(f"Nothing was left to measure; to see it: assay show {resume}")
+    return 1 if given["strict"] and unfair_sentences(readings) else status(readings)
+
+
+def carried_out(found: Iterator[Result], line: LiveLine, given: dict[str, Any]) -> list[Reading]:
+    """Every result as it comes, then the table of them, also when they were cut short."""
     for name in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(name, interrupt)
     readings: list[Reading] = []
@@ -111,12 +123,10 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
         for result in _announced(found, line):
             readings.append(Reading(result=result, summary=api.summarize(result)))
     finally:
-        unfair += unfair_sentences(readings) if given["strict"] else []
+        unfair += unfair_sentences(readings) if given.get("strict") else []
         _finish(readings, "" if unfair else given["form"], settings.home(given["home"]))
     options.say(*unfair)
-    if resume and not readings:
-        options.say(f"Nothing was left to measure; to see it: assay show {resume}")
-    return 1 if unfair else status_of(readings)
+    return readings
 
 
 def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Result]:
@@ -143,6 +153,7 @@ def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Itera
         tags=options.pairs(given["tags"], "--tag"),
         home=given["home"],
         watch=line,
+        first=given["first"],
     )
 
 
@@ -174,9 +185,10 @@ def unfair_sentences(readings: list[Reading]) -> list[str]:
     return [f"refused: {one.workload}: {one.text}." for one in found if one.unfair]
 
 
-def status_of(readings: list[Reading]) -> int:
+def status(readings: list[Reading]) -> int:
     statuses = {reading.result.status for reading in readings}
-    if statuses & BAD:
+    broken = any(c.verdict == "fail" for reading in readings for c in reading.summary.checks)
+    if statuses & BAD or broken:
         return 1
     return 3 if statuses == {"skipped"} else 0
 

@@ -11,7 +11,7 @@ from assay import codec, studying, units
 from assay.cli import options
 from assay.cli.output import print_table
 from assay.cli.progress import LiveLine
-from assay.cli.run import interrupt, status_of, unfair_sentences
+from assay.cli.run import interrupt, status, unfair_sentences
 from assay.errors import UsageError
 from assay.findings import Reading
 
@@ -60,7 +60,7 @@ def command(name: str, resume: str | None, **given: Any) -> int:  # noqa: ANN401
     if not unfair:
         _print(asked, readings, given["form"])
     options.say(*unfair, f"kept as {run}; to see it again: assay study {name} --resume {run}")
-    return 1 if unfair else status_of(readings)
+    return 1 if unfair else status(readings)
 
 
 def _begun(name: str, given: dict[str, Any]) -> str:

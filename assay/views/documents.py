@@ -43,6 +43,7 @@ def _result(reading: Reading) -> dict[str, Any]:
     return {
         **{name: plain[name] for name in kept},
         "summary": msgspec.to_builtins(reading.summary.quantities),
+        "checks": msgspec.to_builtins(reading.summary.checks),
         "doubts": msgspec.to_builtins(reading.summary.doubts),
         "peaks": plain["peaks"],
         "environment": plain["environment"],
