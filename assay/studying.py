@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from assay import launch, plan, settings
+from assay import launch, plan, registry, settings
 from assay.analysis.estimates import so_far
 from assay.analysis.stopping import FIRST, narrow
 from assay.api import Home, summarize
@@ -191,11 +191,13 @@ def _cases(
     size: str,
     options: Mapping[str, Value],
 ) -> tuple[Case, ...]:
-    from assay import registry
-
-    names = backends or plan.opening(registry.workload(study.workload))
     axes: dict[str, Sequence[Value]] = dict([study.rows, study.columns])
     axes |= {name: (value,) for name, value in options.items()}
+    names = backends or [
+        name
+        for name in plan.opening(registry.workload(study.workload))
+        if axes.keys() <= registry.backend(name).options.keys()  # else it has nothing to choose
+    ]
     found: list[Case] = []
     for variant in study.variants:
         if not variant.extra or variant.extra in extras:
