@@ -11,7 +11,7 @@ import msgspec
 
 from assay.backends import _options, _profilers, engines
 from assay.contracts import Job, Option, Session
-from assay.records import Case
+from assay.records import Case, Value
 
 
 class KerasBackend(msgspec.Struct, frozen=True):
@@ -20,6 +20,7 @@ class KerasBackend(msgspec.Struct, frozen=True):
     engine: str
     compiled: str  # what Keras does by itself: jit_compile on this engine
     refusal: Callable[[Case], str] = lambda case: ""
+    training: Mapping[str, Value] = {}  # options of a training, where nobody chose them
     accepts: frozenset[str] = frozenset({"keras"})
 
     @property
@@ -69,6 +70,9 @@ class KerasBackend(msgspec.Struct, frozen=True):
 # Keras' own choice: jit_compile="auto" means XLA on JAX and TensorFlow, and nothing on PyTorch.
 PROVIDES = {
     "keras-jax": KerasBackend("jax", "on"),
-    "keras-tensorflow": KerasBackend("tensorflow", "on", _options.no_channels_first),
+    # XLA's convolutions take three times as long as TensorFlow's own on CPUs
+    "keras-tensorflow": KerasBackend(
+        "tensorflow", "on", _options.no_channels_first, {"compiler": "off"}
+    ),
     "keras-torch": KerasBackend("torch", "off"),
 }
