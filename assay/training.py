@@ -13,6 +13,7 @@ from assay.errors import UsageError, unknown
 from assay.protocol import Train
 from assay.recipe import Recipe, Training
 from assay.records import Case, Evaluation, Plan, Procedure, Result, Value
+from assay.workloads.accuracy import KERAS_MODEL_FILE
 from assay.workloads.recipes import RECIPES
 
 WEIGHTS, CHECKPOINT = "weights.npz", "checkpoint.npz"  # in the case's folder
@@ -48,7 +49,7 @@ def train(
         recipe=_recipe(chosen, recipe, epochs),
         until=until,
         first=first,
-        save=str(Path(save).expanduser().absolute()) if save else "",
+        save=_place(save),
     )
     asked = Plan(
         cases=(chosen,),
@@ -105,6 +106,29 @@ def recipe_of(text: str) -> Recipe:
         raise UsageError(
             f"{text} is no recipe: {error}.", hint="docs/training.md says what is in one."
         ) from None
+
+
+def export_weights(name: str, source: str | Path, target: str | Path) -> None:
+    """Weights of one of the ten networks from one form into another; no framework is needed."""
+    from assay.weights import files
+    from assay.workloads import _evaluated
+    from assay.workloads.accuracy import AccuracyWorkload
+
+    workload = registry.workload(name)
+    if not isinstance(workload, AccuracyWorkload):
+        raise UsageError(
+            f"The layers of {name} are not known here.", hint="Train it, and save what comes out."
+        )
+    net = workload.net()
+    arrays = _evaluated.fitted(net, files.read(source, _evaluated.stored(net)))
+    files.write(target, arrays, net.flattened())
+
+
+def _place(save: str | Path) -> str:
+    """A path from the worker's point of view; KERAS_MODEL_FILE is known to the worker alone."""
+    if not save or save == KERAS_MODEL_FILE:
+        return str(save)
+    return str(Path(save).expanduser().absolute())
 
 
 def _case(case: str | Case, seed: int | None) -> Case:
