@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,26 @@ DAY = 86400.0
 
 def train(
     case: str | Case,
+    *,
+    home: str | Path | None = None,
+    watch: Callable[..., None] | None = None,
+    **given: Any,  # noqa: ANN401 (see planned)
+) -> Result:
+    """Train a case from scratch and test it; the weights are kept beside the result.
+
+    What else can be given is what `planned` takes: recipe, epochs, seed, save, until, first, …
+
+    >>> result = assay.train("lenet@keras-tensorflow", save="lenet.npz")
+    >>> assay.summarize(result).quantities["accuracy"]
+    """
+    from assay import api
+
+    (result,) = api.measured(planned(case, **given), home, watch)
+    return result
+
+
+def planned(
+    case: str | Case,
     recipe: str | Recipe = "",
     epochs: int = 0,
     seed: int | None = None,
@@ -31,27 +52,17 @@ def train(
     timeout: float = DAY,
     label: str = "",
     tags: Mapping[str, str] | None = None,
-    home: str | Path | None = None,
-    watch: Callable[..., None] | None = None,
-) -> Result:
-    """Train a case from scratch and test it; the weights are kept beside the result, and in `save`.
+) -> Plan:
+    """What is to be trained, checked.
 
     A recipe is a known one's name or a file; without it the workload's own is taken. It may stop
-    as soon as `until` percent of the test pictures are right.
-
-    >>> result = assay.train("lenet@keras-tensorflow", save="lenet.npz")
-    >>> assay.summarize(result).quantities["accuracy"]
+    as soon as `until` percent of the test pictures are right. The weights also go to `save`.
     """
-    from assay import api
-
     chosen = _case(case, seed)
     training = Training(
-        recipe=_recipe(chosen, recipe, epochs),
-        until=until,
-        first=first,
-        save=_place(save),
+        recipe=_recipe(chosen, recipe, epochs), until=until, first=first, save=_place(save)
     )
-    asked = Plan(
+    return Plan(
         cases=(chosen,),
         procedure=Procedure(timeout=timeout),
         evaluation=Evaluation(),
@@ -59,8 +70,6 @@ def train(
         label=label,
         tags=environment.safe_tags(dict(tags or {})),
     )
-    (result,) = api.measured(asked, home, watch)
-    return result
 
 
 def order(asked: Plan, folder: Path) -> Train | None:
