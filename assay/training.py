@@ -59,9 +59,15 @@ def planned(
     as soon as `until` percent of the test pictures are right. The weights also go to `save`.
     """
     chosen = _case(case, seed)
-    training = Training(
-        recipe=_recipe(chosen, recipe, epochs), until=until, first=first, save=_place(save)
-    )
+    found = _recipe(chosen, recipe)
+    if found is None and (epochs or until or first):
+        raise UsageError(
+            f"{chosen.workload} trains itself, for as long and on as many pictures as it likes.",
+            hint="Leave out --epochs, --until and --first, or give --recipe too.",
+        )
+    if found and epochs:
+        found = msgspec.structs.replace(found, epochs=epochs)
+    training = Training(recipe=found, until=until, first=first, save=_place(save))
     return Plan(
         cases=(chosen,),
         procedure=Procedure(timeout=timeout),
@@ -165,7 +171,7 @@ def _able() -> list[str]:
     return [name for name in names if getattr(registry.backend(name), "training", None) is not None]
 
 
-def _recipe(case: Case, given: str | Recipe, epochs: int) -> Recipe | None:
+def _recipe(case: Case, given: str | Recipe) -> Recipe | None:
     """The one asked for, or the workload's; None: it trains itself."""
     workload = registry.workload(case.workload)
     known = workload.recipe if isinstance(workload, Trainable) else None
@@ -175,9 +181,4 @@ def _recipe(case: Case, given: str | Recipe, epochs: int) -> Recipe | None:
             f"{case.workload} has no recipe, and no method that trains it.",
             hint=f"Give --recipe FILE, or one of: {', '.join(RECIPES)}.",
         )
-    if epochs and recipe is None:
-        raise UsageError(
-            f"{case.workload} trains itself, and {epochs} epochs were asked for.",
-            hint="Leave out --epochs, or give --recipe too.",
-        )
-    return msgspec.structs.replace(recipe, epochs=epochs) if recipe and epochs else recipe
+    return recipe
