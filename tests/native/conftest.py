@@ -8,14 +8,14 @@ from assay.native.compiler import toolchain
 
 
 @pytest.fixture(scope="session")
-def native_cache(tmp_path_factory):
+def native_cache(cache_home):
     """One for all tests of a session: the runtime is compiled once for each set of flags."""
-    return tmp_path_factory.getbasetemp() / "native-cache"
+    return cache_home / "assay" / "native"
 
 
 @pytest.fixture(scope="session")
 def plain_tools():
-    return toolchain("portable", portable=True)
+    return toolchain("portable")
 
 
 @pytest.fixture(scope="session")

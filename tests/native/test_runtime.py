@@ -72,13 +72,15 @@ def shapes_of_convolutions():
     return made.graph(made.add(ops.Dense(weight), flat))
 
 
-@pytest.mark.parametrize("kernels", ["portable", "onednn"])
+@pytest.mark.parametrize("kernels", ["auto", "portable", "onednn"])
 def test_every_kernel_computes_as_the_oracle(kernels, native_cache):
-    if kernels == "onednn" and not onednn_folder():
+    if kernels != "portable" and not onednn_folder():
         pytest.skip("needs oneDNN")
     graph = shapes_of_convolutions()
     images = inputs_for(graph, 5)[0]
-    emitted, built = compiled(graph, toolchain(kernels), native_cache)
+    emitted, built = compiled(
+        graph, toolchain("portable" if kernels == "portable" else "onednn"), native_cache
+    )
 
     wanted = oracle.outputs(graph, images, dtype=np.float64)[0]
 
