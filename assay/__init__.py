@@ -19,6 +19,9 @@ _FROM = {
     "adopt": "api",
     "bench": "benching",
     "benchmarks": "benching",
+    "evaluate": "evaluating",
+    "fairness": "api",
+    "export_onnx": "exporting",
     "fetch_data": "api",
     "known_data": "api",
     "profile": "profiling",
@@ -26,7 +29,9 @@ _FROM = {
     "readings": "api",
     "resume": "api",
     "run": "api",
+    "study": "studying",
     "summarize": "api",
+    "train": "training",
 }
 __all__ = sorted(_FROM)
 

@@ -12,7 +12,7 @@ from assay import settings
 from assay.checkup import Checkup
 from assay.contracts import Query
 from assay.errors import UsageError
-from assay.findings import Reading, Summary
+from assay.findings import Reading, Summary, Unlikeness
 from assay.records import Case, Environment, Plan, Procedure, Result, Value
 from assay.stores import folders
 from assay.stores.sql import SqlStore
@@ -26,7 +26,7 @@ Tell = Callable[[str], None]
 Series = Literal["process", "samples"]
 
 # Of analysis.summary; here so that showing a kept summary need not load numpy.
-ANALYSIS = 3
+ANALYSIS = 4
 
 
 def run(
@@ -40,22 +40,36 @@ def run(
     tags: Mapping[str, str] | None = None,
     home: Home = None,
     watch: Callable[..., None] | None = None,
+    first: int = 0,
 ) -> Iterator[Result]:
     """Measure every combination asked for; each result is kept, then yielded.
+
+    A suite of accuracies is evaluated instead, on the first so many examples or on all.
 
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"]):
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
-    from assay import environment, plan
+    from assay import environment, evaluating, plan
     from assay.workloads import suites
 
     named = suites.suite(suite) if suite else ()
+    found = plan.cases((*named, *cases), backends, params, options)
+    evaluation = evaluating.of_suite(suite, first)
     asked = Plan(
-        cases=plan.cases((*named, *cases), backends, params, options),
+        cases=evaluating.prepared(found) if evaluation else found,
         procedure=procedure,
+        evaluation=evaluation,
         label=label,
         tags=environment.safe_tags(dict(tags or {})),
     )
+    return measured(asked, home, watch)
+
+
+def measured(asked: Plan, home: Home, watch: Callable[..., None] | None) -> Iterator[Result]:
+    """A plan carried out, as a new run."""
+    from assay import evaluating
+
+    evaluating.check(asked, settings.home(home))
     store = SqlStore(settings.home(home))
     return _measured(asked, asked.cases, store, store.new_run(asked), watch)
 
@@ -67,6 +81,11 @@ def resume(
     store = SqlStore(settings.home(home))
     folder = store.runs / store.find_run(run)
     asked = folders.read_plan(folder)
+    if asked.verb != "run":
+        raise UsageError(
+            f"{folder.name} was made by assay {asked.verb}, but only assay run goes on with a run.",
+            hint=f"Start it again with assay {asked.verb}.",
+        )
     found = store.results(Query(ids=(folder.name,)))
     done = {result.case.key for result in found if result.status != "interrupted"}
     left = [case for case in asked.cases if case.key not in done]
@@ -91,6 +110,16 @@ def summarize(result: Result) -> Summary:
     from assay.analysis.summary import summarize
 
     return summarize(result)
+
+
+def fairness(results: Iterable[Result]) -> list[Unlikeness]:
+    """What differs between contenders of one workload; what nobody asked for is unfair.
+
+    >>> [one.text for one in assay.fairness(assay.run("vgg16")) if one.unfair]
+    """
+    from assay.analysis.fairness import differences
+
+    return differences(results)
 
 
 def doctor(quick: bool = False, home: Home = None, tell: Tell | None = None) -> Checkup:
@@ -164,7 +193,7 @@ def _measured(
     folder: Path,
     watch: Callable[..., None] | None,
 ) -> Iterator[Result]:
-    from assay import batchsize
+    from assay import batchsize, evaluating
     from assay.doctor import peaks_for
     from assay.launch import measure_case
 
@@ -174,19 +203,22 @@ def _measured(
             for case in cases:
                 place = folders.new_case(folder)
                 sized, search = batchsize.settled(case, place, asked.procedure, watch or _ignore)
-                measured = measure_case(
+                special = evaluating.special(asked, sized, place, watch or _ignore)
+                found = measure_case(
                     sized,
                     asked.procedure,
                     f"{folder.name}/{place.name}",
                     place,
                     watch or _ignore,
+                    special.conduct,
+                    special.lacking,
                 )
                 result = msgspec.structs.replace(
-                    measured,
+                    found,
                     label=asked.label,
                     tags=asked.tags,
-                    facts={**measured.facts, **search},
-                    environment=_with_peaks(measured.environment, peaks),
+                    facts={**found.facts, **search, **special.facts},
+                    environment=_with_peaks(found.environment, peaks),
                 )
                 store.append(result)
                 summary_of(result, store)  # kept now, so that a later look is quick

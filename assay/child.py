@@ -75,10 +75,18 @@ class Child:
 
     def ask(self, order: Order) -> Iterator[Answer]:
         """The worker's answers to one order. Raises EndingError when it cannot answer."""
+        self.send(order)
+        yield from self.answers()
+
+    def send(self, order: Order) -> None:
+        """The order alone: its answers can be waited for later."""
         try:
             os.write(self._orders, pack(order))
         except BrokenPipeError:
             raise self._gone() from None
+
+    def answers(self) -> Iterator[Answer]:
+        """To the order that was sent last."""
         while True:
             answer = self._next()
             if isinstance(answer, Failed):
@@ -91,7 +99,9 @@ class Child:
 
     def stand_still(self) -> None:
         """Stop the whole group; the time until it is woken does not count as its own."""
-        if not self._still and self._signalled(signal.SIGSTOP):
+        lives = self._process.returncode is None
+        if lives and not self._still and self._signalled(signal.SIGSTOP):
+            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             self._still = time.monotonic()
 
     def wake(self) -> None:

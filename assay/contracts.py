@@ -9,7 +9,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from assay.records import Case, Result, Samples, Value
+from assay.recipe import Recipe
+from assay.records import Case, Evaluation, Result, Samples, Value
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +23,15 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     help: str = ""
 
 
+class Examples(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model is evaluated on."""
+
+    inputs: Any  # numpy, one row an example; pictures have channels last
+    labels: Any  # numpy, the class number of each
+    ready: Callable[[Any], Any] = lambda inputs: inputs  # rows as stored → as the model takes them
+    facts: Mapping[str, Value] = {}  # where they come from
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A model and all it needs to take a step; the only way data reaches a backend."""
 
@@ -32,7 +42,14 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     train_batch: tuple[Any, Any] | None = (
         None  # numpy inputs and targets; None: made to fit the model
     )
-    eval_data: tuple[Any, Any] | None = None
+    eval_data: Callable[[str, int], Examples] | None = (
+        None  # a split and how many of it, 0 for all → what to evaluate on; called when asked
+    )
+    train: Callable[[Any], Any] | None = (
+        None  # trains the model in its own way and gives it back; None: a recipe does
+    )
+    data_format: str = ""  # the layout its model was built for; "": what the case says
+    facts: Mapping[str, Value] = {}  # what the workload tells of the model, such as its weights
     items: int = 0  # what one step handles; 0: the rows of the batch
     trains: bool = True  # False: it can only infer, whatever the mode; so text generation
     eager: bool = False  # operations dispatched one by one, whatever the compiler
@@ -46,7 +63,8 @@ Builder = Callable[..., Job]
 class Workload(Protocol):
     """What is run. `kinds` maps each making ("keras", "torch", …) to its builder.
 
-    It may offer `choices`: the values of a parameter that takes no others.
+    It may offer `choices`: the values of a parameter that takes no others; and `refuses(kind,
+    params)`: why a making cannot run with these, known before a process starts, or "".
     """
 
     @property
@@ -66,8 +84,37 @@ class Workload(Protocol):
 
 
 @runtime_checkable
+class Evaluable(Protocol):
+    """A workload whose accuracy is known, or what is needed to know it."""
+
+    @property
+    def expected(self) -> float: ...  # percent of the whole test split; 0: not known
+
+    def lacks(
+        self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
+    ) -> str:
+        """What an evaluation needs and is not here, in words; or ""."""
+
+
+@runtime_checkable
+class Trainable(Protocol):
+    """A workload that says how it is trained: by a recipe, or by a method of its own."""
+
+    @property
+    def recipe(self) -> Recipe | None: ...
+
+    @property
+    def trains_itself(self) -> bool: ...
+
+
+@runtime_checkable
 class Stepped(Protocol):
-    """A session that assay times."""
+    """A session that assay times.
+
+    It may offer what shows that it does the same work as others: `outputs()` of its batch without
+    dropout, `weights()` that are trained, both as numpy; `macs()` of that batch's forward pass by
+    the framework's count, `multiply_adds()` by the model's; `product_dtypes()` really used.
+    """
 
     items: int  # what one step handles
 
@@ -171,6 +218,25 @@ class Store(Protocol):
     def results(self, query: Query) -> Iterator[Result]: ...
 
     def close(self) -> None: ...
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
+    """One making of a study's workload, which gets a table of its own."""
+
+    title: str
+    params: Mapping[str, Value] = {}
+    extra: str = ""  # made only if this is asked for
+
+
+class Study(msgspec.Struct, frozen=True, kw_only=True):
+    """A matrix: every backend that can open a workload, over two options and some variants."""
+
+    summary: str
+    workload: str
+    sizes: Mapping[str, Mapping[str, Value]]  # parameters of each; the first is the usual one
+    rows: tuple[str, tuple[Value, ...]]  # an option, whose values make rows beside the backend
+    columns: tuple[str, tuple[Value, ...]]
+    variants: tuple[Variant, ...]
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):

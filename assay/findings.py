@@ -30,11 +30,23 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """A quantity held against what was expected of it."""
+
+    metric: str
+    rule: Literal["at least", "within"]
+    expected: float
+    tolerance: float
+    verdict: Literal["pass", "fail"]
+    by: Literal["value", "interval"]  # what was held against it
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """One result, made smaller."""
 
     quantities: dict[str, Quantity] = {}
     doubts: tuple[Doubt, ...] = ()
+    checks: tuple[Check, ...] = ()
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +86,34 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell
+
+
+class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing in which contenders of a workload differ."""
+
+    workload: str
+    what: str  # the fact or option
+    text: str
+    unfair: bool  # False: a case asked for it, or it is a framework's own choice
+
+
+class Floor(msgspec.Struct, frozen=True, kw_only=True):
+    """The least time a step can take by arithmetic alone."""
+
+    multiply_adds: float  # of one item's forward pass
+    items: int
+    passes: int  # forward passes a step is worth
+    flops: float  # of one step
+    peak: float | None = None  # FLOP/s, measured; None: not known
+    seconds: float | None = None
+
+
+class Studied(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from a study's readings together."""
+
+    unlike: tuple[Unlikeness, ...] = ()
+    floor: Floor | None = None
+    bought: Table | None = None  # what each option bought; None: no two cases differ in one alone
 
 
 class PairRatio(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from assay import launch
 from assay.batchsize import available_memory
 from assay.child import Child
 from assay.errors import EndingError
-from assay.protocol import Given, Opened, Outputs
+from assay.protocol import Check, Checked, Given, Opened, Outputs
 from assay.records import Case, Procedure, Result, Samples, Status
 from assay.schedule import Watch, ask_one, warmed
 from assay.together import turn
@@ -70,6 +70,8 @@ def run_heat(
             apart = _open_all(racers, watch, room)
             opened = time.monotonic()
             _take_turns(racers, go_on, random.Random(seed), opened - begun)
+            for racer in racers:
+                racer.check()
         except KeyboardInterrupt as error:
             for racer in racers:
                 racer.end("interrupted", str(error) or "interrupted by Ctrl-C")
@@ -114,6 +116,19 @@ class Racer:
             self.turns.append(turn(self._child, self.steps))
         except EndingError as error:
             self.end(error.status, error.reason)
+
+    def check(self) -> None:
+        """Whether its wait waits; after all turns, for it takes steps of its own."""
+        if not self._child or not self.turns:
+            return
+        self._child.wake()
+        try:
+            found = ask_one(self._child, Check(), Checked)
+        except EndingError as error:
+            self.end(error.status, error.reason)
+            return
+        facts = {**self._result.facts, **found.facts}
+        self._result = msgspec.structs.replace(self._result, facts=facts)
 
     def end(self, status: str, reason: str) -> None:
         """At once: a process that hangs would disturb the others."""

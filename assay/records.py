@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from assay.errors import UsageError
+from assay.recipe import Training
 
 Value = str | int | float | bool
 Status = Literal["ok", "failed", "crashed", "timeout", "out-of-memory", "skipped", "interrupted"]
@@ -69,13 +70,34 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is to find out of accuracy, instead of time."""
+
+    split: str = "test"  # or tune
+    first: int = 0  # examples of the split; 0: all
+    expected: float = 0.0  # percent that must come out; 0: at least what the workload knows
+    tolerance: float = 0.05  # points
+
+    def __post_init__(self) -> None:
+        splits = ("test", "tune")
+        _check(self.split in splits, "split", f"'{self.split}'", "test or tune", "--split test")
+        _check(self.first >= 0, "first", self.first, "0 or more", "0 takes the whole split.")
+        _check(
+            0 <= self.expected <= 100, "expected", self.expected, "0 to 100", "It is in percent."
+        )
+        _check(self.tolerance >= 0, "tolerance", self.tolerance, "0 or more", "It is in points.")
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What one run is to measure."""
 
     cases: tuple[Case, ...]
     procedure: Procedure = Procedure()
+    evaluation: Evaluation | None = None  # None: how fast it is, as the procedure says
+    training: Training | None = None  # that comes before the evaluation
     label: str = ""
     tags: dict[str, str] = {}
+    verb: str = "run"  # of the command line, which knows how to go on with it
     schema: int = SCHEMA
     kind: Literal["plan"] = "plan"
 

@@ -13,6 +13,10 @@ from assay.analysis.warmup import find_steady
 from assay.protocol import (
     Calibrate,
     Calibrated,
+    Check,
+    Checked,
+    Evaluate,
+    Evaluated,
     Open,
     Opened,
     Order,
@@ -21,8 +25,10 @@ from assay.protocol import (
     Taken,
     Tell,
     Told,
+    Train,
 )
 from assay.records import Case, Phase, Procedure, Samples
+from assay.units import human
 
 A = TypeVar("A")
 
@@ -48,11 +54,13 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     estimate: float = 0.0
     half_width: float = 0.0
     left: float = 0.0  # seconds of budget
+    note: str = ""  # what a training tells
 
 
 Watch = Callable[[Progress], None]
 Estimator = Callable[[list[float]], Estimate]
-Pieces = Iterator[Opened | Samples]  # what becomes of a case, as it comes
+Piece = Opened | Samples | Checked
+Pieces = Iterator[Piece]  # what becomes of a case, as it comes
 
 
 def alone(
@@ -62,8 +70,9 @@ def alone(
     steps = yield from warmed(worker, case, procedure, watch)
     if steps:
         yield from _steady(worker, steps, case, procedure, watch, estimate)
+        yield ask_one(worker, Check(), Checked)
     else:
-        yield from _told(worker)
+        yield from told(worker)
 
 
 def warmed(
@@ -74,8 +83,13 @@ def warmed(
     opened = ask_one(worker, Open(case=case), Opened)
     yield opened
     yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
-    if not opened.stepped:
-        return 0
+    return (yield from settled(worker, case, procedure, watch)) if opened.stepped else 0
+
+
+def settled(
+    worker: Worker, case: Case, procedure: Procedure, watch: Watch
+) -> Generator[Samples, None, int]:
+    """What comes between opening and sampling: the first step, warm-up, the size of a sample."""
     watch(Progress(case=case, phase="first", left=procedure.budget))
     yield take(worker, "first", 1, 1, procedure.budget)
     yield from _warm_up(worker, case, procedure, watch)
@@ -102,6 +116,25 @@ def profiled(worker: Worker, case: Case, folder: str, steps: int, watch: Watch) 
             yield msgspec.structs.replace(part, metric=f"profiled_{part.metric}")
 
 
+def evaluated(
+    worker: Worker, case: Case, order: Evaluate, watch: Watch, train: Train | None = None
+) -> Pieces:
+    """One case in one process: open, train if asked to, then every example of a split."""
+    watch(Progress(case=case, phase="open"))
+    opened = ask_one(worker, Open(case=case), Opened)
+    yield opened
+    yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+    if train:
+        yield from _trained(worker, case, train, watch)
+    watch(Progress(case=case, phase="steady"))
+    for answer in worker.ask(order):
+        if isinstance(answer, Told):
+            yield answer.samples
+        elif isinstance(answer, Evaluated):
+            facts = {**opened.facts, **answer.facts}
+            yield msgspec.structs.replace(opened, facts=facts)
+
+
 def take(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -> Samples:
     """Samples of `steps` steps: at least one, until `count` or `seconds` is reached."""
     return _samples(ask_one(worker, Take(steps=steps, count=count, seconds=seconds), Taken), phase)
@@ -115,7 +148,23 @@ def ask_one(worker: Worker, order: Order, kind: type[A]) -> A:
     raise TypeError(f"no {kind.__name__} came to {order}")
 
 
-def _told(worker: Worker) -> Iterator[Samples]:
+def _trained(worker: Worker, case: Case, order: Train, watch: Watch) -> Iterator[Samples]:
+    recipe = order.training.recipe
+    watch(Progress(case=case, phase="first", note="training …"))
+    told: dict[str, float] = {}
+    done = 0
+    for answer in worker.ask(order):
+        if isinstance(answer, Told):
+            told[answer.samples.metric] = answer.samples.values[-1]
+            if recipe and answer.samples.metric == "epoch_accuracy":  # the last an epoch tells
+                done += 1
+                note = f"epoch {done} of {recipe.epochs}  {human(told['epoch_time'], 's')}"
+                note += f"  loss {told['loss']:.4f}  {told['epoch_accuracy']:.2f} % right"
+                watch(Progress(case=case, phase="steady", samples=done, note=note))
+            yield answer.samples
+
+
+def told(worker: Worker) -> Iterator[Samples]:
     for answer in worker.ask(Tell()):
         if isinstance(answer, Told):
             yield answer.samples

@@ -6,7 +6,9 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from assay.records import Samples
+from assay.errors import EndingError
+from assay.protocol import Open, Opened, Order
+from assay.records import Case, Samples
 from assay.schedule import Worker, take
 
 TURN = 0.1  # seconds a turn lasts, so that waking a worker costs little of it
@@ -14,11 +16,33 @@ MOST = 1000  # samples of one turn
 
 
 class Sleeper(Worker, Protocol):
-    """A worker that can be made to stand still."""
+    """A worker that can be made to stand still, and need not be waited for."""
+
+    def send(self, order: Order) -> None: ...
+
+    def answers(self) -> Iterator[object]:
+        """To the order that was sent last. Raises EndingError when there can be none."""
 
     def stand_still(self) -> None: ...
 
     def wake(self) -> None: ...
+
+
+def opened(
+    workers: Mapping[str, Sleeper], cases: Mapping[str, Case]
+) -> Iterator[tuple[str, Opened | EndingError]]:
+    """Open them all at once, for most of it is loading; each stands still when it is open.
+
+    Who cannot be opened is told by the reason, and keeps no other from it.
+    """
+    for name, worker in workers.items():
+        worker.send(Open(case=cases[name]))
+    for name, worker in workers.items():
+        try:
+            yield name, next(answer for answer in worker.answers() if isinstance(answer, Opened))
+        except EndingError as error:
+            yield name, error
+        worker.stand_still()
 
 
 def rounds(

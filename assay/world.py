@@ -60,7 +60,19 @@ def variables(case: Case, folder: Path) -> dict[str, str]:
     threads = case.options.get("threads", "all")
     count = {"OMP_NUM_THREADS": str(threads)} if threads != "all" else {}
     own = own_path(case)
-    return {**WORLD, **own, **count, **registry.backend(case.backend).world(case, folder)}
+    return {
+        **WORLD,
+        **own,
+        **_home(folder),
+        **count,
+        **registry.backend(case.backend).world(case, folder),
+    }
+
+
+def _home(folder: Path) -> dict[str, str]:
+    """Where the run is kept, for workers that read data kept there too: `HOME/runs/RUN/NNN`."""
+    runs = next((place for place in folder.absolute().parents if place.name == "runs"), None)
+    return {"ASSAY_HOME": str(runs.parent)} if runs else {}
 
 
 def own_path(case: Case) -> dict[str, str]:

@@ -9,10 +9,12 @@ import pytest
 from assay import plan, together
 from assay.child import Child
 from assay.errors import EndingError
-from assay.protocol import Open, Take
-from assay.records import Procedure
-from assay.schedule import warmed
+from assay.protocol import Open, Opened, Take
+from assay.records import Case, Procedure
+from assay.schedule import settled
 from assay.testing import FakeWorker
+
+CASE = Case(workload="fake", backend="fake", key="fake@fake")
 
 
 def fakes(**seconds):
@@ -63,6 +65,16 @@ def test_a_worker_stands_still_after_its_turn_even_if_it_crashed():
     assert worker.still
 
 
+def test_all_are_opened_and_one_that_cannot_be_keeps_no_other_from_it():
+    workers = {"a": FakeWorker(), "b": FakeWorker(dies_after=1), "c": FakeWorker()}
+    list(workers["b"].ask(Take(steps=1, count=1, seconds=0.0)))
+
+    found = dict(together.opened(workers, dict.fromkeys("abc", CASE)))
+
+    assert [type(found[name]) for name in "abc"] == [Opened, EndingError, Opened]
+    assert all(worker.still for worker in workers.values())
+
+
 def state(pid):
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
@@ -79,7 +91,7 @@ def workload(tmp_path):
     return f"{tmp_path}/nap.py:build@python"
 
 
-def opened(stack, workload, folder, timeout=60.0):
+def started(stack, workload, folder, timeout=60.0):
     case = plan.resolve(plan.parse_case(workload))
     folder.mkdir()
     child = stack.enter_context(Child(case, folder, timeout))
@@ -90,12 +102,14 @@ def test_only_one_of_two_real_workers_runs(tmp_path, workload):
     with ExitStack() as stack:
         workers, steps, pids = {}, {}, {}
         for name in ("a", "b"):
-            case, child = opened(stack, workload, tmp_path / name)
-            pids[name] = child._process.pid
-            pieces = warmed(child, case, Procedure(budget=0.3), lambda _: None)
-            steps[name] = _ended(pieces)
+            case, workers[name] = started(stack, workload, tmp_path / name)
+            pids[name] = workers[name]._process.pid
+        found = dict(together.opened(workers, dict.fromkeys("ab", case)))
+        assert all(isinstance(opened, Opened) for opened in found.values())
+        for name, child in workers.items():
+            child.wake()
+            steps[name] = _ended(settled(child, case, Procedure(budget=0.3), lambda _: None))
             child.stand_still()
-            workers[name] = child
         found = list(islice(together.rounds(workers, steps, seconds=0.05), 3))
         states = [state(pid) for pid in pids.values()]
 
@@ -106,7 +120,7 @@ def test_only_one_of_two_real_workers_runs(tmp_path, workload):
 
 def test_time_spent_standing_still_is_not_the_workers_own(tmp_path, workload):
     with ExitStack() as stack:
-        case, child = opened(stack, workload, tmp_path / "a", timeout=5.0)
+        case, child = started(stack, workload, tmp_path / "a", timeout=5.0)
         list(child.ask(Open(case=case)))
         child.stand_still()
         child._still -= 100.0  # as if it had stood there so long

@@ -139,17 +139,22 @@ def device_variables(case: Case) -> dict[str, str]:
 
 def batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
     """The job's batch, its pictures in the layout asked for."""
-    import numpy as np
-
     if job.train_batch is None:
         raise UsageError(
             f"{case.workload} gave a bare model, whose inputs {case.backend} cannot guess.",
             hint="Return assay.contracts.Job(model=…, train_batch=(inputs, targets)).",
         )
     inputs, targets = job.train_batch
+    return in_layout(inputs, channels_first), targets
+
+
+def in_layout(inputs: Any, channels_first: bool) -> Any:  # noqa: ANN401 (a numpy array, or several)
+    """Pictures, which come with channels last, in the layout asked for."""
+    import numpy as np
+
     if channels_first and getattr(inputs, "ndim", 0) == 4:  # several inputs are a tuple
-        inputs = np.ascontiguousarray(inputs.transpose(0, 3, 1, 2))
-    return inputs, targets
+        return np.ascontiguousarray(inputs.transpose(0, 3, 1, 2))
+    return inputs
 
 
 def trains(job: Job, case: Case) -> bool:
@@ -159,6 +164,15 @@ def trains(job: Job, case: Case) -> bool:
 def items(job: Job) -> int:
     """What one step handles: what the job says, else the rows of its batch."""
     return job.items or len(job.train_batch[1] if job.train_batch else ())
+
+
+def mode(train: bool) -> str:
+    return "train" if train else "infer"
+
+
+def shape_text(*arrays: Any) -> str:  # noqa: ANN401 (of any framework)
+    """`16x224x224x3`; of several, one after the other."""
+    return ", ".join("x".join(str(size) for size in array.shape) for array in arrays)
 
 
 def chosen_optimizer(case: Case, own: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -34,6 +34,7 @@ class TorchSession:
         self._inputs, self._targets = _batch(job, case, self._device)
         self.items = _options.items(job)
         self._mixed = _MIXED.get(str(case.options["precision"]))
+        self._optimizer_name = _options.chosen_optimizer(case, job.optimizer)
         self._optimizer = _optimizer(job, case, self._model)
         self._scaler = torch.amp.GradScaler(self._device.type)
         self._forward = _compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
@@ -49,22 +50,40 @@ class TorchSession:
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return self._inferred().float().cpu().numpy()
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch, without dropout; pictures are given with channels last."""
+        values = _options.in_layout(inputs, channels_first=True)
+        placed = _placed_inputs(values, self._case, self._device)
+        self._model.eval()
+        with torch.inference_mode():
+            found = (self._outputs_of() if self._train else self._forward)(placed)
+        self._model.train(self._train)
+        return found.float().cpu().numpy()
+
     def macs(self) -> float:
         return _torch_setup.macs(self._inferred)
+
+    def product_dtypes(self) -> str:
+        return _torch_setup.product_dtypes(self._inferred)
+
+    def weights(self) -> Iterator[Any]:
+        return (weight.detach().float().cpu().numpy() for weight in self._model.parameters())
 
     def facts(self) -> Mapping[str, Value]:
         weights = list(self._model.parameters())
         return {
             **_options.facts(self._case),
             **_torch_setup.facts(),
+            "mode": _options.mode(self._train),
+            "input_shape": _options.shape_text(self._inputs),
             "parameters": sum(weight.numel() for weight in weights),
-            "compute_dtype": _name(self._mixed or self._inputs.dtype),
-            "parameter_dtype": _name(weights[0].dtype),
-            "output_dtype": _name(self._inferred().dtype),
+            "compute_dtype": _torch_setup.name(self._mixed or self._inputs.dtype),
+            "parameter_dtype": _torch_setup.name(weights[0].dtype),
+            "output_dtype": _torch_setup.name(self._inferred().dtype),
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "cuda_graphs": self._case.options["cuda_graphs"],
-            "optimizer": type(self._optimizer).__name__,
+            "optimizer": self._optimizer_name,
         }
 
     def _outputs_of(self) -> Callable[..., Any]:
@@ -163,12 +182,17 @@ def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN40
 
 
 def _batch(job: Job, case: Case, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    inputs, targets = map(torch.from_numpy, _options.batch(job, case, channels_first=True))
-    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else inputs.dtype
-    layout = _FORMATS[str(case.options["data_format"])] if inputs.ndim == 4 else None
-    inputs = inputs.to(device, dtype, memory_format=layout or torch.preserve_format)
-    kind = torch.int64 if job.loss == "cross-entropy" else dtype
-    return inputs, targets.to(device, kind)
+    arrays, targets = _options.batch(job, case, channels_first=True)
+    inputs = _placed_inputs(arrays, case, device)
+    kind = torch.int64 if job.loss == "cross-entropy" else inputs.dtype
+    return inputs, torch.from_numpy(targets).to(device, kind)
+
+
+def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> torch.Tensor:  # noqa: ANN401
+    given = torch.from_numpy(inputs)
+    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else given.dtype
+    layout = _FORMATS[str(case.options["data_format"])] if given.ndim == 4 else None
+    return given.to(device, dtype, memory_format=layout or torch.preserve_format)
 
 
 def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: ANN401
@@ -183,7 +207,3 @@ def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: AN
         "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured),
     }
     return made[_options.chosen_optimizer(case, job.optimizer)]()
-
-
-def _name(dtype: object) -> str:
-    return str(dtype).removeprefix("torch.")

@@ -52,10 +52,14 @@ Examples:
   assay run mnist-mlp@keras-jax --processes 5 --target 1%
   assay run ./my.py:MyNet -b keras-jax --mode infer --latency
   assay run --suite keras-benchmarks -b keras-jax,keras-torch
+  assay run --suite accuracy --first 500
   assay run --resume last"""
 )
 @click.argument("cases", nargs=-1, metavar="CASE…")
-@click.option("--suite", default="", metavar="NAME", help="keras-benchmarks or today.")
+@click.option("--suite", default="", metavar="NAME", help="keras-benchmarks, today or accuracy.")
+@click.option(
+    "--first", type=int, default=0, metavar="N", help="Pictures of each net of --suite accuracy."
+)
 @click.option("-b", "--backend", "backends", multiple=True, help="May be repeated; commas too.")
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=A,B", help="Parameters of the workload."
@@ -79,6 +83,7 @@ Examples:
 @click.option("--samples", type=int, default=0, help="Exactly so many samples in each process.")
 @click.option("--steps-per-sample", type=int, default=0, help="Exactly so many steps in a sample.")
 @click.option("--latency", is_flag=True, help="Time every single step.")
+@click.option("--strict", is_flag=True, help="Refuse contenders that do not do the same work.")
 @click.option("--label", default="", help="A name to find these results by.")
 @options.tag
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run.")
@@ -102,17 +107,26 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
         found = _run(cases, given, line)
     else:
         raise UsageError("No case was given.", hint="Try: assay run mnist-mlp")
+    readings = carried_out(found, line, given)
+    if resume and not readings:
+        options.say(f"Nothing was left to measure; to see it: assay show {resume}")
+    return 1 if given["strict"] and unfair_sentences(readings) else status(readings)
+
+
+def carried_out(found: Iterator[Result], line: LiveLine, given: dict[str, Any]) -> list[Reading]:
+    """Every result as it comes, then the table of them, also when they were cut short."""
     for name in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(name, interrupt)
     readings: list[Reading] = []
+    unfair: list[str] = []
     try:
         for result in _announced(found, line):
             readings.append(Reading(result=result, summary=api.summarize(result)))
     finally:
-        _finish(readings, given["form"], settings.home(given["home"]))
-    if resume and not readings:
-        options.say(f"Nothing was left to measure; to see it: assay show {resume}")
-    return _status(readings)
+        unfair += unfair_sentences(readings) if given.get("strict") else []
+        _finish(readings, "" if unfair else given["form"], settings.home(given["home"]))
+    options.say(*unfair)
+    return readings
 
 
 def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Result]:
@@ -139,6 +153,7 @@ def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Itera
         tags=options.pairs(given["tags"], "--tag"),
         home=given["home"],
         watch=line,
+        first=given["first"],
     )
 
 
@@ -149,11 +164,12 @@ def _announced(found: Iterator[Result], line: LiveLine) -> Iterator[Result]:
 
 
 def _finish(readings: list[Reading], form: str, home: Path) -> None:
-    """The table of what was measured, also when the run was cut short."""
+    """The table of what was measured, also when the run was cut short; none without a form."""
     if not readings:
         return
     run = readings[0].result.run
-    print_readings(readings, form)
+    if form:
+        print_readings(readings, form)
     for reading in readings:
         if reading.result.status in BAD:
             options.say(f"what it printed: {home / 'runs' / reading.result.id / 'worker.log'}")
@@ -163,9 +179,16 @@ def _finish(readings: list[Reading], form: str, home: Path) -> None:
         options.say(f"kept as {run}; to see it again: assay show {run}")
 
 
-def _status(readings: list[Reading]) -> int:
+def unfair_sentences(readings: list[Reading]) -> list[str]:
+    """What --strict refuses, one sentence each."""
+    found = api.fairness(reading.result for reading in readings)
+    return [f"refused: {one.workload}: {one.text}." for one in found if one.unfair]
+
+
+def status(readings: list[Reading]) -> int:
     statuses = {reading.result.status for reading in readings}
-    if statuses & BAD:
+    broken = any(c.verdict == "fail" for reading in readings for c in reading.summary.checks)
+    if statuses & BAD or broken:
         return 1
     return 3 if statuses == {"skipped"} else 0
 

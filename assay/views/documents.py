@@ -7,15 +7,18 @@ from typing import Any
 
 import msgspec
 
-from assay.findings import Reading, Table
+from assay.findings import Reading, Table, Unlikeness
 from assay.records import SCHEMA
 
 
-def results_document(readings: Sequence[Reading]) -> dict[str, Any]:
+def results_document(
+    readings: Sequence[Reading], unlike: Sequence[Unlikeness] = ()
+) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "kind": "results",
         "results": [_result(reading) for reading in readings],
+        "fairness": msgspec.to_builtins(unlike),
     }
 
 
@@ -40,6 +43,7 @@ def _result(reading: Reading) -> dict[str, Any]:
     return {
         **{name: plain[name] for name in kept},
         "summary": msgspec.to_builtins(reading.summary.quantities),
+        "checks": msgspec.to_builtins(reading.summary.checks),
         "doubts": msgspec.to_builtins(reading.summary.doubts),
         "peaks": plain["peaks"],
         "environment": plain["environment"],

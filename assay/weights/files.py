@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import zipfile
 import zlib
@@ -69,6 +70,18 @@ def write(
         os.replace(temporary, place)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def digest(path: str | Path) -> str:
+    """sha256 of a file, or of the files of a folder with their names."""
+    place = Path(path).expanduser()
+    if place.is_file():
+        with open(place, "rb") as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    found = hashlib.sha256()
+    for part in sorted(place.glob("*.bin")):
+        found.update(part.name.encode() + b"\0" + part.read_bytes())
+    return f"sha256:{found.hexdigest()}"
 
 
 def _read_npz(path: Path) -> Weights:

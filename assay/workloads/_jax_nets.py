@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from assay.errors import EndingError
-from assay.workloads.nets import (
+from assay.workloads.layers import (
     EPSILON,
     MOMENTUM,
+    NO_FUSED,
     Conv,
     Dense,
     Dropout,
     Flatten,
     Layer,
-    Net,
     Norm,
     Pool,
 )
+from assay.workloads.nets import Net
 
 
-def model(net: Net, arrays: list[Any]) -> tuple[Any, ...]:
+def model(net: Net, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
     """`apply(params, inputs, key=None, data_format=…)` and its params; a key means training.
 
     A net with running averages has them as a third: `apply` then takes them as `state`, and gives
@@ -29,12 +31,8 @@ def model(net: Net, arrays: list[Any]) -> tuple[Any, ...]:
     import jax.numpy as jnp
 
     if any(isinstance(layer, Norm) and layer.fused for layer in net.layers):
-        raise EndingError("skipped", "JAX has no fused batch norm: XLA fuses; drop fused=true")
-    left = iter(jnp.asarray(array) for array in arrays)
-    params = [
-        dict(zip(("kernel", "bias") if len(shapes) == 2 else ("offset",), left, strict=False))
-        for shapes in net.weight_shapes()
-    ]
+        raise EndingError("skipped", NO_FUSED["jax"])
+    params = _by_layer(arrays)
 
     def apply(
         params: Any,  # noqa: ANN401
@@ -48,7 +46,7 @@ def model(net: Net, arrays: list[Any]) -> tuple[Any, ...]:
             if isinstance(layer, Conv | Dense):
                 values = _weighted(layer, next(left), values, data_format)
             elif isinstance(layer, Norm):
-                values = _normed(layer, next(left)["offset"], averages, values, data_format)
+                values = _normed(layer, next(left)["beta"], averages, values, data_format)
             elif isinstance(layer, Dropout):
                 if key is not None:
                     key, used = jax.random.split(key)
@@ -63,6 +61,17 @@ def model(net: Net, arrays: list[Any]) -> tuple[Any, ...]:
         if isinstance(layer, Norm) and layer.running
     ]
     return (apply, params, state) if state else (apply, params)
+
+
+def _by_layer(arrays: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The weights of each layer that has any, in order."""
+    import jax.numpy as jnp
+
+    found: dict[str, dict[str, Any]] = {}
+    for name, array in arrays.items():
+        layer, _, variable = name.partition("/")
+        found.setdefault(layer, {})[variable] = jnp.asarray(array)
+    return list(found.values())
 
 
 class Averages:
@@ -90,7 +99,7 @@ def _weighted(layer: Conv | Dense, weights: Any, values: Any, data_format: str) 
         return values @ kernel + bias
     axes = "NHWC" if data_format == "channels_last" else "NCHW"
     found = lax.conv_general_dilated(
-        values, kernel, (1, 1), layer.padding.upper(), dimension_numbers=(axes, "HWIO", axes)
+        values, kernel, (1, 1), str(layer.padding).upper(), dimension_numbers=(axes, "HWIO", axes)
     )
     return found + (bias if axes == "NHWC" else bias[:, None, None])
 

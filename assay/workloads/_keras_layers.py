@@ -34,8 +34,8 @@ class LayerScale(layers.Layer):  # type: ignore[misc]
 class BatchStatistics(layers.Layer):  # type: ignore[misc]
     """Batch norm by the batch's own statistics, in testing too: mode 2 of Keras 1. No scale."""
 
-    def __init__(self, epsilon: float) -> None:
-        super().__init__()
+    def __init__(self, epsilon: float, **named: str) -> None:
+        super().__init__(**named)
         self.epsilon = epsilon
 
     def build(self, shape: Any) -> None:  # noqa: ANN401

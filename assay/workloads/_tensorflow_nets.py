@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from assay.workloads.nets import (
+from assay.workloads.layers import (
     EPSILON,
     MOMENTUM,
     Conv,
@@ -12,13 +13,13 @@ from assay.workloads.nets import (
     Dropout,
     Flatten,
     Layer,
-    Net,
     Norm,
     Pool,
 )
+from assay.workloads.nets import Net
 
 
-def model(net: Net, arrays: list[Any]) -> Any:  # noqa: ANN401 (a tf.Module)
+def model(net: Net, arrays: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a tf.Module)
     """Called with inputs, `training`, `data_format` and, for other precisions, `weights`."""
     import tensorflow as tf
 
@@ -26,7 +27,7 @@ def model(net: Net, arrays: list[Any]) -> Any:  # noqa: ANN401 (a tf.Module)
         def __init__(self) -> None:
             super().__init__()
             # a list of their own: tf.Module would sort them by name, kernel 10 before kernel 2
-            self.weights = [tf.Variable(array) for array in arrays]
+            self.weights = [tf.Variable(array) for array in arrays.values()]
             self.averages = [
                 (tf.Variable(tf.zeros(shape[-1])), tf.Variable(tf.ones(shape[-1])))
                 for layer, shape in zip(net.layers, net.shapes(), strict=False)
@@ -64,7 +65,7 @@ def _weighted(layer: Conv | Dense, kernel: Any, bias: Any, values: Any, data_for
     if isinstance(layer, Dense):
         return tf.nn.bias_add(tf.linalg.matmul(values, kernel), bias)
     axes = "NHWC" if data_format == "channels_last" else "NCHW"
-    found = tf.nn.conv2d(values, kernel, 1, layer.padding.upper(), data_format=axes)
+    found = tf.nn.conv2d(values, kernel, 1, str(layer.padding).upper(), data_format=axes)
     return tf.nn.bias_add(found, bias, data_format=axes)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from assay.workloads.nets import EPSILON, MOMENTUM, Norm
+from assay.workloads.layers import EPSILON, MOMENTUM, Norm
 
 
 class BatchNorm(torch.nn.Module):  # type: ignore[misc]

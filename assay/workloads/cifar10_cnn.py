@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from assay.workloads.nets import Conv, Dense, Dropout, Flatten, Layer, Net, NetWorkload, Pool, Relu
+from assay.workloads.layers import Conv, Dense, Dropout, Flatten, Layer, Pool, Relu
+from assay.workloads.nets import Net, NetWorkload
 
 
 def net(filters: int, units: int) -> Net:

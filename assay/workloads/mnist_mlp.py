@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from assay.workloads.nets import Dense, Dropout, Net, NetWorkload, Relu
+from assay.workloads.layers import Dense, Dropout, Relu
+from assay.workloads.nets import Net, NetWorkload
 
 
 def net(units: int, hidden: int) -> Net:

@@ -1,68 +1,31 @@
-"""Feed-forward networks as plain data, so that every framework builds the very same one.
+"""Networks as plain data, so that every framework builds the very same one.
 
-A net is a tuple of layers. `weights` makes its weights with numpy from a seed; each framework's
-builder takes the net and those weights, so outputs can be compared across all of them.
+A net is a tuple of layers. `weights` makes its weights with numpy from a seed, or takes them from
+a file; each framework's builder takes the net and those weights, so outputs can be compared
+across all of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from assay.contracts import Builder, Job
 from assay.records import Value
-
-
-class Conv(msgspec.Struct, frozen=True):
-    """Square kernel, stride 1, with bias; `same` or `valid` padding."""
-
-    filters: int
-    kernel: int
-    padding: str = "same"
-
-
-class Dense(msgspec.Struct, frozen=True):
-    units: int
-
-
-class Pool(msgspec.Struct, frozen=True):
-    """Maximum over squares that do not overlap."""
-
-    size: int
-
-
-class Dropout(msgspec.Struct, frozen=True):
-    rate: float
-
-
-class Norm(msgspec.Struct, frozen=True):
-    """Batch norm of each channel with a learned offset and no scale, as the VGG16 study had it.
-
-    Training takes the batch's own statistics. `running`: testing takes running averages of them
-    (Keras 1 called it mode 0), else the batch's own again (mode 2). `fused`: in one kernel of the
-    framework, where it has one to choose.
-    """
-
-    running: bool
-    fused: bool = False
-
-
-MOMENTUM, EPSILON = 0.99, 1e-3  # of every batch norm: Keras' own
-
-
-class Relu(msgspec.Struct, frozen=True):
-    pass
-
-
-class Flatten(msgspec.Struct, frozen=True):
-    pass
-
-
-Layer = Conv | Dense | Pool | Dropout | Norm | Relu | Flatten
-Shape = tuple[int, ...]  # of one item, channels last
+from assay.workloads.layers import (
+    NO_FUSED,
+    Flatten,
+    Layer,
+    Placed,
+    Shape,
+    after,
+    multiply_adds,
+    placed,
+    variables,
+)
 
 
 class Net(msgspec.Struct, frozen=True):
@@ -79,31 +42,45 @@ class Net(msgspec.Struct, frozen=True):
         """The input shape of each layer, and the output's last."""
         shapes = [self.input_shape]
         for layer in self.layers:
-            shapes.append(_after(layer, shapes[-1]))
+            shapes.append(after(layer, shapes[-1]))
         return shapes
 
-    def weight_shapes(self) -> Iterator[tuple[Shape, ...]]:
-        """Of each layer that has weights: kernel (kh, kw, in, out) and bias, or a norm's offset."""
-        for layer, shape in zip(self.layers, self.shapes(), strict=False):
-            if isinstance(layer, Conv):
-                yield (layer.kernel, layer.kernel, shape[-1], layer.filters), (layer.filters,)
-            elif isinstance(layer, Dense):
-                yield (shape[0], layer.units), (layer.units,)
-            elif isinstance(layer, Norm):
-                yield ((shape[-1],),)
+    def placed(self) -> list[Placed]:
+        """Every layer with its name and shapes, in order of creation."""
+        return list(placed(self.layers, self.input_shape, {}))
+
+    def weight_shapes(self) -> dict[str, Shape]:
+        """`<layer>_<n>/<variable>` → shape, in order of creation."""
+        return {
+            f"{one.name}/{variable}": shape
+            for one in self.placed()
+            for variable, shape in variables(one.layer, one.before).items()
+        }
+
+    def size(self) -> int:
+        """How many numbers its weights are, running averages included."""
+        return sum(math.prod(shape) for shape in self.weight_shapes().values())
 
     def parameters(self) -> int:
-        return sum(math.prod(shape) for shapes in self.weight_shapes() for shape in shapes)
+        """How many of them are trained."""
+        return sum(
+            math.prod(shape) for name, shape in self.weight_shapes().items() if trained(name)
+        )
 
     def multiply_adds(self) -> int:
         """Of one forward pass over one item."""
-        total = 0
-        for layer, shape, after in zip(self.layers, self.shapes(), self.shapes()[1:], strict=False):
-            if isinstance(layer, Conv):
-                total += math.prod(after) * layer.kernel**2 * shape[-1]
-            elif isinstance(layer, Dense):
-                total += shape[0] * layer.units
-        return total
+        return sum(multiply_adds(one.layer, one.before, one.after) for one in self.placed())
+
+    def flattened(self) -> dict[str, Shape]:
+        """Dense layer → rows, columns, channels of the map that was flattened before it."""
+        found: dict[str, Shape] = {}
+        shape: Shape = ()
+        for one in self.placed():
+            if isinstance(one.layer, Flatten):
+                shape = one.before
+            elif one.name and shape:
+                found[one.name], shape = shape, ()
+        return found
 
 
 class NetWorkload(msgspec.Struct, frozen=True):
@@ -122,11 +99,14 @@ class NetWorkload(msgspec.Struct, frozen=True):
     def kinds(self) -> Mapping[str, Builder]:
         return {kind: self._builder(kind) for kind in ("keras", "torch", "jax", "tensorflow")}
 
+    def refuses(self, kind: str, params: Mapping[str, Value]) -> str:
+        return NO_FUSED.get(kind, "") if params.get("fused") else ""
+
     def _builder(self, kind: str) -> Builder:
         def build(batch_size: int, seed: int, **params: Value) -> Job:
             net = self.net(**params)
             return Job(
-                model=_model(kind, net, weights(net, seed)),
+                model=model(kind, net, weights(net, seed)),
                 optimizer=self.optimizer,
                 learning_rate=self.learning_rate,
                 train_batch=batch(net, batch_size, seed),
@@ -136,28 +116,34 @@ class NetWorkload(msgspec.Struct, frozen=True):
         return build
 
 
-def _model(kind: str, net: Net, arrays: list[Any]) -> object:
+def model(kind: str, net: Net, arrays: Mapping[str, Any]) -> object:
+    """The net as a framework's model, with these weights."""
     from importlib import import_module
 
     return import_module(f"assay.workloads._{kind}_nets").model(net, arrays)
 
 
-def weights(net: Net, seed: int) -> list[Any]:
+def weights(net: Net, seed: int) -> dict[str, Any]:
     """Glorot-uniform kernels and small non-zero biases and offsets, from the seed alone."""
     import numpy as np
 
     random = np.random.default_rng(seed)
-    arrays: list[Any] = []
-    for *kernel, (channels,) in net.weight_shapes():
-        for shape in kernel:
-            fan_in, fan_out = math.prod(shape[:-1]), math.prod(shape[:-2]) * shape[-1]
-            limit = math.sqrt(6 / (fan_in + fan_out))
-            values = random.random(shape, dtype=np.float32)
-            values *= 2 * limit
-            values -= limit
-            arrays.append(values)
-        arrays.append(random.uniform(-0.05, 0.05, channels).astype(np.float32))
+    arrays: dict[str, Any] = {}
+    for name, shape in net.weight_shapes().items():
+        low, high = _range(name, shape)
+        if len(shape) == 1:
+            arrays[name] = random.uniform(low, high, shape).astype(np.float32)
+            continue
+        values = random.random(shape, dtype=np.float32)
+        values *= high - low
+        values += low
+        arrays[name] = values
     return arrays
+
+
+def trained(name: str) -> bool:
+    """Whether a weight of this name is; running averages are not."""
+    return not name.partition("/")[2].startswith("moving_")
 
 
 def batch(net: Net, size: int, seed: int) -> tuple[Any, Any]:
@@ -171,15 +157,13 @@ def batch(net: Net, size: int, seed: int) -> tuple[Any, Any]:
     return pictures, random.integers(0, net.classes, size).astype(np.int32)
 
 
-def _after(layer: Layer, shape: Shape) -> Shape:
-    match layer:
-        case Conv(filters, kernel, padding):
-            lost = 0 if padding == "same" else kernel - 1
-            return (shape[0] - lost, shape[1] - lost, filters)
-        case Pool(size):
-            return (shape[0] // size, shape[1] // size, shape[2])
-        case Dense(units):
-            return (units,)
-        case Flatten():
-            return (math.prod(shape),)
-    return shape
+def _range(name: str, shape: Shape) -> tuple[float, float]:
+    if name.endswith(("/gamma", "/moving_variance")):
+        return 0.9, 1.1
+    if len(shape) == 1:
+        return -0.05, 0.05
+    # Glorot and Bengio (2010); a depthwise kernel meets one channel at a time
+    receptive = math.prod(shape[:-2])
+    fans = 2 * receptive if name.startswith("depthwise") else receptive * sum(shape[-2:])
+    limit = math.sqrt(6 / fans)
+    return -limit, limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.errors import unknown
+from assay.workloads.accuracy import TEN
 
 SUITES = {
     # the nine of 2017, with their batch sizes
@@ -26,7 +27,9 @@ SUITES = {
         "unet",
         "dlrm",
     ),
+    "accuracy": tuple(one.name for one in TEN),
 }
+EVALUATED = frozenset({"accuracy"})  # suites of which not the speed is asked
 
 
 def suite(name: str) -> tuple[str, ...]:

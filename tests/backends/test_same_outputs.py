@@ -8,29 +8,29 @@ import numpy as np
 import pytest
 
 from assay import registry
-from assay.workloads import nets
+from assay.workloads import layers, nets
 from tests.backends.opened import SIX, SMALL, case, frameworks, opened
 
 NEAR = 1e-4  # of the largest output
 
 
-def by_hand(net: nets.Net, arrays: list, values: np.ndarray) -> np.ndarray:
+def by_hand(net: nets.Net, arrays: dict, values: np.ndarray) -> np.ndarray:
     """The forward pass in numpy, in float64: what all six have to agree with."""
-    left = iter(arrays)
+    left = iter(arrays.values())
     for layer in net.layers:
         match layer:
-            case nets.Dense():
+            case layers.Dense():
                 values = values @ next(left) + next(left)
-            case nets.Conv(_, kernel, padding):
+            case layers.Conv(_, kernel, padding):
                 values = convolved(values, next(left), kernel, padding) + next(left)
-            case nets.Pool(size):
+            case layers.Pool(size):
                 rows, columns = values.shape[1] // size, values.shape[2] // size
                 cut = values[:, : rows * size, : columns * size]
                 cut = cut.reshape(len(cut), rows, size, columns, size, -1)
                 values = cut.max(axis=(2, 4))
-            case nets.Flatten():
+            case layers.Flatten():
                 values = values.reshape(len(values), -1)
-            case nets.Relu():
+            case layers.Relu():
                 values = np.maximum(values, 0)
     return values
 

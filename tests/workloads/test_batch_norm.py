@@ -7,7 +7,7 @@ import pytest
 
 from assay import registry
 from assay.errors import EndingError, UsageError
-from assay.workloads import nets
+from assay.workloads import layers, nets
 from tests.backends.opened import SIX, opened
 
 NEAR = 1e-4  # of the largest output
@@ -35,12 +35,12 @@ def near(found: np.ndarray, wanted: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("bn", ["mode0", "mode2"])
 def test_it_stands_between_convolution_and_relu_and_adds_an_offset_for_each_channel(bn):
-    layers = net(bn=bn).layers
+    found = net(bn=bn).layers
 
-    places = [index for index, layer in enumerate(layers) if isinstance(layer, nets.Norm)]
+    places = [index for index, layer in enumerate(found) if isinstance(layer, layers.Norm)]
     assert len(places) == 13
-    assert all(isinstance(layers[place - 1], nets.Conv) for place in places)
-    assert all(isinstance(layers[place + 1], nets.Relu) for place in places)
+    assert all(isinstance(found[place - 1], layers.Conv) for place in places)
+    assert all(isinstance(found[place + 1], layers.Relu) for place in places)
     assert net(bn=bn).parameters() == 138_361_768
 
 

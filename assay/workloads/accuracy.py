@@ -1,0 +1,200 @@
+"""HPVM's ten networks: with weights by seed to be timed, with trained ones to be evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from assay.contracts import Builder, Job
+from assay.recipe import Recipe
+from assay.records import Evaluation, Value
+from assay.workloads import accuracy_nets, nets
+from assay.workloads.nets import Net
+from assay.workloads.recipes import RECIPES
+
+# Values of `weights` that are no path: those that lie beside the data, under the net's name; and
+# HPVM's, as it calls where they are.
+TRAINED, KERAS_MODEL_FILE, RELOAD_DIR = "trained", "keras_model_file", "reload_dir"
+
+
+class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the ten: its architecture, its data, and how often it is right."""
+
+    name: str
+    summary: str
+    net: Callable[[], Net]
+    dataset: str
+    preparation: str  # of its pictures: a rule of datasets.prepare
+    expected: float  # percent of the 5000 test pictures, by HPVM's table
+    hpvm: str  # what HPVM's folders call it
+    optimizer: str = "momentum"
+    learning_rate: float = 0.01
+    decay: float = 0.0  # L2 on kernels where it was trained, the last dense layer's left out
+    batch_size: int = 128
+    also: str = ""  # another name its file of trained weights goes by
+    source: str = "HPVM's Keras benchmarks (2021)"
+    version: str = "1"
+
+    @property
+    def choices(self) -> Mapping[str, tuple[str, ...]]:
+        return {"data": ("own", "model_params")}
+
+    @property
+    def params(self) -> Mapping[str, Value]:
+        return {"batch_size": self.batch_size, "seed": 0, "weights": "", "data": "own"}
+
+    @property
+    def kinds(self) -> Mapping[str, Builder]:
+        return {kind: partial(self._job, kind) for kind in ("keras", "torch")}
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """That trains it, where one is known."""
+        return RECIPES.get(self.name)
+
+    @property
+    def trains_itself(self) -> bool:
+        return False
+
+    @property
+    def top5(self) -> bool:
+        return self.net().classes >= 1000
+
+    def lacks(
+        self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
+    ) -> str:
+        """What an evaluation needs and is not here, in words; or ""."""
+        from assay.workloads import _evaluated
+
+        return _evaluated.lacks(self, params, evaluation, home)
+
+    def _job(self, kind: str, batch_size: int, seed: int, weights: str, data: str) -> Job:
+        from assay.workloads import _evaluated
+
+        net = self.net()
+        arrays, facts = _evaluated.weights(self, net, seed, weights)
+        return Job(
+            model=nets.model(kind, net, arrays),
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            train_batch=nets.batch(net, batch_size, seed),
+            multiply_adds=net.multiply_adds(),
+            eval_data=partial(_evaluated.pictures, self, data),
+            facts=facts,
+        )
+
+
+TEN = (
+    AccuracyWorkload(
+        name="lenet",
+        summary="LeNet with tanh for MNIST, 3,274,634 weights",
+        net=accuracy_nets.lenet,
+        dataset="mnist",
+        preparation="mnist",
+        expected=98.70,
+        hpvm="lenet_mnist",
+        optimizer="sgd",
+    ),
+    AccuracyWorkload(
+        name="alexnet",
+        summary="AlexNet with tanh for CIFAR-10, 2,510,666 weights",
+        net=accuracy_nets.alexnet,
+        dataset="cifar10",
+        preparation="cifar10",
+        expected=79.28,
+        hpvm="alexnet_cifar10",
+        optimizer="adam",
+        learning_rate=0.001,
+        decay=1e-4,
+    ),
+    AccuracyWorkload(
+        name="alexnet2",
+        summary="six convolutions with tanh for CIFAR-10, 307,498 weights",
+        net=accuracy_nets.alexnet2,
+        dataset="cifar10",
+        preparation="cifar10",
+        expected=84.98,
+        hpvm="alexnet2_cifar10",
+        optimizer="adam",
+        learning_rate=0.001,
+        decay=1e-4,
+    ),
+    AccuracyWorkload(
+        name="alexnet-imagenet",
+        summary="AlexNet for ImageNet, 61,100,840 weights",
+        net=accuracy_nets.alexnet_imagenet,
+        dataset="imagenet",
+        preparation="none",  # HPVM's quantization ranges show its inputs from 0 to 255
+        expected=56.30,
+        batch_size=32,
+        hpvm="alexnet_imagenet",
+    ),
+    AccuracyWorkload(
+        name="mobilenet-cifar10",
+        summary="MobileNet for CIFAR-10, 3,239,114 weights with running averages",
+        net=accuracy_nets.mobilenet_cifar10,
+        dataset="cifar10",
+        preparation="cifar10",
+        expected=84.42,
+        hpvm="mobilenet_cifar10",
+        also="mobilenet",
+    ),
+    AccuracyWorkload(
+        name="resnet18-cifar10",
+        summary="what HPVM calls ResNet-18, without batch norm, for CIFAR-10, 271,690 weights",
+        net=accuracy_nets.resnet18_cifar10,
+        dataset="cifar10",
+        preparation="cifar10",
+        expected=89.56,
+        hpvm="resnet18_cifar10",
+        optimizer="adam",
+        learning_rate=0.001,
+        decay=1e-4,
+        also="resnet18",
+    ),
+    AccuracyWorkload(
+        name="resnet50-imagenet",
+        summary="ResNet-50 for ImageNet, 25,636,712 weights with running averages",
+        net=accuracy_nets.resnet50_imagenet,
+        dataset="imagenet",
+        preparation="imagenet-means",
+        expected=75.10,
+        batch_size=32,
+        hpvm="resnet50_imagenet",
+    ),
+    AccuracyWorkload(
+        name="vgg16-cifar10",
+        summary="VGG16 for CIFAR-10, 14,982,474 weights",
+        net=partial(accuracy_nets.vgg16_cifar, 10),
+        dataset="cifar10",
+        preparation="cifar10",
+        expected=89.96,
+        hpvm="vgg16_cifar10",
+        decay=5e-4,
+        also="vgg16",
+    ),
+    AccuracyWorkload(
+        name="vgg16-cifar100",
+        summary="VGG16 for CIFAR-100, 15,028,644 weights",
+        net=partial(accuracy_nets.vgg16_cifar, 100),
+        dataset="cifar100",
+        preparation="cifar100",
+        expected=66.50,
+        hpvm="vgg16_cifar100",
+        decay=5e-4,
+    ),
+    AccuracyWorkload(
+        name="vgg16-imagenet",
+        summary="VGG16 with dropout for ImageNet, 138,357,544 weights",
+        net=accuracy_nets.vgg16_imagenet,
+        dataset="imagenet",
+        preparation="imagenet-means",
+        expected=69.46,
+        batch_size=32,
+        hpvm="vgg16_imagenet",
+    ),
+)
+PROVIDES = {one.name: one for one in TEN}
