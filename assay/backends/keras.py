@@ -12,7 +12,7 @@ import msgspec
 
 from assay.backends import _options, _profilers
 from assay.contracts import Job, Option, Session
-from assay.records import Case
+from assay.records import Case, Value
 
 
 class KerasBackend(msgspec.Struct, frozen=True):
@@ -22,6 +22,7 @@ class KerasBackend(msgspec.Struct, frozen=True):
     compiled: str  # what Keras does by itself: jit_compile on this engine
     refusal: Callable[[Case], str] = lambda case: ""
     accepts: frozenset[str] = frozenset({"keras"})
+    evaluated: Mapping[str, Value] = {}
 
     @property
     def summary(self) -> str:
@@ -40,6 +41,11 @@ class KerasBackend(msgspec.Struct, frozen=True):
             "epochs": Option(default=4, pattern=r"[1-9]\d*", help="of fit(); the first is apart"),
             "examples": Option(default=1000, pattern=r"[1-9]\d*", help="of one epoch of fit()"),
         }
+
+    @property
+    def for_evaluation(self) -> Mapping[str, Value]:
+        """Options an evaluation takes where none are chosen."""
+        return {"mode": "infer", **self.evaluated}
 
     def missing(self) -> str:
         return _options.lacking(("numpy", "keras", self.engine), self.engine)
@@ -83,6 +89,12 @@ class KerasBackend(msgspec.Struct, frozen=True):
 # Keras' own choice: jit_compile="auto" means XLA on JAX and TensorFlow, and nothing on PyTorch.
 PROVIDES = {
     "keras-jax": KerasBackend("jax", "on"),
-    "keras-tensorflow": KerasBackend("tensorflow", "on", _options.no_channels_first),
+    "keras-tensorflow": KerasBackend(
+        "tensorflow",
+        "on",
+        _options.no_channels_first,
+        # XLA is slower at convolutions on a CPU than TensorFlow's own kernels, VGG16 four times
+        evaluated={"compiler": "off"},
+    ),
     "keras-torch": KerasBackend("torch", "off"),
 }
