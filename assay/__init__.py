@@ -15,17 +15,23 @@ _FROM = {
     "Procedure": "records",
     "Query": "contracts",
     "Result": "records",
+    "ab": "comparing",
     "adopt": "api",
     "bench": "benching",
     "benchmarks": "benching",
     "evaluate": "evaluating",
+    "fairness": "api",
+    "export_onnx": "exporting",
     "fetch_data": "api",
     "known_data": "api",
     "profile": "profiling",
+    "race": "racing",
     "readings": "api",
     "resume": "api",
     "run": "api",
+    "study": "studying",
     "summarize": "api",
+    "train": "training",
 }
 __all__ = sorted(_FROM)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay import environment, launch, plan, registry, schedule
+from assay import environment, launch, plan, registry, schedule, training
 from assay.contracts import Evaluable
 from assay.errors import AssayError, UsageError
 from assay.protocol import Evaluate
@@ -104,10 +104,11 @@ def special(asked: Plan, case: Case, folder: Path, watch: schedule.Watch) -> Spe
         first=evaluation.first,
         file=str((folder / PREDICTIONS).absolute()),
     )
+    train = training.order(asked, folder)
     return Special(
-        conduct=lambda worker: schedule.evaluated(worker, case, order, watch),
+        conduct=lambda worker: schedule.evaluated(worker, case, order, watch, train),
         lacking=_lacking(case, evaluation, folder.parents[2]),
-        facts=_expectation(case, evaluation),
+        facts=_expectation(case, evaluation) | training.facts(asked),
     )
 
 

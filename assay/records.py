@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from assay.errors import UsageError
+from assay.recipe import Training
 
 Value = str | int | float | bool
 Status = Literal["ok", "failed", "crashed", "timeout", "out-of-memory", "skipped", "interrupted"]
@@ -93,8 +94,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[Case, ...]
     procedure: Procedure = Procedure()
     evaluation: Evaluation | None = None  # None: how fast it is, as the procedure says
+    training: Training | None = None  # that comes before the evaluation
     label: str = ""
     tags: dict[str, str] = {}
+    verb: str = "run"  # of the command line, which knows how to go on with it
     schema: int = SCHEMA
     kind: Literal["plan"] = "plan"
 

@@ -10,7 +10,10 @@ import pytest
 ROOT = Path(__file__).parent.parent / "assay"
 
 LEVELS = {
-    0: {"errors", "units", "records", "findings", "checkup", "published", "redaction"},
+    0: {
+        *("errors", "units", "records", "findings", "checkup", "published", "redaction"),
+        "recipe",
+    },
     1: {"contracts", "codec", "registry", "protocol", "unpack", "wire"},
     2: {
         *("workloads", "backends", "datasets", "monitors", "stores", "formats", "views"),
@@ -19,23 +22,33 @@ LEVELS = {
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
         *("world", "logs", "childside", "batchsize", "doctor", "testing", "evaluation"),
+        *("capturing", "captureside"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
+        *("together", "visits", "heat", "contenders", "pairing", "story", "course"),
     },
-    4: {"api", "benching", "evaluating", "profiling", "tasking"},
+    4: {
+        *("api", "benching", "comparing", "evaluating", "profiling", "racing", "studying"),
+        *("tasking", "training", "exporting"),
+    },
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
 DOORS = {("workloads", "datasets"), ("backends", "native"), ("registry", "backends")}
-DOORS |= {("workloads", "weights")}
+DOORS |= {("workloads", "weights"), ("backends", "weights")}
 DOORS |= {("registry", "workloads"), ("cli", "compat")}  # loads what it registers, by name
 SHOWING = {
     "api",
     "benching",
     "evaluating",
+    "comparing",
+    "racing",
+    "exporting",
     "profiling",
+    "studying",
     "benches",
     "tasking",
+    "training",
     "tasks",
     "records",
     "findings",
@@ -51,7 +64,7 @@ SHOWING |= {
     "schedule",
     "settings",
 }  # queries, JSON, names, progress
-FRAMEWORKS = {"keras", "torch", "jax", "tensorflow"}
+FRAMEWORKS = {"keras", "torch", "jax", "tensorflow", "onnxruntime", "openvino", "onnx"}
 SOURCES = sorted(ROOT.rglob("*.py"))
 
 

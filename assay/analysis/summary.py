@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.analysis import accuracy, estimates
+from assay.analysis import accuracy, estimates, trainings
 from assay.analysis.doubts import doubts
 from assay.analysis.intervals import Array, Estimate, mean, over_processes, quantile, student
 from assay.analysis.roofline import position
@@ -25,7 +25,7 @@ def summarize(result: Result) -> Summary:
     quantities |= _once(result)
     for metric in _other_metrics(result):
         quantities |= _of_metric(result, metric)
-    quantities |= accuracy.quantities(result)
+    quantities |= accuracy.quantities(result) | trainings.quantities(result)
     return Summary(
         quantities=quantities, doubts=doubts(result), checks=accuracy.checks(result, quantities)
     )
@@ -112,7 +112,7 @@ def _once(result: Result) -> dict[str, Quantity]:
 
 
 def _other_metrics(result: Result) -> list[str]:
-    known = {"step_time", "open_time", *accuracy.COUNTS}
+    known = {"step_time", "open_time", *accuracy.COUNTS, *trainings.METRICS[1:]}
     steady = (part.metric for part in result.samples if part.phase == "steady")
     return [metric for metric in dict.fromkeys(steady) if metric not in known]
 

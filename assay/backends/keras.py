@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.backends import _options, _profilers
+from assay.backends import _options, _profilers, engines
 from assay.contracts import Job, Option, Session
 from assay.records import Case, Value
 
@@ -21,8 +20,8 @@ class KerasBackend(msgspec.Struct, frozen=True):
     engine: str
     compiled: str  # what Keras does by itself: jit_compile on this engine
     refusal: Callable[[Case], str] = lambda case: ""
+    training: Mapping[str, Value] = {}  # options for real data, where nobody chose them
     accepts: frozenset[str] = frozenset({"keras"})
-    evaluated: Mapping[str, Value] = {}
 
     @property
     def summary(self) -> str:
@@ -45,7 +44,7 @@ class KerasBackend(msgspec.Struct, frozen=True):
     @property
     def for_evaluation(self) -> Mapping[str, Value]:
         """Options an evaluation takes where none are chosen."""
-        return {"mode": "infer", **self.evaluated}
+        return {"mode": "infer", **self.training}
 
     def missing(self) -> str:
         return _options.lacking(("numpy", "keras", self.engine), self.engine)
@@ -54,21 +53,8 @@ class KerasBackend(msgspec.Struct, frozen=True):
         return _options.refused(case) or self.refusal(case)
 
     def world(self, case: Case, folder: Path) -> Mapping[str, str]:
-        """A Keras home of its own: the user's keras.json must not change a number."""
-        home = folder / "keras-home"
-        home.mkdir(exist_ok=True)
-        settings = {
-            "backend": self.engine,
-            "floatx": "float32",
-            "epsilon": 1e-7,
-            "image_data_format": case.options["data_format"],
-        }
-        (home / "keras.json").write_text(json.dumps(settings))
-        return {
-            "KERAS_HOME": str(home),
-            "KERAS_BACKEND": self.engine,
-            **_options.device_variables(case),
-        }
+        keras = engines.world(self.engine, str(case.options["data_format"]), folder)
+        return {**keras, **_options.device_variables(case)}
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
@@ -89,12 +75,9 @@ class KerasBackend(msgspec.Struct, frozen=True):
 # Keras' own choice: jit_compile="auto" means XLA on JAX and TensorFlow, and nothing on PyTorch.
 PROVIDES = {
     "keras-jax": KerasBackend("jax", "on"),
+    # XLA's convolutions take three times as long as TensorFlow's own on CPUs
     "keras-tensorflow": KerasBackend(
-        "tensorflow",
-        "on",
-        _options.no_channels_first,
-        # XLA is slower at convolutions on a CPU than TensorFlow's own kernels, VGG16 four times
-        evaluated={"compiler": "off"},
+        "tensorflow", "on", _options.no_channels_first, {"compiler": "off"}
     ),
     "keras-torch": KerasBackend("torch", "off"),
 }

@@ -28,18 +28,23 @@ class LiveLine:
                 f"± {progress.half_width / progress.estimate:.1%}  "
                 f"{progress.samples} samples  at most {progress.left:.0f} s left"
             )
+        elif progress.note:
+            text = f"{name}  {progress.note}"
         else:
             text = f"{name}  {_PHASES.get(progress.phase, progress.phase)} …"
         if self._live:
             self._write(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}")
-        elif progress.phase != "steady" and text != self._shown:
+        elif (progress.phase != "steady" or progress.note) and text != self._shown:
             self._write(f"{text}\n")
         self._shown = text
 
-    def done(self, result: Result) -> None:
-        if self._live:
-            self._write("\r\033[K")
-        self._write(f"{result.case.key}  {result.status}, {human(result.seconds, 's')}\n")
+    def done(self, result: Result, more: str = "") -> None:
+        words = ", ".join(filter(None, (result.status, human(result.seconds, "s"), more)))
+        self.say(f"{result.case.key}  {words}")
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self._write(f"\r\033[K{text}\n" if self._live else f"{text}\n")
 
     @staticmethod
     def _write(text: str) -> None:

@@ -9,11 +9,15 @@ from pathlib import Path
 import msgspec
 
 from assay.contracts import Builder, Job
+from assay.recipe import Recipe
 from assay.records import Evaluation, Value
 from assay.workloads import accuracy_nets, nets
 from assay.workloads.nets import Net
+from assay.workloads.recipes import RECIPES
 
-TRAINED = "trained"  # as a value of `weights`: those that lie beside the data, under the net's name
+# Values of `weights` that are no path: those that lie beside the data, under the net's name; and
+# HPVM's, as it calls where they are.
+TRAINED, KERAS_MODEL_FILE, RELOAD_DIR = "trained", "keras_model_file", "reload_dir"
 
 
 class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +49,15 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> Mapping[str, Builder]:
         return {kind: partial(self._job, kind) for kind in ("keras", "torch")}
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """That trains it, where one is known."""
+        return RECIPES.get(self.name)
+
+    @property
+    def trains_itself(self) -> bool:
+        return False
 
     @property
     def top5(self) -> bool:

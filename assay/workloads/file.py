@@ -1,8 +1,8 @@
 """A workload from a user's file, `./my.py:MyNet`.
 
 `MyNet` is a function that returns a model, or a callable for the plain Python backend; or a class
-with a method for each framework it is made for. The file is read here, not run: it may import a
-framework, and only a worker does that.
+with a method for each framework it is made for; or a benchmark class. The file is read here, not
+run: it may import a framework, and only a worker does that.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import msgspec
 from assay.contracts import Builder, Job
 from assay.errors import UsageError, unknown
 from assay.records import Value
+from assay.workloads.benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
 
 KINDS = ("keras", "torch", "jax", "tensorflow", "python")
 BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
@@ -53,7 +54,7 @@ class FileWorkload(msgspec.Struct, frozen=True):
         return build
 
 
-def from_file(text: str) -> FileWorkload:
+def from_file(text: str) -> FileWorkload | BenchmarkClass:
     """Read `FILE.py:NAME`: parameters are the arguments that have a default."""
     file, _, name = text.rpartition(":")
     path = Path(file).expanduser().resolve()
@@ -64,6 +65,8 @@ def from_file(text: str) -> FileWorkload:
     if name not in definitions:
         raise unknown(f"function or class in {file}", name, definitions)
     found = definitions[name]
+    if isinstance(found, ast.ClassDef) and is_benchmark(found, tree):
+        return benchmark_class(path, tree, found, _module)
     makers = _methods(found, file) if isinstance(found, ast.ClassDef) else {}
     making = tuple(makers) or _imported(tree)
     size = 1 if making == ("python",) else BATCH_SIZE

@@ -1,0 +1,184 @@
+"""Trainings: a case trained by a recipe or by its own method, then tested; it is one result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay import environment, plan, registry
+from assay.contracts import Trainable
+from assay.errors import UsageError, unknown
+from assay.protocol import Train
+from assay.recipe import Recipe, Training
+from assay.records import Case, Evaluation, Plan, Procedure, Result, Value
+from assay.workloads.accuracy import KERAS_MODEL_FILE
+from assay.workloads.recipes import RECIPES
+
+WEIGHTS, CHECKPOINT = "weights.npz", "checkpoint.npz"  # in the case's folder
+DAY = 86400.0
+
+
+def train(
+    case: str | Case,
+    *,
+    home: str | Path | None = None,
+    watch: Callable[..., None] | None = None,
+    **given: Any,  # noqa: ANN401 (see planned)
+) -> Result:
+    """Train a case from scratch and test it; the weights are kept beside the result.
+
+    What else can be given is what `planned` takes: recipe, epochs, seed, save, until, first, …
+
+    >>> result = assay.train("lenet@keras-tensorflow", save="lenet.npz")
+    >>> assay.summarize(result).quantities["accuracy"]
+    """
+    from assay import api
+
+    (result,) = api.measured(planned(case, **given), home, watch)
+    return result
+
+
+def planned(
+    case: str | Case,
+    recipe: str | Recipe = "",
+    epochs: int = 0,
+    seed: int | None = None,
+    save: str | Path = "",
+    until: float = 0.0,
+    first: int = 0,
+    timeout: float = DAY,
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+) -> Plan:
+    """What is to be trained, checked.
+
+    A recipe is a known one's name or a file; without it the workload's own is taken. It may stop
+    as soon as `until` percent of the test pictures are right. The weights also go to `save`.
+    """
+    chosen = _case(case, seed)
+    found = _recipe(chosen, recipe)
+    if found is None and (epochs or until or first):
+        raise UsageError(
+            f"{chosen.workload} trains itself, for as long and on as many pictures as it likes.",
+            hint="Leave out --epochs, --until and --first, or give --recipe too.",
+        )
+    if found and epochs:
+        found = msgspec.structs.replace(found, epochs=epochs)
+    training = Training(recipe=found, until=until, first=first, save=_place(save))
+    return Plan(
+        cases=(chosen,),
+        procedure=Procedure(timeout=timeout),
+        evaluation=Evaluation(),
+        training=training,
+        label=label,
+        tags=environment.safe_tags(dict(tags or {})),
+    )
+
+
+def order(asked: Plan, folder: Path) -> Train | None:
+    """What the worker of a case is told; a training that was cut short goes on in its run."""
+    if asked.training is None:
+        return None
+    place = folder.absolute()
+    earlier = sorted(place.parent.glob(f"*/{CHECKPOINT}"))
+    return Train(
+        training=asked.training,
+        weights=str(place / WEIGHTS),
+        checkpoint=str(place / CHECKPOINT),
+        earlier=str(earlier[-1]) if earlier else "",
+    )
+
+
+def facts(asked: Plan) -> dict[str, Value]:
+    """What a result says of how it was trained."""
+    if asked.training is None:
+        return {}
+    recipe = asked.training.recipe
+    told = msgspec.json.encode(recipe).decode() if recipe else "its own"
+    return {"recipe": told, "until": asked.training.until, "train_first": asked.training.first}
+
+
+def recipe_of(text: str) -> Recipe:
+    """A known recipe by name, or one in a .toml or .json file."""
+    if text in RECIPES:
+        return RECIPES[text]
+    path = Path(text).expanduser()
+    if path.suffix not in {".toml", ".json"}:
+        raise unknown("recipe", text, RECIPES)
+    try:
+        if path.suffix == ".toml":
+            return msgspec.toml.decode(path.read_bytes(), type=Recipe)
+        return msgspec.json.decode(path.read_bytes(), type=Recipe)
+    except OSError as error:
+        raise UsageError(
+            f"The recipe {text} cannot be read ({error.strerror}).",
+            hint=f"Give a file, or one of: {', '.join(RECIPES)}.",
+        ) from None
+    except msgspec.MsgspecError as error:
+        raise UsageError(
+            f"{text} is no recipe: {error}.", hint="docs/training.md says what is in one."
+        ) from None
+
+
+def export_weights(name: str, source: str | Path, target: str | Path) -> None:
+    """Weights of one of the ten networks from one form into another; no framework is needed."""
+    from assay.weights import files
+    from assay.workloads import _evaluated
+    from assay.workloads.accuracy import AccuracyWorkload
+
+    workload = registry.workload(name)
+    if not isinstance(workload, AccuracyWorkload):
+        raise UsageError(
+            f"The layers of {name} are not known here.", hint="Train it, and save what comes out."
+        )
+    net = workload.net()
+    arrays = _evaluated.fitted(net, files.read(source, _evaluated.stored(net)))
+    files.write(target, arrays, net.flattened())
+
+
+def _place(save: str | Path) -> str:
+    """A path from the worker's point of view; KERAS_MODEL_FILE is known to the worker alone."""
+    if not save or save == KERAS_MODEL_FILE:
+        return str(save)
+    return str(Path(save).expanduser().absolute())
+
+
+def _case(case: str | Case, seed: int | None) -> Case:
+    parsed = plan.parse_case(case) if isinstance(case, str) else case
+    if parsed.backend == "?":
+        raise UsageError(
+            f"'{case}' names no backend to train on.",
+            hint=f"As in {parsed.workload}@keras-tensorflow.",
+        )
+    usual = getattr(registry.backend(parsed.backend), "training", None)
+    if usual is None:
+        raise UsageError(
+            f"{parsed.backend} cannot train by a recipe.", hint=f"These can: {', '.join(_able())}."
+        )
+    params = {} if seed is None else {"seed": seed}
+    return plan.resolve(
+        msgspec.structs.replace(
+            parsed, params=parsed.params | params, options={**usual, **parsed.options}, key=""
+        )
+    )
+
+
+def _able() -> list[str]:
+    names = registry.names("backends")
+    return [name for name in names if getattr(registry.backend(name), "training", None) is not None]
+
+
+def _recipe(case: Case, given: str | Recipe) -> Recipe | None:
+    """The one asked for, or the workload's; None: it trains itself."""
+    workload = registry.workload(case.workload)
+    known = workload.recipe if isinstance(workload, Trainable) else None
+    recipe = (recipe_of(given) if isinstance(given, str) else given) if given else known
+    if recipe is None and not (isinstance(workload, Trainable) and workload.trains_itself):
+        raise UsageError(
+            f"{case.workload} has no recipe, and no method that trains it.",
+            hint=f"Give --recipe FILE, or one of: {', '.join(RECIPES)}.",
+        )
+    return recipe

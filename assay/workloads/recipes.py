@@ -1,0 +1,72 @@
+"""Recipes that train HPVM's networks to the accuracies of its table, and past them.
+
+Upstream's own are partly broken: augmentation that is set up and not used, names that do not
+exist, a rate of 0.1 for Adam. These reach the same accuracies in a fraction of the epochs by larger
+batches, a rate that warms up and falls along a cosine, and pictures shifted and flipped anew.
+"""
+
+from __future__ import annotations
+
+from assay.recipe import Augmentation, Recipe
+
+_MOVED = Augmentation(shift=4, flip=True)  # as He et al. (2015) for CIFAR-10
+
+RECIPES = {
+    "lenet": Recipe(
+        epochs=6,
+        batch_size=128,
+        optimizer="adam",
+        learning_rate=1e-3,
+        warmup=0.25,
+        augmentation=Augmentation(shift=1),
+    ),
+    "alexnet": Recipe(
+        epochs=40,
+        batch_size=256,
+        optimizer="adam",
+        learning_rate=5e-4,
+        warmup=2,
+        weight_decay=0.05,
+        augmentation=_MOVED,
+    ),
+    "alexnet2": Recipe(
+        epochs=150,
+        batch_size=128,
+        optimizer="adam",
+        learning_rate=1.5e-3,
+        warmup=5,
+        weight_decay=0.02,
+        augmentation=Augmentation(shift=3, flip=True),
+    ),
+    "vgg16-cifar10": Recipe(
+        epochs=100,
+        batch_size=256,
+        optimizer="adam",
+        learning_rate=4e-4,
+        warmup=5,
+        weight_decay=0.1,
+        clip=1.0,
+        augmentation=_MOVED,
+        initial="he",
+    ),
+    "mobilenet-cifar10": Recipe(
+        epochs=60,
+        batch_size=256,
+        optimizer="sgd",
+        learning_rate=0.1,
+        warmup=3,
+        weight_decay=5e-3,
+        augmentation=_MOVED,
+    ),
+    "resnet18-cifar10": Recipe(
+        epochs=120,
+        batch_size=128,
+        optimizer="sgd",
+        learning_rate=0.05,
+        warmup=5,
+        weight_decay=2e-3,
+        clip=1.0,
+        augmentation=_MOVED,
+        initial="quiet-branches",
+    ),
+}
