@@ -95,8 +95,11 @@ def test_data_fetched_into_the_home_folder_is_found(tmp_path, monkeypatch):
     monkeypatch.delenv("ASSAY_DATA", raising=False)
     (tmp_path / "data").symlink_to(SAMPLE)
 
-    assert _evaluated.trained_file(RESNET18, tmp_path) == tmp_path / "data/weights/resnet18.npz"
-    assert _evaluated.trained_file(RESNET18, tmp_path / "elsewhere") is None
+    found = _evaluated.weights_file(RESNET18, "trained", tmp_path)
+    elsewhere = _evaluated.weights_file(RESNET18, "trained", tmp_path / "elsewhere")
+
+    assert found == tmp_path / "data/weights/resnet18.npz"
+    assert elsewhere is None
 
 
 def test_hpvms_own_pictures_are_taken_as_they_are(tmp_path, monkeypatch):
