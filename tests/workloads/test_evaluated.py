@@ -1,0 +1,99 @@
+"""Trained weights find their layers in every form, and say which one they do not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay import registry
+from assay.errors import UsageError
+from assay.records import Evaluation
+from assay.weights import files
+from assay.workloads import _evaluated, nets
+from tests.datasets.making import SAMPLE
+
+RESNET18 = registry.workload("resnet18-cifar10")
+TRAINED = SAMPLE / "weights" / "resnet18.npz"
+
+
+def test_weights_counted_as_keras_keeps_layers_are_put_where_they_belong():
+    """In this file the projection of a shortcut was counted before the second convolution."""
+    held = files.read(TRAINED)
+
+    found = _evaluated.fitted(RESNET18.net(), held)
+
+    assert (found["conv2d_9/kernel"] == held["conv2d_10/kernel"]).all()
+    assert (found["conv2d_10/kernel"] == held["conv2d_9/kernel"]).all()
+    assert (found["conv2d_16/bias"] == held["conv2d_17/bias"]).all()
+    assert (found["dense_1/kernel"] == held["dense_1/kernel"]).all()
+
+
+@pytest.mark.parametrize("name", ["resnet18-cifar10", "mobilenet-cifar10", "lenet"])
+@pytest.mark.parametrize("form", ["weights.npz", "old.h5", "bins"])
+def test_weights_in_order_of_creation_come_back_as_they_were(name, form, tmp_path):
+    net = registry.workload(name).net()
+    weights = nets.weights(net, seed=1)
+    files.write(tmp_path / form, weights, net.flattened())
+
+    found = _evaluated.fitted(net, files.read(tmp_path / form, _evaluated.stored(net)))
+
+    assert list(found) == list(net.weight_shapes())
+    assert all(np.array_equal(found[key], weights[key]) for key in weights)
+
+
+def test_weights_of_another_net_say_which_layer_needs_what():
+    held = files.read(TRAINED)
+
+    with pytest.raises(
+        UsageError, match=r"conv2d_1 needs kernel \(5, 5, 1, 32\), but theirs is \(3, 3, 3, 16\)"
+    ):
+        _evaluated.fitted(registry.workload("lenet").net(), held)
+
+
+def test_a_missing_bin_is_named(tmp_path):
+    net = RESNET18.net()
+    files.write(tmp_path / "bins", nets.weights(net, seed=0), net.flattened())
+    (tmp_path / "bins" / "conv2d_9_b.bin").unlink()
+
+    with pytest.raises(UsageError, match=r"has no conv2d_9_b\.bin, but layer conv2d_9 needs"):
+        files.read(tmp_path / "bins", _evaluated.stored(net))
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("vgg16-cifar100", "weights/vgg16-cifar100.npz into the folder ASSAY_DATA"),
+        ("vgg16-cifar100", "assay data fetch cifar100"),
+        ("resnet50-imagenet", "image-net.org"),
+        ("alexnet-imagenet", "no trained weights here"),
+    ],
+)
+def test_what_is_not_here_is_said(name, words, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+    workload = registry.workload(name)
+    params = {**workload.params, "weights": "trained"}
+
+    assert words in workload.lacks(params, Evaluation(), tmp_path)
+
+
+def test_nothing_lacks_where_weights_and_pictures_are(monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+
+    assert RESNET18.lacks({**RESNET18.params, "weights": "trained"}, Evaluation(), tmp_path) == ""
+
+
+def test_more_pictures_than_there_are_is_a_mistake(monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+
+    with pytest.raises(
+        UsageError, match=r"first 76 pictures of tune were asked for, but .* has 75"
+    ):
+        RESNET18.lacks(RESNET18.params, Evaluation(split="tune", first=76), tmp_path)
+
+
+def test_data_fetched_into_the_home_folder_is_found(tmp_path, monkeypatch):
+    monkeypatch.delenv("ASSAY_DATA", raising=False)
+    (tmp_path / "data").symlink_to(SAMPLE)
+
+    assert _evaluated.trained_file(RESNET18, tmp_path) == tmp_path / "data/weights/resnet18.npz"
+    assert _evaluated.trained_file(RESNET18, tmp_path / "elsewhere") is None
