@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CHECKED := tests/test_layers.py tests/test_project.py
 
 .DEFAULT_GOAL := help
 
@@ -13,13 +14,13 @@ run: $(VENV)/.run  ## measure a small model on every backend installed, and keep
 	$(BIN)/assay run mnist-mlp --budget 5s
 
 test: check  ## every check and every test
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(CHECKED:%=--ignore=%)
 
 check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_layers.py tests/test_project.py
+	$(BIN)/python -m pytest -q $(CHECKED)
 
 docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
@@ -33,7 +34,7 @@ $(VENV)/.run: pyproject.toml constraints.txt Makefile
 $(VENV)/.test: pyproject.toml constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,data,plot,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,onnxruntime,openvino,data,plot,dev]'
 	touch $@ $(VENV)/.run
 
 .PHONY: help run test check docs

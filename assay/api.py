@@ -12,7 +12,7 @@ from assay import settings
 from assay.checkup import Checkup
 from assay.contracts import Query
 from assay.errors import UsageError
-from assay.findings import Reading, Summary
+from assay.findings import Reading, Summary, Unlikeness
 from assay.records import Case, Environment, Plan, Procedure, Result, Value
 from assay.stores import folders
 from assay.stores.sql import SqlStore
@@ -81,6 +81,11 @@ def resume(
     store = SqlStore(settings.home(home))
     folder = store.runs / store.find_run(run)
     asked = folders.read_plan(folder)
+    if asked.verb != "run":
+        raise UsageError(
+            f"{folder.name} was made by assay {asked.verb}, but only assay run goes on with a run.",
+            hint=f"Start it again with assay {asked.verb}.",
+        )
     found = store.results(Query(ids=(folder.name,)))
     done = {result.case.key for result in found if result.status != "interrupted"}
     left = [case for case in asked.cases if case.key not in done]
@@ -105,6 +110,16 @@ def summarize(result: Result) -> Summary:
     from assay.analysis.summary import summarize
 
     return summarize(result)
+
+
+def fairness(results: Iterable[Result]) -> list[Unlikeness]:
+    """What differs between contenders of one workload; what nobody asked for is unfair.
+
+    >>> [one.text for one in assay.fairness(assay.run("vgg16")) if one.unfair]
+    """
+    from assay.analysis.fairness import differences
+
+    return differences(results)
 
 
 def doctor(quick: bool = False, home: Home = None, tell: Tell | None = None) -> Checkup:

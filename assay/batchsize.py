@@ -98,7 +98,10 @@ def _ending(case: Case, folder: Path, procedure: Procedure, watch: Watch, memory
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with Child(named, folder, min(procedure.timeout, TRY)) as child:
-            for order in (Open(case=case, memory=memory), Take(steps=2, count=1, seconds=0.0)):
+            for order in (
+                Open(case=case, memory=memory, outputs=False),
+                Take(steps=2, count=1, seconds=0.0),
+            ):
                 for _ in child.ask(order):
                     pass
     except EndingError as error:

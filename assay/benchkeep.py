@@ -29,6 +29,7 @@ def plan_of(
         procedure=Procedure(timeout=setting.timeout),
         label=label,
         tags=tags,
+        verb="bench",
     )
 
 

@@ -34,6 +34,7 @@ class Child:
         self._usage: resource.struct_rusage | None = None
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
+        self._still = 0.0  # since when it stands still; 0: it does not
         self._buffer = bytearray()
         self._kills = out_of_memory_kills()
         command, variables = self._start(case, folder)
@@ -62,6 +63,7 @@ class Child:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
+        self.wake()  # who stands still can neither be asked nor leave
         try:
             self._watcher.look(everything=True)  # the marks of a life are highest at its end
             if kind is None:  # the measurement is whole: what goes wrong now does not matter
@@ -73,10 +75,18 @@ class Child:
 
     def ask(self, order: Order) -> Iterator[Answer]:
         """The worker's answers to one order. Raises EndingError when it cannot answer."""
+        self.send(order)
+        yield from self.answers()
+
+    def send(self, order: Order) -> None:
+        """The order alone: its answers can be waited for later."""
         try:
             os.write(self._orders, pack(order))
         except BrokenPipeError:
             raise self._gone() from None
+
+    def answers(self) -> Iterator[Answer]:
+        """To the order that was sent last."""
         while True:
             answer = self._next()
             if isinstance(answer, Failed):
@@ -86,6 +96,26 @@ class Child:
             yield answer
             if not isinstance(answer, Told):
                 return
+
+    def stand_still(self) -> None:
+        """Stop the whole group; the time until it is woken does not count as its own."""
+        lives = self._process.returncode is None
+        if lives and not self._still and self._signalled(signal.SIGSTOP):
+            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            self._still = time.monotonic()
+
+    def wake(self) -> None:
+        if self._still and self._signalled(signal.SIGCONT):
+            self._deadline += time.monotonic() - self._still
+        self._still = 0.0
+
+    def _signalled(self, number: int) -> bool:
+        """Whether there was still a group to send it to."""
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return False
+        return True
 
     def _start(self, case: Case, folder: Path) -> tuple[list[str], dict[str, str]]:
         """The command, and the variables it has beyond ours."""
@@ -131,8 +161,7 @@ class Child:
 
     def _end(self) -> None:
         self._close(self._orders, self._answers)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._signalled(signal.SIGKILL)
         self._reaped(patience=math.inf)
         self.peaks = self._watcher.end(self._usage)
         os.set_blocking(self._output, False)

@@ -63,7 +63,8 @@ Builder = Callable[..., Job]
 class Workload(Protocol):
     """What is run. `kinds` maps each making ("keras", "torch", …) to its builder.
 
-    It may offer `choices`: the values of a parameter that takes no others.
+    It may offer `choices`: the values of a parameter that takes no others; and `refuses(kind,
+    params)`: why a making cannot run with these, known before a process starts, or "".
     """
 
     @property
@@ -108,7 +109,12 @@ class Trainable(Protocol):
 
 @runtime_checkable
 class Stepped(Protocol):
-    """A session that assay times."""
+    """A session that assay times.
+
+    It may offer what shows that it does the same work as others: `outputs()` of its batch without
+    dropout, `weights()` that are trained, both as numpy; `macs()` of that batch's forward pass by
+    the framework's count, `multiply_adds()` by the model's; `product_dtypes()` really used.
+    """
 
     items: int  # what one step handles
 
@@ -212,6 +218,25 @@ class Store(Protocol):
     def results(self, query: Query) -> Iterator[Result]: ...
 
     def close(self) -> None: ...
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
+    """One making of a study's workload, which gets a table of its own."""
+
+    title: str
+    params: Mapping[str, Value] = {}
+    extra: str = ""  # made only if this is asked for
+
+
+class Study(msgspec.Struct, frozen=True, kw_only=True):
+    """A matrix: every backend that can open a workload, over two options and some variants."""
+
+    summary: str
+    workload: str
+    sizes: Mapping[str, Mapping[str, Value]]  # parameters of each; the first is the usual one
+    rows: tuple[str, tuple[Value, ...]]  # an option, whose values make rows beside the backend
+    columns: tuple[str, tuple[Value, ...]]
+    variants: tuple[Variant, ...]
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from assay.records import Result
+from assay.records import SCHEMA, Result
+
+Verdict = Literal["faster", "slower", "same", "cannot-tell"]
 
 
 class Quantity(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +86,89 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell
+
+
+class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing in which contenders of a workload differ."""
+
+    workload: str
+    what: str  # the fact or option
+    text: str
+    unfair: bool  # False: a case asked for it, or it is a framework's own choice
+
+
+class Floor(msgspec.Struct, frozen=True, kw_only=True):
+    """The least time a step can take by arithmetic alone."""
+
+    multiply_adds: float  # of one item's forward pass
+    items: int
+    passes: int  # forward passes a step is worth
+    flops: float  # of one step
+    peak: float | None = None  # FLOP/s, measured; None: not known
+    seconds: float | None = None
+
+
+class Studied(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from a study's readings together."""
+
+    unlike: tuple[Unlikeness, ...] = ()
+    floor: Floor | None = None
+    bought: Table | None = None  # what each option bought; None: no two cases differ in one alone
+
+
+class PairRatio(msgspec.Struct, frozen=True, kw_only=True):
+    """Two contenders in one pair of fresh processes; the ratio is candidate over baseline."""
+
+    ratio: float
+    error: float  # standard error of its logarithm, within the pair
+    turns: int
+    baseline: str  # ids of the results
+    candidate: str
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of two is faster, by how much, how sure; the ratio is candidate over baseline."""
+
+    baseline: str = ""
+    candidate: str = ""
+    metric: str
+    unit: str = ""
+    verdict: Verdict
+    ratio: Quantity
+    pairs: tuple[PairRatio, ...]
+    minimum: float  # what a smaller change is not called
+    spread: float  # standard deviation of the pairs' logarithms: process-to-process noise
+    middles: tuple[float, ...] = ()  # of baseline and candidate, over their processes
+    ended: str = ""  # why it stopped, in words; "": it goes on
+    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()  # contenders that did not end well, in words
+    run: str = ""
+    schema: int = SCHEMA
+    kind: Literal["comparison"] = "comparison"
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """How a contender of a race stands."""
+
+    key: str
+    state: Literal["in", "out", "failed", "wrong", "untried"]
+    ratio: Quantity  # its time of an item over the leader's
+    heats: int
+    reason: str = ""
+
+
+class Race(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is fastest of many, as far as is known; the leader is the first of `places`."""
+
+    places: tuple[Place, ...]
+    metric: str
+    minimum: float  # two that differ by less are as good as each other
+    heats: int
+    ended: str = ""  # why it stopped, in words; "": it goes on
+    command: str = ""  # runs the leader again
+    run: str = ""
+    schema: int = SCHEMA
+    kind: Literal["race"] = "race"
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):

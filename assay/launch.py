@@ -13,9 +13,9 @@ from assay import environment, redaction, registry, watcher, world
 from assay.analysis import estimates
 from assay.child import Child
 from assay.errors import EndingError
-from assay.protocol import Opened
+from assay.protocol import Checked, Opened
 from assay.records import Case, Environment, Procedure, Result, Samples
-from assay.schedule import Pieces, Watch, Worker, alone
+from assay.schedule import Piece, Pieces, Watch, Worker, alone
 
 # What is asked of the worker of a case instead of measuring it.
 Conduct = Callable[[Worker], Pieces]
@@ -34,7 +34,74 @@ def measure_case(
 
     What is `lacking` for it, in words, ends it before a process starts.
     """
-    result = Result(
+    account = Account(case, procedure, result_id, folder)
+    try:
+        refuse(case, lacking)
+        for number in range(procedure.processes):
+            part = _part(procedure, account.seconds if number else 0.0)
+            earlier = _medians(account.samples)
+            place = _place(folder, number)
+            for piece in _process(case, part, place, watch, earlier, account.peaks, conduct):
+                account.add(piece, number)
+    except EndingError as error:
+        return account.closed(error.status, error.reason)
+    except KeyboardInterrupt as error:
+        return account.closed("interrupted", str(error) or "interrupted by Ctrl-C")
+    return account.closed()
+
+
+class Account:
+    """What is known of a case while it is measured, and in the end its result."""
+
+    def __init__(self, case: Case, procedure: Procedure, result_id: str, folder: Path) -> None:
+        self.samples: list[Samples] = []
+        self.peaks: list[dict[str, float]] = []
+        self._result = blank(case, procedure, result_id, folder)
+        self._begun = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since it was opened."""
+        return time.monotonic() - self._begun
+
+    def add(self, piece: Piece, process: int = 0) -> None:
+        if isinstance(piece, Opened):
+            self._result = opened(self._result, piece)
+        elif isinstance(piece, Checked):
+            facts = {**self._result.facts, **piece.facts}
+            self._result = msgspec.structs.replace(self._result, facts=facts)
+        else:
+            _add(self.samples, msgspec.structs.replace(piece, process=process))
+
+    def closed(self, status: str = "ok", reason: str = "") -> Result:
+        return msgspec.structs.replace(
+            self._result,
+            samples=tuple(self.samples),
+            peaks=watcher.joined(self.peaks),
+            seconds=self.seconds,
+            status=status,
+            reason=reason,
+        )
+
+
+def refuse(case: Case, lacking: str = "") -> None:
+    """What is known to be impossible ends before a process starts."""
+    workload, backend = registry.workload(case.workload), registry.backend(case.backend)
+    reason = backend.refuses(case)
+    if not reason and not case.options.get("python"):
+        reason = backend.missing()
+    offered = getattr(workload, "refuses", None)
+    if not reason and offered:
+        kind = next(kind for kind in workload.kinds if kind in backend.accepts)
+        reason = offered(kind, case.params)
+    reason = reason or lacking
+    if reason:
+        raise EndingError("skipped", reason)
+
+
+def blank(case: Case, procedure: Procedure, result_id: str, folder: Path) -> Result:
+    """The result of a case before anything is known of it."""
+    return Result(
         id=result_id,
         case=case,
         procedure=procedure,
@@ -42,31 +109,18 @@ def measure_case(
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
         environment=_environment(case, folder),
     )
-    begun = time.monotonic()
-    samples: list[Samples] = []
-    peaks: list[dict[str, float]] = []
-    ending: dict[str, str] = {}
-    try:
-        _refuse(case, lacking)
-        for number in range(procedure.processes):
-            part = _part(procedure, time.monotonic() - begun if number else 0.0)
-            earlier = _medians(samples)
-            place = _place(folder, number)
-            for piece in _process(case, part, place, watch, earlier, peaks, conduct):
-                if isinstance(piece, Opened):
-                    result = _opened(result, piece)
-                else:
-                    _add(samples, msgspec.structs.replace(piece, process=number))
-    except EndingError as error:
-        ending = {"status": error.status, "reason": error.reason}
-    except KeyboardInterrupt as error:
-        ending = {"status": "interrupted", "reason": str(error) or "interrupted by Ctrl-C"}
+
+
+def opened(result: Result, told: Opened) -> Result:
+    """The result with what the worker said when it had opened the case."""
     return msgspec.structs.replace(
         result,
-        samples=tuple(samples),
-        peaks=watcher.joined(peaks),
-        seconds=time.monotonic() - begun,
-        **ending,
+        items=told.items,
+        facts=told.facts,
+        workload_version=told.workload_version,
+        environment=msgspec.structs.replace(
+            result.environment, packages=told.packages, python=told.python
+        ),
     )
 
 
@@ -124,29 +178,6 @@ def _environment(case: Case, folder: Path) -> Environment:
     found = environment.here()
     given = redaction.safe_values(world.variables(case, folder))
     return msgspec.structs.replace(found, variables=found.variables | given)
-
-
-def _refuse(case: Case, lacking: str) -> None:
-    """What is known to be impossible ends before a process starts."""
-    backend = registry.backend(case.backend)
-    reason = backend.refuses(case)
-    if not reason and not case.options.get("python"):
-        reason = backend.missing()
-    reason = reason or lacking
-    if reason:
-        raise EndingError("skipped", reason)
-
-
-def _opened(result: Result, opened: Opened) -> Result:
-    return msgspec.structs.replace(
-        result,
-        items=opened.items,
-        facts=opened.facts,
-        workload_version=opened.workload_version,
-        environment=msgspec.structs.replace(
-            result.environment, packages=opened.packages, python=opened.python
-        ),
-    )
 
 
 def _add(samples: list[Samples], part: Samples) -> None:

@@ -11,6 +11,10 @@ from assay.contracts import Stepped
 Clock = Callable[[], float]
 clock: Clock = time.perf_counter
 
+TRIALS = 10  # of a wait that seems not to have waited
+WAITED = 0.1  # share of the steps' time left after a wait, up to which it counts as one
+LONG_READ = 4  # reads that steps and one read have to last
+MOST_UNREAD = 1 << 14  # steps
 LONGEST = 0.25  # seconds a sample may be made to last, so that there are enough of them
 
 
@@ -41,6 +45,32 @@ def steps_per_sample(session: Stepped, clock: Clock = clock) -> int:
     while (seconds := time_steps(session, steps, clock)[1]) < goal:
         steps = max(steps + 1, math.ceil(steps * goal / max(seconds, 1e-9)))
     return steps
+
+
+def unwaited(session: Stepped, read: Callable[[], object], clock: Clock = clock) -> float:
+    """The share of its steps' time that a device still works after `wait`; about 0 if it waited.
+
+    `read` brings results to the host, and so cannot end before all that was enqueued has. After a
+    true wait it takes as long as the read that follows it, on a device that is idle for certain.
+    A busy machine makes either longer by chance: the least of some trials counts, and the first
+    that shows nothing ends them.
+    """
+    read()
+    steps, shares = 1, [1.0]
+    while len(shares) <= TRIALS and min(shares) > WAITED:
+        waited = time_steps(session, steps, clock)[1]
+        after, idle = (_timed(read, clock) for _ in range(2))
+        if waited + after < LONG_READ * idle and steps < MOST_UNREAD:
+            steps *= 2  # a read that is longer than the steps would hide what they left
+        else:
+            shares.append(max(0.0, after - idle) / max(waited + after, 1e-9))
+    return min(shares)
+
+
+def _timed(call: Callable[[], object], clock: Clock) -> float:
+    start = clock()
+    call()
+    return clock() - start
 
 
 def _cost(session: Stepped, clock: Clock) -> float:

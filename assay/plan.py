@@ -45,7 +45,7 @@ def cases(
             hint="Leave out one of the two.",
         )
     for given in asked:
-        for backend in _backends(given, backends):
+        for backend in _backends(given, backends, (options or {}).get("mode", ())):
             for case in _combinations(given, backend, params or {}, options or {}):
                 found.setdefault(case.key, case)
     return tuple(found.values())
@@ -84,7 +84,7 @@ def opening(workload: Workload) -> tuple[str, ...]:
     )
 
 
-def _backends(case: Case, given: Sequence[str]) -> Sequence[str]:
+def _backends(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
     if case.backend != "?":
         return (case.backend,)
     if given:
@@ -92,7 +92,7 @@ def _backends(case: Case, given: Sequence[str]) -> Sequence[str]:
     usable = tuple(
         name
         for name in opening(registry.workload(case.workload))
-        if not registry.backend(name).missing()
+        if not registry.backend(name).missing() and _offers(registry.backend(name), modes)
     )
     if not usable:
         names = opening(registry.workload(case.workload))
@@ -101,6 +101,13 @@ def _backends(case: Case, given: Sequence[str]) -> Sequence[str]:
             hint=registry.backend(names[0]).missing() if names else "",
         )
     return usable
+
+
+def _offers(backend: Backend, modes: Sequence[Value]) -> bool:
+    """What only infers is no contender of what trains, unless inference is asked for."""
+    if "mode" not in backend.options:
+        return True
+    return set(modes or ("train",)) <= set(backend.options["mode"].choices)
 
 
 def _combinations(case: Case, backend: str, params: Axes, options: Axes) -> Iterator[Case]:

@@ -43,6 +43,7 @@ def profile(
         procedure=Procedure(samples=steps, steps_per_sample=1, timeout=timeout),
         label=label,
         tags=environment.safe_tags(dict(tags or {})),
+        verb="profile",
     )
     store = SqlStore(settings.home(home))
     try:

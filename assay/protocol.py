@@ -12,7 +12,7 @@ import msgspec
 from assay.recipe import Training
 from assay.records import Case, Samples, Value
 
-VERSION = 1  # a worker of another version is refused in words, not misread
+VERSION = 2  # a worker of another version is refused in words, not misread
 
 
 class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
@@ -20,6 +20,7 @@ class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
 
     case: Case
     memory: int = 0  # bytes the worker may take from the host; 0: as many as there are
+    outputs: bool = True  # look at outputs and weights before the first step
     version: int = VERSION
 
 
@@ -41,6 +42,10 @@ class Tell(msgspec.Struct, tag="tell", frozen=True, kw_only=True):
 
 class Outputs(msgspec.Struct, tag="outputs", frozen=True, kw_only=True):
     """Run the batch forward without dropout, with the weights as they are, and say what comes."""
+
+
+class Check(msgspec.Struct, tag="check", frozen=True, kw_only=True):
+    """Look whether `wait` waits. It takes steps of its own, so it comes after all samples."""
 
 
 class Evaluate(msgspec.Struct, tag="evaluate", frozen=True, kw_only=True):
@@ -74,7 +79,7 @@ class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
     """Leave in good order."""
 
 
-Order = Open | Take | Calibrate | Tell | Outputs | Evaluate | Train | Profile | Close
+Order = Open | Take | Calibrate | Tell | Outputs | Check | Evaluate | Train | Profile | Close
 
 
 class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
@@ -86,6 +91,7 @@ class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
     python: dict[str, Value]
     workload_version: str
     version: int = VERSION
+    outputs: bool = False  # whether it can be asked for them
 
 
 class Taken(msgspec.Struct, tag="taken", frozen=True, kw_only=True):
@@ -111,6 +117,12 @@ class Given(msgspec.Struct, tag="given", frozen=True, kw_only=True):
     values: tuple[float, ...]
 
 
+class Checked(msgspec.Struct, tag="checked", frozen=True, kw_only=True):
+    """Facts that are known only after the samples."""
+
+    facts: dict[str, Value]
+
+
 class Evaluated(msgspec.Struct, tag="evaluated", frozen=True, kw_only=True):
     """An evaluation is told; this is what it was made on."""
 
@@ -126,7 +138,7 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     reason: str
 
 
-Answer = Opened | Taken | Calibrated | Told | Given | Evaluated | Done | Failed
+Answer = Opened | Taken | Calibrated | Told | Given | Checked | Evaluated | Done | Failed
 
 
 def pack(message: Order | Answer) -> bytes:

@@ -97,6 +97,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     training: Training | None = None  # that comes before the evaluation
     label: str = ""
     tags: dict[str, str] = {}
+    verb: str = "run"  # of the command line, which knows how to go on with it
     schema: int = SCHEMA
     kind: Literal["plan"] = "plan"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -13,6 +13,8 @@ from assay.analysis.warmup import find_steady
 from assay.protocol import (
     Calibrate,
     Calibrated,
+    Check,
+    Checked,
     Evaluate,
     Evaluated,
     Open,
@@ -57,25 +59,41 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 Watch = Callable[[Progress], None]
 Estimator = Callable[[list[float]], Estimate]
-Pieces = Iterator[Opened | Samples]  # what becomes of a case, as it comes
+Piece = Opened | Samples | Checked
+Pieces = Iterator[Piece]  # what becomes of a case, as it comes
 
 
 def alone(
     worker: Worker, case: Case, procedure: Procedure, watch: Watch, estimate: Estimator
 ) -> Pieces:
-    """One case in one process: open, first step, warm-up, then samples until there are enough."""
+    """One case in one process: made warm, then samples until there are enough."""
+    steps = yield from warmed(worker, case, procedure, watch)
+    if steps:
+        yield from _steady(worker, steps, case, procedure, watch, estimate)
+        yield ask_one(worker, Check(), Checked)
+    else:
+        yield from told(worker)
+
+
+def warmed(
+    worker: Worker, case: Case, procedure: Procedure, watch: Watch
+) -> Generator[Opened | Samples, None, int]:
+    """Open, first step, warm-up; at the end how many steps make a sample, 0 if it times itself."""
     watch(Progress(case=case, phase="open", left=procedure.budget))
-    opened = _one(worker, Open(case=case), Opened)
+    opened = ask_one(worker, Open(case=case), Opened)
     yield opened
-    yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
-    if not opened.stepped:
-        yield from _told(worker)
-        return
+    yield open_time(opened)
+    return (yield from settled(worker, case, procedure, watch)) if opened.stepped else 0
+
+
+def settled(
+    worker: Worker, case: Case, procedure: Procedure, watch: Watch
+) -> Generator[Samples, None, int]:
+    """What comes between opening and sampling: the first step, warm-up, the size of a sample."""
     watch(Progress(case=case, phase="first", left=procedure.budget))
-    yield _taken(worker, "first", 1, 1, procedure.budget)
+    yield take(worker, "first", 1, 1, procedure.budget)
     yield from _warm_up(worker, case, procedure, watch)
-    steps = _steps(worker, procedure)
-    yield from _steady(worker, steps, case, procedure, watch, estimate)
+    return _steps(worker, procedure)
 
 
 def profiled(worker: Worker, case: Case, folder: str, steps: int, watch: Watch) -> Pieces:
@@ -84,13 +102,13 @@ def profiled(worker: Worker, case: Case, folder: str, steps: int, watch: Watch) 
     Their metric has a name of its own, for a profiler costs time: nobody shall compare them.
     """
     watch(Progress(case=case, phase="open"))
-    opened = _one(worker, Open(case=case), Opened)
+    opened = ask_one(worker, Open(case=case), Opened)
     yield opened
-    yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+    yield open_time(opened)
     if opened.stepped:
         watch(Progress(case=case, phase="first"))
-        yield _taken(worker, "first", 1, 1, 0.0)
-        yield _taken(worker, "warmup", 1, BEFORE_PROFILE, CHUNK)
+        yield take(worker, "first", 1, 1, 0.0)
+        yield take(worker, "warmup", 1, BEFORE_PROFILE, CHUNK)
     watch(Progress(case=case, phase="steady"))
     for answer in worker.ask(Profile(folder=folder, steps=steps)):
         if isinstance(answer, Taken | Told):
@@ -103,9 +121,9 @@ def evaluated(
 ) -> Pieces:
     """One case in one process: open, train if asked to, then every example of a split."""
     watch(Progress(case=case, phase="open"))
-    opened = _one(worker, Open(case=case), Opened)
+    opened = ask_one(worker, Open(case=case), Opened)
     yield opened
-    yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+    yield open_time(opened)
     if train:
         yield from _trained(worker, case, train, watch)
     watch(Progress(case=case, phase="steady"))
@@ -115,6 +133,23 @@ def evaluated(
         elif isinstance(answer, Evaluated):
             facts = {**opened.facts, **answer.facts}
             yield msgspec.structs.replace(opened, facts=facts)
+
+
+def open_time(opened: Opened) -> Samples:
+    return Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+
+
+def take(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -> Samples:
+    """Samples of `steps` steps: at least one, until `count` or `seconds` is reached."""
+    return _samples(ask_one(worker, Take(steps=steps, count=count, seconds=seconds), Taken), phase)
+
+
+def ask_one(worker: Worker, order: Order, kind: type[A]) -> A:
+    """The first answer of this kind."""
+    for answer in worker.ask(order):
+        if isinstance(answer, kind):
+            return answer
+    raise TypeError(f"no {kind.__name__} came to {order}")
 
 
 def _trained(worker: Worker, case: Case, order: Train, watch: Watch) -> Iterator[Samples]:
@@ -133,7 +168,7 @@ def _trained(worker: Worker, case: Case, order: Train, watch: Watch) -> Iterator
             yield answer.samples
 
 
-def _told(worker: Worker) -> Iterator[Samples]:
+def told(worker: Worker) -> Iterator[Samples]:
     for answer in worker.ask(Tell()):
         if isinstance(answer, Told):
             yield answer.samples
@@ -146,7 +181,7 @@ def _warm_up(worker: Worker, case: Case, procedure: Procedure, watch: Watch) -> 
     limit, spent, look = procedure.budget * WARMUP_SHARE, 0.0, next_look(0)
     while spent < limit and len(taken) < MOST:
         watch(Progress(case=case, phase="warmup", samples=len(taken), left=procedure.budget))
-        part = _taken(worker, "warmup", 1, 1000, min(CHUNK, limit))
+        part = take(worker, "warmup", 1, 1000, min(CHUNK, limit))
         taken += part.values
         spent += _seconds(part)
         yield part
@@ -160,7 +195,7 @@ def _warm_up(worker: Worker, case: Case, procedure: Procedure, watch: Watch) -> 
 def _steps(worker: Worker, procedure: Procedure) -> int:
     if procedure.latency:
         return 1
-    return procedure.steps_per_sample or _one(worker, Calibrate(), Calibrated).steps
+    return procedure.steps_per_sample or ask_one(worker, Calibrate(), Calibrated).steps
 
 
 def _steady(
@@ -177,7 +212,7 @@ def _steady(
     spent, look = 0.0, next_look(0)
     found = Estimate(0.0, 0.0, 0.0, 0.0)
     while not _ended(procedure, len(taken), spent, looks):
-        part = _taken(worker, "steady", steps, _room(procedure, len(taken)), CHUNK)
+        part = take(worker, "steady", steps, _room(procedure, len(taken)), CHUNK)
         taken += part.values
         spent += _seconds(part)
         if len(taken) >= look:
@@ -213,10 +248,6 @@ def _seconds(part: Samples) -> float:
     return sum(value for value in part.values if value > 0) * part.steps
 
 
-def _taken(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -> Samples:
-    return _samples(_one(worker, Take(steps=steps, count=count, seconds=seconds), Taken), phase)
-
-
 def _samples(taken: Taken, phase: Phase) -> Samples:
     return Samples(
         metric="step_time",
@@ -226,10 +257,3 @@ def _samples(taken: Taken, phase: Phase) -> Samples:
         starts=taken.starts,
         steps=taken.steps,
     )
-
-
-def _one(worker: Worker, order: Order, kind: type[A]) -> A:
-    for answer in worker.ask(order):
-        if isinstance(answer, kind):
-            return answer
-    raise TypeError(f"no {kind.__name__} came to {order}")

@@ -72,6 +72,7 @@ def run_task(
         cases=(taskrun.case_of(asked),),
         label=label,
         tags=environment.safe_tags(dict(tags or {})),
+        verb="task",
     )
     try:
         run = store.new_run(plan)
@@ -95,7 +96,7 @@ def parse_log(
         raise UsageError(f"There is no log {log}.", hint="Give the path of a file.")
     store = SqlStore(settings.home(home))
     try:
-        run = store.new_run(Plan(cases=(taskrun.case_of(asked, "log"),), label=label))
+        run = store.new_run(Plan(cases=(taskrun.case_of(asked, "log"),), label=label, verb="task"))
         place = folders.new_case(run)
         found, outcome = taskrun.read_log(asked, path, f"{run.name}/{place.name}")
         result = msgspec.structs.replace(found, label=label)

@@ -8,6 +8,8 @@ from assay.errors import EndingError
 from assay.protocol import (
     Calibrate,
     Calibrated,
+    Check,
+    Checked,
     Open,
     Opened,
     Order,
@@ -44,8 +46,10 @@ class FakeSession:
         seconds_per_step: float | Sequence[float],
         items: int = 1,
         seconds_to_refill: float = 0.0,
+        waits: bool = True,
     ) -> None:
         self.items = items
+        self._waits = waits
         self._refill = seconds_to_refill  # of the device's queue, after a wait
         self.steps = 0
         self._clock = clock
@@ -57,6 +61,11 @@ class FakeSession:
         self.steps += 1
 
     def wait(self) -> None:
+        if self._waits:
+            self.read()
+
+    def read(self) -> None:
+        """What no device can answer before it has ended."""
         self._clock.pass_(self._waiting)
         self._waiting = 0.0
 
@@ -85,13 +94,21 @@ class FakeWorker:
     ) -> None:
         self.orders: list[Order] = []
         self.taken = 0
+        self.still = False  # woken and stopped by a schedule of several
         self._seconds = seconds
         self._steps = steps_per_sample
         self._told = told
         self._dies_after = dies_after
 
     def ask(self, order: Order) -> Iterator[object]:
+        self.send(order)
+        yield from self.answers()
+
+    def send(self, order: Order) -> None:
         self.orders.append(order)
+
+    def answers(self) -> Iterator[object]:
+        order = self.orders[-1]
         if self._dies_after and len(self.orders) > self._dies_after:
             raise EndingError("crashed", "the fake worker was told to crash")
         if isinstance(order, Open):
@@ -100,10 +117,18 @@ class FakeWorker:
             yield self._take(order)
         elif isinstance(order, Calibrate):
             yield Calibrated(steps=self._steps)
+        elif isinstance(order, Check):
+            yield Checked(facts={"unwaited": 0.0})
         elif isinstance(order, Profile) and not self._told:
             yield self._take(Take(steps=1, count=order.steps, seconds=1e6))
         elif isinstance(order, Tell | Profile):
             yield from (Told(samples=samples) for samples in self._told)
+
+    def stand_still(self) -> None:
+        self.still = True
+
+    def wake(self) -> None:
+        self.still = False
 
     def _opened(self) -> Opened:
         return Opened(

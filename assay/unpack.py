@@ -9,6 +9,7 @@ import stat
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -35,9 +36,9 @@ def unpack(archive: Path, folder: Path) -> None:
                 _unzip(archive, place)
             else:
                 _untar(archive, place)
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
             raise AssayError(
-                f"{archive.name} cannot be unpacked ({error}).", hint="Fetch it again."
+                f"{archive} cannot be unpacked ({error}).", hint="Fetch it again."
             ) from None
         for found in sorted(Path(place).iterdir()):
             _move(found, folder / found.name)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from assay import measure, registry
+from assay.backends import _digest
 from assay.childside import failure, orders_from, packages, say
 from assay.contracts import Backend, Job, Profiling, SelfTimed, Session, Stepped
 from assay.errors import EndingError
@@ -25,6 +26,8 @@ from assay.protocol import (
     Answer,
     Calibrate,
     Calibrated,
+    Check,
+    Checked,
     Close,
     Done,
     Evaluate,
@@ -76,7 +79,7 @@ def _obey(orders: Iterator[Order], answers: int, stack: ExitStack) -> None:
 
 
 def _answers(
-    order: Take | Calibrate | Tell | Outputs | Evaluate | Train | Profile,
+    order: Take | Calibrate | Tell | Outputs | Check | Evaluate | Train | Profile,
     session: Session,
     job: Job,
     backend: Backend,
@@ -93,15 +96,23 @@ def _answers(
             yield Done()
         case Outputs():
             yield _outputs(session)
-        case Evaluate():
-            from assay.evaluation import evaluated  # with numpy, which not every worker has
-
-            yield from evaluated(order, session, job)
+        case Check():
+            yield _checked(session)
         case Profile():
             yield from _profiled(order, session, backend, born)
-        case Train():
-            yield from _trained(order, session)
-            yield Done()
+        case _:
+            yield from _learned(order, session, job)
+
+
+def _learned(order: Evaluate | Train, session: Session, job: Job) -> Iterator[Answer]:
+    """What a model has learned, or is to learn."""
+    if isinstance(order, Train):
+        yield from _trained(order, session)
+        yield Done()
+    else:
+        from assay.evaluation import evaluated  # with numpy, which not every worker has
+
+        yield from evaluated(order, session, job)
 
 
 def _profiled(order: Profile, session: Session, backend: Backend, born: float) -> Iterator[Answer]:
@@ -142,11 +153,24 @@ def _trained(order: Train, session: Session) -> Iterator[Told]:
         yield Told(samples=report.samples)
 
 
-def _work(session: Session, job: Job) -> dict[str, Value]:
-    """Multiply-adds of one item's forward pass: from the model, and by the framework's counter."""
+def _evidence(session: Session, job: Job, outputs: bool) -> dict[str, Value]:
+    """What shows that contenders do the same work, as far as the session can tell.
+
+    Multiply-adds are those of one item's forward pass: from the model, and by the framework's
+    counter. Outputs and weights are those before the first step.
+    """
     found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
-    if offered := getattr(session, "macs", None):
-        found["counted_multiply_adds"] = round(offered() / session.items)
+    # what only infers may loop, and of a loop frameworks trace the body once
+    if not found and job.trains and (offered := getattr(session, "multiply_adds", None)):
+        found["multiply_adds"] = round(offered() / session.items)
+    if (offered := getattr(session, "macs", None)) and (counted := offered()):
+        found["counted_multiply_adds"] = round(counted / session.items)
+    if offered := getattr(session, "product_dtypes", None):
+        found["product_dtypes"] = offered()
+    if outputs and (offered := getattr(session, "weights", None)):
+        found |= _digest.of_weights(offered())
+    if outputs and (offered := getattr(session, "outputs", None)):
+        found |= _digest.of_outputs(offered())
     return found
 
 
@@ -156,6 +180,13 @@ def _outputs(session: Session) -> Given:
         raise EndingError("failed", "this backend cannot tell its outputs")
     found = offered()
     return Given(shape=found.shape, values=tuple(found.ravel().tolist()))
+
+
+def _checked(session: Session) -> Checked:
+    read = getattr(session, "outputs", None)
+    if read is None or not isinstance(session, Stepped):
+        return Checked(facts={})
+    return Checked(facts={"unwaited": measure.unwaited(session, read)})
 
 
 def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Job, Opened]:
@@ -183,10 +214,15 @@ def _open(order: Open, backend: Backend, stack: ExitStack) -> tuple[Session, Job
         seconds=measure.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={**session.facts(), **_work(session, jobs[0]), **jobs[0].facts},
+        facts={
+            **session.facts(),
+            **_evidence(session, jobs[0], order.outputs),
+            **jobs[0].facts,
+        },
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
+        outputs=hasattr(session, "outputs"),
     )
     return session, jobs[0], opened
 

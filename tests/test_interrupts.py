@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay import Query
+from assay import Query, tasking
+from assay.errors import UsageError
 from tests.test_endings import gone
 
 START = [sys.executable, "-c", "from assay.cli import main; main()"]
@@ -178,3 +179,12 @@ def wait_for_report(home: Path) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("no report appeared")
+
+
+def test_only_what_run_has_begun_can_be_resumed(home):
+    result = tasking.run_task(tasking.of_command(["true"]))
+
+    with pytest.raises(UsageError, match="was made by assay task") as caught:
+        assay.resume(result.run)
+
+    assert caught.value.hint == "Start it again with assay task."

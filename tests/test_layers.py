@@ -22,10 +22,15 @@ LEVELS = {
     3: {
         *("settings", "environment", "plan", "measure", "schedule", "worker", "launch", "child"),
         *("world", "logs", "childside", "batchsize", "doctor", "testing", "evaluation"),
+        *("capturing", "captureside"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
+        *("together", "visits", "heat", "contenders", "pairing", "story", "course"),
     },
-    4: {"api", "benching", "evaluating", "profiling", "tasking", "training"},
+    4: {
+        *("api", "benching", "comparing", "evaluating", "profiling", "racing", "studying"),
+        *("tasking", "training", "exporting"),
+    },
     5: {"cli", "web", "compat"},
 }
 LEVEL = {room: level for level, rooms in LEVELS.items() for room in rooms}
@@ -36,7 +41,11 @@ SHOWING = {
     "api",
     "benching",
     "evaluating",
+    "comparing",
+    "racing",
+    "exporting",
     "profiling",
+    "studying",
     "benches",
     "tasking",
     "training",
@@ -55,7 +64,7 @@ SHOWING |= {
     "schedule",
     "settings",
 }  # queries, JSON, names, progress
-FRAMEWORKS = {"keras", "torch", "jax", "tensorflow"}
+FRAMEWORKS = {"keras", "torch", "jax", "tensorflow", "onnxruntime", "openvino", "onnx"}
 SOURCES = sorted(ROOT.rglob("*.py"))
 
 

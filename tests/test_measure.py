@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measure import steps_per_sample, take, time_steps
+from assay.measure import steps_per_sample, take, time_steps, unwaited
 from assay.testing import FakeClock, FakeSession
 
 
@@ -70,3 +70,35 @@ def test_a_group_is_a_thousand_times_the_cost_of_the_clock(step):
     session = FakeSession(clock, seconds_per_step=step)
     steps = steps_per_sample(session, clock)
     assert steps * step >= 0.99 * 1000 * 1e-7
+
+
+@pytest.mark.parametrize("read", [0.0, 0.01, 2.0])
+def test_a_true_wait_leaves_nothing_to_a_read(read):
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01)
+    assert unwaited(session, reading(session, clock, read), clock) < 0.01
+
+
+@pytest.mark.parametrize("read", [0.0, 0.01, 2.0])
+def test_what_a_missing_wait_leaves_is_found_in_the_read_after_it(read):
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01, waits=False)
+    assert unwaited(session, reading(session, clock, read), clock) > 0.7
+
+
+def test_one_slow_read_is_not_a_missing_wait():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01)
+    slow = iter([0.0, 5.0])
+
+    assert unwaited(session, lambda: clock.pass_(next(slow, 0.0)), clock) < 0.01
+
+
+def reading(session, clock, seconds):
+    """A read that takes so long by itself."""
+
+    def read():
+        session.read()
+        clock.pass_(seconds)
+
+    return read

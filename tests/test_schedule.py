@@ -7,7 +7,7 @@ import pytest
 
 from assay.analysis.estimates import so_far
 from assay.errors import EndingError
-from assay.protocol import Calibrate, Opened, Profile, Take
+from assay.protocol import Calibrate, Checked, Opened, Profile, Take
 from assay.records import Case, Procedure, Samples
 from assay.schedule import Progress, alone, profiled
 from assay.testing import FakeWorker
@@ -31,8 +31,9 @@ def values(pieces, phase):
 def test_phases_come_in_order_and_are_not_mixed():
     pieces = run(FakeWorker(noisy(0.01)))
     assert isinstance(pieces[0], Opened)
-    phases = list(dict.fromkeys(piece.phase for piece in pieces[1:]))
+    phases = list(dict.fromkeys(piece.phase for piece in pieces[1:-1]))
     assert phases == ["open", "first", "warmup", "steady"]
+    assert isinstance(pieces[-1], Checked)
 
 
 def test_quiet_steps_need_few_samples():

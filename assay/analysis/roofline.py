@@ -6,6 +6,7 @@ from statistics import median
 
 import msgspec
 
+from assay.findings import Floor
 from assay.records import Result, Value
 
 # A training step does the forward work three times: forward, and twice backward, for the
@@ -40,6 +41,24 @@ def position(result: Result) -> Position | None:
         moved=_number(result.facts.get("bytes_accessed")),
         peak=_peak(result, str(result.case.options.get("precision", "float32"))),
         bandwidth=_peak(result, "copy"),
+    )
+
+
+def floor(result: Result) -> Floor | None:
+    """None where the multiply-adds are not known."""
+    counted = _number(result.facts.get("multiply_adds"))
+    if not counted:
+        return None
+    passes = PASSES.get(str(result.case.options.get("mode", "train")), 1)
+    work = 2 * counted * max(1, result.items) * passes
+    peak = _peak(result, str(result.case.options.get("precision", "float32")))
+    return Floor(
+        multiply_adds=counted,
+        items=max(1, result.items),
+        passes=passes,
+        flops=work,
+        peak=peak,
+        seconds=work / peak if peak else None,
     )
 
 

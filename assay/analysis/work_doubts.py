@@ -8,6 +8,7 @@ from assay.analysis.roofline import position
 from assay.findings import Doubt
 from assay.records import Result
 
+UNWAITED = 0.3  # share of the steps' time that is left after wait, and no noise any more
 APART = 0.1  # share by which two counts of the same work may differ
 
 
@@ -36,4 +37,20 @@ def above_the_peak(result: Result) -> Doubt | None:
     )
 
 
-WORK_DOUBTS: tuple[Callable[[Result], Doubt | None], ...] = (counts_disagree, above_the_peak)
+def not_waited_for(result: Result) -> Doubt | None:
+    left = float(result.facts.get("unwaited", 0.0))
+    if left <= UNWAITED:
+        return None
+    return Doubt(
+        code="not-waited-for",
+        text=f"wait returned while the device still worked: {left:.0%} of the time of the steps "
+        "was left, so they take longer than this",
+        remedy="Mend the wait of the backend, or what the model does beside its framework.",
+    )
+
+
+WORK_DOUBTS: tuple[Callable[[Result], Doubt | None], ...] = (
+    not_waited_for,
+    counts_disagree,
+    above_the_peak,
+)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -58,10 +59,16 @@ class JaxSession:
         jax.block_until_ready((self._state, self._found))
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return np.asarray(self._infer(*self._forward_arguments()), np.float32)
+        return np.asarray(self._inferred(*self._forward_arguments()), np.float32)
+
+    def weights(self) -> Iterator[Any]:
+        return (np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(self._state["params"]))
 
     def macs(self) -> float:
         return _jax_setup.macs(self._infer, *self._forward_arguments())
+
+    def product_dtypes(self) -> str:
+        return _jax_setup.product_dtypes(self._infer, *self._forward_arguments())
 
     def facts(self) -> Mapping[str, Value]:
         weights = jax.tree.leaves(self._state["params"])
@@ -70,6 +77,8 @@ class JaxSession:
         return {
             **_options.facts(self._case),
             **_jax_setup.facts(),
+            "mode": _options.mode(self._train),
+            "input_shape": _options.shape_text(self._inputs),
             "parameters": sum(weight.size for weight in weights),
             "compute_dtype": np.dtype(mixed or self._inputs.dtype).name,
             "parameter_dtype": weights[0].dtype.name,
@@ -84,6 +93,10 @@ class JaxSession:
         if self._case.options["compiler"] == "off":
             return function
         return jax.jit(function, donate_argnums=(0,) if self._train else ())
+
+    @cached_property
+    def _inferred(self) -> Any:  # noqa: ANN401
+        return self._infer if self._case.options["compiler"] == "off" else jax.jit(self._infer)
 
     def _forward_arguments(self) -> tuple[Any, ...]:
         return self._state["params"], self._state["kept"], self._inputs

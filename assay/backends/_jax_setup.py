@@ -7,6 +7,7 @@ from collections.abc import Callable
 import jax
 
 from assay.backends import _options
+from assay.backends._jax_products import products
 from assay.records import Case, Value
 
 # JAX lets a float32 product use TF32 on a GPU unless told; the other precisions stay as it likes.
@@ -19,14 +20,20 @@ def prepare(case: Case) -> None:
 
 
 def macs(forward: Callable[..., object], *arguments: object) -> float:
-    """Multiply-adds by XLA's own cost analysis, which counts each as two, before it compiles."""
-    found = jax.jit(forward).lower(*arguments).cost_analysis() or {}
-    return float(found.get("flops", 0.0)) / 2
+    """Multiply-adds of the products and convolutions that JAX traces, before XLA sees them."""
+    return sum(product.multiply_adds for product in products(forward, *arguments))
+
+
+def product_dtypes(forward: Callable[..., object], *arguments: object) -> str:
+    """Of all that goes into products and convolutions of a forward pass, whoever cast it."""
+    found = (product.dtypes for product in products(forward, *arguments))
+    return " ".join(sorted(frozenset().union(*found)))
 
 
 def facts() -> dict[str, Value]:
-    device = jax.devices()[0]
+    device, chosen = jax.devices()[0], jax.config.jax_default_matmul_precision
     return {
         "device": f"{device.platform} {device.device_kind}",
-        "matmul_precision": jax.config.jax_default_matmul_precision or "default",
+        "matmul_precision": chosen or "default",
+        "tf32": chosen not in {"float32", "highest"},
     }

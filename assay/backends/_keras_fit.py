@@ -55,6 +55,9 @@ class FitSession:
     def outputs(self) -> Any:  # noqa: ANN401
         return self._built.outputs()
 
+    def weights(self) -> Iterator[Any]:
+        return self._built.weights()
+
     def _report(self, phase: Any, seconds: list[float]) -> Report:  # noqa: ANN401
         values = tuple(length / self._steps for length in seconds)
         return Report(

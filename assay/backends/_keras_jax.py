@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
-import numpy as np
 
 from assay.backends import _jax_setup
-from assay.backends._keras_model import KerasModel
+from assay.backends._keras_count import multiply_adds
+from assay.backends._keras_model import KerasModel, as_array
 from assay.contracts import Report
 from assay.protocol import Train
 from assay.records import Value
@@ -35,6 +35,8 @@ class StepSession:
         (model.make_train_function if train else model.make_predict_function)()
         self._function = model.train_function if train else model.predict_function
         self._outputs: Any = None
+        self._call = functools.partial(model.stateless_call, training=False)
+        self._inferred = self._call if model.run_eagerly else jax.jit(self._call)
 
     def step(self) -> None:
         self._outputs, self._state = self._function(self._state, self._batches)
@@ -47,8 +49,10 @@ class StepSession:
         return self._built.facts()
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        call, arguments = self._forward()
-        return np.asarray(jax.jit(call)(*arguments)[0], np.float32)
+        return as_array(self._inferred(*self._arguments())[0])
+
+    def weights(self) -> Iterator[Any]:
+        return self._built.weights()
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         return self._built.predict(inputs)
@@ -57,10 +61,14 @@ class StepSession:
         return self._built.teach(order)
 
     def macs(self) -> float:
-        call, arguments = self._forward()
-        return _jax_setup.macs(call, *arguments)
+        return _jax_setup.macs(self._call, *self._arguments())
 
-    def _forward(self) -> tuple[Any, tuple[Any, ...]]:
-        """Inference from the state, not the model's variables: a step gave their memory away."""
-        call = functools.partial(self._built.model.stateless_call, training=False)
-        return call, (*self._state[:2], next(self._batches)[0])
+    def multiply_adds(self) -> float:
+        return multiply_adds(lambda: jax.eval_shape(self._call, *self._arguments()))
+
+    def product_dtypes(self) -> str:
+        return _jax_setup.product_dtypes(self._call, *self._arguments())
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """Of inference from the state, not the model's variables: a step gave their memory away."""
+        return (*self._state[:2], next(self._batches)[0])

@@ -35,13 +35,13 @@ class KerasModel:
         keras.config.set_dtype_policy(_POLICIES[str(case.options["precision"])])
         job = build()
         self.case, self.job = case, job
-        asked = job.data_format or case.options["data_format"]
-        self._channels_first = asked == "channels_first"
+        self._channels_first = channels_first(job, case)
         self._engine = engine  # its facts
-        self.model = _checked(job.model, case)
-        self.inputs, self.targets = _batch(job, case, self._channels_first)
+        self.model = checked(job.model, case)
+        self.inputs, self.targets = batch(job, case)
         self.items = _options.items(job) or len(self.targets)
         self.train = _options.trains(job, case)
+        self._optimizer = _options.chosen_optimizer(case, job.optimizer)
         self.model.compile(
             optimizer=_optimizer(job, case),
             loss=_loss(job) if job.trains else None,
@@ -50,9 +50,11 @@ class KerasModel:
         )
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return keras.ops.convert_to_numpy(
-            keras.ops.cast(self.model(self.inputs, training=False), "float32")
-        )
+        return as_array(self.model(self.inputs, training=False))
+
+    def weights(self) -> Iterator[Any]:
+        """Trained ones, before the first step: later a step may have given their memory away."""
+        return (as_array(weight) for weight in self.model.trainable_variables)
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch, without dropout; pictures are given with channels last."""
@@ -70,7 +72,8 @@ class KerasModel:
         return {
             **_options.facts(self.case),
             **self._engine(),
-            "mode": "train" if self.train else "infer",
+            "mode": _options.mode(self.train),
+            "input_shape": _options.shape_text(*keras.tree.flatten(self.inputs)),
             "eager": bool(self.model.run_eagerly),
             # trained ones, as the other backends count; moving averages are none
             "parameters": sum(math.prod(weight.shape) for weight in weights),
@@ -79,8 +82,17 @@ class KerasModel:
             "output_dtype": _output_dtype(self.model),
             "data_format": keras.config.image_data_format(),
             "compiler": "on" if self.model.jit_compile else "off",
-            "optimizer": self.model.optimizer.name,
+            "optimizer": self._optimizer,
         }
+
+
+def as_array(found: Any) -> Any:  # noqa: ANN401
+    """float32 numpy; several outputs as one row of numbers."""
+    arrays = [
+        keras.ops.convert_to_numpy(keras.ops.cast(part, "float32"))
+        for part in keras.tree.flatten(found)
+    ]
+    return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
 
 
 def _output_dtype(model: Any) -> str:  # noqa: ANN401
@@ -89,7 +101,7 @@ def _output_dtype(model: Any) -> str:  # noqa: ANN401
     return str(outputs[0].dtype if outputs else model.compute_dtype)
 
 
-def _checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
+def checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
     if isinstance(model, keras.Model):
         return model
     raise UsageError(
@@ -124,11 +136,16 @@ def ends_in_softmax(model: Any) -> bool:  # noqa: ANN401
     return named == "softmax" or isinstance(last, keras.layers.Softmax)
 
 
-def _batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
+def channels_first(job: Job, case: Case) -> bool:
+    """Whether the model takes its pictures so: a model with a layout of its own is not asked."""
+    return (job.data_format or case.options["data_format"]) == "channels_first"
+
+
+def batch(job: Job, case: Case) -> tuple[Any, Any]:
     """The job's batch in the model's layout; made from the model's shapes where it has none."""
     if job.train_batch is None:
         return _made_batch(job.model, case)
-    return _options.batch(job, case, channels_first)
+    return _options.batch(job, case, channels_first(job, case))
 
 
 def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 from assay.backends import _tensorflow_setup
-from assay.backends._keras_model import KerasModel
+from assay.backends._keras_count import multiply_adds
+from assay.backends._keras_model import KerasModel, as_array
 from assay.contracts import Report
 from assay.protocol import Train
 from assay.records import Value
@@ -27,6 +29,9 @@ class StepSession:
         model._symbolic_build(data_batch=(inputs, targets))
         (model.make_train_function if train else model.make_predict_function)()
         self._function = model.train_function if train else model.predict_function
+        self._call = lambda values: model(values, training=False)
+        traced = tf.function(self._call, jit_compile=model.jit_compile)
+        self._inferred = self._call if model.run_eagerly else traced
 
     def step(self) -> None:
         self._function(self._data)
@@ -45,8 +50,20 @@ class StepSession:
         return self._built.teach(order)
 
     def macs(self) -> float:
-        inputs = next(iter(self._data))[0]
-        return _tensorflow_setup.macs(lambda x: self._built.model(x, training=False), inputs)
+        return _tensorflow_setup.macs(self._call, self._inputs())
+
+    def multiply_adds(self) -> float:
+        traced = tf.function(self._call)
+        return multiply_adds(lambda: traced.get_concrete_function(self._inputs()))
+
+    def product_dtypes(self) -> str:
+        return _tensorflow_setup.product_dtypes(self._call, self._inputs())
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return self._built.outputs()
+        return as_array(self._inferred(self._inputs()))
+
+    def weights(self) -> Iterator[Any]:
+        return self._built.weights()
+
+    def _inputs(self) -> Any:  # noqa: ANN401
+        return next(iter(self._data))[0]

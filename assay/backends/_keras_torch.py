@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
+import torch
 
 from assay.backends import _torch_setup
-from assay.backends._keras_model import KerasModel
+from assay.backends._keras_count import multiply_adds
+from assay.backends._keras_model import KerasModel, as_array
 from assay.contracts import Report
 from assay.protocol import Train
 from assay.records import Value
@@ -44,7 +46,21 @@ class StepSession:
         return self._built.teach(order)
 
     def macs(self) -> float:
-        return _torch_setup.macs(lambda: self._built.model(self._data[0][0], training=False))
+        return _torch_setup.macs(self._inferred)
+
+    def multiply_adds(self) -> float:
+        with torch.no_grad():
+            return multiply_adds(self._inferred)
+
+    def product_dtypes(self) -> str:
+        return _torch_setup.product_dtypes(self._inferred)
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return self._built.outputs()
+        with torch.no_grad():
+            return as_array(self._inferred())
+
+    def weights(self) -> Iterator[Any]:
+        return self._built.weights()
+
+    def _inferred(self) -> Any:  # noqa: ANN401
+        return self._built.model(self._data[0][0], training=False)

@@ -166,6 +166,15 @@ def items(job: Job) -> int:
     return job.items or len(job.train_batch[1] if job.train_batch else ())
 
 
+def mode(train: bool) -> str:
+    return "train" if train else "infer"
+
+
+def shape_text(*arrays: Any) -> str:  # noqa: ANN401 (of any framework)
+    """`16x224x224x3`; of several, one after the other."""
+    return ", ".join("x".join(str(size) for size in array.shape) for array in arrays)
+
+
 def chosen_optimizer(case: Case, own: str) -> str:
     chosen = str(case.options["optimizer"])
     return own if chosen == "own" else chosen

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import tensorflow as tf
@@ -45,12 +46,16 @@ class TensorFlowSession:
         _tensorflow_setup.wait()
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        compiled = self._case.options["compiler"] == "on"
-        forward = tf.function(self._forward, jit_compile=compiled)
-        return tf.cast(forward(self._inputs), tf.float32).numpy()
+        return tf.cast(self._inferred(self._inputs), tf.float32).numpy()
+
+    def weights(self) -> Iterator[Any]:
+        return (tf.cast(weight, tf.float32).numpy() for weight in self._weights)
 
     def macs(self) -> float:
         return _tensorflow_setup.macs(self._forward, self._inputs)
+
+    def product_dtypes(self) -> str:
+        return _tensorflow_setup.product_dtypes(self._forward, self._inputs)
 
     def facts(self) -> Mapping[str, Value]:
         mixed = _MIXED.get(str(self._case.options["precision"]))
@@ -58,6 +63,8 @@ class TensorFlowSession:
         return {
             **_options.facts(self._case),
             **_tensorflow_setup.facts(),
+            "mode": _options.mode(self._train),
+            "input_shape": _options.shape_text(self._inputs),
             "parameters": sum(weight.shape.num_elements() for weight in self._weights),
             "compute_dtype": (mixed or self._inputs.dtype).name,
             "parameter_dtype": self._weights[0].dtype.name,
@@ -66,6 +73,11 @@ class TensorFlowSession:
             "compiler": self._case.options["compiler"],
             "optimizer": _options.chosen_optimizer(self._case, self._job.optimizer),
         }
+
+    @cached_property
+    def _inferred(self) -> Any:  # noqa: ANN401
+        compiled = self._case.options["compiler"] == "on"
+        return tf.function(self._forward, jit_compile=compiled)
 
     def _variables(self) -> list[Any]:
         """The model's own weights, or bfloat16 ones in their place."""

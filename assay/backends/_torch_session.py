@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -34,6 +34,7 @@ class TorchSession:
         self._inputs, self._targets = _batch(job, case, self._device)
         self.items = _options.items(job)
         self._mixed = _MIXED.get(str(case.options["precision"]))
+        self._optimizer_name = _options.chosen_optimizer(case, job.optimizer)
         self._optimizer = _optimizer(job, case, self._model)
         self._scaler = torch.amp.GradScaler(self._device.type)
         self._forward = _compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
@@ -62,19 +63,27 @@ class TorchSession:
     def macs(self) -> float:
         return _torch_setup.macs(self._inferred)
 
+    def product_dtypes(self) -> str:
+        return _torch_setup.product_dtypes(self._inferred)
+
+    def weights(self) -> Iterator[Any]:
+        return (weight.detach().float().cpu().numpy() for weight in self._model.parameters())
+
     def facts(self) -> Mapping[str, Value]:
         weights = list(self._model.parameters())
         return {
             **_options.facts(self._case),
             **_torch_setup.facts(),
+            "mode": _options.mode(self._train),
+            "input_shape": _options.shape_text(self._inputs),
             "parameters": sum(weight.numel() for weight in weights),
-            "compute_dtype": _name(self._mixed or self._inputs.dtype),
-            "parameter_dtype": _name(weights[0].dtype),
-            "output_dtype": _name(self._inferred().dtype),
+            "compute_dtype": _torch_setup.name(self._mixed or self._inputs.dtype),
+            "parameter_dtype": _torch_setup.name(weights[0].dtype),
+            "output_dtype": _torch_setup.name(self._inferred().dtype),
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "cuda_graphs": self._case.options["cuda_graphs"],
-            "optimizer": type(self._optimizer).__name__,
+            "optimizer": self._optimizer_name,
         }
 
     def _outputs_of(self) -> Callable[..., Any]:
@@ -198,7 +207,3 @@ def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: AN
         "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured),
     }
     return made[_options.chosen_optimizer(case, job.optimizer)]()
-
-
-def _name(dtype: object) -> str:
-    return str(dtype).removeprefix("torch.")

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_count
 
 from assay.backends import _options
 from assay.records import Case, Value
+
+
+def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    return int(sdpa_flop_count(query, key, value))
+
+
+# of the CPU, which torch's counter does not know yet
+_ATTENTION = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention}
 
 
 def prepare(case: Case) -> None:
@@ -32,7 +42,8 @@ def facts() -> dict[str, Value]:
     return {
         "device": f"gpu {torch.cuda.get_device_name()}" if on_gpu else "cpu",
         "threads": torch.get_num_threads(),
-        "tf32": torch.backends.cudnn.allow_tf32,
+        "tf32": torch.backends.cudnn.allow_tf32
+        or torch.get_float32_matmul_precision() != "highest",
         "matmul_precision": torch.get_float32_matmul_precision(),
         "cudnn_benchmark": torch.backends.cudnn.benchmark,
     }
@@ -40,9 +51,34 @@ def facts() -> dict[str, Value]:
 
 def macs(forward: Callable[[], object]) -> float:
     """Multiply-adds of a forward pass by torch's own counter, which counts each as two."""
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
+    with FlopCounterMode(display=False, custom_mapping=_ATTENTION) as counter, torch.no_grad():
         forward()
     return float(counter.get_total_flops()) / 2
+
+
+def product_dtypes(forward: Callable[[], object]) -> str:
+    """Of all that goes into products and convolutions of a forward pass, whoever cast it."""
+    with _Products() as seen, torch.no_grad():
+        forward()
+    return " ".join(sorted(seen.dtypes))
+
+
+class _Products(TorchDispatchMode):  # type: ignore[misc]
+    """Looks at every operation that torch's counter of FLOPs knows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dtypes: set[str] = set()
+
+    def __torch_dispatch__(self, function: Any, _: object, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+        if function.overloadpacket in flop_registry:
+            tensors = (part for part in args if isinstance(part, torch.Tensor))
+            self.dtypes |= {name(part.dtype) for part in tensors if part.is_floating_point()}
+        return function(*args, **(kwargs or {}))
+
+
+def name(dtype: object) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def wait() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.backends import _options, _profilers
+from assay.backends import _options, _profilers, engines
 from assay.contracts import Job, Option, Session
 from assay.records import Case, Value
 
@@ -59,21 +58,8 @@ class KerasBackend(msgspec.Struct, frozen=True):
         return _options.refused(case) or self.refusal(case)
 
     def world(self, case: Case, folder: Path) -> Mapping[str, str]:
-        """A Keras home of its own: the user's keras.json must not change a number."""
-        home = folder / "keras-home"
-        home.mkdir(exist_ok=True)
-        settings = {
-            "backend": self.engine,
-            "floatx": "float32",
-            "epsilon": 1e-7,
-            "image_data_format": case.options["data_format"],
-        }
-        (home / "keras.json").write_text(json.dumps(settings))
-        return {
-            "KERAS_HOME": str(home),
-            "KERAS_BACKEND": self.engine,
-            **_options.device_variables(case),
-        }
+        keras = engines.world(self.engine, str(case.options["data_format"]), folder)
+        return {**keras, **_options.device_variables(case)}
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:

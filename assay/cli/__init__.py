@@ -15,12 +15,16 @@ from assay.errors import AssayError, unknown
 # verb → (group of the help page, one line). The file of a verb is assay/cli/VERB.py.
 VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
+    "study": ("Measure", "Run a matrix of options fairly, and tell what each bought."),
     "bench": ("Measure", "Run benchmark classes, and compare their runs."),
     "evaluate": ("Measure", "Find how often a trained network is right."),
     "train": ("Measure", "Train a network by a recipe, and test it."),
     "profile": ("Measure", "Show where the time of a model goes, and keep the trace."),
     "doctor": ("Measure", "Show what this machine is, how noisy now, and how fast at best."),
     "task": ("Measure", "Run any command; its metrics are read from its log."),
+    "ab": ("Decide", "Say which of two is faster, by how much, how sure."),
+    "race": ("Decide", "Find the fastest configuration of a workload here."),
+    "export-onnx": ("Compile", "Write a Keras model as ONNX."),
     "list": ("Keep and see", "Show what there is: workloads, backends, results."),
     "show": ("Keep and see", "Show results again, as a table or as JSON."),
     "plot": ("Keep and see", "Draw a result: its samples, or memory and CPU over time."),
@@ -32,7 +36,12 @@ VERBS = {
     "driver": ("The older tools' doors", "The AWS benchmark driver, flag by flag."),
     "perfzero": ("The older tools' doors", "PerfZero's benchmark.py, flag by flag."),
 }
-FILES = {"import": "import_", "keras-benchmarks": "keras_benchmarks"}  # what no module may be named
+# What no module may be named.
+FILES = {
+    "export-onnx": "export_onnx",
+    "import": "import_",
+    "keras-benchmarks": "keras_benchmarks",
+}
 
 
 class Verbs(click.Group):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from assay import codec
+from assay import api, codec
 from assay.findings import Reading, Table
 from assay.views import render
 
@@ -16,8 +16,9 @@ def print_readings(readings: Sequence[Reading], form: str, title: str = "") -> N
     # here: lists do without these, and stay quick
     from assay.views import accuracies, benches, documents, tables, trainings
 
+    unlike = api.fairness(reading.result for reading in readings)
     if form == "json":
-        click.echo(codec.encode(documents.results_document(readings), indent=2))
+        click.echo(codec.encode(documents.results_document(readings, unlike), indent=2))
     elif form == "csv":
         click.echo(render.comma_separated(documents.results_values(readings)))
     elif trainings.trained(readings):
@@ -27,7 +28,7 @@ def print_readings(readings: Sequence[Reading], form: str, title: str = "") -> N
     elif benches.tell_their_own(readings):
         print_table(benches.told_table(readings), form)
     else:
-        print_table(tables.results_table(readings, title), form)
+        print_table(tables.results_table(readings, title, unlike), form)
 
 
 def print_table(table: Table, form: str) -> None:

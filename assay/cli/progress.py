@@ -38,10 +38,13 @@ class LiveLine:
             self._write(f"{text}\n")
         self._shown = text
 
-    def done(self, result: Result) -> None:
-        if self._live:
-            self._write("\r\033[K")
-        self._write(f"{result.case.key}  {result.status}, {human(result.seconds, 's')}\n")
+    def done(self, result: Result, more: str = "") -> None:
+        words = ", ".join(filter(None, (result.status, human(result.seconds, "s"), more)))
+        self.say(f"{result.case.key}  {words}")
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self._write(f"\r\033[K{text}\n" if self._live else f"{text}\n")
 
     @staticmethod
     def _write(text: str) -> None:

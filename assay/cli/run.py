@@ -83,6 +83,7 @@ Examples:
 @click.option("--samples", type=int, default=0, help="Exactly so many samples in each process.")
 @click.option("--steps-per-sample", type=int, default=0, help="Exactly so many steps in a sample.")
 @click.option("--latency", is_flag=True, help="Time every single step.")
+@click.option("--strict", is_flag=True, help="Refuse contenders that do not do the same work.")
 @click.option("--label", default="", help="A name to find these results by.")
 @options.tag
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run.")
@@ -109,7 +110,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     readings = carried_out(found, line, given)
     if resume and not readings:
         options.say(f"Nothing was left to measure; to see it: assay show {resume}")
-    return status(readings)
+    return 1 if given["strict"] and unfair_sentences(readings) else status(readings)
 
 
 def carried_out(found: Iterator[Result], line: LiveLine, given: dict[str, Any]) -> list[Reading]:
@@ -117,11 +118,14 @@ def carried_out(found: Iterator[Result], line: LiveLine, given: dict[str, Any]) 
     for name in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(name, interrupt)
     readings: list[Reading] = []
+    unfair: list[str] = []
     try:
         for result in _announced(found, line):
             readings.append(Reading(result=result, summary=api.summarize(result)))
     finally:
-        _finish(readings, given["form"], settings.home(given["home"]))
+        unfair += unfair_sentences(readings) if given.get("strict") else []
+        _finish(readings, "" if unfair else given["form"], settings.home(given["home"]))
+    options.say(*unfair)
     return readings
 
 
@@ -160,10 +164,12 @@ def _announced(found: Iterator[Result], line: LiveLine) -> Iterator[Result]:
 
 
 def _finish(readings: list[Reading], form: str, home: Path) -> None:
+    """The table of what was measured, also when the run was cut short; none without a form."""
     if not readings:
         return
     run = readings[0].result.run
-    print_readings(readings, form)
+    if form:
+        print_readings(readings, form)
     for reading in readings:
         if reading.result.status in BAD:
             options.say(f"what it printed: {home / 'runs' / reading.result.id / 'worker.log'}")
@@ -171,6 +177,12 @@ def _finish(readings: list[Reading], form: str, home: Path) -> None:
         options.say(f"kept as {run}; to go on: assay run --resume {run}")
     else:
         options.say(f"kept as {run}; to see it again: assay show {run}")
+
+
+def unfair_sentences(readings: list[Reading]) -> list[str]:
+    """What --strict refuses, one sentence each."""
+    found = api.fairness(reading.result for reading in readings)
+    return [f"refused: {one.workload}: {one.text}." for one in found if one.unfair]
 
 
 def status(readings: list[Reading]) -> int:

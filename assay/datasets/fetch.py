@@ -9,7 +9,7 @@ from assay.datasets.dataset import Dataset, Opened, Remote, split_sizes
 from assay.datasets.download import Watch, check, download
 from assay.datasets.library import find, load
 from assay.datasets.places import Home, cache, folders
-from assay.datasets.unpack import unpack
+from assay.datasets.unpack import unpack_folder
 from assay.errors import AssayError, NotPossibleError
 
 
@@ -46,7 +46,7 @@ def _bring(remote: Remote, home: Home, watch: Watch) -> None:
         check(remote, lying)
     file = lying or download(remote, cache(home), watch)
     if remote.folder:
-        unpack(file, remote.folder, cache(home))
+        unpack_folder(file, remote.folder, cache(home))
         if not lying:
             file.unlink()  # what it held is there now
 

@@ -7,15 +7,18 @@ from typing import Any
 
 import msgspec
 
-from assay.findings import Reading, Table
+from assay.findings import Reading, Table, Unlikeness
 from assay.records import SCHEMA
 
 
-def results_document(readings: Sequence[Reading]) -> dict[str, Any]:
+def results_document(
+    readings: Sequence[Reading], unlike: Sequence[Unlikeness] = ()
+) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "kind": "results",
         "results": [_result(reading) for reading in readings],
+        "fairness": msgspec.to_builtins(unlike),
     }
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.findings import Doubt, Quantity, Reading, Table
+from assay.findings import Doubt, Quantity, Reading, Table, Unlikeness
 from assay.units import human
 
 GRAVEST = 2  # doubts of a case that its row's note tells
 
 
-def results_table(readings: Sequence[Reading], title: str = "") -> Table:
+def results_table(
+    readings: Sequence[Reading], title: str = "", unlike: Sequence[Unlikeness] = ()
+) -> Table:
     """One row a result; reasons and doubts stand below, beside the name they belong to."""
     return Table(
         columns=(
@@ -25,7 +27,7 @@ def results_table(readings: Sequence[Reading], title: str = "") -> Table:
         rows=tuple(_row(reading) for reading in readings),
         numeric=frozenset({"step time", "95 % interval", "items/s", "first step", "samples"}),
         title=title,
-        notes=tuple(_notes(readings)),
+        notes=(*_notes(readings), *fairness_notes(unlike)),
     )
 
 
@@ -46,6 +48,10 @@ def index_table(readings: Sequence[Reading]) -> Table:
         ),
         numeric=frozenset({"step time"}),
     )
+
+
+def fairness_notes(unlike: Sequence[Unlikeness]) -> tuple[str, ...]:
+    return tuple(f"{'UNFAIR: ' if one.unfair else ''}{one.workload}: {one.text}" for one in unlike)
 
 
 def _row(reading: Reading) -> tuple[str, ...]:

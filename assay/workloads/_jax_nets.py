@@ -9,6 +9,7 @@ from assay.errors import EndingError
 from assay.workloads.layers import (
     EPSILON,
     MOMENTUM,
+    NO_FUSED,
     Conv,
     Dense,
     Dropout,
@@ -30,7 +31,7 @@ def model(net: Net, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
     import jax.numpy as jnp
 
     if any(isinstance(layer, Norm) and layer.fused for layer in net.layers):
-        raise EndingError("skipped", "JAX has no fused batch norm: XLA fuses; drop fused=true")
+        raise EndingError("skipped", NO_FUSED["jax"])
     params = _by_layer(arrays)
 
     def apply(

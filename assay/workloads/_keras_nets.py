@@ -9,6 +9,7 @@ from assay.errors import EndingError
 from assay.workloads.layers import (
     EPSILON,
     MOMENTUM,
+    NO_FUSED,
     Conv,
     Dense,
     Depthwise,
@@ -114,7 +115,7 @@ def _norm(norm: Norm | ScaledNorm, named: dict[str, str]) -> Any:  # noqa: ANN40
     scale = isinstance(norm, ScaledNorm)
     if isinstance(norm, Norm):
         if norm.fused:
-            raise EndingError("skipped", "Keras has no fused batch norm to choose; drop fused=true")
+            raise EndingError("skipped", NO_FUSED["keras"])
         if not norm.running:
             return BatchStatistics(EPSILON, **named)
     return layers.BatchNormalization(

@@ -65,6 +65,11 @@ class ScaledNorm(msgspec.Struct, frozen=True):
     """Batch norm as frameworks have it: scale, offset, and running averages for testing."""
 
 
+# Kinds without such a kernel to choose.
+NO_FUSED = {
+    "keras": "Keras has no fused batch norm to choose; drop fused=true",
+    "jax": "JAX has no fused batch norm: XLA fuses; drop fused=true",
+}
 MOMENTUM, EPSILON = 0.99, 1e-3  # of every batch norm: Keras' own
 
 

@@ -16,6 +16,7 @@ import msgspec
 from assay.contracts import Builder, Job
 from assay.records import Value
 from assay.workloads.layers import (
+    NO_FUSED,
     Flatten,
     Layer,
     Placed,
@@ -97,6 +98,9 @@ class NetWorkload(msgspec.Struct, frozen=True):
     @property
     def kinds(self) -> Mapping[str, Builder]:
         return {kind: self._builder(kind) for kind in ("keras", "torch", "jax", "tensorflow")}
+
+    def refuses(self, kind: str, params: Mapping[str, Value]) -> str:
+        return NO_FUSED.get(kind, "") if params.get("fused") else ""
 
     def _builder(self, kind: str) -> Builder:
         def build(batch_size: int, seed: int, **params: Value) -> Job:

@@ -1,0 +1,37 @@
+"""assay export-onnx: a model for other tools."""
+
+from __future__ import annotations
+
+import click
+
+from assay import exporting
+from assay.cli import options
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay export-onnx mnist-mlp -o mnist-mlp.onnx
+  assay export-onnx vgg16:classes=10 --weights vgg16.npz -o vgg16.onnx
+  assay export-onnx model.keras -o model.onnx
+  assay export-onnx ./my.py:MyNet --set units=128 -o my.onnx"""
+)
+@click.argument("model", metavar="MODEL")
+@click.option("-o", "--output", required=True, metavar="FILE.onnx", help="Written whole.")
+@click.option("--weights", default="", metavar="FILE", help="Any form of weights that fits.")
+@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="A parameter of MODEL.")
+def command(model: str, output: str, weights: str, sets: tuple[str, ...]) -> int:
+    """Write the Keras model MODEL as ONNX, its batch size free.
+
+    MODEL is a workload, a function in a file of yours, or a model that Keras saved. A layer that
+    cannot be written is named, and nothing is left behind.
+    """
+    graph = exporting.export_onnx(model, output, weights, options.pairs(sets, "--set"))
+    click.echo(output)
+    taken = ", ".join(f"{value.name} (batch, {_sizes(value.shape)})" for value in graph.inputs)
+    options.say(f"{len(graph.nodes)} operations; takes {taken}")
+    return 0
+
+
+def _sizes(shape: tuple[int, ...]) -> str:
+    return ", ".join(map(str, shape))

@@ -1,0 +1,173 @@
+"""What was asked to be compared → two contenders: cases, environments, commits or commands."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from assay import plan, taskrun
+from assay.checkout import run_git
+from assay.errors import UsageError
+from assay.records import Case
+from assay.tasks.task import Metric, Task
+
+WALL = "wall_time"
+
+
+class Contender(msgspec.Struct, frozen=True, kw_only=True):
+    """One of two: a case, or a command as a task."""
+
+    name: str  # what tells it from the other
+    case: Case
+    task: Task | None = None
+    commit: str = ""
+
+
+Pair = tuple[Contender, Contender]
+
+
+def of_cases(texts: Sequence[str | Case], pythons: Sequence[str], commits: Sequence[str]) -> Pair:
+    """Two cases, or one in two environments or at two commits."""
+    asked = [plan.parse_case(text) if isinstance(text, str) else text for text in texts]
+    several = [name for name, given in (("--python", pythons), ("--commit", commits)) if given]
+    if not several:
+        _check_two("cases", [case.workload for case in asked], "As in: assay ab A@jax B@torch")
+        return _pair([_only(case) for case in asked])
+    if len(several) == 2 or len(asked) != 1:
+        raise UsageError(
+            f"{len(asked)} cases were given with {' and '.join(several)}.",
+            hint="One case at two commits, or one case in two environments.",
+        )
+    if pythons:
+        _check_two("--python", pythons, "As in: --python venv-old --python venv-new")
+        return _pair([_only(asked[0], python=str(Path(text).absolute())) for text in pythons])
+    _check_two("--commit", commits, "As in: --commit main --commit HEAD")
+    case = _only(asked[0])
+    for commit in commits:
+        commit_hash(case, commit)
+    first, second = (
+        Contender(name=f"{case.key} at {commit}", case=case, commit=commit) for commit in commits
+    )
+    return first, second
+
+
+def of_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float) -> Pair:
+    """Two commands; `metric` is a name and the pattern that finds it in their output."""
+    _check_two("--cmd", commands, "As in: --cmd 'python old.py' --cmd 'python new.py'")
+    name, pattern = metric
+    metrics = (Metric(name=name, pattern=pattern),) if pattern else ()
+    tasks = [
+        Task(name=_script(text), command=text, metrics=metrics, timeout=timeout)
+        for text in commands
+    ]
+    first, second = (
+        Contender(name=str(task.command), case=taskrun.case_of(task), task=task) for task in tasks
+    )
+    return first, second
+
+
+def commit_hash(case: Case, commit: str) -> str:
+    """Of a commit in the repository that holds the case's workload."""
+    root = repository(case)
+    return run_git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", folder=root)
+
+
+def repository(case: Case) -> Path:
+    """That of the workload's file; of assay itself where the workload is built in."""
+    file = case.workload.rpartition(":")[0] if ".py:" in case.workload else __file__
+    folder = Path(file).expanduser().resolve().parent
+    return Path(run_git("rev-parse", "--show-toplevel", folder=folder))
+
+
+@contextmanager
+def checked_out(pair: Pair) -> Iterator[Pair]:
+    """The pair with each commit checked out in a folder of its own, which goes at the end."""
+    if not pair[0].commit:
+        yield pair
+        return
+    root = repository(pair[0].case)
+    with tempfile.TemporaryDirectory(prefix="assay-commits-") as place:
+        folders = [Path(place) / side for side in ("baseline", "candidate")]
+        try:
+            for contender, folder in zip(pair, folders, strict=True):
+                run_git("worktree", "add", "--detach", str(folder), contender.commit, folder=root)
+            first, second = (
+                _moved(contender, root, folder)
+                for contender, folder in zip(pair, folders, strict=True)
+            )
+            yield first, second
+        finally:
+            for folder in folders:
+                if folder.exists():
+                    run_git("worktree", "remove", "--force", str(folder), folder=root)
+
+
+def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
+    """The contender as it is in a checkout; its key stays what was asked."""
+    case = contender.case
+    if ".py:" in case.workload:
+        file, _, name = case.workload.rpartition(":")
+        moved = folder / Path(file).expanduser().resolve().relative_to(root)
+        if not moved.is_file():
+            raise UsageError(
+                f"{file} is not there at {contender.commit}.", hint="Choose a later commit."
+            )
+        case = msgspec.structs.replace(case, workload=f"{moved}:{name}")
+    else:
+        python = _with_path(folder, str(case.options.get("python") or sys.executable))
+        case = msgspec.structs.replace(case, options={**case.options, "python": str(python)})
+    return msgspec.structs.replace(contender, case=case)
+
+
+def _with_path(folder: Path, python: str) -> Path:
+    """An interpreter that finds the packages of a checkout first."""
+    script = folder.with_name(f"{folder.name}-python")
+    script.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{python}" "$@"\n')
+    os.chmod(script, 0o755)
+    return script
+
+
+def _only(case: Case, **options: str) -> Case:
+    """One case, complete; where several backends could be meant, one has to be named."""
+    chosen = msgspec.structs.replace(case, options={**case.options, **options})
+    found = plan.cases([chosen])
+    if len(found) != 1:
+        raise UsageError(
+            f"{case.workload} names no backend, and {len(found)} can open it here.",
+            hint=f"Name one, as in {found[0].key}.",
+        )
+    check_size(found[0])
+    return found[0]
+
+
+def check_size(case: Case) -> None:
+    """What is searched for anew in each process is no fixed thing to compare."""
+    if case.params.get("batch_size") == "max":
+        raise UsageError(
+            f"{case.key} asks for the largest batch, but contenders need a fixed one.",
+            hint=f"Find it first: assay run '{case.key}'",
+        )
+
+
+def _pair(cases: Sequence[Case]) -> Pair:
+    first, second = (Contender(name=case.key, case=case) for case in cases)
+    return first, second
+
+
+def _check_two(what: str, given: Sequence[str], hint: str) -> None:
+    if len(given) != 2:
+        listed = f": {' '.join(given)}" if given else ""
+        raise UsageError(f"Two {what} are compared, but {len(given)} given{listed}.", hint=hint)
+
+
+def _script(command: str) -> str:
+    words = command.split() or [""]
+    if not words[0]:
+        raise UsageError("--cmd got an empty command.", hint="--cmd 'python old.py'")
+    return Path(next((word for word in words if word.endswith(".py")), words[0])).stem

@@ -1,0 +1,108 @@
+"""A race as it goes on: who has run, who leads, who runs next, and whether it is decided."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from assay.analysis import agreement, compare, racing
+from assay.analysis.intervals import quantile, student
+from assay.findings import PairRatio, Place, Race
+from assay.heat import Heat
+from assay.protocol import Given
+from assay.records import Plan, Result, Samples
+from assay.together import TURN
+
+WARM = 4  # contenders warm at a time
+FEWEST_TURNS, MOST_TURNS = 5, 30
+
+
+class Course:
+    """A race as it goes on: its heats, and who gave wrong outputs."""
+
+    def __init__(
+        self, asked: Plan, run: str, heats: Sequence[Mapping[str, Result]], wrong: dict[str, str]
+    ) -> None:
+        self.cases = {case.key: case for case in asked.cases}
+        self.rules = racing.terms(len(self.cases), asked.procedure.target)
+        self.heats = [racing.meeting(heat) for heat in heats]
+        self.warm = WARM
+        self._asked, self._run = asked, run
+        self._begun, self._earlier = time.monotonic(), len(heats)
+        self._outputs: dict[str, Given] = {}
+        self._wrong = wrong
+
+    def add(self, heat: Heat) -> dict[str, Result]:
+        """The results that count: who found no room beside several others has another try."""
+        here = {name: one for name, one in heat.results.items() if name not in heat.apart}
+        if heat.apart and len(heat.results) == 2:  # not even beside the leader alone
+            here |= {name: heat.results[name] for name in heat.apart}
+        elif heat.apart:
+            self.warm = max(2, len(here))
+        self.heats.append(racing.meeting(here))
+        self._outputs.update({name: heat.outputs[name] for name in heat.outputs if name in here})
+        self._wrong |= agreement.odd_ones_out(self._outputs, self.cases)
+        return here
+
+    def next_heat(self) -> list[str]:
+        return racing.next_heat(self._places(), self.heats, self.rules, self.warm)
+
+    def standing(self) -> Race:
+        places = self._places()
+        return Race(
+            places=tuple(places),
+            metric=racing.METRIC,
+            minimum=self.rules.minimum,
+            heats=len(self.heats),
+            ended=self._ended(places),
+            command=f"assay run '{places[0].key}'" if places[0].state == "in" else "",
+            run=self._run,
+        )
+
+    def _places(self) -> list[Place]:
+        return racing.standing(list(self.cases), self.heats, self._wrong, self.rules)
+
+    def _ended(self, places: Sequence[Place]) -> str:
+        left = sum(place.state == "in" for place in places)
+        if not racing.next_heat(places, self.heats, self.rules, self.warm):
+            alike = f"{left} are as good as each other" if left > 1 else "one is left"
+            return f"decided: {alike}" if left else "stopped: none of them ran well"
+        spent = time.monotonic() - self._begun
+        if len(self.heats) == self._earlier or spent < self._asked.procedure.budget:
+            return ""
+        untried = sum(place.state == "untried" for place in places)
+        doubt = f"{left} are in" + (f" and {untried} were not tried" if untried else "")
+        return f"the budget of {self._asked.procedure.budget:g} s ended while {doubt}"
+
+
+class Enough:
+    """Whether a heat has had its turns: nobody in it is in doubt, or opening cost as much."""
+
+    def __init__(self, rules: compare.Terms) -> None:
+        self._rules = rules
+
+    def __call__(self, turns: Mapping[str, Sequence[Samples]], opening: float) -> bool:
+        """True while more turns are wanted."""
+        count = min(len(taken) for taken in turns.values())
+        if count < FEWEST_TURNS:
+            return True
+        most = min(max(opening / (TURN * len(turns)), FEWEST_TURNS), MOST_TURNS)
+        return count < most and not racing.settled(self._to_the_best(turns), self._rules)
+
+    def _to_the_best(self, turns: Mapping[str, Sequence[Samples]]) -> list[PairRatio]:
+        """Steps, not items, are what is steady or not; the batch is the same in every turn."""
+        logs = [np.log([np.median(part.values) for part in taken]) for taken in turns.values()]
+        best = min(logs, key=lambda found: float(np.median(found)))
+        found = [quantile(one - best) for one in logs if one is not best]
+        return [
+            PairRatio(
+                ratio=float(np.exp(one.value)),
+                error=one.half_width / student(np.inf),
+                turns=len(best),
+                baseline="",
+                candidate="",
+            )
+            for one in found
+        ]

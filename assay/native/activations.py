@@ -1,0 +1,73 @@
+"""The elementwise functions of a graph, by numpy; Keras defines each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from assay.native.ops import Activation
+
+Array = np.ndarray[Any, Any]
+
+# Of self-normalising networks (Klambauer and others, 2017).
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+# Those that never fall as their input grows, so that they may change places with a maximum.
+RISING = {
+    *("relu", "tanh", "sigmoid", "elu", "selu", "softplus", "softsign", "exponential"),
+    "hard_sigmoid",
+}
+
+
+def activated(op: Activation, values: Array) -> Array:
+    if op.kind == "relu":
+        result = np.where(values > 0, values, values * values.dtype.type(op.alpha))
+        return np.minimum(result, values.dtype.type(op.limit)) if op.limit else result
+    if op.kind == "elu":
+        return _elu(values, op.alpha)
+    return _PLAIN[op.kind](values).astype(values.dtype)
+
+
+def _sigmoid(values: Array) -> Array:
+    # By tanh: exp(-x) would overflow far below zero.
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * values)))
+
+
+def _elu(values: Array, alpha: float) -> Array:
+    return np.where(values > 0, values, values.dtype.type(alpha) * np.expm1(np.minimum(values, 0)))
+
+
+def _selu(values: Array) -> Array:
+    return np.asarray(_SELU_SCALE * _elu(values, _SELU_ALPHA))
+
+
+def _gelu(values: Array) -> Array:
+    error: Array = np.vectorize(math.erf, otypes=[np.float64])(values / math.sqrt(2))
+    return np.asarray(0.5 * values * (1 + error))
+
+
+def _gelu_tanh(values: Array) -> Array:
+    inner = math.sqrt(2 / math.pi) * (values + 0.044715 * values**3)
+    return np.asarray(0.5 * values * (1 + np.tanh(inner)))
+
+
+def _hard_sigmoid(values: Array) -> Array:
+    return np.asarray(np.clip(values + 3, 0, 6) / 6)
+
+
+_PLAIN: dict[str, Callable[[Array], Array]] = {
+    "tanh": np.tanh,
+    "sigmoid": _sigmoid,
+    "selu": _selu,
+    "gelu": _gelu,
+    "gelu_tanh": _gelu_tanh,
+    "silu": lambda values: values * _sigmoid(values),
+    "softplus": lambda values: np.logaddexp(values, 0),
+    "softsign": lambda values: values / (1 + np.abs(values)),
+    "exponential": np.exp,
+    "hard_sigmoid": _hard_sigmoid,
+    "hard_silu": lambda values: values * _hard_sigmoid(values),
+}

@@ -1,0 +1,102 @@
+"""A model as data: operations in the order they can be computed, shapes, float32 constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.errors import UsageError
+from assay.native.ops import Op, constants_of
+from assay.native.shapes import ShapeError, output_shape
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]  # of one item: the batch is free and always first
+
+
+class Value(msgspec.Struct, frozen=True):
+    """An input of the graph, in the layout the model was written for."""
+
+    name: str
+    shape: Shape
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation. Each node writes one value; a value is written once."""
+
+    name: str  # the layer's, where there is one
+    op: Op
+    inputs: tuple[str, ...]  # values; constants are named in the op
+    output: str
+    shape: Shape  # of the output
+
+
+class Graph(msgspec.Struct, frozen=True, kw_only=True):
+    """Checked when made: nodes stand in order, names exist, shapes follow from the inputs."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[str, ...]
+    constants: Mapping[str, Array] = {}
+
+    def __post_init__(self) -> None:
+        shapes = {value.name: value.shape for value in self.inputs}
+        for node in self.nodes:
+            _check_node(node, shapes, self.constants)
+            shapes[node.output] = node.shape
+        for name in self.outputs:
+            if name not in shapes:
+                raise _wrong(f"the output '{name}' is computed by no node")
+
+    def shapes(self) -> dict[str, Shape]:
+        """Of every value, by name."""
+        values = {value.name: value.shape for value in self.inputs}
+        return values | {node.output: node.shape for node in self.nodes}
+
+    def readers(self) -> dict[str, list[Node]]:
+        """The nodes that read each value; none for one that is only an output."""
+        found: dict[str, list[Node]] = {name: [] for name in self.shapes()}
+        for node in self.nodes:
+            for name in dict.fromkeys(node.inputs):
+                found[name].append(node)
+        return found
+
+
+def make_node(
+    name: str,
+    op: Op,
+    inputs: Sequence[tuple[str, Shape]],
+    constants: Mapping[str, Array],
+) -> Node:
+    """A node that writes a value of its own name, of the shape that follows from its inputs'."""
+    return Node(
+        name=name,
+        op=op,
+        inputs=tuple(value for value, _ in inputs),
+        output=name,
+        shape=output_shape(op, [shape for _, shape in inputs], constants),
+    )
+
+
+def _check_node(node: Node, shapes: dict[str, Shape], constants: Mapping[str, Array]) -> None:
+    for name in node.inputs:
+        if name not in shapes:
+            raise _wrong(f"'{node.name}' reads '{name}', which no earlier node computes")
+    if node.output in shapes:
+        raise _wrong(f"'{node.name}' writes '{node.output}', which exists already")
+    for name in constants_of(node.op).values():
+        if name not in constants:
+            raise _wrong(f"'{node.name}' needs the constant '{name}', which is not there")
+    try:
+        shape = output_shape(node.op, [shapes[name] for name in node.inputs], constants)
+    except ShapeError as error:
+        raise _wrong(f"'{node.name}' cannot be computed: {error}") from error
+    if shape != node.shape:
+        raise _wrong(f"'{node.name}' gives {shape}, not {node.shape} as it says")
+
+
+def _wrong(what: str) -> UsageError:
+    return UsageError(f"This graph is not right: {what}.", hint="Capture the model again.")

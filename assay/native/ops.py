@@ -1,0 +1,158 @@
+"""The operations of a graph. Shapes and axes are those of one item: the batch is never mentioned.
+
+An image is (channels, height, width). ONNX, oneDNN's logical dimensions and HPVM all count in this
+order, so nothing has to be renumbered on the way out; how a value lies in memory is another matter.
+Constants are named in the op's own fields, so a node's inputs are computed values only.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Pair = tuple[int, int]  # height, width
+Pads = tuple[int, int, int, int]  # top, left, bottom, right
+ActivationKind = Literal[
+    "relu",
+    "tanh",
+    "sigmoid",
+    "elu",
+    "selu",
+    "gelu",
+    "gelu_tanh",
+    "silu",
+    "softplus",
+    "softsign",
+    "exponential",
+    "hard_sigmoid",
+    "hard_silu",
+]
+
+
+class Activation(msgspec.Struct, frozen=True, tag="activation"):
+    """An elementwise function; a node of its own, or something done after another op."""
+
+    kind: ActivationKind
+    alpha: float = 0.0  # relu: slope below 0; elu: its scale
+    limit: float = 0.0  # relu: the largest result; 0: none
+
+
+class Residual(msgspec.Struct, frozen=True, tag="residual"):
+    """Done after another op: the node's last input, of the result's shape, is added."""
+
+
+class Pool(msgspec.Struct, frozen=True, tag="pool"):
+    """The mean is over what lies inside the image, as in Keras: padding is not counted.
+
+    Done after a convolution, it has no `post` of its own: what follows it follows in the list.
+    """
+
+    kind: Literal["max", "average"]
+    window: Pair
+    strides: Pair
+    pads: Pads = (0, 0, 0, 0)
+    post: tuple[Activation, ...] = ()
+
+
+# What is done after an op, in order, before its result is written; at most one Residual.
+Post = Activation | Residual | Pool
+
+
+class Conv(msgspec.Struct, frozen=True, tag="conv"):
+    """Weight: (out, in / groups, height, width). Depthwise: as many groups as channels come in."""
+
+    weight: str
+    bias: str = ""  # (out,); "": none
+    strides: Pair = (1, 1)
+    pads: Pads = (0, 0, 0, 0)
+    dilations: Pair = (1, 1)
+    groups: int = 1
+    post: tuple[Post, ...] = ()
+
+
+class Dense(msgspec.Struct, frozen=True, tag="dense"):
+    """Weight: (out, in), over the last axis of the item; the axes before it are rows."""
+
+    weight: str
+    bias: str = ""  # (out,); "": none
+    post: tuple[Activation | Residual, ...] = ()
+
+
+class BatchNorm(msgspec.Struct, frozen=True, tag="batch_norm"):
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, along axis 0 of the item."""
+
+    mean: str
+    variance: str
+    gamma: str = ""  # "": 1
+    beta: str = ""  # "": 0
+    epsilon: float = 1e-3
+    post: tuple[Activation, ...] = ()
+
+
+class GlobalPool(msgspec.Struct, frozen=True, tag="global_pool"):
+    """(channels, height, width) → (channels,)"""
+
+    kind: Literal["max", "average"]
+
+
+class Softmax(msgspec.Struct, frozen=True, tag="softmax"):
+    axis: int = 0
+
+
+class Binary(msgspec.Struct, frozen=True, tag="binary"):
+    """Two inputs of one rank; an axis of size 1 is repeated to fit the other's."""
+
+    kind: Literal["add", "multiply", "subtract", "maximum", "minimum"]
+    post: tuple[Activation, ...] = ()
+
+
+class Concatenate(msgspec.Struct, frozen=True, tag="concatenate"):
+    axis: int = 0
+
+
+class Reshape(msgspec.Struct, frozen=True, tag="reshape"):
+    """The same values in the same (row-major) order; flattening too."""
+
+    shape: tuple[int, ...]
+
+
+class Transpose(msgspec.Struct, frozen=True, tag="transpose"):
+    """Axis i of the result is axis order[i] of the input."""
+
+    order: tuple[int, ...]
+
+
+class Pad(msgspec.Struct, frozen=True, tag="pad"):
+    """Zeros around an image."""
+
+    pads: Pads
+
+
+class Upsample(msgspec.Struct, frozen=True, tag="upsample"):
+    """Each pixel repeated `scale` times."""
+
+    scale: Pair
+
+
+Op = (
+    Conv
+    | Dense
+    | BatchNorm
+    | Pool
+    | GlobalPool
+    | Activation
+    | Softmax
+    | Binary
+    | Concatenate
+    | Reshape
+    | Transpose
+    | Pad
+    | Upsample
+)
+
+
+def constants_of(op: Op) -> dict[str, str]:
+    """Field → name of the constant it holds; fields that hold none are left out."""
+    fields = {"weight", "bias", "mean", "variance", "gamma", "beta"} & set(op.__struct_fields__)
+    return {field: name for field in sorted(fields) if (name := getattr(op, field))}

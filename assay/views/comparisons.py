@@ -1,0 +1,69 @@
+"""A comparison → a table, its verdict in words, and its JSON document."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from assay.findings import Comparison, Table
+from assay.units import human
+
+_WORDS = {
+    "faster": "faster: the candidate is faster than the baseline",
+    "slower": "slower: the candidate is slower than the baseline",
+    "same": "same: they differ by less than {minimum:.3g} %",
+    "cannot-tell": "cannot-tell: the interval still holds both a change and none",
+}
+
+
+def comparison_table(found: Comparison) -> Table:
+    """One row a contender; the verdict and what must be said beside it stand below."""
+    ratio = found.ratio
+    interval = f"{ratio.low:.4f} – {ratio.high:.4f}" if ratio.n else ""
+    times = [human(v, found.unit) if v == v else "" for v in found.middles or (math.nan, math.nan)]
+    return Table(
+        columns=("", "contender", found.metric, "ratio", "98 % interval", "pairs"),
+        rows=(
+            ("baseline", found.baseline, times[0], "", "", ""),
+            (
+                *("candidate", found.candidate, times[1]),
+                *(f"{ratio.value:.4f}" if ratio.n else "", interval, str(ratio.n)),
+            ),
+        ),
+        numeric=frozenset({found.metric, "ratio", "98 % interval", "pairs"}),
+        title=headline(found),
+        notes=(*_told(found), *found.notes),
+    )
+
+
+def headline(found: Comparison) -> str:
+    if not found.ratio.n:
+        return "cannot-tell: there is nothing to compare"
+    words = _WORDS[found.verdict].format(minimum=100 * found.minimum)
+    if found.verdict in {"faster", "slower"}:
+        words += f", by {change(found.ratio.value)} of {found.metric}"
+    return words
+
+
+def change(ratio: float) -> str:
+    """`−4.8 %` of a ratio of 0.952."""
+    return f"{100 * (ratio - 1):+.2f} %".replace("-", "−")
+
+
+def comparison_document(found: Comparison) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(found)
+    first = ("schema", "kind", "metric", "verdict", "ratio", "pairs")
+    return {name: plain[name] for name in (*first, *plain)}
+
+
+def _told(found: Comparison) -> list[str]:
+    lines = list(found.failures)
+    lines += [found.ended] if found.ended else []
+    if math.isfinite(found.spread):
+        lines.append(
+            f"from pair to pair of processes the ratio varies by {100 * found.spread:.2g} % "
+            "(standard deviation)"
+        )
+    return lines

@@ -1,0 +1,76 @@
+"""Which cases of a study come next, and how many of them at a time."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+from assay.batchsize import available_memory
+from assay.records import Case, Result
+
+TOGETHER = 4  # warm at a time, if they fit
+SPARE = 1.25  # of the memory of the largest case so far, for the next
+
+
+class Visits:
+    """Which cases come next: round after round, in an order that the run's name decides."""
+
+    def __init__(
+        self, cases: Sequence[Case], rounds: int, seed: str, done: Sequence[Result] = ()
+    ) -> None:
+        self._rounds, self._cases = rounds, cases
+        self._random = random.Random(seed)
+        self._good: Counter[str] = Counter()
+        self._bad: set[str] = set()
+        self._crowded: set[str] = set()
+        self._queue: list[Case] = []
+        self._largest = 0.0
+        self._interrupted: str | None = None
+        self.count = 0  # of groups so far
+        for result in done:
+            if result.status != "interrupted":
+                self.ended(result)
+
+    def next_group(self) -> list[Case]:
+        self.count += 1
+        if self._crowded:
+            key = self._crowded.pop()
+            return [case for case in self._cases if case.key == key]
+        if not self._queue:
+            self._queue = self._next_round()
+        size = self._room()
+        group, self._queue = self._queue[:size], self._queue[size:]
+        return group
+
+    def not_taken(self, case: Case) -> None:
+        """It could not take turns with the others: once more, alone."""
+        self._crowded.add(case.key)
+
+    def ended(self, result: Result) -> None:
+        key = result.case.key
+        self._largest = max(self._largest, result.peaks.get("max_rss", 0.0))
+        if result.status == "ok":
+            self._good[key] += 1
+        elif result.status == "interrupted":
+            self._interrupted = result.reason
+        else:
+            self._bad.add(key)
+
+    def stop_if_interrupted(self) -> None:
+        if self._interrupted is not None:
+            raise KeyboardInterrupt(self._interrupted)
+
+    def _next_round(self) -> list[Case]:
+        left = [case for case in self._cases if case.key not in self._bad]
+        fewest = min((self._good[case.key] for case in left), default=self._rounds)
+        if fewest >= self._rounds:
+            return []
+        due = [case for case in left if self._good[case.key] == fewest]
+        return self._random.sample(due, len(due))
+
+    def _room(self) -> int:
+        """How many fit; before one was seen, one."""
+        if not self._largest:
+            return 1
+        return max(1, min(TOGETHER, int(available_memory() / (SPARE * self._largest))))

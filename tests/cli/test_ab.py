@@ -1,0 +1,51 @@
+"""assay ab: what it prints and how it leaves."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def work(tmp_path):
+    file = tmp_path / "work.py"
+    file.write_text("import time\ndef work(ms=10):\n    return lambda: time.sleep(ms / 1000)\n")
+    return f"{file}:work"
+
+
+QUICK = ("--pairs", "1", "--budget", "3s")
+
+
+def test_a_decision_leaves_with_0_and_a_document(assay, work):
+    status, out, err = assay(
+        "ab", f"{work}@python", f"{work}:ms=1@python", *QUICK, "--format", "json"
+    )
+    found = json.loads(out)
+
+    assert status == 0
+    assert (found["schema"], found["kind"], found["verdict"]) == (1, "comparison", "faster")
+    assert set(found["ratio"]) == {"value", "low", "high", "unit", "estimator", "n"}
+    assert found["metric"] == "step_time"
+    assert len(found["pairs"]) == 1
+    assert "pair 1: −" in err
+
+
+def test_what_cannot_be_told_leaves_with_6(assay, work):
+    status, out, _ = assay("ab", f"{work}@python", f"{work}@python", "--aa", *QUICK)
+
+    assert status == 6
+    assert out.startswith("cannot-tell")
+
+
+def test_a_contender_that_fails_leaves_with_1(assay, endings):
+    status, out, _ = assay("ab", f"{endings}:fine@python", f"{endings}:exits@python", *QUICK)
+
+    assert status == 1
+    assert out.startswith("cannot-tell: there is nothing to compare")
+    assert "the candidate ended as crashed" in out
+
+
+def test_one_case_alone_is_a_mistake(assay, work):
+    status, _, err = assay("ab", f"{work}@python")
+
+    assert status == 2
+    assert "Two cases are compared, but 1 given" in err

@@ -1,0 +1,42 @@
+"""assay race: what it prints and how it leaves."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def nap(tmp_path):
+    file = tmp_path / "naps.py"
+    file.write_text("import time\ndef nap(ms=5):\n    return lambda: time.sleep(ms / 1000)\n")
+    return f"{file}:nap"
+
+
+def test_a_race_shows_who_is_in_and_the_ranking(assay, nap):
+    status, out, err = assay("race", nap, "--over", "ms=5,20,40", "--budget", "20s")
+
+    assert status == 0
+    assert out.startswith("fastest: ")
+    assert "What each option bought" in out
+    assert "to run it: assay run '" in out
+    assert "to go on: assay race --resume" in err
+
+
+def test_the_budget_may_end_first(assay, nap):
+    over = ",".join(str(10 * n) for n in range(1, 7))
+    status, out, _ = assay(
+        "race", nap, "--over", f"ms={over}", "--budget", "1ms", "--format", "json"
+    )
+    found = json.loads(out)
+
+    assert status == 6
+    assert (found["schema"], found["kind"], found["heats"]) == (1, "race", 1)
+    assert [place["state"] for place in found["places"]].count("untried") == 2
+
+
+@pytest.mark.parametrize("words", [(), ("mnist-mlp", "--resume", "last")])
+def test_a_workload_or_a_race_to_resume_but_not_both(assay, words):
+    status, _, err = assay("race", *words)
+
+    assert status == 2
+    assert "A race needs a workload, or --resume" in err

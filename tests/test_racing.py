@@ -1,0 +1,82 @@
+"""race in real processes."""
+
+import pytest
+
+import assay
+from assay import racing
+from assay.errors import UsageError
+
+
+@pytest.fixture
+def nap(tmp_path):
+    """A workload whose time can be chosen, and which other load cannot change much."""
+    file = tmp_path / "naps.py"
+    file.write_text(
+        "import time\n"
+        "def nap(ms=10, bad=0):\n"
+        "    def step():\n"
+        "        if bad:\n"
+        "            raise ValueError('bad')\n"
+        "        time.sleep(ms / 1000)\n"
+        "    return step\n"
+    )
+    return f"{file}:nap"
+
+
+def test_the_fastest_is_found_and_the_rest_is_told(nap, home):
+    found = list(assay.race(nap, over={"ms": [40, 5, 80], "bad": [0, 1]}, budget=60.0))
+    last = found[-1]
+
+    states = {place.key.partition(":nap:")[2]: place.state for place in last.places}
+    assert last.places[0].key.endswith("nap:ms=5@python")
+    assert states["ms=40@python"] == states["ms=80@python"] == "out"
+    assert states["ms=5,bad=1@python"] == "failed"
+    assert last.ended == "decided: one is left"
+    assert last.command == f"assay run '{last.places[0].key}'"
+    assert (home / "runs" / last.run / "race.json").is_file()
+
+
+def test_a_race_that_ran_out_of_time_can_go_on(nap):
+    over = {"ms": [5, 20, 40, 60, 80]}
+    first = list(assay.race(nap, over=over, budget=0.001))[-1]
+    last = list(racing.resume(first.run))[-1]
+
+    assert first.heats == 1
+    assert "the budget of 0.001 s ended while 1 are in and 1 were not tried" in first.ended
+    assert last.heats == 2
+    assert [place.state for place in last.places] == ["in", *["out"] * 4]
+
+
+def test_what_each_option_bought_is_told(nap):
+    last = list(assay.race(nap, over={"ms": [5, 40]}, budget=20.0))[-1]
+
+    (row,) = racing.what_options_bought(last).rows
+    assert row[:3] == ("ms", "5", "40")
+    assert float(row[3].removeprefix("x ")) > 4
+
+
+def test_contenders_are_every_combination_the_plainest_first(nap):
+    found = racing.contenders(nap, "infer", (), {"ms": [10, 20], "bad": [0, 1]})
+
+    assert [case.key.partition(":nap")[2] for case in found] == [
+        "@python",
+        ":bad=1@python",
+        ":ms=20@python",
+        ":ms=20,bad=1@python",
+    ]
+
+
+def test_an_axis_nobody_knows_is_a_mistake(nap):
+    with pytest.raises(UsageError, match=r"no parameter of .* named 'colour'"):
+        racing.contenders(nap, "infer", (), {"colour": ["red", "blue"]})
+
+
+def test_one_contender_is_no_race(nap):
+    with pytest.raises(UsageError, match="a race needs two"):
+        racing.contenders(nap, "infer", (), {})
+
+
+def test_only_a_race_can_be_resumed(nap):
+    (result,) = assay.run(f"{nap}@python", procedure=assay.Procedure(budget=0.05))
+    with pytest.raises(UsageError, match="is no race"):
+        racing.resume(result.run)

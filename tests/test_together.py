@@ -1,0 +1,53 @@
+"""Workers that take turns: who works, who stands still, and whose time counts."""
+
+from pathlib import Path
+
+import pytest
+
+from assay import plan, together
+from assay.child import Child
+from assay.errors import EndingError
+from assay.protocol import Open, Take
+from assay.testing import FakeWorker
+
+
+def test_a_turn_begins_with_a_step_that_is_not_recorded():
+    worker = FakeWorker([1.0, 0.01, 0.01])
+
+    found = together.turn(worker, steps=2, seconds=0.0)
+
+    assert worker.orders[0] == Take(steps=1, count=1, seconds=0.0)
+    assert found.values == (0.01,)
+
+
+def test_a_worker_stands_still_after_its_turn_even_if_it_crashed():
+    worker = FakeWorker(dies_after=1)
+    with pytest.raises(EndingError):
+        together.turn(worker, steps=1)
+    assert worker.still
+
+
+@pytest.fixture
+def opened(tmp_path, endings):
+    """A real worker that has opened its case."""
+    case = plan.cases([f"{endings}:fine@python"])[0]
+    with Child(case, tmp_path, timeout=20.0) as child:
+        list(child.ask(Open(case=case)))
+        yield child
+
+
+def test_between_its_turns_a_real_worker_has_stopped(opened):
+    together.turn(opened, steps=1, seconds=0.0)
+    stat = Path(f"/proc/{opened._process.pid}/stat").read_text()
+    assert stat.rpartition(")")[2].split()[0] == "T"
+
+
+def test_time_spent_standing_still_is_not_the_workers_own(opened):
+    opened.stand_still()
+    opened._still -= 100.0  # as if it had stood there so long
+    before = opened._deadline
+
+    opened.wake()
+
+    assert opened._deadline - before == pytest.approx(100.0, abs=1.0)
+    assert list(opened.ask(Take(steps=1, count=1, seconds=0.0)))

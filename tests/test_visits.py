@@ -1,0 +1,85 @@
+"""Which cases of a study come next."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay import visits
+from assay.records import Case, Procedure, Result
+
+CASES = tuple(Case(workload="w", backend="b", key=name) for name in "abcdef")
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch):
+    """Room for three of those that take 1000 bytes."""
+    monkeypatch.setattr(visits, "available_memory", lambda: 3 * 1250)
+
+
+def ending(case: Case, status: str = "ok", memory: float = 1000.0) -> Result:
+    return Result(
+        id="r/001", case=case, procedure=Procedure(), status=status, peaks={"max_rss": memory}
+    )
+
+
+def visited(found: visits.Visits, status=lambda case: "ok") -> list[list[str]]:
+    """All groups to the end."""
+    groups = []
+    while group := found.next_group():
+        groups.append([case.key for case in group])
+        for case in group:
+            found.ended(ending(case, status(case)))
+    return groups
+
+
+def test_every_case_is_visited_once_in_each_round():
+    groups = visited(visits.Visits(CASES, 3, "seed"))
+    keys = [key for group in groups for key in group]
+
+    rounds = [keys[at : at + 6] for at in (0, 6, 12)]
+    assert len(keys) == 18
+    assert all(sorted(one) == list("abcdef") for one in rounds)
+    assert len({tuple(one) for one in rounds}) > 1
+
+
+def test_the_first_comes_alone_and_then_as_many_as_fit():
+    groups = visited(visits.Visits(CASES, 2, "seed"))
+
+    assert [len(group) for group in groups] == [1, 3, 2, 3, 3]
+
+
+def test_what_does_not_run_is_not_visited_again():
+    groups = visited(
+        visits.Visits(CASES, 3, "seed"), lambda case: "failed" if case.key == "c" else "ok"
+    )
+
+    assert sum(group.count("c") for group in groups) == 1
+
+
+def test_what_could_not_take_turns_comes_once_more_alone():
+    found = visits.Visits(CASES, 1, "seed", done=[ending(CASES[0])])
+    group = found.next_group()
+    found.not_taken(group[1])
+
+    assert found.next_group() == [group[1]]
+
+
+def test_a_study_goes_on_where_it_was_cut_short():
+    done = [ending(case) for case in CASES[:4]] + [ending(CASES[4], "interrupted")]
+    groups = visited(visits.Visits(CASES, 1, "seed", done))
+
+    assert sorted(key for group in groups for key in group) == ["e", "f"]
+
+
+def test_nothing_is_left_of_a_study_that_is_whole():
+    done = [ending(case) for case in CASES]
+
+    assert visits.Visits(CASES, 1, "seed", done).next_group() == []
+
+
+def test_an_interrupt_ends_the_study_after_its_results_are_kept():
+    found = visits.Visits(CASES, 1, "seed")
+    found.ended(ending(CASES[0], "interrupted"))
+
+    with pytest.raises(KeyboardInterrupt):
+        found.stop_if_interrupted()
