@@ -119,3 +119,30 @@ def test_hpvms_folder_of_weights_has_nothing_to_stand_in_for_it(tmp_path, monkey
 
     assert "assay data fetch model_params" in lacking
     assert RESNET18.lacks(params, Evaluation(), tmp_path) == ""
+
+
+def test_hpvms_own_pictures_are_taken_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+    folder = tmp_path / "model_params" / "resnet18_cifar10"
+    folder.mkdir(parents=True)
+    planes = np.random.default_rng(0).random((4, 3, 32, 32), dtype=np.float32)
+    for part in ("test", "tune"):
+        planes.tofile(folder / f"{part}_input.bin")
+        np.array([3, 1, 4, 1], np.uint32).tofile(folder / f"{part}_labels.bin")
+
+    found = _evaluated.pictures(RESNET18, "model_params", "tune", 3)
+
+    assert np.array_equal(found.ready(found.inputs), planes[:3].transpose(0, 2, 3, 1))
+    assert found.labels.tolist() == [3, 1, 4]
+    assert found.facts["dataset"] == "model_params/resnet18_cifar10"
+
+
+def test_own_pictures_are_made_ready_by_the_rule_of_the_net(monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+
+    found = _evaluated.pictures(RESNET18, "own", "test", 2)
+
+    wanted = (found.inputs.astype(np.float64) - 120.70757293701172) / (64.15007019042969 + 1e-7)
+    assert found.inputs.dtype == np.uint8
+    assert np.allclose(found.ready(found.inputs), wanted, atol=1e-6)
+    assert found.facts["preparation"] == "cifar10"
