@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -74,3 +75,23 @@ def assay(
         return int(left.value.code or 0), out, err
 
     return call
+
+
+@pytest.fixture(scope="session")
+def keras(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """Keras in the test's own process, on the engine that compiles nothing.
+
+    With settings of its own, of which nothing is left to others.
+    """
+    wanted = {"KERAS_BACKEND": "torch", "CUDA_VISIBLE_DEVICES": ""}
+    wanted["KERAS_HOME"] = str(tmp_path_factory.mktemp("keras-home"))
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    import keras
+
+    for name, value in before.items():
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
+    return keras

@@ -21,7 +21,7 @@ Handler = Callable[[Building, Any, list[Tensor], str], Tensor]
 
 
 def array(variable: Any) -> Array:  # noqa: ANN401 (a keras.Variable)
-    return np.asarray(keras.ops.convert_to_numpy(variable), np.float32)
+    return np.asarray(keras.ops.convert_to_numpy(variable.value), np.float32)
 
 
 def _nothing(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401

@@ -86,6 +86,19 @@ def binary(made, value):
     return made.add(ops.Binary(kind), value, other)
 
 
+def residual(made, value):
+    """The sum of a value and a convolution of it, or of its mean over the picture."""
+    shape = made.building.shapes[value]
+    inner = made.some(value, value, batch_norm(made, value))
+    weight = made.constant((shape[0], shape[0], 1, 1))
+    inner = made.add(ops.Conv(weight), inner)
+    inner = activation(made, inner) if made.some(True, False) else inner
+    if made.some(True, False, False):
+        inner = made.add(ops.Reshape((shape[0], 1, 1)), made.add(ops.GlobalPool("max"), inner))
+    first, second = made.some((inner, value), (value, inner))
+    return made.add(ops.Binary("add"), first, second)
+
+
 def concatenate(made, value):
     _, height, width = made.building.shapes[value]
     others = [name for name in made.images if made.building.shapes[name][1:] == (height, width)]
@@ -106,7 +119,8 @@ def upsample(made, value):
     return made.add(ops.Upsample((made.integers(1, 2), 2)), value)
 
 
-STEPS = (conv, conv, batch_norm, pool, activation, binary, concatenate, pad, turned, upsample)
+STEPS = (conv, conv, batch_norm, pool, activation, binary, residual, residual, concatenate, pad)
+STEPS += (turned, upsample)
 
 
 def head(made, value):

@@ -143,6 +143,45 @@ def test_a_residual_block_becomes_two_convolutions():
     same_outputs(graph, fused, inputs_for(graph))
 
 
+def test_a_convolution_takes_one_sum_and_the_second_stays():
+    made = Making(4, 6, 6)
+    conv = made.conv(made.input, 4)
+    once = made.add(ops.Binary("add"), conv, made.input)
+    graph = made.graph(made.add(ops.Binary("add"), once, made.input))
+
+    fused = optimized(graph)
+
+    assert kinds(fused) == {"Conv": 1, "Binary": 1}
+    same_outputs(graph, fused, inputs_for(graph))
+
+
+def test_a_sum_with_one_number_for_each_channel_stays():
+    made = Making(4, 6, 6)
+    mean = made.add(ops.GlobalPool("average"), made.input)
+    wide = made.add(ops.Reshape((4, 1, 1)), mean)
+    graph = made.graph(made.add(ops.Binary("add"), made.conv(made.input, 4), wide))
+
+    assert kinds(fusion.fuse_residuals(graph)) == kinds(graph)
+
+
+def test_a_sum_after_pooling_is_not_done_before_it():
+    made = Making(4, 6, 6)
+    pooled = made.add(ops.Pool("max", (2, 2), (2, 2)), made.conv(made.input, 4))
+    other = made.add(ops.Pool("average", (2, 2), (2, 2)), made.input)
+    graph = fusion.fuse_pools(made.graph(made.add(ops.Binary("add"), pooled, other)))
+
+    assert kinds(fusion.fuse_residuals(graph)) == kinds(graph)
+
+
+def test_a_batch_norm_that_is_added_as_well_is_not_folded_forward():
+    made = Making(4, 6, 6)
+    norm = made.norm(made.input)
+    conv = made.add(ops.Conv(made.constant(4, 4, 1, 1), post=(ops.Residual(),)), norm, norm)
+    graph = made.graph(conv)
+
+    assert kinds(batch_norm.fold_batch_norm_forward(graph)) == kinds(graph)
+
+
 def test_a_maximum_is_taken_before_a_dear_activation_that_rises():
     made = Making(3, 6, 6)
     active = made.add(ops.Activation("tanh"), made.conv(made.input, 4))

@@ -1,0 +1,81 @@
+"""ONNX Runtime and OpenVINO infer what Keras would, and are taken only where nothing trains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay import plan, registry
+from assay.backends import engines
+from assay.errors import UsageError
+from tests.backends.opened import SMALL, opened
+from tests.backends.test_same_outputs import expected, near
+
+
+@pytest.mark.parametrize(
+    "backend, data_format",
+    [
+        pytest.param(name, data_format, marks=pytest.mark.real("keras", "jax", name))
+        for name, data_format in (
+            ("onnxruntime", "channels_last"),
+            ("openvino", "channels_first"),
+        )
+    ],
+)
+def test_outputs_are_those_of_numpy_in_either_layout(backend, data_format, tmp_path):
+    text = f"{SMALL['cifar10-cnn']}@{backend}:data_format={data_format},threads=1"
+
+    with opened(text, tmp_path) as session:
+        session.step(3)
+        found, facts = session.outputs(), session.facts
+
+    assert near(found, expected("cifar10-cnn"))
+    assert (facts["mode"], facts["threads"], facts["compute_dtype"]) == ("infer", 1, "float32")
+    assert facts["data_format"] == data_format
+    assert (
+        facts["parameters"] == registry.workload("cifar10-cnn").net(filters=4, units=8).parameters()
+    )
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
+def test_a_backend_that_only_infers_refuses_to_train(backend):
+    with pytest.raises(UsageError, match=f"mode of {backend} is 'train'"):
+        plan.cases([f"mnist-mlp@{backend}:mode=train"])
+
+
+def test_a_backend_that_only_infers_is_taken_where_inference_is_asked_for(monkeypatch):
+    monkeypatch.setattr(engines, "installed", lambda: "jax")
+    monkeypatch.setattr("assay.backends._options.lacking", lambda modules, extra: "")
+
+    def chosen(**options):
+        return {case.backend for case in plan.cases(["mnist-mlp"], options=options)}
+
+    only = {"onnxruntime", "openvino"}
+    assert not only & chosen()
+    assert not only & chosen(mode=["train", "infer"])
+    assert only < chosen(mode=["infer"])
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
+def test_what_is_missing_is_told_with_the_command_that_installs_it(backend, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name != backend or None)
+
+    told = registry.backend(backend).missing()
+
+    assert told == f"{backend} is not installed here: pip install 'assay[{backend}]'"
+
+
+def test_without_an_engine_no_captured_backend_is_usable(monkeypatch):
+    gone = {*engines.ENGINES}
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in gone else name)
+
+    told = registry.backend("onnxruntime").missing()
+
+    assert told == "Keras is not installed here with an engine: pip install 'assay[jax]'"
+
+
+def test_expected_outputs_differ_between_items():
+    """So that outputs in the wrong order could not pass for right."""
+    found = expected("cifar10-cnn")
+
+    assert np.abs(found[0] - found[1]).max() > 1e-3 * np.abs(found).max()
