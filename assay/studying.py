@@ -154,9 +154,10 @@ def _cases(
 ) -> tuple[Case, ...]:
     from assay import registry
 
-    names = backends or plan.opening(registry.workload(study.workload))
     axes: dict[str, Sequence[Value]] = dict([study.rows, study.columns])
     axes |= {name: (value,) for name, value in options.items()}
+    modes = axes.get("mode", ())
+    names = backends or plan.contenders(registry.workload(study.workload), modes)
     found: list[Case] = []
     for variant in study.variants:
         if not variant.extra or variant.extra in extras:
