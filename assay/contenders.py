@@ -142,7 +142,17 @@ def _only(case: Case, **options: str) -> Case:
             f"{case.workload} names no backend, and {len(found)} can open it here.",
             hint=f"Name one, as in {found[0].key}.",
         )
+    check_size(found[0])
     return found[0]
+
+
+def check_size(case: Case) -> None:
+    """What is searched for anew in each process is no fixed thing to compare."""
+    if case.params.get("batch_size") == "max":
+        raise UsageError(
+            f"{case.key} asks for the largest batch, but contenders need a fixed one.",
+            hint=f"Find it first: assay run '{case.key}'",
+        )
 
 
 def _pair(cases: Sequence[Case]) -> Pair:

@@ -109,7 +109,12 @@ class Trainable(Protocol):
 
 @runtime_checkable
 class Stepped(Protocol):
-    """A session that assay times."""
+    """A session that assay times.
+
+    It may offer what shows that it does the same work as others: `outputs()` of its batch without
+    dropout, `weights()` that are trained, both as numpy; `macs()` of that batch's forward pass by
+    the framework's count, `multiply_adds()` by the model's; `product_dtypes()` really used.
+    """
 
     items: int  # what one step handles
 

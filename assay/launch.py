@@ -73,13 +73,12 @@ class Account:
         else:
             _add(self.samples, msgspec.structs.replace(piece, process=process))
 
-    def closed(self, status: str = "ok", reason: str = "", seconds: float | None = None) -> Result:
-        """`seconds` where others had their turns meanwhile."""
+    def closed(self, status: str = "ok", reason: str = "") -> Result:
         return msgspec.structs.replace(
             self._result,
             samples=tuple(self.samples),
             peaks=watcher.joined(self.peaks),
-            seconds=self.seconds if seconds is None else seconds,
+            seconds=self.seconds,
             status=status,
             reason=reason,
         )

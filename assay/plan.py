@@ -84,20 +84,6 @@ def opening(workload: Workload) -> tuple[str, ...]:
     )
 
 
-def contenders(workload: Workload, modes: Sequence[Value] = ()) -> tuple[str, ...]:
-    """Of those, the ones that are taken unnamed: all that can do every mode asked for.
-
-    What only infers is no contender of what trains, unless inference is asked for.
-    """
-    wanted = set(modes or ("train",))
-    return tuple(
-        name
-        for name in opening(workload)
-        if "mode" not in (offered := registry.backend(name).options)
-        or wanted <= set(offered["mode"].choices)
-    )
-
-
 def _backends(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
     if case.backend != "?":
         return (case.backend,)
@@ -105,8 +91,8 @@ def _backends(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Seque
         return given
     usable = tuple(
         name
-        for name in contenders(registry.workload(case.workload), modes)
-        if not registry.backend(name).missing()
+        for name in opening(registry.workload(case.workload))
+        if _offers(registry.backend(name), modes) and not registry.backend(name).missing()
     )
     if not usable:
         names = opening(registry.workload(case.workload))
@@ -115,6 +101,13 @@ def _backends(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Seque
             hint=registry.backend(names[0]).missing() if names else "",
         )
     return usable
+
+
+def _offers(backend: Backend, modes: Sequence[Value]) -> bool:
+    """What only infers is no contender of what trains, unless inference is asked for."""
+    if "mode" not in backend.options:
+        return True
+    return set(modes or ("train",)) <= set(backend.options["mode"].choices)
 
 
 def _combinations(case: Case, backend: str, params: Axes, options: Axes) -> Iterator[Case]:

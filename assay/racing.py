@@ -11,6 +11,7 @@ from assay import codec, environment, plan, registry, settings
 from assay.analysis import compare
 from assay.analysis.options import bought, bought_table
 from assay.api import summary_of
+from assay.contenders import check_size
 from assay.contracts import Query
 from assay.course import Course, Enough
 from assay.errors import UsageError
@@ -87,6 +88,7 @@ def contenders(
         asked = {axis: axes[axis] for axis in axes if axis in params or axis in _mistaken(over)}
         text = msgspec.structs.replace(given, backend=name)
         for case in plan.cases([text], (), asked, options):
+            check_size(case)
             if not backend.refuses(case):
                 found[case.key] = case
     if len(found) < 2:

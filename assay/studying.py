@@ -12,13 +12,16 @@ from typing import Any
 
 import msgspec
 
-from assay import launch, plan, settings, sitting
+from assay import launch, plan, registry, settings
+from assay.analysis.estimates import so_far
+from assay.analysis.stopping import FIRST, narrow
 from assay.api import Home, summarize
 from assay.contracts import Query, Study
 from assay.doctor import peaks_for
 from assay.errors import EndingError, UsageError
 from assay.findings import Reading, Studied
-from assay.records import Case, Plan, Procedure, Result, Value
+from assay.heat import Entry, run_heat
+from assay.records import Case, Plan, Procedure, Result, Samples, Value
 from assay.stores import folders
 from assay.stores.sql import SqlStore
 from assay.visits import Visits
@@ -122,14 +125,13 @@ def findings(readings: Sequence[Reading]) -> Studied:
 
 
 def _measured(asked: Asked, store: SqlStore, folder: Path, watch: Watch) -> Iterator[Result]:
-    done = list(store.results(Query(ids=(folder.name,))))
     peaks = peaks_for(store.runs.parent)
+    done = list(store.results(Query(ids=(folder.name,))))
     visits = Visits(asked.plan.cases, asked.rounds, folder.name, done)
     try:
         with folders.locked(folder):
             while group := visits.next_group():
-                places = lambda: _place(folder)  # noqa: E731
-                for found in sitting.sit(group, places, asked.plan.procedure, watch, visits.count):
+                for found in _visited(group, visits, folder, asked.plan.procedure, watch):
                     machine = {**found.environment.machine, **peaks}
                     result = msgspec.structs.replace(
                         found,
@@ -137,12 +139,49 @@ def _measured(asked: Asked, store: SqlStore, folder: Path, watch: Watch) -> Iter
                         tags=asked.plan.tags,
                         environment=msgspec.structs.replace(found.environment, machine=machine),
                     )
-                    visits.ended(result, alone=len(group) == 1)
+                    visits.ended(result)
                     store.append(result)
                     yield result
                 visits.stop_if_interrupted()
     finally:
         store.close()
+
+
+def _visited(
+    group: Sequence[Case], visits: Visits, folder: Path, procedure: Procedure, watch: Watch
+) -> Iterator[Result]:
+    """Several take turns; who cannot, for want of room or of company, comes again alone."""
+    entries = [_entry(case, folder) for case in group]
+    if len(entries) == 1:
+        (one,) = entries
+        yield launch.measure_case(one.case, procedure, one.result_id, one.folder, watch)
+        return
+    heat = run_heat(entries, procedure, watch, _Enough(procedure), seed=visits.count)
+    for entry in entries:
+        result = heat.results[entry.name]
+        lonely = result.status == "ok" and not result.values("step_time")
+        if lonely or entry.name in heat.apart:
+            visits.not_taken(entry.case)
+        else:
+            yield result
+
+
+class _Enough:
+    """Turns go on until everyone has its share of the budget, or is known well enough."""
+
+    def __init__(self, procedure: Procedure) -> None:
+        self._procedure = procedure
+
+    def __call__(self, turns: Mapping[str, Sequence[Samples]], opening: float) -> bool:
+        """True while more turns are wanted."""
+        return any(self._wants(parts) for parts in turns.values())
+
+    def _wants(self, parts: Sequence[Samples]) -> bool:
+        values = [value for part in parts for value in part.values]
+        spent = sum(sum(part.values) * part.steps for part in parts)
+        if spent >= self._procedure.budget:
+            return False
+        return len(values) < FIRST or not narrow(so_far(values), self._procedure.target)
 
 
 def _cases(
@@ -152,12 +191,13 @@ def _cases(
     size: str,
     options: Mapping[str, Value],
 ) -> tuple[Case, ...]:
-    from assay import registry
-
     axes: dict[str, Sequence[Value]] = dict([study.rows, study.columns])
     axes |= {name: (value,) for name, value in options.items()}
-    modes = axes.get("mode", ())
-    names = backends or plan.contenders(registry.workload(study.workload), modes)
+    names = backends or [
+        name
+        for name in plan.opening(registry.workload(study.workload))
+        if axes.keys() <= registry.backend(name).options.keys()  # else it has nothing to choose
+    ]
     found: list[Case] = []
     for variant in study.variants:
         if not variant.extra or variant.extra in extras:
@@ -201,9 +241,9 @@ def _asked_before(folder: Path) -> Asked:
     )
 
 
-def _place(folder: Path) -> sitting.Place:
+def _entry(case: Case, folder: Path) -> Entry:
     place = folders.new_case(folder)
-    return f"{folder.name}/{place.name}", place
+    return Entry(case.key, case, f"{folder.name}/{place.name}", place)
 
 
 def _ignore(*_: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,6 +14,7 @@ from assay.errors import UsageError, unknown
 from assay.protocol import Train
 from assay.recipe import Recipe, Training
 from assay.records import Case, Evaluation, Plan, Procedure, Result, Value
+from assay.workloads.accuracy import KERAS_MODEL_FILE
 from assay.workloads.recipes import RECIPES
 
 WEIGHTS, CHECKPOINT = "weights.npz", "checkpoint.npz"  # in the case's folder
@@ -20,6 +22,26 @@ DAY = 86400.0
 
 
 def train(
+    case: str | Case,
+    *,
+    home: str | Path | None = None,
+    watch: Callable[..., None] | None = None,
+    **given: Any,  # noqa: ANN401 (see planned)
+) -> Result:
+    """Train a case from scratch and test it; the weights are kept beside the result.
+
+    What else can be given is what `planned` takes: recipe, epochs, seed, save, until, first, …
+
+    >>> result = assay.train("lenet@keras-tensorflow", save="lenet.npz")
+    >>> assay.summarize(result).quantities["accuracy"]
+    """
+    from assay import api
+
+    (result,) = api.measured(planned(case, **given), home, watch)
+    return result
+
+
+def planned(
     case: str | Case,
     recipe: str | Recipe = "",
     epochs: int = 0,
@@ -30,27 +52,23 @@ def train(
     timeout: float = DAY,
     label: str = "",
     tags: Mapping[str, str] | None = None,
-    home: str | Path | None = None,
-    watch: Callable[..., None] | None = None,
-) -> Result:
-    """Train a case from scratch and test it; the weights are kept beside the result, and in `save`.
+) -> Plan:
+    """What is to be trained, checked.
 
     A recipe is a known one's name or a file; without it the workload's own is taken. It may stop
-    as soon as `until` percent of the test pictures are right.
-
-    >>> result = assay.train("lenet@keras-tensorflow", save="lenet.npz")
-    >>> assay.summarize(result).quantities["accuracy"]
+    as soon as `until` percent of the test pictures are right. The weights also go to `save`.
     """
-    from assay import api
-
     chosen = _case(case, seed)
-    training = Training(
-        recipe=_recipe(chosen, recipe, epochs),
-        until=until,
-        first=first,
-        save=str(Path(save).expanduser().absolute()) if save else "",
-    )
-    asked = Plan(
+    found = _recipe(chosen, recipe)
+    if found is None and (epochs or until or first):
+        raise UsageError(
+            f"{chosen.workload} trains itself, for as long and on as many pictures as it likes.",
+            hint="Leave out --epochs, --until and --first, or give --recipe too.",
+        )
+    if found and epochs:
+        found = msgspec.structs.replace(found, epochs=epochs)
+    training = Training(recipe=found, until=until, first=first, save=_place(save))
+    return Plan(
         cases=(chosen,),
         procedure=Procedure(timeout=timeout),
         evaluation=Evaluation(),
@@ -58,8 +76,6 @@ def train(
         label=label,
         tags=environment.safe_tags(dict(tags or {})),
     )
-    (result,) = api.measured(asked, home, watch)
-    return result
 
 
 def order(asked: Plan, folder: Path) -> Train | None:
@@ -107,6 +123,29 @@ def recipe_of(text: str) -> Recipe:
         ) from None
 
 
+def export_weights(name: str, source: str | Path, target: str | Path) -> None:
+    """Weights of one of the ten networks from one form into another; no framework is needed."""
+    from assay.weights import files
+    from assay.workloads import _evaluated
+    from assay.workloads.accuracy import AccuracyWorkload
+
+    workload = registry.workload(name)
+    if not isinstance(workload, AccuracyWorkload):
+        raise UsageError(
+            f"The layers of {name} are not known here.", hint="Train it, and save what comes out."
+        )
+    net = workload.net()
+    arrays = _evaluated.fitted(net, files.read(source, _evaluated.stored(net)))
+    files.write(target, arrays, net.flattened())
+
+
+def _place(save: str | Path) -> str:
+    """A path from the worker's point of view; KERAS_MODEL_FILE is known to the worker alone."""
+    if not save or save == KERAS_MODEL_FILE:
+        return str(save)
+    return str(Path(save).expanduser().absolute())
+
+
 def _case(case: str | Case, seed: int | None) -> Case:
     parsed = plan.parse_case(case) if isinstance(case, str) else case
     if parsed.backend == "?":
@@ -132,7 +171,7 @@ def _able() -> list[str]:
     return [name for name in names if getattr(registry.backend(name), "training", None) is not None]
 
 
-def _recipe(case: Case, given: str | Recipe, epochs: int) -> Recipe | None:
+def _recipe(case: Case, given: str | Recipe) -> Recipe | None:
     """The one asked for, or the workload's; None: it trains itself."""
     workload = registry.workload(case.workload)
     known = workload.recipe if isinstance(workload, Trainable) else None
@@ -142,9 +181,4 @@ def _recipe(case: Case, given: str | Recipe, epochs: int) -> Recipe | None:
             f"{case.workload} has no recipe, and no method that trains it.",
             hint=f"Give --recipe FILE, or one of: {', '.join(RECIPES)}.",
         )
-    if epochs and recipe is None:
-        raise UsageError(
-            f"{case.workload} trains itself, and {epochs} epochs were asked for.",
-            hint="Leave out --epochs, or give --recipe too.",
-        )
-    return msgspec.structs.replace(recipe, epochs=epochs) if recipe and epochs else recipe
+    return recipe

@@ -23,14 +23,14 @@ class Visits:
         self._random = random.Random(seed)
         self._good: Counter[str] = Counter()
         self._bad: set[str] = set()
-        self._crowded: set[str] = set()  # lacked memory in company: once more, alone
+        self._crowded: set[str] = set()
         self._queue: list[Case] = []
         self._largest = 0.0
         self._interrupted: str | None = None
         self.count = 0  # of groups so far
         for result in done:
             if result.status != "interrupted":
-                self.ended(result, alone=True)
+                self.ended(result)
 
     def next_group(self) -> list[Case]:
         self.count += 1
@@ -43,15 +43,17 @@ class Visits:
         group, self._queue = self._queue[:size], self._queue[size:]
         return group
 
-    def ended(self, result: Result, alone: bool) -> None:
+    def not_taken(self, case: Case) -> None:
+        """It could not take turns with the others: once more, alone."""
+        self._crowded.add(case.key)
+
+    def ended(self, result: Result) -> None:
         key = result.case.key
         self._largest = max(self._largest, result.peaks.get("max_rss", 0.0))
         if result.status == "ok":
             self._good[key] += 1
         elif result.status == "interrupted":
             self._interrupted = result.reason
-        elif result.status == "out-of-memory" and not alone:
-            self._crowded.add(key)
         else:
             self._bad.add(key)
 

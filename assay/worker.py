@@ -160,8 +160,11 @@ def _evidence(session: Session, job: Job, outputs: bool) -> dict[str, Value]:
     counter. Outputs and weights are those before the first step.
     """
     found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
-    if offered := getattr(session, "macs", None):
-        found["counted_multiply_adds"] = round(offered() / session.items)
+    # what only infers may loop, and of a loop frameworks trace the body once
+    if not found and job.trains and (offered := getattr(session, "multiply_adds", None)):
+        found["multiply_adds"] = round(offered() / session.items)
+    if (offered := getattr(session, "macs", None)) and (counted := offered()):
+        found["counted_multiply_adds"] = round(counted / session.items)
     if offered := getattr(session, "product_dtypes", None):
         found["product_dtypes"] = offered()
     if outputs and (offered := getattr(session, "weights", None)):

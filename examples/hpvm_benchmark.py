@@ -56,6 +56,6 @@ class TinyNet_CIFAR10(Benchmark):
 
     def trainModel(self, model, X_train, y_train, X_test, y_test):
         """For `train`: returns the trained model."""
-        model.compile("adam", "sparse_categorical_crossentropy", ["accuracy"])
+        model.compile("adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
         model.fit(X_train, y_train, batch_size=50, epochs=2, verbose=2)
         return model

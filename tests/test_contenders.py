@@ -60,6 +60,12 @@ def test_anything_but_two_is_refused(endings, cases, more):
         contenders.of_cases(texts, more.get("pythons", ()), more.get("commits", ()))
 
 
+def test_the_largest_batch_is_no_fixed_contender(endings):
+    texts = [f"{endings}:fine:batch_size=max@python", f"{endings}:fine@python"]
+    with pytest.raises(UsageError, match="contenders need a fixed one"):
+        contenders.of_cases(texts, (), ())
+
+
 def test_a_commit_that_is_not_there_is_refused_before_anything_runs(repository):
     with pytest.raises(AssayError, match="git rev-parse failed"):
         contenders.of_cases([f"{repository}/bench/work.py:work@python"], (), ("first", "third"))

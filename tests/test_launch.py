@@ -41,7 +41,7 @@ def measure(monkeypatch, tmp_path):
     def run(workers, **procedure):
         opener = Opener(workers)
         monkeypatch.setattr(launch, "Child", opener)
-        monkeypatch.setattr(launch, "refuse", lambda case: None)
+        monkeypatch.setattr(launch, "refuse", lambda *_: None)
         monkeypatch.setattr(launch, "_environment", lambda case, folder: Environment())
         result = launch.measure_case(
             CASE, Procedure(**procedure), "run/001", tmp_path, lambda progress: None

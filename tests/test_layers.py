@@ -25,7 +25,7 @@ LEVELS = {
         *("capturing", "captureside"),
         *("benchrun", "benchchild", "benchfind", "benchlook", "benchkeep", "checkout", "obtain"),
         *("devices", "machine", "noise", "peaks", "watcher", "program", "taskrun", "benchwindows"),
-        *("together", "sitting", "visits", "heat", "contenders", "pairing", "story", "course"),
+        *("together", "visits", "heat", "contenders", "pairing", "story", "course"),
     },
     4: {
         *("api", "benching", "comparing", "evaluating", "profiling", "racing", "studying"),

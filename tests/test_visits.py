@@ -28,7 +28,7 @@ def visited(found: visits.Visits, status=lambda case: "ok") -> list[list[str]]:
     while group := found.next_group():
         groups.append([case.key for case in group])
         for case in group:
-            found.ended(ending(case, status(case)), alone=len(group) == 1)
+            found.ended(ending(case, status(case)))
     return groups
 
 
@@ -56,10 +56,10 @@ def test_what_does_not_run_is_not_visited_again():
     assert sum(group.count("c") for group in groups) == 1
 
 
-def test_what_lacked_memory_in_company_comes_once_more_alone():
+def test_what_could_not_take_turns_comes_once_more_alone():
     found = visits.Visits(CASES, 1, "seed", done=[ending(CASES[0])])
     group = found.next_group()
-    found.ended(ending(group[1], "out-of-memory"), alone=False)
+    found.not_taken(group[1])
 
     assert found.next_group() == [group[1]]
 
@@ -79,7 +79,7 @@ def test_nothing_is_left_of_a_study_that_is_whole():
 
 def test_an_interrupt_ends_the_study_after_its_results_are_kept():
     found = visits.Visits(CASES, 1, "seed")
-    found.ended(ending(CASES[0], "interrupted"), alone=True)
+    found.ended(ending(CASES[0], "interrupted"))
 
     with pytest.raises(KeyboardInterrupt):
         found.stop_if_interrupted()

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from assay.backends import _jax_setup
+from assay.backends._keras_count import multiply_adds
 from assay.backends._keras_model import KerasModel, as_array
 from assay.contracts import Report
 from assay.protocol import Train
@@ -61,6 +62,9 @@ class StepSession:
 
     def macs(self) -> float:
         return _jax_setup.macs(self._call, *self._arguments())
+
+    def multiply_adds(self) -> float:
+        return multiply_adds(lambda: jax.eval_shape(self._call, *self._arguments()))
 
     def product_dtypes(self) -> str:
         return _jax_setup.product_dtypes(self._call, *self._arguments())

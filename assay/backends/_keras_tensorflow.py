@@ -10,6 +10,7 @@ import keras
 import tensorflow as tf
 
 from assay.backends import _tensorflow_setup
+from assay.backends._keras_count import multiply_adds
 from assay.backends._keras_model import KerasModel, as_array
 from assay.contracts import Report
 from assay.protocol import Train
@@ -50,6 +51,10 @@ class StepSession:
 
     def macs(self) -> float:
         return _tensorflow_setup.macs(self._call, self._inputs())
+
+    def multiply_adds(self) -> float:
+        traced = tf.function(self._call)
+        return multiply_adds(lambda: traced.get_concrete_function(self._inputs()))
 
     def product_dtypes(self) -> str:
         return _tensorflow_setup.product_dtypes(self._call, self._inputs())

@@ -9,6 +9,7 @@ import keras
 import torch
 
 from assay.backends import _torch_setup
+from assay.backends._keras_count import multiply_adds
 from assay.backends._keras_model import KerasModel, as_array
 from assay.contracts import Report
 from assay.protocol import Train
@@ -46,6 +47,10 @@ class StepSession:
 
     def macs(self) -> float:
         return _torch_setup.macs(self._inferred)
+
+    def multiply_adds(self) -> float:
+        with torch.no_grad():
+            return multiply_adds(self._inferred)
 
     def product_dtypes(self) -> str:
         return _torch_setup.product_dtypes(self._inferred)

@@ -27,10 +27,15 @@ def prepare(case: Case) -> None:
 
 
 def macs(forward: Callable[[Any], object], inputs: object) -> float:
-    """Multiply-adds of a traced graph by TensorFlow's profiler, which counts each as two."""
+    """Multiply-adds of a traced graph by TensorFlow's profiler, which counts each as two.
+
+    0 where there is a loop, of which it counts the body once.
+    """
     profiler = tf.compat.v1.profiler
     options = profiler.ProfileOptionBuilder.float_operation() | {"output": "none"}
     graph = tf.function(forward).get_concrete_function(inputs).graph
+    if any(operation.type in {"While", "StatelessWhile"} for operation in graph.get_operations()):
+        return 0.0
     return float(profiler.profile(graph, options=options).total_float_ops) / 2
 
 

@@ -7,10 +7,18 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode, flop_registry
+from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_count
 
 from assay.backends import _options
 from assay.records import Case, Value
+
+
+def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    return int(sdpa_flop_count(query, key, value))
+
+
+# of the CPU, which torch's counter does not know yet
+_ATTENTION = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention}
 
 
 def prepare(case: Case) -> None:
@@ -43,7 +51,7 @@ def facts() -> dict[str, Value]:
 
 def macs(forward: Callable[[], object]) -> float:
     """Multiply-adds of a forward pass by torch's own counter, which counts each as two."""
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
+    with FlopCounterMode(display=False, custom_mapping=_ATTENTION) as counter, torch.no_grad():
         forward()
     return float(counter.get_total_flops()) / 2
 

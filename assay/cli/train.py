@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -12,7 +11,7 @@ from assay.cli import options
 from assay.cli.progress import LiveLine
 from assay.cli.run import carried_out, status
 from assay.errors import UsageError
-from assay.records import Result
+from assay.records import Plan
 
 
 @click.command(
@@ -57,12 +56,14 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
         )
     line = LiveLine()
     if resume:
-        return status(carried_out(api.resume(resume, home=given["home"], watch=line), line, given))
-    return status(carried_out(_trained(str(case), given, line), line, given))
+        found = api.resume(resume, home=given["home"], watch=line)
+    else:
+        found = api.measured(_planned(str(case), given), given["home"], line)
+    return status(carried_out(found, line, given))
 
 
-def _trained(case: str, given: dict[str, Any], line: LiveLine) -> Iterator[Result]:
-    yield training.train(
+def _planned(case: str, given: dict[str, Any]) -> Plan:
+    return training.planned(
         case,
         recipe=given["recipe"],
         epochs=given["epochs"],
@@ -73,6 +74,4 @@ def _trained(case: str, given: dict[str, Any], line: LiveLine) -> Iterator[Resul
         timeout=units.seconds(given["timeout"]),
         label=given["label"],
         tags=options.pairs(given["tags"], "--tag"),
-        home=given["home"],
-        watch=line,
     )

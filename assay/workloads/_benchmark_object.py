@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.contracts import Examples, Job
 from assay.errors import UsageError, unknown
+from assay.records import Value
 from assay.workloads.benchmark_class import ATTRIBUTES, HPVM, Naming, check_methods
 
 SPLITS = ("train", "test", "tune")
@@ -76,6 +77,11 @@ class Made:
             )
         return there[0]
 
+    def facts(self, weights: str) -> dict[str, Value]:
+        own = str(getattr(self.thing, "keras_model_file", ""))
+        told: dict[str, Value] = {"keras_model_file": own} if own else {}
+        return told | ({"weights_file": self.weights(weights)} if weights else {})
+
     def _split(self, split: str) -> tuple[Any, Any]:
         found = self.load()
         if split not in found:
@@ -128,7 +134,7 @@ def job(made: Made, batch_size: int, weights: str) -> Job:
         eval_data=made.examples,
         train=made.train if hasattr(made.thing, made.naming.train) else None,
         data_format=made.naming.data_format,
-        facts={"weights_file": made.weights(weights)} if weights else {},
+        facts=made.facts(weights),
     )
 
 

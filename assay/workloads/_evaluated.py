@@ -21,7 +21,7 @@ from assay.weights.fit import assign, misfits
 from assay.weights.layers import Layer as Stored
 from assay.weights.layers import kind_of, named
 from assay.workloads import nets
-from assay.workloads.accuracy import TRAINED, AccuracyWorkload
+from assay.workloads.accuracy import KERAS_MODEL_FILE, RELOAD_DIR, TRAINED, AccuracyWorkload
 from assay.workloads.layers import Layer, Residual, variables
 from assay.workloads.nets import Net
 
@@ -34,9 +34,9 @@ def weights(
     """Those of the seed, or of a file; and what a result says of them."""
     if not chosen:
         return nets.weights(net, seed), {}
-    path = Path(chosen).expanduser() if chosen != TRAINED else trained_file(workload)
+    path = weights_file(workload, chosen)
     if path is None:
-        raise EndingError("skipped", _no_weights(workload))
+        raise EndingError("skipped", _no_weights(workload, chosen))
     arrays = fitted(net, files.read(path, stored(net)))
     return arrays, {"weights_file": str(path), "weights_digest": files.digest(path)}
 
@@ -67,8 +67,9 @@ def lacks(
 ) -> str:
     """What an evaluation needs and is not here, in words; or ""."""
     missing = []
-    if params["weights"] == TRAINED and trained_file(workload, home) is None:
-        missing.append(_no_weights(workload))
+    chosen = str(params["weights"])
+    if chosen and weights_file(workload, chosen, home) is None:
+        missing.append(_no_weights(workload, chosen))
     dataset, _ = _dataset(workload, str(params["data"]))
     opened = library.find(dataset, home)
     if opened is None:
@@ -83,13 +84,26 @@ def lacks(
     return "; ".join(missing)
 
 
-def trained_file(workload: AccuracyWorkload, home: Path | None = None) -> Path | None:
-    """`weights/NAME.npz` beside the data."""
-    for folder in folders(home):
-        for name in filter(None, (workload.name, workload.also)):
-            if (path := folder / "weights" / f"{name}.npz").is_file():
-                return path
-    return None
+def weights_file(workload: AccuracyWorkload, chosen: str, home: Path | None = None) -> Path | None:
+    """A file or folder by its path, or by what HPVM calls it; None where that is not here.
+
+    Where HPVM's `.h5` is not, the trained ones, `weights/NAME.npz` beside the data, stand in.
+    """
+    names = [f"weights/{name}.npz" for name in (workload.name, workload.also) if name]
+    known = {
+        TRAINED: names,
+        KERAS_MODEL_FILE: [hpvm_file(workload), *names],
+        RELOAD_DIR: [f"model_params/{workload.hpvm}"],
+    }
+    if chosen not in known:
+        return Path(chosen).expanduser()
+    found = (folder / name for folder in folders(home) for name in known[chosen])
+    return next((path for path in found if path.exists()), None)
+
+
+def hpvm_file(workload: AccuracyWorkload) -> str:
+    """Where HPVM has its Keras weights, in a folder of data."""
+    return f"model_params/keras/{workload.hpvm}.h5"
 
 
 def stored(net: Net) -> list[Stored]:
@@ -154,7 +168,9 @@ def _dataset(workload: AccuracyWorkload, data: str) -> tuple[Dataset, str]:
     return catalog.get(f"model_params/{workload.hpvm}"), "none"
 
 
-def _no_weights(workload: AccuracyWorkload) -> str:
+def _no_weights(workload: AccuracyWorkload, chosen: str) -> str:
+    if chosen == RELOAD_DIR:
+        return f"model_params/{workload.hpvm} is not here: assay data fetch model_params"
     return (
         f"{workload.name} has no trained weights here: give --weights FILE, "
         f"or put weights/{workload.name}.npz into the folder ASSAY_DATA names"

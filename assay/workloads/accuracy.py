@@ -15,7 +15,9 @@ from assay.workloads import accuracy_nets, nets
 from assay.workloads.nets import Net
 from assay.workloads.recipes import RECIPES
 
-TRAINED = "trained"  # as a value of `weights`: those that lie beside the data, under the net's name
+# Values of `weights` that are no path: those that lie beside the data, under the net's name; and
+# HPVM's, as it calls where they are.
+TRAINED, KERAS_MODEL_FILE, RELOAD_DIR = "trained", "keras_model_file", "reload_dir"
 
 
 class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):

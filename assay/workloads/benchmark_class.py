@@ -16,7 +16,7 @@ import msgspec
 from assay.contracts import Builder, Job
 from assay.errors import UsageError
 from assay.recipe import Recipe
-from assay.records import Value
+from assay.records import Evaluation, Value
 
 BATCH_SIZE = 32
 # What HPVM's constructor takes; a class may have them as attributes instead.
@@ -64,6 +64,11 @@ class BenchmarkClass(msgspec.Struct, frozen=True):
     def expected(self) -> float:
         """Percent right, where the class says so; else 0."""
         return float(self.attributes.get("expected", 0.0))
+
+    def lacks(
+        self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
+    ) -> str:
+        return ""  # what it needs, only its own methods know
 
     @property
     def recipe(self) -> Recipe | None:

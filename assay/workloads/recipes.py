@@ -59,10 +59,10 @@ RECIPES = {
         augmentation=_MOVED,
     ),
     "resnet18-cifar10": Recipe(
-        epochs=150,
-        batch_size=256,
+        epochs=120,
+        batch_size=128,
         optimizer="sgd",
-        learning_rate=0.1,
+        learning_rate=0.05,
         warmup=5,
         weight_decay=2e-3,
         clip=1.0,

@@ -60,3 +60,22 @@ def test_a_difference_that_was_asked_for_is_not_unfair():
 def test_another_version_of_the_workload_is_said():
     (note,) = agreement.unfair(result(version="1"), result(version="2"))
     assert "version" in note
+
+
+def test_of_three_the_one_apart_is_the_odd_one_out():
+    outputs = {"a": given(1.0, 9.0), "b": given(1.0, 2.0), "c": given(1.0, 2.0)}
+    found = agreement.odd_ones_out(outputs, dict.fromkeys("abc", case()))
+    assert list(found) == ["a"]
+
+
+def test_of_two_the_second_is_wrong():
+    found = agreement.odd_ones_out({"a": given(1.0), "b": given(2.0)}, dict.fromkeys("ab", case()))
+    assert list(found) == ["b"]
+
+
+def test_other_parameters_are_not_compared():
+    cases = {
+        name: Case(workload="w", backend="b", params={"seed": seed}, key=name)
+        for seed, name in enumerate("ab")
+    }
+    assert agreement.odd_ones_out({"a": given(1.0), "b": given(2.0)}, cases) == {}

@@ -56,7 +56,6 @@ def test_contenders_that_are_alike_are_not_accused():
     [
         ("parameters", 1001),
         ("multiply_adds", 5001),
-        ("counted_multiply_adds", 7000),
         ("input_shape", "4x9x9x3"),
         ("output_shape", "4x11"),
         ("parameter_dtype", "float16"),
@@ -71,6 +70,14 @@ def test_contenders_that_are_alike_are_not_accused():
 )
 def test_what_nobody_asked_for_is_unfair(fact, value):
     assert unfair(result("a"), result("b"), result("c", **{fact: value})) == [fact]
+
+
+def test_the_frameworks_own_counts_decide_where_the_model_has_none():
+    first, second = result("a"), result("b", counted_multiply_adds=7000)
+    for one in (first, second):
+        del one.facts["multiply_adds"]
+
+    assert unfair(first, second) == ["counted_multiply_adds"]
 
 
 def test_the_sentence_names_both_sides():

@@ -121,8 +121,8 @@ def test_change_of_the_least_size_is_seen_in_four_of_five_pairs():
 
 
 def test_metric_a_session_told_has_a_quantity_of_its_own():
-    told = Samples(metric="loss", unit="", phase="steady", values=(-1.0, -2.0, -3.0))
-    assert summarize(result(told)).quantities["loss"].value == -2.0
+    told = Samples(metric="score", unit="", phase="steady", values=(-1.0, -2.0, -3.0))
+    assert summarize(result(told)).quantities["score"].value == -2.0
 
 
 @pytest.mark.parametrize("values", [[], [math.nan], [math.inf, -1.0, 0.0], [1e12]])

@@ -87,6 +87,7 @@ def main(folder: Path, asked: dict[str, str]) -> None:
                 arrays[f"{name} {when}"] = session.outputs()
                 facts[name] = {"facts": dict(session.facts()), "items": session.items}
         facts[name]["macs"] = session.macs()
+        facts[name]["multiply_adds"] = session.multiply_adds()
     (folder / "facts.json").write_text(json.dumps(facts))
     np.savez(folder / "outputs.npz", **arrays)
 

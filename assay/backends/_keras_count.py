@@ -1,0 +1,144 @@
+"""Multiply-adds of a Keras model, counted layer by layer from the shapes that pass through it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from keras import layers, ops
+
+Count = Callable[[Any, Any, Any], float]  # of a layer, what went in and what came out
+GATES = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1}
+
+
+def multiply_adds(trace: Callable[[], object]) -> float:
+    """Of a forward pass that `trace` goes through once, computing it or not."""
+    with _counting() as counts:
+        trace()
+    return sum(counts)
+
+
+@contextmanager
+def _counting() -> Iterator[list[float]]:
+    """Every layer's call is seen, and the products that layers of one's own write as operations.
+
+    Keras' own layers do not go through the public operations, so nothing is counted twice.
+    """
+    counts: list[float] = []
+    call, products = layers.Layer.__call__, {name: getattr(ops, name) for name in PRODUCTS}
+
+    def counted_call(layer: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401
+        found = call(layer, *args, **named)
+        count = next((LAYERS[kind] for kind in LAYERS if isinstance(layer, kind)), None)
+        if count and args:
+            counts.append(count(layer, args[0], found))
+        return found
+
+    def counted(name: str) -> Callable[..., Any]:
+        def product(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+            found = products[name](*args, **named)
+            counts.append(PRODUCTS[name](args, found))
+            return found
+
+        return product
+
+    layers.Layer.__call__ = counted_call
+    for name in PRODUCTS:
+        setattr(ops, name, counted(name))
+    try:
+        yield counts
+    finally:
+        layers.Layer.__call__ = call
+        for name, own in products.items():
+            setattr(ops, name, own)
+
+
+def _size(tensor: Any) -> float:  # noqa: ANN401
+    return _product(tensor.shape)
+
+
+def _product(sizes: Iterable[int]) -> float:
+    return float(math.prod(sizes))
+
+
+def _convolution(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
+    return _size(out) * _product(layer.kernel.shape[:-1])
+
+
+def _transposed(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
+    """Every input meets the whole kernel of its channel: (rows, columns, out, in)."""
+    return _size(values) * _product(layer.kernel.shape[:-1])
+
+
+def _depthwise(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
+    return _size(out) * _product(layer.kernel.shape[:-2])
+
+
+def _separable(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
+    """A depthwise convolution, whose output has the places of the last, then a pointwise one."""
+    *window, channels, multiplier = layer.depthwise_kernel.shape
+    places, between = _size(out) / layer.pointwise_kernel.shape[-1], int(channels * multiplier)
+    return float(places * between * _product(window) + _size(out) * between)
+
+
+def _dense(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
+    return _size(out) * int(layer.kernel.shape[0])
+
+
+def _einsum_dense(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
+    return _einsum((layer.equation, values, layer.kernel), None)
+
+
+def _recurrent(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
+    batch, length, features = values.shape
+    gates = next(count for name, count in GATES.items() if isinstance(layer, getattr(layers, name)))
+    return float(batch * length * gates * layer.units * (features + layer.units))
+
+
+def _matmul(args: Sequence[Any], out: Any) -> float:  # noqa: ANN401
+    return _size(out) * int(args[0].shape[-1])
+
+
+def _attention(args: Sequence[Any], _: Any) -> float:  # noqa: ANN401
+    """Queries by keys, and what they weigh by values; both (batch, length, heads, depth)."""
+    return 2 * _size(args[0]) * int(args[1].shape[1])
+
+
+def _einsum(args: Sequence[Any], _: Any) -> float:  # noqa: ANN401
+    """One for each combination of all letters; dots stand for the axes that are left."""
+    equation, *tensors = args
+    sizes: dict[str, int] = {}
+    for letters, tensor in zip(equation.split("->")[0].split(","), tensors, strict=True):
+        named = letters.strip().replace("...", "")
+        left = len(tensor.shape) - len(named)
+        dots = [f".{place}" for place in range(left)]
+        first = letters.strip().startswith("...")
+        names = [*dots, *named] if first else [*named, *dots]
+        sizes |= dict(zip(names, tensor.shape, strict=True))
+    return _product(sizes.values())
+
+
+LAYERS: dict[type, Count] = {
+    layers.SeparableConv2D: _separable,
+    layers.SeparableConv1D: _separable,
+    layers.DepthwiseConv2D: _depthwise,
+    layers.DepthwiseConv1D: _depthwise,
+    layers.Conv1DTranspose: _transposed,
+    layers.Conv2DTranspose: _transposed,
+    layers.Conv3DTranspose: _transposed,
+    layers.Conv1D: _convolution,
+    layers.Conv2D: _convolution,
+    layers.Conv3D: _convolution,
+    layers.Dense: _dense,
+    layers.EinsumDense: _einsum_dense,
+    layers.LSTM: _recurrent,
+    layers.GRU: _recurrent,
+    layers.SimpleRNN: _recurrent,
+}
+PRODUCTS: dict[str, Callable[[Sequence[Any], Any], float]] = {
+    "matmul": _matmul,
+    "dot_product_attention": _attention,
+    "einsum": _einsum,
+}

@@ -1,0 +1,172 @@
+"""Does `assay race` end with the best, and for how little sampling?
+
+    python benchmarks/race.py record 3      # full heats: all contenders warm, one after the other
+    python benchmarks/race.py               # the report, from what is kept
+
+Contenders are VGG16 for CIFAR-10 in inference, on six backends with two batch sizes. A full heat
+has a fresh process of each, all warm at once, taking turns: the long interleaved reference. The
+report plays races on them: a heat of a race is drawn from the full heats, and holds the turns of
+those whom the race would have let run. Beside it stands what measuring each alone to ± 1 % takes.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay import racing as api
+from assay.analysis import compare, racing, stopping
+from assay.analysis.estimates import so_far
+from assay.course import FEWEST_TURNS, WARM, Enough
+from assay.heat import Entry, run_heat
+from assay.records import Case, Procedure, Result, Samples
+from assay.together import TURN
+
+DATA = Path(__file__).parent / "data" / "race.npz"
+WORKLOAD = "vgg16:image_size=32,classes=10"
+AXES = {
+    "precision": ["float32"],
+    "compiler": ["off"],
+    "data_format": ["channels_last"],
+    "batch_size": [4, 16],
+}
+TURNS = 20
+TRIALS = 200
+
+Array = NDArray[np.float64]
+
+
+def contenders() -> dict[str, Case]:
+    """JAX is compiled always; the others run as they do by default."""
+    found = api.contenders(WORKLOAD, "infer", (), {**AXES, "compiler": ["off", "on"]})
+    chosen = [case for case in found if _as_by_default(case)]
+    return {case.key: case for case in chosen}
+
+
+def _as_by_default(case: Case) -> bool:
+    return ("jax" in case.backend) == (case.options["compiler"] == "on")
+
+
+def record(count: int) -> None:
+    cases = contenders()
+    kept = dict(np.load(DATA)) if DATA.exists() else {}
+    for number in range(count):
+        with tempfile.TemporaryDirectory() as folder:
+            entries = [_entry(name, case, Path(folder)) for name, case in cases.items()]
+            heat = run_heat(entries, Procedure(budget=2.0), _ignore, _unfinished, seed=number)
+        for name, result in heat.results.items():
+            print(number, name, result.status, result.reason, flush=True)
+            row = np.array([compare.turns(result, "step_time")], dtype=np.float32)
+            kept[name] = np.concatenate([kept[name], row]) if name in kept else row
+        np.savez_compressed(DATA, **kept)  # type: ignore[arg-type]
+
+
+def report() -> None:
+    cases = contenders()
+    items = {name: int(case.params["batch_size"]) for name, case in cases.items()}
+    steps = {name: values.astype(np.float64) for name, values in np.load(DATA).items()}
+    kept = {name: values / items[name] for name, values in steps.items()}
+    middles = {name: float(np.exp(np.mean(_levels(kept, name)))) for name in kept}
+    best = min(middles.values())
+    heats = len(next(iter(kept.values())))
+    print(f"{len(kept)} contenders, {heats} full heats of {TURNS} turns")
+    for name, middle in sorted(middles.items(), key=lambda pair: pair[1]):
+        spread = np.std(_levels(kept, name), ddof=1)
+        print(f"  x {middle / best:.3f}  {name}  (process to process {spread:.1%})")
+    draw = random.Random(1)
+    found = [_race(steps, items, draw) for _ in range(TRIALS)]
+    near = np.mean([middles[name] / best <= 1.02 for name, _ in found])
+    spent = float(np.median([seconds for _, seconds in found]))
+    each = sum(_alone(values) for values in steps.values())
+    print(f"{TRIALS} races end within 2 % of the best in {near:.1%}")
+    print(f"sampling: {spent:.0f} s; each alone to ± 1 %: {each:.0f} s; {spent / each:.0%} of it")
+
+
+def _levels(kept: Mapping[str, Array], name: str) -> Array:
+    """Logarithms of a contender's medians, each full heat's own pace taken out."""
+    whole = np.array([np.median(np.log(values), axis=1) for values in kept.values()])
+    mine = np.median(np.log(kept[name]), axis=1)
+    found: Array = mine - whole.mean(axis=0) + whole.mean()
+    return found
+
+
+def _race(
+    kept: Mapping[str, Array], items: Mapping[str, int], draw: random.Random
+) -> tuple[str, float]:
+    """Who is first at the end, and the seconds of turns it took."""
+    names = list(kept)
+    rules = racing.terms(len(names), api.MINIMUM)
+    heats: list[racing.Meeting] = []
+    seconds = 0.0
+    places = racing.standing(names, heats, {}, rules)
+    while chosen := racing.next_heat(places, heats, rules, WARM):
+        number = draw.randrange(len(kept[names[0]]))
+        turns = {name: kept[name][number] for name in chosen}
+        count = _count(turns, rules)
+        seconds += sum(max(TURN, float(row[:count].mean())) * count for row in turns.values())
+        results = {name: _result(name, row[:count], items[name]) for name, row in turns.items()}
+        heats.append(racing.meeting(results))
+        places = racing.standing(names, heats, {}, rules)
+    return places[0].key, seconds
+
+
+def _count(turns: Mapping[str, Array], rules: compare.Terms) -> int:
+    """How many turns the heat would have had."""
+    enough = Enough(rules)
+    for count in range(FEWEST_TURNS, TURNS):
+        taken = {name: [_part(value) for value in row[:count]] for name, row in turns.items()}
+        if not enough(taken, opening=20.0):
+            return count
+    return TURNS
+
+
+def _alone(values: Array) -> float:
+    """Seconds until the rule of `assay run` finds ± 1 %; drawn at random, as if without memory."""
+    random_ = np.random.default_rng(1)
+    drawn = random_.choice(values[random_.integers(len(values))], 1500)
+    looks: list[bool] = []
+    count = 0
+    while not stopping.confirmed(looks) and count < len(drawn):
+        count = min(stopping.next_look(count), len(drawn))
+        looks.append(stopping.narrow(so_far(drawn[:count].tolist()), 0.01))
+    return count * float(drawn.mean())
+
+
+def _part(value: float) -> Samples:
+    return Samples(metric="step_time", unit="s", phase="steady", values=(value,))
+
+
+def _result(name: str, turns: Array, items: int) -> Result:
+    return Result(
+        id=name,
+        case=Case(workload=name, backend="b", key=name),
+        procedure=Procedure(),
+        status="ok",
+        samples=tuple(_part(float(value)) for value in turns),
+        items=items,
+        tags={"order": compare.IN_TURNS},
+    )
+
+
+def _entry(name: str, case: Case, folder: Path) -> Entry:
+    place = folder / str(abs(hash(name)))
+    place.mkdir()
+    return Entry(name, case, name, place)
+
+
+def _unfinished(turns: Mapping[str, Sequence[Samples]], _: float) -> bool:
+    return any(len(taken) < TURNS for taken in turns.values())
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+if __name__ == "__main__":
+    record(int(sys.argv[2])) if sys.argv[1:2] == ["record"] else report()

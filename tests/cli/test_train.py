@@ -1,0 +1,54 @@
+"""assay train as it is typed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.datasets.making import SAMPLE
+
+
+@pytest.fixture(autouse=True)
+def samples(monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+
+
+@pytest.mark.parametrize("words", [(), ("lenet@keras-jax", "--resume", "last")])
+def test_a_case_or_a_run_to_resume_is_needed(assay, words):
+    status, _, error = assay("train", *words)
+
+    assert status == 2
+    assert "takes a case, or --resume with a run" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--epochs", "-1"), "-1 is not in the range"),
+        (("--until", "101"), "101.0 is not in the range"),
+        (("--recipe", "vgg"), "no recipe named 'vgg'"),
+    ],
+)
+def test_a_wrong_value_is_refused(assay, words, complaint):
+    status, _, error = assay("train", "lenet@keras-jax", *words)
+
+    assert status == 2
+    assert complaint in error
+
+
+@pytest.mark.real("keras", "torch")
+def test_a_training_shows_its_epochs_its_table_and_what_it_was_trained_by(assay):
+    words = ("train", "lenet@keras-torch", "--first", "20", "--epochs", "3", "--until", "1")
+    status, out, error = assay(*words)
+    _, shown, _ = assay("show", "last", "--format", "json")
+
+    result = json.loads(shown)["results"][0]
+    recipe = json.loads(result["facts"]["recipe"])
+    assert status == 1  # below 98.70 %
+    assert "epoch 1 of 3" in error
+    assert "epoch 2 of 3" not in error  # more than 1 % were right
+    assert "fail" in out
+    assert (recipe["epochs"], result["facts"]["train_first"]) == (3, 20)
+    assert result["summary"]["train_time"]["unit"] == "s"
+    assert result["checks"][0]["verdict"] == "fail"

@@ -1,0 +1,163 @@
+"""Trainings: what is asked of the worker, and real ones of a few steps on every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assay
+from assay import plan, training
+from assay.errors import UsageError
+from assay.recipe import Recipe, Training
+from assay.records import Evaluation, Plan
+from tests.datasets.making import SAMPLE
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+ENGINES = ("jax", "tensorflow", "torch")
+RECIPE = Recipe(epochs=2, batch_size=50, optimizer="adam", learning_rate=0.001)
+
+
+@pytest.fixture(autouse=True)
+def samples(monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+
+
+def planned(case="lenet@keras-jax", **given):
+    return Plan(
+        cases=(plan.resolve(plan.parse_case(case)),),
+        evaluation=Evaluation(),
+        training=Training(**given),
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "given", "complaint"),
+    [
+        ("lenet", {}, "names no backend to train on"),
+        ("lenet@torch", {}, "torch cannot train by a recipe"),
+        ("mnist-mlp@keras-jax", {}, "mnist-mlp has no recipe, and no method that trains it"),
+        ("lenet@keras-jax", {"recipe": "lenett"}, "no recipe named 'lenett'"),
+        (f"{EXAMPLES}/my_benchmark.py:Digits@keras-jax", {"epochs": 3}, "Digits trains itself"),
+        ("vgg16-cifar100@keras-jax", {}, "vgg16-cifar100 has no recipe"),
+    ],
+)
+def test_what_cannot_be_trained_is_said_before_a_process_starts(case, given, complaint, home):
+    with pytest.raises(UsageError, match=complaint):
+        assay.train(case, **given)
+    assert not (home / "runs").exists()
+
+
+def test_a_training_that_was_cut_short_goes_on_from_its_last_checkpoint(tmp_path):
+    for name in ("001", "002", "003"):
+        (tmp_path / name).mkdir()
+    for name in ("001", "002"):
+        (tmp_path / name / training.CHECKPOINT).touch()
+
+    order = training.order(planned(recipe=RECIPE), tmp_path / "003")
+
+    assert order.earlier == str(tmp_path / "002" / training.CHECKPOINT)
+    assert order.checkpoint == str(tmp_path / "003" / training.CHECKPOINT)
+
+
+def test_a_plan_without_a_training_orders_none(tmp_path):
+    assert training.order(Plan(cases=planned().cases), tmp_path) is None
+
+
+def test_weights_go_from_one_form_into_another_without_a_framework(tmp_path):
+    from assay.weights import files
+    from assay.workloads import nets
+    from assay.workloads.accuracy_nets import alexnet2
+
+    arrays = nets.weights(alexnet2(), seed=3)
+    files.write(tmp_path / "a.npz", arrays)
+
+    training.export_weights("alexnet2", tmp_path / "a.npz", tmp_path / "bins")
+    training.export_weights("alexnet2", tmp_path / "bins", tmp_path / "b.npz")
+
+    found = files.read(tmp_path / "b.npz")
+    assert found.keys() == arrays.keys()
+    assert all(np.array_equal(found[name], arrays[name]) for name in arrays)
+
+
+@pytest.fixture(scope="module")
+def lenets(tmp_path_factory):
+    """What a short training on every engine ended as, each trained once for all tests."""
+    found = {}
+
+    def trained(engine):
+        if engine not in found:
+            folder = tmp_path_factory.mktemp(engine)
+            found[engine] = (
+                assay.train(
+                    f"lenet@keras-{engine}",
+                    recipe=RECIPE,
+                    first=100,
+                    save=folder / "lenet.npz",
+                    home=folder,
+                ),
+                folder / "lenet.npz",
+            )
+        return found[engine]
+
+    return trained
+
+
+@pytest.mark.parametrize(
+    "engine", [pytest.param(name, marks=pytest.mark.real("keras", name)) for name in ENGINES]
+)
+def test_every_engine_trains_and_tells_its_epochs(lenets, engine):
+    result, weights = lenets(engine)
+
+    assert result.status == "ok", result.reason
+    assert len(result.values("epoch_time", "first")) == len(result.values("epoch_time")) == 1
+    assert result.values("loss")[1] < result.values("loss")[0]
+    assert sum(result.values("evaluated")) == 150
+    # nothing is trained between the last epoch's test and the evaluation
+    last = result.values("epoch_accuracy")[-1]
+    assert assay.summarize(result).quantities["accuracy"].value == pytest.approx(last, abs=1e-4)
+    with np.load(weights) as saved:
+        assert saved["dense_1/kernel"].shape == (3136, 1024)
+
+
+@pytest.mark.real("keras", *ENGINES)
+def test_engines_agree_on_the_loss_of_a_training_without_dropout(lenets):
+    losses = [lenets(engine)[0].values("loss") for engine in ENGINES]
+
+    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
+    assert losses[2] == pytest.approx(losses[0], rel=1e-3)
+
+
+@pytest.mark.real("keras", "torch")
+def test_an_accuracy_below_the_expected_is_a_failure(lenets):
+    summary = assay.summarize(lenets("torch")[0])
+
+    assert [check.verdict for check in summary.checks] == ["fail"]
+    assert "time_to_accuracy" not in summary.quantities
+
+
+@pytest.mark.real("keras", "torch")
+def test_a_class_trains_itself_and_is_evaluated_from_its_file(tmp_path):
+    case = f"{EXAMPLES}/my_benchmark.py:Digits@keras-torch"
+
+    trained = assay.train(case, save=tmp_path / "digits.npz")
+    (evaluated,) = assay.evaluate(case, weights=tmp_path / "digits.npz")
+
+    summaries = [assay.summarize(result) for result in (trained, evaluated)]
+    assert (trained.status, evaluated.status) == ("ok", "ok"), trained.reason + evaluated.reason
+    assert len(trained.values("train_time")) == 1
+    assert [check.verdict for summary in summaries for check in summary.checks] == ["pass"] * 2
+    assert trained.values("correct") == evaluated.values("correct")
+
+
+@pytest.mark.real("keras", "torch")
+@pytest.mark.parametrize("name", ["my_benchmark.py:Digits", "hpvm_benchmark.py:TinyNet_CIFAR10"])
+def test_the_speed_of_a_benchmark_class_is_measured_as_any_other(name):
+    (result,) = assay.run(
+        f"{EXAMPLES}/{name}@keras-torch", procedure=assay.Procedure(budget=0.1, samples=2)
+    )
+
+    assert result.status == "ok", result.reason
+    assert len(result.values("step_time")) == 2
+    assert result.items == {"m": 50, "h": 100}[name[0]]
