@@ -15,9 +15,9 @@ from assay import launch
 from assay.batchsize import available_memory
 from assay.child import Child
 from assay.errors import EndingError
-from assay.protocol import Check, Checked, Given, Opened, Outputs
+from assay.protocol import Check, Checked, Given, Open, Opened, Outputs
 from assay.records import Case, Procedure, Result, Samples, Status
-from assay.schedule import Watch, ask_one, warmed
+from assay.schedule import Watch, ask_one, open_time, settled
 from assay.together import turn
 
 ROOM = 1.2  # memory that must be left to open one more, as a multiple of the largest so far
@@ -61,7 +61,7 @@ def run_heat(
     seed: int = 0,
     room: Callable[[], int] = available_memory,
 ) -> Heat:
-    """Open and warm up one after the other, then turns, in an order drawn anew each round.
+    """Open, warm up one after the other, then turns, in an order drawn anew each round.
 
     Who does not end well is out; with fewer than two left there is nobody to compare.
     """
@@ -100,17 +100,39 @@ class Racer:
         self._entry, self._procedure = entry, procedure
         self._begun = time.monotonic()
         self._result = launch.blank(entry.case, procedure, entry.result_id, entry.folder)
-        self._reason = ""
+        self.reason = ""
+        self._stepped = False
         self._before: list[Samples] = []
         self._child: Child | None = None
         self._peaks: dict[str, float] = {}
 
-    def open(self, watch: Watch) -> None:
-        """Warm and standing still, or ended."""
+    def start(self) -> None:
+        """Its process, which begins to load."""
         try:
             launch.refuse(self._entry.case)
             self._child = Child(self._entry.case, self._entry.folder, self._procedure.timeout)
-            self.steps = self._warm(self._child, watch)
+            self._child.send(Open(case=self._entry.case))
+        except EndingError as error:
+            self.end(error.status, error.reason)
+
+    def open(self) -> None:
+        """Loaded and standing still, or ended."""
+        if not self._child:
+            return
+        try:
+            told = next(a for a in self._child.answers() if isinstance(a, Opened))
+            self._opened(self._child, told)
+            self._child.stand_still()
+        except EndingError as error:
+            self.end(error.status, error.reason)
+
+    def warm(self, watch: Watch) -> None:
+        """Past its first steps and standing still, or ended."""
+        if not self._child or not self._stepped:
+            return
+        self._child.wake()
+        try:
+            self.steps = self._settled(self._child, watch)
             self._child.stand_still()
         except EndingError as error:
             self.end(error.status, error.reason)
@@ -138,7 +160,7 @@ class Racer:
     def end(self, status: str, reason: str) -> None:
         """At once: a process that hangs would disturb the others."""
         if self.status == "ok":
-            self.status, self._reason = status, reason
+            self.status, self.reason = status, reason
         self.close()
 
     def close(self) -> None:
@@ -155,46 +177,64 @@ class Racer:
             peaks=self._peaks,
             seconds=time.monotonic() - self._begun,
             status=status,
-            reason=self._reason,
+            reason=self.reason,
         )
 
-    def _warm(self, child: Child, watch: Watch) -> int:
-        pieces = warmed(child, self._entry.case, self._procedure, watch)
+    def _settled(self, child: Child, watch: Watch) -> int:
+        pieces = settled(child, self._entry.case, self._procedure, watch)
         while True:
             try:
-                piece = next(pieces)
+                self._before.append(next(pieces))
             except StopIteration as end:
                 return int(end.value)
-            if isinstance(piece, Samples):
-                self._before.append(piece)
-            else:
-                self._opened(child, piece)
 
     def _opened(self, child: Child, told: Opened) -> None:
         """What it says of itself; its outputs now, before a step changes the weights."""
         self._result = launch.opened(self._result, told)
+        self._stepped = told.stepped
+        self._before.append(open_time(told))
         if told.outputs:
             self.outputs = ask_one(child, Outputs(), Given)
 
 
 def _open_all(racers: Sequence[Racer], watch: Watch, room: Callable[[], int]) -> dict[str, str]:
-    """Who cannot be warm beside those opened before it, and why."""
-    apart: dict[str, str] = {}
-    largest = 0
-    for number, racer in enumerate(racers):
-        before = room()
-        if number and before < ROOM * largest:
-            racer.end("skipped", NO_ROOM)
-            apart[racer.name] = NO_ROOM
-            continue
-        racer.open(watch)
-        largest = max(largest, before - room())
-        if number and racer.status == "out-of-memory":
-            apart[racer.name] = NO_ROOM
-        elif racer.status == "ok" and not racer.steps:
-            racer.end("skipped", UNSTEPPED)
-            apart[racer.name] = UNSTEPPED
-    return apart
+    """Who cannot be warm beside those opened before it, and why.
+
+    The first comes alone and shows how much memory one takes. If there is room for all the others,
+    they load at once, which is most of opening; warm-up is each one's own in any case.
+    """
+    first, *others = racers
+    before = room()
+    _open([first], watch)
+    left = room()
+    largest = before - left
+    if left >= ROOM * largest * len(others):
+        _open(others, watch)
+    else:
+        for racer in others:
+            if (before := room()) < ROOM * largest:
+                racer.end("skipped", NO_ROOM)
+                continue
+            _open([racer], watch)
+            largest = max(largest, before - room())
+    return {racer.name: why for racer in racers if (why := _why_apart(racer, first))}
+
+
+def _open(racers: Sequence[Racer], watch: Watch) -> None:
+    for racer in racers:
+        racer.start()
+    for racer in racers:
+        racer.open()
+    for racer in racers:
+        racer.warm(watch)
+
+
+def _why_apart(racer: Racer, first: Racer) -> str:
+    if racer.status == "ok" and not racer.steps:
+        racer.end("skipped", UNSTEPPED)
+        return UNSTEPPED
+    crowded = racer.status == "out-of-memory" or racer.reason == NO_ROOM
+    return NO_ROOM if crowded and racer is not first else ""
 
 
 def _take_turns(racers: Sequence[Racer], go_on: GoOn, order: random.Random, opening: float) -> None:

@@ -82,7 +82,7 @@ def warmed(
     watch(Progress(case=case, phase="open", left=procedure.budget))
     opened = ask_one(worker, Open(case=case), Opened)
     yield opened
-    yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+    yield open_time(opened)
     return (yield from settled(worker, case, procedure, watch)) if opened.stepped else 0
 
 
@@ -104,7 +104,7 @@ def profiled(worker: Worker, case: Case, folder: str, steps: int, watch: Watch) 
     watch(Progress(case=case, phase="open"))
     opened = ask_one(worker, Open(case=case), Opened)
     yield opened
-    yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+    yield open_time(opened)
     if opened.stepped:
         watch(Progress(case=case, phase="first"))
         yield take(worker, "first", 1, 1, 0.0)
@@ -123,7 +123,7 @@ def evaluated(
     watch(Progress(case=case, phase="open"))
     opened = ask_one(worker, Open(case=case), Opened)
     yield opened
-    yield Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
+    yield open_time(opened)
     if train:
         yield from _trained(worker, case, train, watch)
     watch(Progress(case=case, phase="steady"))
@@ -133,6 +133,10 @@ def evaluated(
         elif isinstance(answer, Evaluated):
             facts = {**opened.facts, **answer.facts}
             yield msgspec.structs.replace(opened, facts=facts)
+
+
+def open_time(opened: Opened) -> Samples:
+    return Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,))
 
 
 def take(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -> Samples:
