@@ -32,7 +32,7 @@ class Course:
         self._earlier = len(heats)
         self.deadline = time.monotonic() + asked.procedure.budget
         self._outputs: dict[str, Given] = {}
-        self._wrong = wrong
+        self._known_wrong = self._wrong = wrong  # of heats before an interrupt
 
     def add(self, heat: Heat) -> dict[str, Result]:
         """The results that count: who found no room beside several others has another try."""
@@ -44,7 +44,7 @@ class Course:
         ended = {name: one for name, one in here.items() if one.status != "interrupted"}
         self.heats.append(racing.meeting(ended))
         self._outputs.update({name: heat.outputs[name] for name in heat.outputs if name in here})
-        self._wrong |= agreement.odd_ones_out(self._outputs, self.cases)
+        self._wrong = self._known_wrong | agreement.odd_ones_out(self._outputs, self.cases)
         return here
 
     def next_heat(self) -> list[str]:
