@@ -111,7 +111,8 @@ def train(trainer: Trainer, until: float, kept: Path, earlier: Path | None) -> I
         if time.monotonic() - last > KEEP_EVERY:
             _keras_checkpoint.write(kept, trainer.model, trainer.history)
             last = time.monotonic()
-    kept.unlink(missing_ok=True)
+    for path in filter(None, (kept, earlier)):
+        path.unlink(missing_ok=True)
 
 
 def optimizer(recipe: Recipe, steps: int) -> Any:  # noqa: ANN401

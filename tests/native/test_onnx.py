@@ -11,8 +11,8 @@ from assay.native import ops, oracle
 from assay.native.onnx_file import onnx_bytes, write_onnx
 from assay.native.passes import fusion
 from assay.native.passes.pipeline import optimized
+from tests.native.making import Making
 from tests.native.random_graphs import graphs, inputs_for
-from tests.native.test_passes import Making
 
 
 def by_onnxruntime(graph, inputs):

@@ -96,10 +96,29 @@ def test_data_fetched_into_the_home_folder_is_found(tmp_path, monkeypatch):
     (tmp_path / "data").symlink_to(SAMPLE)
 
     found = _evaluated.weights_file(RESNET18, "trained", tmp_path)
-    elsewhere = _evaluated.weights_file(RESNET18, "trained", tmp_path / "elsewhere")
-
     assert found == tmp_path / "data/weights/resnet18.npz"
-    assert elsewhere is None
+    assert _evaluated.weights_file(RESNET18, "trained", tmp_path / "elsewhere") is None
+
+
+def test_hpvms_keras_file_is_taken_and_else_the_trained_weights(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+    own = tmp_path / "data" / "model_params" / "keras" / "resnet18_cifar10.h5"
+
+    assert _evaluated.weights_file(RESNET18, "keras_model_file", tmp_path).name == "resnet18.npz"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    assert _evaluated.weights_file(RESNET18, "keras_model_file", tmp_path) == own
+
+
+def test_hpvms_folder_of_weights_has_nothing_to_stand_in_for_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+    params = {**RESNET18.params, "weights": "reload_dir"}
+
+    lacking = RESNET18.lacks(params, Evaluation(), tmp_path)
+    (tmp_path / "data" / "model_params" / "resnet18_cifar10").mkdir(parents=True)
+
+    assert "assay data fetch model_params" in lacking
+    assert RESNET18.lacks(params, Evaluation(), tmp_path) == ""
 
 
 def test_hpvms_own_pictures_are_taken_as_they_are(tmp_path, monkeypatch):
