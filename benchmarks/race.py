@@ -11,6 +11,7 @@ of those whom the race would have let run. Beside it: what measuring each alone 
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 import tempfile
@@ -118,7 +119,7 @@ def _race(
 
 def _count(turns: Mapping[str, Array], rules: compare.Terms) -> int:
     """How many turns the heat would have had."""
-    enough = Enough(rules)
+    enough = Enough(rules, math.inf)
     for count in range(FEWEST_TURNS, TURNS):
         taken = {name: [_part(value) for value in row[:count]] for name, row in turns.items()}
         if not enough(taken, opening=20.0):
