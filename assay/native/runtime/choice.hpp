@@ -50,11 +50,11 @@ class Chooser {
 
     // Each round runs the whole network with another candidate of every layer, so that each is
     // timed with the caches as its neighbours leave them.
-    Chosen measure(double seconds) const {
+    Chosen measure(int runs, double seconds) const {
         std::vector<std::vector<double>> took;
         for (std::size_t number = 0; number < rounds_; ++number) {
             Pipeline pipeline(net_, constants_, images_, team_, round(number));
-            took.push_back(fastest(pipeline, seconds / static_cast<double>(rounds_)));
+            took.push_back(fastest(pipeline, runs, seconds / rounds()));
         }
         Chosen found;
         for (std::size_t layer = 0; layer < options_.size(); ++layer) {
@@ -76,10 +76,10 @@ class Chooser {
     }
 
     // The least time of each layer; other programs only ever make one longer.
-    static std::vector<double> fastest(Pipeline& pipeline, double seconds) {
+    static std::vector<double> fastest(Pipeline& pipeline, int runs, double seconds) {
         const auto start = Clock::now();
         std::vector<double> best = pipeline.timed();
-        for (int runs = 1; runs < 4 || (runs < 100 && since(start) < seconds); ++runs) {
+        for (int run = 1; run < runs && (run < 6 || since(start) < seconds); ++run) {
             const std::vector<double> took = pipeline.timed();
             for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::min(best[i], took[i]);
         }

@@ -1,7 +1,6 @@
 // Weights in the forms that kernels read, made when first asked for and shared by all who ask.
 #pragma once
 
-#include <any>
 #include <functional>
 #include <map>
 #include <memory>

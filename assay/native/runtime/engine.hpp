@@ -15,6 +15,9 @@ class Engine {
         ready(settings_.batch);
     }
 
+    Engine(const Engine&) = delete;  // pipelines refer to the network and constants in here
+    Engine& operator=(const Engine&) = delete;
+
     Size inputs() const { return count(net_.at(0).shape); }
     Size outputs() const { return count(net_.at(net_.result).shape); }
     const Network& network() const { return net_; }
@@ -23,8 +26,7 @@ class Engine {
     // What computes each layer of a full batch, as "direct", "winograd-4x3", …
     std::vector<std::string> kernels() {
         std::vector<std::string> found;
-        for (const auto& [layer, name] : lane(team() > 1 ? settings_.batch : at_once_, 0).names())
-            found.push_back(name);
+        for (const char* name : lane(at_once_, 0).names()) found.push_back(name);
         return found;
     }
 
@@ -38,7 +40,8 @@ class Engine {
         ready(images);
         if (team() > 1 || settings_.threads == 1) return part(input, order, output, images, 0);
 #pragma omp parallel num_threads(settings_.threads)
-        part(input, order, output, images, omp_get_thread_num());
+        for (int i = omp_get_thread_num(); i < settings_.threads; i += omp_get_num_threads())
+            part(input, order, output, images, i);
     }
 
   private:
@@ -84,10 +87,11 @@ class Engine {
         double best = 0, left = settings_.seconds;
         for (Size images = 1; images <= most && left > 0; images *= 4) {
             const Chooser chooser(net_, constants_, images, team(), settings_.allowed);
-            // a run of each candidate, and three more, must be worth the wait
-            left -= best * static_cast<double>(images) * chooser.rounds() * 4;
+            // as many runs of each size, so that none has a better chance of a lucky one
+            const int runs = most == 1 ? 100 : 6;
+            left -= best * static_cast<double>(images * runs) * chooser.rounds();
             if (left < 0) break;
-            const Chosen chosen = chooser.measure(settings_.seconds / 4);
+            const Chosen chosen = chooser.measure(runs, settings_.seconds);
             if (best > 0 && chosen.seconds > best) continue;
             best = chosen.seconds;
             at_once_ = images;

@@ -55,10 +55,10 @@ class Pipeline {
         return seconds;
     }
 
-    // What computes each layer, by the names of the kernels.
-    std::vector<std::pair<Value, const char*>> names() const {
-        std::vector<std::pair<Value, const char*>> found;
-        for (const auto& each : steps_) found.emplace_back(each.layer, each.step->name());
+    // What does each step, by the names of the kernels.
+    std::vector<const char*> names() const {
+        std::vector<const char*> found;
+        for (const Placed& each : steps_) found.push_back(each.step->name());
         return found;
     }
 
@@ -96,10 +96,11 @@ class Pipeline {
         met_.store(0, std::memory_order_relaxed);
 #pragma omp parallel num_threads(team_)
         {
-            const Worker& worker = workers_[static_cast<std::size_t>(omp_get_thread_num())];
+            const int here = omp_get_num_threads();  // fewer than the team, if the system says so
             for (std::size_t i = first; i < last; ++i) {
-                steps_[i].step->run(worker);
-                meet(static_cast<int>(i - first + 1) * team_);
+                for (int number = omp_get_thread_num(); number < team_; number += here)
+                    steps_[i].step->run(workers_[static_cast<std::size_t>(number)]);
+                meet(static_cast<int>(i - first + 1) * here);
             }
         }
     }
