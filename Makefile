@@ -33,8 +33,9 @@ $(VENV)/.run: pyproject.toml constraints.txt Makefile
 
 $(VENV)/.test: pyproject.toml constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	command -v $${CXX:-g++} >/dev/null || apt-get install -y --no-install-recommends g++
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,onnxruntime,openvino,data,plot,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,onnxruntime,openvino,native,data,plot,dev]'
 	touch $@ $(VENV)/.run
 
 .PHONY: help run test check docs

@@ -19,6 +19,7 @@ _FROM = {
     "adopt": "api",
     "bench": "benching",
     "benchmarks": "benching",
+    "compile_model": "compiling",
     "evaluate": "evaluating",
     "fairness": "api",
     "export_onnx": "exporting",

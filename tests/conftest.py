@@ -95,3 +95,9 @@ def keras(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
         else:
             os.environ[name] = value
     return keras
+
+
+@pytest.fixture(scope="session")
+def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For XDG_CACHE_HOME: what is compiled is kept for the whole session, and no longer."""
+    return tmp_path_factory.getbasetemp() / "cache"

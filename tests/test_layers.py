@@ -29,7 +29,7 @@ LEVELS = {
     },
     4: {
         *("api", "benching", "comparing", "evaluating", "profiling", "racing", "studying"),
-        *("tasking", "training", "exporting"),
+        *("tasking", "training", "exporting", "compiling"),
     },
     5: {"cli", "web", "compat"},
 }
@@ -44,6 +44,7 @@ SHOWING = {
     "comparing",
     "racing",
     "exporting",
+    "compiling",
     "profiling",
     "studying",
     "benches",

@@ -24,6 +24,7 @@ VERBS = {
     "task": ("Measure", "Run any command; its metrics are read from its log."),
     "ab": ("Decide", "Say which of two is faster, by how much, how sure."),
     "race": ("Decide", "Find the fastest configuration of a workload here."),
+    "compile": ("Compile", "Make a Keras model a program for this machine."),
     "export-onnx": ("Compile", "Write a Keras model as ONNX."),
     "list": ("Keep and see", "Show what there is: workloads, backends, results."),
     "show": ("Keep and see", "Show results again, as a table or as JSON."),

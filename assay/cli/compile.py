@@ -1,0 +1,55 @@
+"""assay compile: a model as a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from assay import compiling
+from assay.cli import options
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay compile alexnet2 --weights alexnet2.npz -o build/
+  build/alexnet2 -t test --data folder/with/test_input.bin
+  assay compile model.keras -o build/
+  assay compile ./my.py:MyNet --set units=128 --kernels portable -o build/"""
+)
+@click.argument("model", metavar="MODEL")
+@click.option("-o", "--output", default="build", show_default=True, metavar="FOLDER")
+@click.option("--weights", default="", metavar="FILE", help="Any form of weights that fits.")
+@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="A parameter of MODEL.")
+@click.option(
+    "--kernels",
+    type=click.Choice(["auto", "portable", "onednn"]),
+    default="auto",
+    show_default=True,
+    help="auto: oneDNN, where it is installed, beside our own; portable: our own only.",
+)
+@click.option("--portable", is_flag=True, help="For any CPU of this kind, not only for this one.")
+def command(model: str, output: str, weights: str, sets: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401
+    """Compile the Keras model MODEL into a program in FOLDER, named after it.
+
+    MODEL is a workload, a function in a file of yours, or a model that Keras saved. The program
+    needs the files beside it, and no Python.
+    """
+    made = compiling.compile_model(
+        model,
+        output,
+        weights,
+        options.pairs(sets, "--set"),
+        kernels=given["kernels"],
+        portable=given["portable"],
+    )
+    click.echo(str(made.program))
+    kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"
+    options.say(
+        f"{made.layers} layers over {kernels}; images of "
+        f"{' x '.join(map(str, made.input_shape))} float32"
+        + (", built before" if made.cached else "")
+    )
+    options.say(f"to run it: {made.program} -t test --data FOLDER")
+    return 0

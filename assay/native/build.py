@@ -1,0 +1,130 @@
+"""Source and weights → a program and a library, kept so that the same model is built once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from assay.errors import AssayError
+from assay.native.compiler import Toolchain
+from assay.native.emit import Emitted
+from assay.native.weightfile import write_weights
+
+RUNTIME = Path(__file__).parent / "runtime"
+
+
+class Built(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of one model, all in one folder of the cache."""
+
+    folder: Path
+    name: str
+    cached: bool  # it had been built before
+
+    @property
+    def program(self) -> Path:
+        return self.folder / self.name
+
+    @property
+    def library(self) -> Path:
+        return self.folder / f"{self.name}.so"
+
+    @property
+    def weights(self) -> Path:
+        return self.folder / f"{self.name}.weights"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """What a user gets: the program, what it needs beside it, and its source."""
+        found = (self.program, self.weights, self.folder / f"{self.name}.cpp")
+        return found + tuple(self.folder.glob("libdnnl.so*"))
+
+
+def build(emitted: Emitted, tools: Toolchain, cache: Path | None = None) -> Built:
+    """Nothing half-written is ever seen: a folder takes its name when all of it is there."""
+    kept = cache or default_cache()
+    folder = kept / digest(emitted, tools)
+    built = Built(folder=folder, name=emitted.name, cached=folder.is_dir())
+    if not built.cached:
+        runtime = _runtime(tools, kept)
+        with _filled(folder) as fresh:
+            _make(msgspec.structs.replace(built, folder=fresh), emitted, tools, runtime)
+    return built
+
+
+def default_cache() -> Path:
+    """$XDG_CACHE_HOME/assay/native, else ~/.cache/assay/native."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "assay" / "native"
+
+
+def digest(emitted: Emitted, tools: Toolchain) -> str:
+    """The same for the same source, weights, runtime, compiler and flags."""
+    found = hashlib.sha256(emitted.source.encode() + _tools_text(tools))
+    for name, array in emitted.constants.items():
+        found.update(f"\n{name} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array, dtype="<f4").data)
+    return found.hexdigest()[:32]
+
+
+def _make(built: Built, emitted: Emitted, tools: Toolchain, runtime: Path) -> None:
+    source, part = built.folder / f"{built.name}.cpp", built.folder / "model.o"
+    source.write_text(emitted.source)
+    with open(built.weights, "wb") as file:
+        write_weights(file, emitted.constants)
+    tools.compile(source, part, RUNTIME)
+    tools.link([part, runtime], built.program, shared=False)
+    tools.link([part, runtime], built.library, shared=True)
+    part.unlink()
+    if tools.onednn:
+        shutil.copy(Path(tools.onednn) / "lib" / "libdnnl.so.3", built.folder)
+
+
+def _runtime(tools: Toolchain, cache: Path) -> Path:
+    """The runtime, compiled once for these flags: a model is then a second's work."""
+    folder = cache / f"runtime-{hashlib.sha256(_tools_text(tools)).hexdigest()[:32]}"
+    if not folder.is_dir():
+        with _filled(folder) as fresh:
+            tools.compile(RUNTIME / "runtime.cpp", fresh / "runtime.o", RUNTIME)
+    return folder / "runtime.o"
+
+
+def _tools_text(tools: Toolchain) -> bytes:
+    """The compiler, its flags, the CPU that -march=native means, and the runtime's sources."""
+    sources = sorted(RUNTIME.glob("*.[hc]pp"))
+    cpu = next((line for line in _cpu_lines() if line.startswith(("flags", "Features"))), "")
+    return b"\n".join(
+        [msgspec.json.encode(tools), cpu.encode(), *(path.read_bytes() for path in sources)]
+    )
+
+
+def _cpu_lines() -> list[str]:
+    try:
+        return Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return []
+
+
+@contextmanager
+def _filled(folder: Path) -> Iterator[Path]:
+    """A fresh folder beside `folder` that takes its name at the end, or is gone."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
+    except OSError as error:
+        raise AssayError(
+            f"{folder.parent} cannot be written ({error.strerror}).", hint="Set XDG_CACHE_HOME."
+        ) from None
+    try:
+        yield fresh
+        fresh.chmod(0o755)
+        with suppress(OSError):  # another process may have been quicker
+            fresh.rename(folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)

@@ -1,0 +1,77 @@
+// Depthwise convolutions: each channel has a filter of its own; a vector is a row of channels.
+#pragma once
+
+#include "step.hpp"
+
+namespace assay {
+
+// Weights (channels, 1, high, wide) → tap, channel; a little longer than needed, for whole vectors.
+inline Buffer<float> by_tap(const Geometry& g, const float* weight) {
+    const Size taps = g.window[0] * g.window[1];
+    Buffer<float> made(taps * g.channels + lanes);
+    for (Size c = 0; c < g.channels; ++c)
+        for (Size tap = 0; tap < taps; ++tap)
+            made.data()[tap * g.channels + c] = weight[c * taps + tap];
+    return made;
+}
+
+class Depthwise : public Step {
+  public:
+    Depthwise(const Geometry& g, const float* weight, Epilogue after, const float* input,
+              float* output)
+        : g_(g), weight_(weight), after_(std::move(after)), input_(input), output_(output) {}
+
+    static bool fits(const Geometry& g) { return g.groups == g.channels && g.groups == g.filters; }
+
+    const char* name() const override { return "depthwise"; }
+
+    void run(const Worker& worker) override {
+        const Range rows = share(g_.images * g_.high, worker);
+        for (Size row = rows.first; row < rows.last; ++row)
+            for (Size x = 0; x < g_.wide; ++x) pixel(row / g_.high, row % g_.high, x);
+    }
+
+  private:
+    // The taps from `first` to `last` whose inputs lie in an image of this size.
+    static Range taps_inside(Size at, Size window, Size dilation, Size size) {
+        const Size first = at < 0 ? (-at + dilation - 1) / dilation : 0;
+        const Size last = at >= size ? 0 : (size - 1 - at) / dilation + 1;
+        return {first, std::max(first, std::min(window, last))};
+    }
+
+    void pixel(Size image, Size y, Size x) {
+        const Size top = y * g_.strides[0] - g_.pads[0], left = x * g_.strides[1] - g_.pads[1];
+        const Range down = taps_inside(top, g_.window[0], g_.dilations[0], g_.height);
+        const Range across = taps_inside(left, g_.window[1], g_.dilations[1], g_.width);
+        const float* from = input_ + image * g_.height * g_.width * g_.channels;
+        const Size at = ((image * g_.high + y) * g_.wide + x) * g_.channels;
+        for (Size c = 0; c < g_.channels; c += 4 * lanes) {
+            const Size most = std::min<Size>(4, (g_.channels - c + lanes - 1) / lanes);
+            Vector sum[4];
+            for (Size v = 0; v < most; ++v)
+                sum[v] = after_.bias ? load(after_.bias + c + v * lanes) : Vector{};
+            for (Size ky = down.first; ky < down.last; ++ky)
+                for (Size kx = across.first; kx < across.last; ++kx) {
+                    const float* value = from + ((top + ky * g_.dilations[0]) * g_.width + left +
+                                                 kx * g_.dilations[1]) * g_.channels + c;
+                    const float* factor = weight_ + (ky * g_.window[1] + kx) * g_.channels + c;
+                    for (Size v = 0; v < most; ++v)
+                        sum[v] += load(value + v * lanes, g_.channels - c - v * lanes) *
+                                  load(factor + v * lanes);
+                }
+            for (Size v = 0; v < most; ++v)
+                {
+                const Size place = at + c + v * lanes, left_over = g_.channels - c - v * lanes;
+                store(output_ + place, finished(after_, sum[v], place, left_over), left_over);
+            }
+        }
+    }
+
+    Geometry g_;
+    const float* weight_;
+    Epilogue after_;
+    const float* input_;
+    float* output_;
+};
+
+}  // namespace assay

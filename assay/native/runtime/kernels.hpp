@@ -1,0 +1,100 @@
+// The ways in which a convolution or dense layer can be computed here, best guess first.
+#pragma once
+
+#include "constants.hpp"
+#ifdef ASSAY_ONEDNN
+#include "onednn.hpp"
+#endif
+
+namespace assay {
+
+enum class Kernel { direct, direct_half, depthwise, winograd_4x3, winograd_2x3, winograd_2x5, onednn };
+enum class Allowed { all, own, onednn };  // by a flag
+
+#ifdef ASSAY_ONEDNN
+constexpr bool with_onednn = true;
+#else
+constexpr bool with_onednn = false;
+#endif
+
+// All a kernel is made from.
+struct Work {
+    const Network& net;
+    const Layer& layer;
+    Geometry g;
+    const float* weight;  // as the definition of the layer has it
+    std::string key;      // names these weights among the constants
+    Epilogue after;
+    const float* input;
+    float* output;
+};
+
+inline std::vector<Kernel> candidates(const Layer& layer, const Geometry& g, const float* weight,
+                                      Allowed allowed) {
+    if (allowed == Allowed::onednn && with_onednn) return {Kernel::onednn};
+    std::vector<Kernel> found;
+    if (Depthwise::fits(g)) found.push_back(Kernel::depthwise);
+    if (Winograd<6, 3>::fits(g)) found.insert(found.end(), {Kernel::winograd_4x3, Kernel::winograd_2x3});
+    if (Winograd<6, 5>::fits(g)) found.push_back(Kernel::winograd_2x5);
+    // Large dense layers wait for their weights: half the bytes is half the wait.
+    if (halves && layer.kind == Kind::dense && g.channels * g.filters > 1 << 16 &&
+        all_halves(weight, g.channels * g.filters))
+        found.push_back(Kernel::direct_half);
+    if (with_onednn && allowed == Allowed::all) found.push_back(Kernel::onednn);
+    if (!Depthwise::fits(g)) found.push_back(Kernel::direct);
+    return found;
+}
+
+template <typename Made>
+std::unique_ptr<Step> holding(std::unique_ptr<Step> step, Made constant) {
+    step->holds.push_back(std::move(constant));
+    return step;
+}
+
+template <int size, int window>
+std::unique_ptr<Step> winograd(const Work& w, Constants& constants) {
+    const auto weight = constants.get<Buffer<float>>(
+        w.key + "/winograd" + std::to_string(size) + std::to_string(window), [&w] {
+            return transformed<size, window>(w.g, w.weight, columns_for(w.g.filters));
+        });
+    return holding(std::make_unique<Winograd<size, window>>(w.g, weight->data(), w.after, w.input,
+                                                            w.output), weight);
+}
+
+template <typename Weight, typename Convert>
+std::unique_ptr<Step> direct(const Work& w, Constants& constants, Convert convert) {
+    const auto weight = constants.get<Buffer<Weight>>(
+        w.key + "/packed" + std::to_string(sizeof(Weight)), [&w, convert] {
+            return packed<Weight>(w.g, w.weight, columns_for(w.g.filters / w.g.groups), convert);
+        });
+    return holding(std::make_unique<Direct<Weight>>(w.g, weight->data(), w.after, w.input, w.output),
+                   weight);
+}
+
+inline Half exact_half(float value) {
+    Half half{};
+    to_half(value, half);
+    return half;
+}
+
+inline std::unique_ptr<Step> made(Kernel kernel, const Work& w, Constants& constants) {
+    switch (kernel) {
+        case Kernel::winograd_4x3: return winograd<6, 3>(w, constants);
+        case Kernel::winograd_2x3: return winograd<4, 3>(w, constants);
+        case Kernel::winograd_2x5: return winograd<6, 5>(w, constants);
+        case Kernel::direct_half: return direct<Half>(w, constants, exact_half);
+        case Kernel::depthwise: {
+            const auto weight = constants.get<Buffer<float>>(
+                w.key + "/by-tap", [&w] { return by_tap(w.g, w.weight); });
+            return holding(std::make_unique<Depthwise>(w.g, weight->data(), w.after, w.input,
+                                                       w.output), weight);
+        }
+#ifdef ASSAY_ONEDNN
+        case Kernel::onednn:
+            return std::make_unique<Onednn>(w.g, w.weight, w.layer, w.after, w.input, w.output);
+#endif
+        default: return direct<float>(w, constants, [](float value) { return value; });
+    }
+}
+
+}  // namespace assay

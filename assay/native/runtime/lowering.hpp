@@ -1,0 +1,175 @@
+// Layers → steps over known memory, for a number of images and a kernel for each layer.
+#pragma once
+
+#include "elementwise.hpp"
+#include "kernels.hpp"
+#include "plan.hpp"
+#include "pooling.hpp"
+
+namespace assay {
+
+class Lowering {
+  public:
+    using Steps = std::vector<std::unique_ptr<Step>>;
+
+    // `arena` holds every value, by the plan; `kernels` are for the layers that have a choice.
+    Lowering(const Network& net, const Plan& plan, Constants& constants, Size images, float* arena,
+             const std::vector<Kernel>& kernels)
+        : net_(net), plan_(plan), constants_(constants), images_(images), arena_(arena),
+          kernels_(kernels) {}
+
+    Steps steps(Value value) {
+        const Layer& layer = net_.at(value);
+        switch (layer.kind) {
+            case Kind::input: return {};
+            case Kind::convolution:
+            case Kind::dense: return one(made(kernels_[index(value)], work(value), constants_));
+            case Kind::max_pool:
+            case Kind::average_pool: return one(pooling(value));
+            case Kind::normalize:
+            case Kind::activation: return one(elementwise(value));
+            case Kind::softmax:
+                return one(std::make_unique<Softmax>(images_, layer.shape, layer.axis,
+                                                     input(value), at(value)));
+            case Kind::concatenate: return concatenated(value);
+            case Kind::reshape:
+            case Kind::transpose:
+            case Kind::pad:
+            case Kind::upsample: return is_alias(net_, value) ? Steps{} : one(gathered(value));
+            default:
+                return one(std::make_unique<Binary>(
+                    images_, layer, net_.at(layer.inputs[0]).shape, net_.at(layer.inputs[1]).shape,
+                    input(value), input(value, 1), at(value)));
+        }
+    }
+
+    // All that a convolution or dense layer is made from, and what its choice depends on.
+    Work work(Value value) {
+        const Layer& layer = net_.at(value);
+        const Geometry g = geometry(net_, layer, images_);
+        const float* residual = layer.residual < 0 ? nullptr : at(layer.residual);
+        Work found{net_, layer, g, nullptr, layer.weight, epilogue(layer, residual),
+                   input(value), at(value)};
+        found.weight = constants_.weights().get(
+            layer.weight, g.filters * g.channels / g.groups * g.window[0] * g.window[1]);
+        if (!layer.bias.empty()) found.after.bias = padded(layer.bias, g.filters);
+        if (layer.kind == Kind::dense && flattens_for_dense(net_, layer.inputs[0]))
+            reorder(found, net_.at(net_.at(layer.inputs[0]).inputs[0]).shape);
+        return found;
+    }
+
+    float* at(Value value) const { return arena_ + plan_.offsets[index(value)] * images_; }
+
+  private:
+    static std::size_t index(Value value) { return static_cast<std::size_t>(value); }
+
+    float* input(Value value, std::size_t which = 0) const {
+        return at(net_.at(value).inputs[which]);
+    }
+
+    Steps one(std::unique_ptr<Step> step) {
+        Steps found;
+        for (auto& constant : held_) step->holds.push_back(constant);
+        held_.clear();
+        found.push_back(std::move(step));
+        return found;
+    }
+
+    // Tiles read whole columns: the bias is as long as they are, with zeros at its end.
+    const float* padded(const std::string& name, Size filters) {
+        const auto found = constants_.get<Buffer<float>>(name + "/padded", [&] {
+            Buffer<float> longer(filters + widest * lanes);
+            std::copy_n(constants_.weights().get(name, filters), filters, longer.data());
+            return longer;
+        });
+        held_.push_back(found);
+        return found->data();
+    }
+
+    void reorder(Work& work, const Shape& image) {
+        const auto found = constants_.get<Buffer<float>>(
+            work.key + "/reordered",
+            [&] { return reordered(work.weight, work.g.filters, image); });
+        held_.push_back(found);
+        work.weight = found->data();
+    }
+
+    std::unique_ptr<Step> pooling(Value value) const {
+        const Layer& layer = net_.at(value);
+        return std::make_unique<Pooling>(geometry(net_, layer, images_),
+                                         layer.kind == Kind::max_pool, layer.posts, input(value),
+                                         at(value));
+    }
+
+    std::unique_ptr<Step> elementwise(Value value) const {
+        const Layer& layer = net_.at(value);
+        const Size size = count(layer.shape), channels = layer.shape[0];
+        if (layer.kind == Kind::activation)
+            return std::make_unique<Elementwise>(images_, size, size, nullptr, nullptr,
+                                                 layer.posts, input(value), at(value));
+        return std::make_unique<Elementwise>(
+            images_, size, channels, constants_.weights().get(layer.weight, channels),
+            constants_.weights().get(layer.bias, channels), layer.posts, input(value), at(value));
+    }
+
+    Steps concatenated(Value value) const {
+        const Layer& layer = net_.at(value);
+        const Size step = steps_of(layer.shape)[static_cast<std::size_t>(layer.axis)];
+        const Size length = layer.shape[static_cast<std::size_t>(layer.axis)] * step;
+        const Size rows = images_ * count(layer.shape) / length;
+        Steps found;
+        Size before = 0;
+        for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+            const Shape& from = net_.at(layer.inputs[i]).shape;
+            const Size part = from[static_cast<std::size_t>(layer.axis)] * step;
+            found.push_back(std::make_unique<Place>(rows, part, length, input(value, i),
+                                                    at(value) + before));
+            before += part;
+        }
+        return found;
+    }
+
+    std::unique_ptr<Step> gathered(Value value) const {
+        const Layer& layer = net_.at(value);
+        const Shape& from = net_.at(layer.inputs[0]).shape;
+        std::vector<Size> places(static_cast<std::size_t>(count(layer.shape)));
+        const Shape to = steps_of(layer.shape);
+        Size number = 0;
+        for_each_index(layer.shape, [&](const Shape& index) {
+            places[static_cast<std::size_t>(place(index, to))] = source(layer, from, index, number++);
+        });
+        return std::make_unique<Gather>("reorder", images_, std::move(places), count(from),
+                                        input(value), at(value));
+    }
+
+    // Where the number at `index` of the result, the so-manieth in row-major order, comes from.
+    static Size source(const Layer& layer, const Shape& from, const Shape& index, Size number) {
+        const Shape steps = steps_of(from);
+        Shape there = index;
+        if (layer.kind == Kind::transpose) {
+            for (std::size_t axis = 0; axis < index.size(); ++axis)
+                there[static_cast<std::size_t>(layer.order[axis])] = index[axis];
+        } else if (layer.kind == Kind::upsample) {
+            there = {index[0], index[1] / layer.window[0], index[2] / layer.window[1]};
+        } else if (layer.kind == Kind::pad) {
+            there = {index[0], index[1] - layer.pads[0], index[2] - layer.pads[1]};
+            if (there[1] < 0 || there[2] < 0 || there[1] >= from[1] || there[2] >= from[2])
+                return -1;
+        } else {
+            there.assign(from.size(), 0);
+            for (std::size_t axis = from.size(); axis-- > 0; number /= from[axis])
+                there[axis] = number % from[axis];
+        }
+        return place(there, steps);
+    }
+
+    const Network& net_;
+    const Plan& plan_;
+    Constants& constants_;
+    Size images_;
+    float* arena_;
+    const std::vector<Kernel>& kernels_;
+    std::vector<std::shared_ptr<const void>> held_;
+};
+
+}  // namespace assay

@@ -1,0 +1,166 @@
+// What is to be computed: layers in order, as a model's source describes them.
+// Shapes are of one item; an image is (channels, height, width), however it lies in memory.
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "activation.hpp"
+
+namespace assay {
+
+using Shape = std::vector<Size>;
+using Pair = std::array<Size, 2>;  // height, width
+using Pads = std::array<Size, 4>;  // top, left, bottom, right
+using Value = int;                 // the layer that computes it
+
+enum class Kind {
+    input, convolution, dense, normalize, max_pool, average_pool, activation, softmax,
+    add, multiply, subtract, maximum, minimum, concatenate, reshape, transpose, pad, upsample,
+};
+
+struct Layer {
+    Kind kind = Kind::input;
+    std::vector<Value> inputs;
+    Shape shape;               // of the result
+    std::string weight, bias;  // names in the weights file; "": none
+    Pair window{1, 1}, strides{1, 1}, dilations{1, 1};
+    Pads pads{0, 0, 0, 0};
+    Size groups = 1;
+    Size axis = 0;
+    Shape order;
+    Posts posts;
+    Value residual = -1;  // what a Function::residual among the posts adds
+};
+
+inline Size count(const Shape& shape) {
+    Size product = 1;
+    for (Size size : shape) product *= size;
+    return product;
+}
+
+class Network;
+
+// A layer just described, open to what is done after it; it reads as its value.
+class Described {
+  public:
+    Described(Network& net, Value value) : net_(net), value_(value) {}
+    operator Value() const { return value_; }
+
+    Described strides(Size high, Size wide) { return set(&Layer::strides, Pair{high, wide}); }
+    Described dilations(Size high, Size wide) { return set(&Layer::dilations, Pair{high, wide}); }
+    Described groups(Size count) { return set(&Layer::groups, count); }
+    Described pads(Size top, Size left, Size bottom, Size right) {
+        return set(&Layer::pads, Pads{top, left, bottom, right});
+    }
+    Described then(Function function, float alpha = 0, float limit = 0);
+    Described relu(float slope = 0, float limit = 0) { return then(Function::relu, slope, limit); }
+    Described tanh() { return then(Function::tanh); }
+    Described add(Value other) {
+        set(&Layer::residual, other);
+        return then(Function::residual);
+    }
+  private:
+    template <typename Field>
+    Described set(Field Layer::*field, Field value);
+    Network& net_;
+    Value value_;
+};
+
+class Network {
+  public:
+    Described input(Shape shape) { return added(Kind::input, {}, std::move(shape)); }
+    Described convolution(Value input, Shape shape, Pair window, std::string weight,
+                          std::string bias = "") {
+        Described made = added(Kind::convolution, {input}, std::move(shape));
+        layers.back().window = window;
+        return with_weights(made, std::move(weight), std::move(bias));
+    }
+    Described dense(Value input, Shape shape, std::string weight, std::string bias = "") {
+        Described made = added(Kind::dense, {input}, std::move(shape));
+        return with_weights(made, std::move(weight), std::move(bias));
+    }
+    // Each channel times a scale plus a shift: a batch norm that could not be folded.
+    Described normalize(Value input, std::string scale, std::string shift) {
+        Described made = added(Kind::normalize, {input}, at(input).shape);
+        return with_weights(made, std::move(scale), std::move(shift));
+    }
+    Described pool(Kind kind, Value input, Shape shape, Pair window) {
+        Described made = added(kind, {input}, std::move(shape));
+        layers.back().window = window;
+        return made.strides(window[0], window[1]);
+    }
+    Described max_pool(Value input, Shape shape, Pair window) {
+        return pool(Kind::max_pool, input, std::move(shape), window);
+    }
+    Described average_pool(Value input, Shape shape, Pair window) {
+        return pool(Kind::average_pool, input, std::move(shape), window);
+    }
+    Described activation(Value input) { return added(Kind::activation, {input}, at(input).shape); }
+    Described softmax(Value input, Size axis) {
+        Described made = added(Kind::softmax, {input}, at(input).shape);
+        layers.back().axis = axis;
+        return made;
+    }
+    Described binary(Kind kind, Value first, Value second, Shape shape) {
+        return added(kind, {first, second}, std::move(shape));
+    }
+    Described concatenate(std::vector<Value> inputs, Shape shape, Size axis) {
+        Described made = added(Kind::concatenate, std::move(inputs), std::move(shape));
+        layers.back().axis = axis;
+        return made;
+    }
+    Described reshape(Value input, Shape shape) {
+        return added(Kind::reshape, {input}, std::move(shape));
+    }
+    Described transpose(Value input, Shape shape, Shape order) {
+        Described made = added(Kind::transpose, {input}, std::move(shape));
+        layers.back().order = std::move(order);
+        return made;
+    }
+    Described pad(Value input, Shape shape) { return added(Kind::pad, {input}, std::move(shape)); }
+    Described upsample(Value input, Shape shape, Pair scale) {
+        Described made = added(Kind::upsample, {input}, std::move(shape));
+        layers.back().window = scale;
+        return made;
+    }
+    void output(Value value) { result = value; }
+
+    const Layer& at(Value value) const { return layers[static_cast<std::size_t>(value)]; }
+
+    std::vector<Layer> layers;
+    Value result = -1;
+
+  private:
+    Described added(Kind kind, std::vector<Value> inputs, Shape shape) {
+        Layer layer;
+        layer.kind = kind;
+        layer.inputs = std::move(inputs);
+        layer.shape = std::move(shape);
+        layers.push_back(std::move(layer));
+        return Described(*this, static_cast<Value>(layers.size()) - 1);
+    }
+    Described with_weights(Described made, std::string weight, std::string bias) {
+        layers.back().weight = std::move(weight);
+        layers.back().bias = std::move(bias);
+        return made;
+    }
+};
+
+// Written for each model, in its own source.
+void describe(Network& net);
+
+template <typename Field>
+Described Described::set(Field Layer::*field, Field value) {
+    net_.layers[static_cast<std::size_t>(value_)].*field = value;
+    return *this;
+}
+
+inline Described Described::then(Function function, float alpha, float limit) {
+    net_.layers[static_cast<std::size_t>(value_)].posts.push_back({function, alpha, limit});
+    return *this;
+}
+
+}  // namespace assay

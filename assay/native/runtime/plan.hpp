@@ -1,0 +1,78 @@
+// Where each value lies: an offset in one arena, shared by values that do not live together.
+#pragma once
+
+#include <algorithm>
+
+#include "layout.hpp"
+#include "network.hpp"
+
+namespace assay {
+
+// A reshape that changes nothing in memory, or only what a dense layer's weights can make good.
+inline bool flattens_for_dense(const Network& net, Value value) {
+    const Layer& layer = net.at(value);
+    if (layer.kind != Kind::reshape || layer.shape.size() != 1 || value == net.result) return false;
+    if (net.at(layer.inputs[0]).shape.size() != 3) return false;
+    for (const Layer& reader : net.layers) {
+        const bool reads = std::count(reader.inputs.begin(), reader.inputs.end(), value) > 0;
+        if ((reads && reader.kind != Kind::dense) || reader.residual == value) return false;
+    }
+    return true;
+}
+
+inline bool is_alias(const Network& net, Value value) {
+    const Layer& layer = net.at(value);
+    if (layer.kind != Kind::reshape) return false;
+    const bool same =
+        lies_row_major(layer.shape) && lies_row_major(net.at(layer.inputs[0]).shape);
+    return same || flattens_for_dense(net, value);
+}
+
+struct Plan {
+    std::vector<Size> offsets;  // of each layer's value, in floats of one item
+    Size size = 0;              // of the arena, in floats of one item
+};
+
+// Values in the order they are written, each at the lowest place that is free while it lives.
+inline Plan plan(const Network& net) {
+    const Size total = static_cast<Size>(net.layers.size());
+    std::vector<Size> root(net.layers.size()), last(net.layers.size());
+    for (Size i = 0; i < total; ++i) {
+        const Layer& layer = net.at(static_cast<Value>(i));
+        const auto here = static_cast<std::size_t>(i);
+        const bool alias = is_alias(net, static_cast<Value>(i));
+        root[here] = alias ? root[static_cast<std::size_t>(layer.inputs[0])] : i;
+        last[static_cast<std::size_t>(root[here])] = i;
+        for (Value input : layer.inputs)
+            last[static_cast<std::size_t>(root[static_cast<std::size_t>(input)])] = i;
+        if (layer.residual >= 0)
+            last[static_cast<std::size_t>(root[static_cast<std::size_t>(layer.residual)])] = i;
+    }
+    last[static_cast<std::size_t>(root[static_cast<std::size_t>(net.result)])] = total;
+
+    Plan found;
+    struct Taken {
+        Size first, end, last;
+    };
+    std::vector<Taken> taken;  // by place
+    for (Size i = 0; i < total; ++i) {
+        const auto here = static_cast<std::size_t>(i);
+        if (root[here] != i) {
+            found.offsets.push_back(found.offsets[static_cast<std::size_t>(root[here])]);
+            continue;
+        }
+        const Size size = (count(net.layers[here].shape) + 15) / 16 * 16;
+        taken.erase(std::remove_if(taken.begin(), taken.end(),
+                                   [i](const Taken& each) { return each.last < i; }),
+                    taken.end());
+        Size at = 0;
+        auto next = taken.begin();
+        for (; next != taken.end() && next->first < at + size; ++next) at = next->end;
+        taken.insert(next, {at, at + size, last[here]});
+        found.offsets.push_back(at);
+        found.size = std::max(found.size, at + size);
+    }
+    return found;
+}
+
+}  // namespace assay

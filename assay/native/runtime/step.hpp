@@ -1,0 +1,95 @@
+// One thing to do when the network runs, with all it needs found beforehand.
+#pragma once
+
+#include <algorithm>
+
+#include "memory.hpp"
+#include "network.hpp"
+
+namespace assay {
+
+// Who does a step: one of a team of threads, and floats it may write as it likes.
+struct Worker {
+    int number = 0;
+    int team = 1;
+    float* scratch = nullptr;
+};
+
+class Step {
+  public:
+    virtual ~Step() = default;
+    // Called by every thread of the team; each does its part.
+    virtual void run(const Worker& worker) = 0;
+    virtual Size scratch() const { return 0; }  // floats, for each thread
+    virtual bool alone() const { return false; }  // called by the first thread only
+    virtual const char* name() const = 0;
+
+    std::vector<std::shared_ptr<const void>> holds;  // constants that have to outlive the step
+};
+
+struct Range {
+    Size first, last;
+};
+
+// A worker's share of so many, as even as can be.
+inline Range share(Size total, const Worker& worker) {
+    return {total * worker.number / worker.team, total * (worker.number + 1) / worker.team};
+}
+
+// What a convolution or dense layer computes, over a number of images.
+struct Geometry {
+    Size images, channels, height, width;  // in
+    Size filters, high, wide;              // out
+    Pair window, strides, dilations;
+    Pads pads;
+    Size groups;
+
+    bool padded() const { return pads[0] || pads[1] || pads[2] || pads[3]; }
+    // Every output pixel is a product of one input pixel: rows of a matrix, image borders or not.
+    bool pointwise() const {
+        return window == Pair{1, 1} && strides == Pair{1, 1} && !padded() && groups == 1;
+    }
+};
+
+inline Geometry geometry(const Network& net, const Layer& layer, Size images) {
+    const Shape& from = net.at(layer.inputs[0]).shape;
+    const Shape& to = layer.shape;
+    if (layer.kind == Kind::dense)
+        return {images * count(to) / to.back(), from.back(), 1, 1, to.back(), 1, 1,
+                {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}, 1};
+    return {images, from[0], from[1], from[2], to[0], to[1], to[2],
+            layer.window, layer.strides, layer.dilations, layer.pads, layer.groups};
+}
+
+// What is done to the sums of a convolution or dense layer before they are kept.
+struct Epilogue {
+    const float* bias = nullptr;  // as long as the filters, padded to whole tiles; null: none
+    const float* residual = nullptr;
+    bool adds = false;  // the residual, at once
+    bool relu = false;  // then this
+    Posts rest;         // and then these, in a pass over what was just written
+};
+
+ASSAY_INLINE Vector finished(const Epilogue& after, Vector sum, Size at, Size left) {
+    if (after.adds) sum += load(after.residual + at, left);
+    if (after.relu) sum = larger(sum, Vector{});
+    for (const Post& post : after.rest)
+        sum = post.function == Function::residual ? sum + load(after.residual + at, left)
+                                                  : apply(post, sum);
+    return sum;
+}
+
+inline Epilogue epilogue(const Layer& layer, const float* residual) {
+    Epilogue made;
+    made.residual = residual;
+    std::size_t next = 0;
+    const Posts& posts = layer.posts;
+    if (next < posts.size() && posts[next].function == Function::residual) made.adds = true, ++next;
+    if (next < posts.size() && posts[next].function == Function::relu && posts[next].alpha == 0 &&
+        posts[next].limit == 0)
+        made.relu = true, ++next;
+    made.rest.assign(posts.begin() + static_cast<Size>(next), posts.end());
+    return made;
+}
+
+}  // namespace assay

@@ -1,0 +1,105 @@
+// The one inner loop: a tile of rows times columns of a product, kept in registers.
+// Convolutions, their Winograd form and dense layers are all made of it.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "activation.hpp"
+
+namespace assay {
+
+// So many columns at once: vectors of lanes. More columns, fewer rows fit the registers.
+constexpr int widest = registers == 32 ? 4 : 2;
+constexpr int most_rows(int columns) {
+    if (registers == 32) return columns == 4 ? 6 : columns == 2 ? 14 : 16;
+    return columns == 2 ? 6 : 12;
+}
+
+inline int columns_for(Size filters) {
+    int columns = 1;
+    while (columns < widest && filters > columns * lanes) columns *= 2;
+    return columns;
+}
+
+// What a tile multiplies: at each tap, `depth` neighbours of each input row with as many weights.
+struct Tile {
+    const Size* taps = nullptr;  // offsets from the first input
+    Size tap_count = 1;
+    Size depth = 0;
+    Size input_step = 0;         // from one row's input to the next row's
+    Size output_step = 0;
+    const float* bias = nullptr;  // padded to whole columns; null: none
+    bool residual = false;
+    bool relu = false;
+};
+
+template <typename Weight>
+using TileFunction = void (*)(const Tile&, const float* input, const Weight* weight,
+                              const float* residual, float* output, Size filters);
+
+template <int rows, int columns, typename Weight>
+__attribute__((noinline)) void tile(const Tile& tile, const float* input, const Weight* weight,
+                                    const float* residual, float* output, Size filters) {
+    Vector sum[rows][columns];
+    for (int c = 0; c < columns; ++c) {
+        const Vector start = tile.bias ? load(tile.bias + c * lanes) : Vector{};
+        for (int r = 0; r < rows; ++r) sum[r][c] = start;
+    }
+    const Size step = tile.input_step;
+    for (Size t = 0; t < tile.tap_count; ++t) {
+        const float* from = input + tile.taps[t];
+        for (const float* end = from + tile.depth; from != end; ++from) {
+            Vector factor[columns];
+            for (int c = 0; c < columns; ++c) factor[c] = load(weight + c * lanes);
+            weight += columns * lanes;
+            for (int r = 0; r < rows; ++r) {
+                const Vector value = fill(from[r * step]);
+                for (int c = 0; c < columns; ++c) sum[r][c] += value * factor[c];
+            }
+        }
+    }
+    for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < columns; ++c) {
+            const Size at = r * tile.output_step + c * lanes, left = filters - c * lanes;
+            if (left <= 0) break;
+            Vector value = sum[r][c];
+            if (tile.residual) value += load(residual + at, left);
+            if (tile.relu) value = larger(value, Vector{});
+            store(output + at, value, left);
+        }
+}
+
+template <int columns, typename Weight, int... rows>
+constexpr auto tiles_of(std::integer_sequence<int, rows...>) {
+    return std::array<TileFunction<Weight>, sizeof...(rows)>{tile<rows + 1, columns, Weight>...};
+}
+
+// The function for so many rows, from 1 to most_rows(columns).
+template <typename Weight>
+TileFunction<Weight> tile_function(int columns, Size rows) {
+    static constexpr auto one =
+        tiles_of<1, Weight>(std::make_integer_sequence<int, most_rows(1)>{});
+    static constexpr auto two =
+        tiles_of<2, Weight>(std::make_integer_sequence<int, most_rows(2)>{});
+    const auto index = static_cast<std::size_t>(rows - 1);
+    if constexpr (widest == 4) {
+        static constexpr auto four =
+            tiles_of<4, Weight>(std::make_integer_sequence<int, most_rows(4)>{});
+        if (columns == 4) return four[index];
+    }
+    return columns == 2 ? two[index] : one[index];
+}
+
+// Rows in the fewest tiles, all nearly as high as each other: each(first row, rows).
+template <typename Each>
+ASSAY_INLINE void in_tiles(Size rows, Size most, Each each) {
+    const Size count = (rows + most - 1) / most;
+    for (Size i = 0, first = 0; i < count; ++i) {
+        const Size here = (rows - first) / (count - i) + ((rows - first) % (count - i) != 0);
+        each(first, here);
+        first += here;
+    }
+}
+
+}  // namespace assay

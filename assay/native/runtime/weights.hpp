@@ -1,0 +1,99 @@
+// Constants of a model, mapped from the file beside its binary.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "vector.hpp"
+
+namespace assay {
+
+// A user's mistake, in one sentence.
+struct Mistake : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// A whole file, as read-only memory.
+class Mapped {
+  public:
+    explicit Mapped(const std::string& path) : path_(path) {
+        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        struct stat found {};
+        if (file < 0 || ::fstat(file, &found) != 0)
+            throw Mistake("There is no readable file " + path + ".");
+        size_ = static_cast<std::size_t>(found.st_size);
+        if (size_ > 0) data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+        ::close(file);
+        if (data_ == MAP_FAILED) throw Mistake(path + " cannot be mapped into memory.");
+    }
+    Mapped(const Mapped&) = delete;
+    Mapped& operator=(const Mapped&) = delete;
+    ~Mapped() {
+        if (data_) ::munmap(data_, size_);
+    }
+    const char* data() const { return static_cast<const char*>(data_); }
+    std::size_t size() const { return size_; }
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+    void* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// The file is a text index, `name offset count` a line and an empty line, then float32 numbers;
+// offsets are in bytes from the start of the file.
+class Weights {
+  public:
+    explicit Weights(const std::string& path) : file_(path) {
+        const std::string head = "assay-weights 1\n";
+        const std::string whole(file_.data() ? file_.data() : "",
+                                std::min<std::size_t>(file_.size(), head.size()));
+        if (whole != head) throw Mistake(path + " is not a weights file of assay.");
+        std::istringstream index(index_text(head.size()));
+        std::string name;
+        for (std::size_t offset = 0, count = 0; index >> name >> offset >> count;) {
+            if (offset + count * sizeof(float) > file_.size())
+                throw Mistake(path + " was cut short: " + name + " is not whole.");
+            places_[name] = {offset, static_cast<Size>(count)};
+        }
+    }
+
+    // The numbers of a constant, which must be so many.
+    const float* get(const std::string& name, Size count) const {
+        const auto found = places_.find(name);
+        if (found == places_.end())
+            throw Mistake(file_.path() + " lacks the weights " + name + ".");
+        if (found->second.count != count)
+            throw Mistake(file_.path() + " has " + std::to_string(found->second.count) +
+                          " numbers in " + name + ", but the model needs " +
+                          std::to_string(count) + ".");
+        return reinterpret_cast<const float*>(file_.data() + found->second.offset);
+    }
+
+  private:
+    struct Found {
+        std::size_t offset;
+        Size count;
+    };
+    std::string index_text(std::size_t from) const {
+        const std::string_view all(file_.data(), file_.size());
+        const std::size_t end = all.find("\n\n", from);
+        if (end == std::string_view::npos)
+            throw Mistake(file_.path() + " was cut short: its index is not whole.");
+        return std::string(all.substr(from, end - from));
+    }
+    Mapped file_;
+    std::map<std::string, Found> places_;
+};
+
+}  // namespace assay

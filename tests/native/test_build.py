@@ -1,0 +1,67 @@
+"""What is built twice is kept, what fails leaves nothing, and a lack is told with its remedy."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from assay.errors import AssayError, NotPossibleError
+from assay.native import compiler
+from assay.native.build import build, digest
+from assay.native.compiler import Toolchain, toolchain
+from assay.native.emit import emit
+from tests.native.test_emit import small
+
+FAKE = Toolchain(command=("false",), version="0", flags=())
+
+
+def test_without_a_compiler_it_is_told_what_to_install(monkeypatch):
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", "")
+
+    with pytest.raises(NotPossibleError, match="No C\\+\\+ compiler") as caught:
+        toolchain()
+
+    assert "apt-get install g++" in caught.value.hint
+    assert "apt-get install g++" in compiler.lacking()
+
+
+def test_a_compiler_that_is_not_here_is_named(monkeypatch):
+    monkeypatch.setenv("CXX", "no-such-compiler -m64")
+
+    with pytest.raises(NotPossibleError, match="CXX names no-such-compiler"):
+        toolchain()
+
+
+@pytest.mark.real("compiler")
+def test_the_same_model_is_built_once(plain_tools, native_cache):
+    emitted = emit(small("twice"))
+    first = build(emitted, plain_tools, native_cache)
+    stamp = first.program.stat().st_mtime_ns
+
+    second = build(emitted, plain_tools, native_cache)
+
+    assert (first.cached, second.cached) == (False, True)
+    assert second.program.stat().st_mtime_ns == stamp
+
+
+def test_other_weights_flags_and_sources_are_other_builds():
+    emitted = emit(small())
+    heavier = {**emitted.constants, "conv/bias": emitted.constants["conv/bias"] + 1}
+    others = [
+        (msgspec.structs.replace(emitted, constants=heavier), FAKE),
+        (msgspec.structs.replace(emitted, source=emitted.source + "\n"), FAKE),
+        (emitted, msgspec.structs.replace(FAKE, flags=("-O3",))),
+        (emitted, msgspec.structs.replace(FAKE, version="1")),
+    ]
+
+    digests = {digest(*each) for each in [(emitted, FAKE), *others]}
+
+    assert len(digests) == 5
+
+
+def test_a_build_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(AssayError, match="could not compile"):
+        build(emit(small()), FAKE, tmp_path / "cache")
+
+    assert list((tmp_path / "cache").iterdir()) == []

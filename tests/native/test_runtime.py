@@ -1,0 +1,97 @@
+"""Compiled graphs compute what the numpy oracle does, under the sanitizers too."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from assay.native import ops, oracle
+from assay.native.build import RUNTIME
+from assay.native.compiler import onednn_folder, toolchain
+from tests.native.built import compiled, loaded_outputs, program, write_data
+from tests.native.random_graphs import graphs, inputs_for
+from tests.native.test_passes import Making
+
+pytestmark = pytest.mark.real("compiler")
+
+
+def near(found, wanted):
+    """To float32's precision, of numbers as large as the largest."""
+    return np.abs(found - wanted).max() <= 1e-5 * (1 + np.abs(wanted).max())
+
+
+def single(graph):
+    """With its first output only, as a program has one."""
+    return msgspec.structs.replace(graph, outputs=graph.outputs[:1])
+
+
+@settings(
+    max_examples=6,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+@given(graph=graphs())
+def test_random_graphs_compute_as_the_oracle_and_touch_only_their_own_memory(
+    graph, checked_tools, native_cache, tmp_path_factory
+):
+    graph = single(graph)
+    folder = tmp_path_factory.mktemp("random")
+    images = inputs_for(graph, 3)[0]
+    write_data(folder, images, np.zeros(3))
+    emitted, built = compiled(graph, checked_tools, native_cache)
+    if emitted.channels_last:
+        write_data(folder, images.transpose(0, 3, 1, 2), np.zeros(3))
+
+    for batch, threads in ((2, 1), (1, 2)):  # a tail; a team for one image
+        words = ("--batch", str(batch), "--threads", str(threads), "--outputs", "out.bin")
+        ended = program(built, folder, *words)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        found = np.fromfile(folder / "out.bin", np.float32)
+        wanted = oracle.outputs(graph, images, dtype=np.float64)[0]
+        assert near(found.reshape(wanted.shape), wanted)
+
+
+def shapes_of_convolutions():
+    """Every kernel has a layer that it alone fits or wins, with sizes that leave tails."""
+    made = Making(3, 19, 18)
+    value = made.conv(made.input, 20, 3, pads=(1, 1, 1, 1))  # direct: too few channels
+    value = made.conv(value, 40, 3, pads=(1, 0, 2, 1))  # Winograd, four outputs at a time
+    value = made.conv(value, 33, 5, pads=(2, 2, 2, 2))  # and two
+    value = made.conv(value, 33, 3, groups=33, strides=(2, 1), pads=(1, 1, 1, 1))  # depthwise
+    value = made.conv(value, 70, 1)  # pixels as rows of a matrix
+    value = made.conv(value, 16, 3, strides=(2, 2), dilations=(2, 2), pads=(2, 2, 2, 2))
+    value = made.conv(value, 24, 3, groups=2, pads=(1, 1, 1, 1))
+    for kind in ("tanh", "relu"):
+        value = made.add(ops.Activation(kind), value)
+    size = int(np.prod(made.building.shapes[value]))
+    flat = made.add(ops.Reshape((size,)), value)
+    weight = made.building.constant("halves", made.random.integers(-8, 8, (300, size)) / 512)
+    return made.graph(made.add(ops.Dense(weight), flat))
+
+
+@pytest.mark.parametrize("kernels", ["auto", "portable", "onednn"])
+def test_every_kernel_computes_as_the_oracle(kernels, native_cache):
+    if kernels != "portable" and not onednn_folder():
+        pytest.skip("needs oneDNN")
+    graph = shapes_of_convolutions()
+    images = inputs_for(graph, 5)[0]
+    emitted, built = compiled(
+        graph, toolchain("portable" if kernels == "portable" else "onednn"), native_cache
+    )
+
+    wanted = oracle.outputs(graph, images, dtype=np.float64)[0]
+
+    for batch, threads in ((5, 1), (1, 2), (4, 2)):
+        assert near(loaded_outputs(emitted, built, images, batch, threads, kernels), wanted)
+
+
+def test_the_runtime_is_clean_of_warnings(tmp_path):
+    tools = toolchain("auto")
+    strict = msgspec.structs.replace(tools, flags=(*tools.flags, "-Werror", "-O0"))
+
+    strict.compile(RUNTIME / "runtime.cpp", tmp_path / "runtime.o", RUNTIME)
+
+    assert (tmp_path / "runtime.o").stat().st_size > 0
