@@ -56,7 +56,7 @@ def run(
     found = plan.cases((*named, *cases), backends, params, options)
     evaluation = evaluating.of_suite(suite, first)
     asked = Plan(
-        cases=evaluating.prepared(found) if evaluation else found,
+        cases=evaluating.prepared(found, options or ()) if evaluation else found,
         procedure=procedure,
         evaluation=evaluation,
         label=label,

@@ -14,7 +14,7 @@ import msgspec
 from assay import registry
 from assay.backends import engines
 from assay.capturing import MODELS, Asked, Refused
-from assay.errors import AssayError, UsageError
+from assay.errors import AssayError, EndingError, UsageError
 from assay.native import files
 from assay.native.capture import capture
 
@@ -30,8 +30,13 @@ def main() -> None:
             _keras.load(model, asked.weights)
         files.write(capture(model, _name(asked)), folder / "graph.npz")
     except AssayError as error:
-        refused = Refused(sentence=str(error), hint=error.hint, status=error.status)
-        (folder / "refused.json").write_bytes(msgspec.json.encode(refused))
+        _refuse(folder, Refused(sentence=str(error), hint=error.hint, status=error.status))
+    except EndingError as error:  # what a workload lacks, such as trained weights
+        _refuse(folder, Refused(sentence=f"{asked.model} cannot be built: {error.reason}."))
+
+
+def _refuse(folder: Path, refused: Refused) -> None:
+    (folder / "refused.json").write_bytes(msgspec.json.encode(refused))
 
 
 def _name(asked: Asked) -> str:

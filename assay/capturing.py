@@ -78,12 +78,11 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> As
             f"{case.workload} has no Keras model: it is made for {', '.join(workload.kinds)}.",
             hint="assay list workloads shows those that have one.",
         )
+    own = "weights" in workload.params  # it reads such a file itself, and knows its names
+    given = {**case.params, **params, **({"weights": held} if own and held else {})}
     name = next(n for n in plan.opening(workload) if engines.KIND in registry.backend(n).accepts)
-    given = {**case.params, **params}
-    if held and "weights" in workload.params:  # it knows in which order its layers were made
-        given, held = {**given, "weights": held}, ""
-    whole = Case(workload=case.workload, backend=name, params=given)
-    return Asked(model=case.workload, weights=held, params=plan.resolve(whole).params)
+    whole = plan.resolve(Case(workload=case.workload, backend=name, params=given))
+    return Asked(model=case.workload, weights="" if own else held, params=whole.params)
 
 
 def _captured(asked: Asked, folder: Path, timeout: float) -> Graph:

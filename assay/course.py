@@ -10,10 +10,9 @@ import numpy as np
 from assay.analysis import agreement, compare, racing
 from assay.analysis.intervals import quantile, student
 from assay.findings import PairRatio, Place, Race
-from assay.heat import Heat
+from assay.heat import Heat, sampled
 from assay.protocol import Given
 from assay.records import Plan, Result, Samples
-from assay.together import TURN
 
 WARM = 4  # contenders warm at a time
 FEWEST_TURNS, MOST_TURNS = 5, 30
@@ -30,9 +29,10 @@ class Course:
         self.heats = [racing.meeting(heat) for heat in heats]
         self.warm = WARM
         self._asked, self._run = asked, run
-        self._begun, self._earlier = time.monotonic(), len(heats)
+        self._earlier = len(heats)
+        self.deadline = time.monotonic() + asked.procedure.budget
         self._outputs: dict[str, Given] = {}
-        self._wrong = wrong
+        self._known_wrong = self._wrong = wrong  # of heats before an interrupt
 
     def add(self, heat: Heat) -> dict[str, Result]:
         """The results that count: who found no room beside several others has another try."""
@@ -41,9 +41,10 @@ class Course:
             here |= {name: heat.results[name] for name in heat.apart}
         elif heat.apart:
             self.warm = max(2, len(here))
-        self.heats.append(racing.meeting(here))
+        ended = {name: one for name, one in here.items() if one.status != "interrupted"}
+        self.heats.append(racing.meeting(ended))
         self._outputs.update({name: heat.outputs[name] for name in heat.outputs if name in here})
-        self._wrong |= agreement.odd_ones_out(self._outputs, self.cases)
+        self._wrong = self._known_wrong | agreement.odd_ones_out(self._outputs, self.cases)
         return here
 
     def next_heat(self) -> list[str]:
@@ -69,8 +70,7 @@ class Course:
         if not racing.next_heat(places, self.heats, self.rules, self.warm):
             alike = f"{left} are as good as each other" if left > 1 else "one is left"
             return f"decided: {alike}" if left else "stopped: none of them ran well"
-        spent = time.monotonic() - self._begun
-        if len(self.heats) == self._earlier or spent < self._asked.procedure.budget:
+        if len(self.heats) == self._earlier or time.monotonic() < self.deadline:
             return ""
         untried = sum(place.state == "untried" for place in places)
         doubt = f"{left} are in" + (f" and {untried} were not tried" if untried else "")
@@ -80,16 +80,17 @@ class Course:
 class Enough:
     """Whether a heat has had its turns: nobody in it is in doubt, or opening cost as much."""
 
-    def __init__(self, rules: compare.Terms) -> None:
-        self._rules = rules
+    def __init__(self, rules: compare.Terms, deadline: float) -> None:
+        self._rules, self._deadline = rules, deadline
 
     def __call__(self, turns: Mapping[str, Sequence[Samples]], opening: float) -> bool:
         """True while more turns are wanted."""
         count = min(len(taken) for taken in turns.values())
         if count < FEWEST_TURNS:
             return True
-        most = min(max(opening / (TURN * len(turns)), FEWEST_TURNS), MOST_TURNS)
-        return count < most and not racing.settled(self._to_the_best(turns), self._rules)
+        if count >= MOST_TURNS or sampled(turns) > opening or time.monotonic() > self._deadline:
+            return False
+        return not racing.settled(self._to_the_best(turns), self._rules)
 
     def _to_the_best(self, turns: Mapping[str, Sequence[Samples]]) -> list[PairRatio]:
         """Steps, not items, are what is steady or not; the batch is the same in every turn."""

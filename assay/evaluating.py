@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -55,7 +55,7 @@ def evaluate(
     found = plan.cases([one for case in cases for one in _apart(case)], backends, params, options)
     evaluation = Evaluation(split=split, first=first, expected=expected, tolerance=tolerance)
     asked = Plan(
-        cases=prepared(found, str(weights)),
+        cases=prepared(found, _named(cases, options), str(weights)),
         procedure=Procedure(timeout=timeout),
         evaluation=evaluation,
         label=label,
@@ -76,12 +76,15 @@ def of_suite(suite: str, first: int) -> Evaluation | None:
     return None
 
 
-def prepared(cases: Sequence[Case], weights: str = "") -> tuple[Case, ...]:
-    """The cases made to infer, with the weights given or those beside the data."""
+def prepared(
+    cases: Sequence[Case], named: Collection[str] = (), weights: str = ""
+) -> tuple[Case, ...]:
+    """The cases with the weights given, or those beside the data, and with the options that suit
+    an evaluation on their backend, but for those `named` by the user."""
     if weights and not Path(weights).expanduser().exists():
         raise UsageError(f"There is no weights file {weights}.", hint="Give its path.")
     chosen = str(Path(weights).expanduser().absolute()) if weights else TRAINED
-    return tuple(_prepared(case, chosen, bool(weights)) for case in cases)
+    return tuple(_prepared(case, named, chosen, bool(weights)) for case in cases)
 
 
 def check(asked: Plan, home: Path) -> None:
@@ -109,18 +112,23 @@ def special(asked: Plan, case: Case, folder: Path, watch: schedule.Watch) -> Spe
     )
 
 
-def _prepared(case: Case, chosen: str, given: bool) -> Case:
+def _prepared(case: Case, named: Collection[str], chosen: str, given: bool) -> Case:
     if given and "weights" not in case.params:
         raise UsageError(
             f"{case.workload} takes no file of weights.", hint="Leave out --weights for it."
         )
     weights = {"weights": chosen} if case.params.get("weights") == "" or given else {}
-    mode = {"mode": "infer"} if "mode" in case.options else {}
+    suits = getattr(registry.backend(case.backend), "for_evaluation", {})
+    options = case.options | {name: suits[name] for name in suits if name not in named}
     return plan.resolve(
-        msgspec.structs.replace(
-            case, params=case.params | weights, options=case.options | mode, key=""
-        )
+        msgspec.structs.replace(case, params=case.params | weights, options=options, key="")
     )
+
+
+def _named(cases: Sequence[str | Case], options: plan.Axes | None) -> set[str]:
+    """Options that the user chose, for any of the cases."""
+    parsed = [plan.parse_case(case) if isinstance(case, str) else case for case in cases]
+    return {*(options or {}), *(name for case in parsed for name in case.options)}
 
 
 def _apart(case: str | Case) -> Iterator[str | Case]:

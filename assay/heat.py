@@ -48,6 +48,11 @@ class Heat(NamedTuple):
 GoOn = Callable[[Mapping[str, Sequence[Samples]], float], bool]
 
 
+def sampled(turns: Mapping[str, Sequence[Samples]]) -> float:
+    """Seconds that the turns took, of all together."""
+    return sum(sum(part.values) * part.steps for taken in turns.values() for part in taken)
+
+
 def run_heat(
     entries: Sequence[Entry],
     procedure: Procedure,

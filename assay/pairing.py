@@ -16,13 +16,12 @@ from assay.analysis import compare
 from assay.analysis.intervals import quantile, student
 from assay.contenders import Contender, Pair
 from assay.findings import PairRatio
-from assay.heat import Entry, run_heat
+from assay.heat import Entry, run_heat, sampled
 from assay.launch import measure_case
 from assay.protocol import Given
 from assay.records import Procedure, Result, Samples
 from assay.schedule import Watch
 from assay.stores import folders
-from assay.together import TURN
 
 SIDES = ("baseline", "candidate")
 CLOSE = 4  # a pair whose error is the minimum over this needs no more turns
@@ -86,7 +85,7 @@ class Enough:
             return False
         if self._close(baseline, candidate):
             return False
-        return count < compare.turns_wanted(self._known, opening, 2 * TURN)
+        return count < compare.turns_wanted(self._known, opening, sampled(turns) / count)
 
     def _close(self, baseline: Sequence[Samples], candidate: Sequence[Samples]) -> bool:
         logs = [np.log([np.median(part.values) for part in side]) for side in (baseline, candidate)]

@@ -92,7 +92,7 @@ def _backends(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Seque
     usable = tuple(
         name
         for name in opening(registry.workload(case.workload))
-        if not registry.backend(name).missing() and _offers(registry.backend(name), modes)
+        if _offers(registry.backend(name), modes) and not registry.backend(name).missing()
     )
     if not usable:
         names = opening(registry.workload(case.workload))

@@ -62,7 +62,7 @@ class Train(msgspec.Struct, tag="train", frozen=True, kw_only=True):
     training: Training
     weights: str
     checkpoint: str  # written now and then, and removed at the end
-    earlier: str = ""  # the checkpoint of a training that was cut short
+    earlier: str = ""  # that of a training that was cut short, removed too
 
 
 class Profile(msgspec.Struct, tag="profile", frozen=True, kw_only=True):

@@ -156,7 +156,7 @@ def _heat(course: Course, procedure: Procedure, run: Path, watch: Watch) -> Heat
     for name in course.next_heat():
         place = folders.new_case(run)
         entries.append(Entry(name, course.cases[name], f"{run.name}/{place.name}", place))
-    heat = run_heat(entries, procedure, watch, Enough(course.rules), seed=number)
+    heat = run_heat(entries, procedure, watch, Enough(course.rules, course.deadline), seed=number)
     tags = {"heat": str(number), "order": compare.IN_TURNS}
     results = {
         name: msgspec.structs.replace(result, tags=tags) for name, result in heat.results.items()

@@ -151,7 +151,8 @@ def _visited(
     group: Sequence[Case], visits: Visits, folder: Path, procedure: Procedure, watch: Watch
 ) -> Iterator[Result]:
     """Several take turns; who cannot, for want of room or of company, comes again alone."""
-    entries = [_entry(case, folder) for case in group]
+    runnable_first = sorted(group, key=lambda case: bool(_refusal(case)))  # it shows the memory
+    entries = [_entry(case, folder) for case in runnable_first]
     if len(entries) == 1:
         (one,) = entries
         yield launch.measure_case(one.case, procedure, one.result_id, one.folder, watch)

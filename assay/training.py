@@ -153,7 +153,7 @@ def _case(case: str | Case, seed: int | None) -> Case:
             f"'{case}' names no backend to train on.",
             hint=f"As in {parsed.workload}@keras-tensorflow.",
         )
-    usual = getattr(registry.backend(parsed.backend), "training", None)
+    usual = getattr(registry.backend(parsed.backend), "for_training", None)
     if usual is None:
         raise UsageError(
             f"{parsed.backend} cannot train by a recipe.", hint=f"These can: {', '.join(_able())}."
@@ -168,7 +168,9 @@ def _case(case: str | Case, seed: int | None) -> Case:
 
 def _able() -> list[str]:
     names = registry.names("backends")
-    return [name for name in names if getattr(registry.backend(name), "training", None) is not None]
+    return [
+        name for name in names if getattr(registry.backend(name), "for_training", None) is not None
+    ]
 
 
 def _recipe(case: Case, given: str | Recipe) -> Recipe | None:

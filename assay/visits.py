@@ -6,11 +6,9 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.batchsize import available_memory
 from assay.records import Case, Result
 
-TOGETHER = 4  # warm at a time, if they fit
-SPARE = 1.25  # of the memory of the largest case so far, for the next
+TOGETHER = 4  # cases that take turns, if they fit
 
 
 class Visits:
@@ -25,7 +23,6 @@ class Visits:
         self._bad: set[str] = set()
         self._crowded: set[str] = set()
         self._queue: list[Case] = []
-        self._largest = 0.0
         self._interrupted: str | None = None
         self.count = 0  # of groups so far
         for result in done:
@@ -39,8 +36,7 @@ class Visits:
             return [case for case in self._cases if case.key == key]
         if not self._queue:
             self._queue = self._next_round()
-        size = self._room()
-        group, self._queue = self._queue[:size], self._queue[size:]
+        group, self._queue = self._queue[:TOGETHER], self._queue[TOGETHER:]
         return group
 
     def not_taken(self, case: Case) -> None:
@@ -49,7 +45,6 @@ class Visits:
 
     def ended(self, result: Result) -> None:
         key = result.case.key
-        self._largest = max(self._largest, result.peaks.get("max_rss", 0.0))
         if result.status == "ok":
             self._good[key] += 1
         elif result.status == "interrupted":
@@ -68,9 +63,3 @@ class Visits:
             return []
         due = [case for case in left if self._good[case.key] == fewest]
         return self._random.sample(due, len(due))
-
-    def _room(self) -> int:
-        """How many fit; before one was seen, one."""
-        if not self._largest:
-            return 1
-        return max(1, min(TOGETHER, int(available_memory() / (SPARE * self._largest))))

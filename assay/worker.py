@@ -161,8 +161,9 @@ def _evidence(session: Session, job: Job, outputs: bool) -> dict[str, Value]:
     """
     found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
     # what only infers may loop, and of a loop frameworks trace the body once
-    if not found and job.trains and (offered := getattr(session, "multiply_adds", None)):
-        found["multiply_adds"] = round(offered() / session.items)
+    own = getattr(session, "multiply_adds", None) if job.trains and not found else None
+    if own and (counted := own()):
+        found["multiply_adds"] = round(counted / session.items)
     if (offered := getattr(session, "macs", None)) and (counted := offered()):
         found["counted_multiply_adds"] = round(counted / session.items)
     if offered := getattr(session, "product_dtypes", None):

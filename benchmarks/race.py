@@ -3,14 +3,15 @@
     python benchmarks/race.py record 3      # full heats: all contenders warm, one after the other
     python benchmarks/race.py               # the report, from what is kept
 
-Contenders are VGG16 for CIFAR-10 in inference, on six backends with two batch sizes. A full heat
-has a fresh process of each, all warm at once, taking turns: the long interleaved reference. The
-report plays races on them: a heat of a race is drawn from the full heats, and holds the turns of
-those whom the race would have let run. Beside it stands what measuring each alone to ± 1 % takes.
+Contenders are vgg16-cifar10 in inference, six backends and settings with two batch sizes. A full
+heat has a fresh process of each, all warm at once, taking turns: the long interleaved reference.
+The report plays races on them: a heat of a race is drawn from the full heats, and holds the turns
+of those whom the race would have let run. Beside it: what measuring each alone to ± 1 % takes.
 """
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 import tempfile
@@ -20,37 +21,37 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay import racing as api
+from assay import plan
 from assay.analysis import compare, racing, stopping
 from assay.analysis.estimates import so_far
 from assay.course import FEWEST_TURNS, WARM, Enough
 from assay.heat import Entry, run_heat
+from assay.racing import MINIMUM
 from assay.records import Case, Procedure, Result, Samples
 from assay.together import TURN
 
 DATA = Path(__file__).parent / "data" / "race.npz"
-WORKLOAD = "vgg16:image_size=32,classes=10"
-AXES = {
-    "precision": ["float32"],
-    "compiler": ["off"],
-    "data_format": ["channels_last"],
-    "batch_size": [4, 16],
-}
-TURNS = 20
+BACKENDS = (
+    "keras-jax",
+    "keras-tensorflow",
+    "keras-tensorflow:compiler=off",
+    "keras-torch",
+    "torch",
+    "torch:data_format=channels_last",
+)
+SIZES = (4, 16)
+TURNS = 12
 TRIALS = 200
 
 Array = NDArray[np.float64]
 
 
 def contenders() -> dict[str, Case]:
-    """JAX is compiled always; the others run as they do by default."""
-    found = api.contenders(WORKLOAD, "infer", (), {**AXES, "compiler": ["off", "on"]})
-    chosen = [case for case in found if _as_by_default(case)]
-    return {case.key: case for case in chosen}
-
-
-def _as_by_default(case: Case) -> bool:
-    return ("jax" in case.backend) == (case.options["compiler"] == "on")
+    found = plan.cases(
+        [f"vgg16-cifar10:batch_size={size}@{backend}" for backend in BACKENDS for size in SIZES],
+        options={"mode": ["infer"]},
+    )
+    return {case.key: case for case in found}
 
 
 def record(count: int) -> None:
@@ -101,7 +102,7 @@ def _race(
 ) -> tuple[str, float]:
     """Who is first at the end, and the seconds of turns it took."""
     names = list(kept)
-    rules = racing.terms(len(names), api.MINIMUM)
+    rules = racing.terms(len(names), MINIMUM)
     heats: list[racing.Meeting] = []
     seconds = 0.0
     places = racing.standing(names, heats, {}, rules)
@@ -118,7 +119,7 @@ def _race(
 
 def _count(turns: Mapping[str, Array], rules: compare.Terms) -> int:
     """How many turns the heat would have had."""
-    enough = Enough(rules)
+    enough = Enough(rules, math.inf)
     for count in range(FEWEST_TURNS, TURNS):
         taken = {name: [_part(value) for value in row[:count]] for name, row in turns.items()}
         if not enough(taken, opening=20.0):

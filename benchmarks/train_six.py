@@ -23,7 +23,7 @@ from assay.views import render, trainings
 from assay.workloads.recipes import RECIPES
 
 # What is large gains most by it; a residual sum without a norm is better kept whole.
-PRECISION = {"lenet": "tf32", "resnet18-cifar10": "tf32"}
+PRECISION = {"lenet": "tf32", "alexnet2": "tf32", "resnet18-cifar10": "tf32"}
 
 
 def main() -> None:

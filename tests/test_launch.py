@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay import launch
-from assay.records import Case, Environment, Procedure
+from assay.records import Case, Environment, Procedure, Samples
 from assay.testing import FakeWorker
 
 CASE = Case(workload="fake", backend="fake", key="fake@fake")
@@ -99,3 +99,15 @@ def test_processes_that_agree_need_fewer_samples(measure):
         for number in range(4)
     ]
     assert counts[3] < counts[0]
+
+
+def test_values_of_one_kind_are_joined_whatever_came_between():
+    samples = []
+    for metric, value in [("epoch_time", 1.0), ("loss", 9.0), ("epoch_time", 2.0), ("loss", 8.0)]:
+        part = Samples(metric=metric, unit="", phase="steady", values=(value,))
+        launch._add(samples, part)
+
+    assert [(part.metric, part.values) for part in samples] == [
+        ("epoch_time", (1.0, 2.0)),
+        ("loss", (9.0, 8.0)),
+    ]

@@ -57,7 +57,9 @@ def _differing(
         values = by_value(told, get)
         if len(values) > 1:
             wish = "".join(f" at {o} {alike[0].case.options.get(o)}" for o in options)
-            text = "; ".join(f"{said(get(same[0]))} in {group.names(same)}" for same in values)
+            text = "; ".join(
+                f"{said(same[0].facts[fact])} in {group.names(same)}" for same in values
+            )
             yield unlike(group, fact, f"{_words(fact)} differs{wish}: {text}")
 
 
@@ -171,10 +173,20 @@ def _asked(group: Group) -> Iterator[Unlikeness]:
 
 
 def _words(fact: str) -> str:
-    known = {"parameters": "the count of trained parameters", "tf32": "TF32", "eager": "eagerness"}
-    return known.get(fact, f"the {fact.replace('_', ' ')}")
+    return _WORDS.get(fact, f"the {fact.replace('_', ' ')}")
 
 
+_WORDS = {
+    "parameters": "the count of trained parameters",
+    "multiply_adds": "the count of multiply-adds",
+    "parameter_dtype": "the dtype of parameters",
+    "output_dtype": "the dtype of outputs",
+    "product_dtypes": "the dtype of products",
+    "tf32": "TF32",
+    "threads": "the number of threads",
+    "allocator": "the allocator's setting",
+    "eager": "eagerness",
+}
 Check = Callable[[Group], Iterator[Unlikeness]]
 CHECKS: tuple[Check, ...] = (
     *(_equal, _input_shapes, _counters, _devices, _dtypes, _tf32),

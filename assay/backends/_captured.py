@@ -31,6 +31,14 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     inputs: tuple[Any, ...]  # an array for each of the graph's inputs
     items: int
     parameters: int  # trained ones, as the other backends count
+    channels_first: bool
+
+    def given(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """A batch whose pictures have channels last, as the graph takes it."""
+        import numpy as np
+
+        laid = _options.in_layout(inputs, self.channels_first)
+        return np.ascontiguousarray(laid, dtype=np.float32)
 
     def facts(self, case: Case) -> dict[str, Value]:
         return {
@@ -41,7 +49,8 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
             "compute_dtype": "float32",
             "parameter_dtype": "float32",
             "output_dtype": "float32",
-            "data_format": case.options["data_format"],
+            "data_format": "channels_first" if self.channels_first else "channels_last",
+            "input_shape": _options.shape_text(*self.inputs),
         }
 
 
@@ -95,4 +104,5 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
         inputs=tuple(np.ascontiguousarray(array, dtype=np.float32) for array in arrays),
         items=_options.items(job) or len(targets),
         parameters=sum(math.prod(weight.shape) for weight in model.trainable_variables),
+        channels_first=_keras_model.channels_first(job, case),
     )

@@ -11,7 +11,7 @@ import msgspec
 
 from assay.backends import _options, _profilers
 from assay.contracts import Job, Option, Session
-from assay.records import Case
+from assay.records import Case, Value
 
 
 class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +21,11 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     own: Mapping[str, Option] = {}  # beside those all have
     refusal: Callable[[Case], str] = lambda case: ""
+
+    @property
+    def for_evaluation(self) -> Mapping[str, Value]:
+        """Options an evaluation takes where none are chosen."""
+        return {"mode": "infer"}
 
     @property
     def accepts(self) -> frozenset[str]:

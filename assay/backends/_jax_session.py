@@ -96,7 +96,10 @@ class JaxSession:
 
     @cached_property
     def _inferred(self) -> Any:  # noqa: ANN401
-        return self._infer if self._case.options["compiler"] == "off" else jax.jit(self._infer)
+        if self._case.options["compiler"] == "off":
+            return self._infer
+        # a function of its own: else a first inference would find itself compiled already
+        return jax.jit(lambda *arguments: self._infer(*arguments))
 
     def _forward_arguments(self) -> tuple[Any, ...]:
         return self._state["params"], self._state["kept"], self._inputs

@@ -14,10 +14,11 @@ GATES = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1}
 
 
 def multiply_adds(trace: Callable[[], object]) -> float:
-    """Of a forward pass that `trace` goes through once, computing it or not."""
+    """Of a forward pass that `trace` goes through once, computing it or not; 0 if not known."""
     with _counting() as counts:
         trace()
-    return sum(counts)
+    total = sum(counts)
+    return total if math.isfinite(total) else 0.0
 
 
 @contextmanager
@@ -32,14 +33,16 @@ def _counting() -> Iterator[list[float]]:
     def counted_call(layer: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401
         found = call(layer, *args, **named)
         count = next((LAYERS[kind] for kind in LAYERS if isinstance(layer, kind)), None)
-        if count and args:
-            counts.append(count(layer, args[0], found))
+        if count:
+            known = bool(args) and _known(args[0]) and _known(found)
+            counts.append(count(layer, args[0], found) if known else math.nan)
         return found
 
     def counted(name: str) -> Callable[..., Any]:
         def product(*args: Any, **named: Any) -> Any:  # noqa: ANN401
             found = products[name](*args, **named)
-            counts.append(PRODUCTS[name](args, found))
+            known = len(args) > 1 and all(map(_known, (*args, found)))
+            counts.append(PRODUCTS[name](args, found) if known else math.nan)
             return found
 
         return product
@@ -53,6 +56,11 @@ def _counting() -> Iterator[list[float]]:
         layers.Layer.__call__ = call
         for name, own in products.items():
             setattr(ops, name, own)
+
+
+def _known(tensor: object) -> bool:
+    """Whether a trace left no size open; what has no shape at all, as an equation, is fine."""
+    return None not in tuple(getattr(tensor, "shape", ()))
 
 
 def _size(tensor: Any) -> float:  # noqa: ANN401

@@ -64,7 +64,10 @@ class StepSession:
         return _jax_setup.macs(self._call, *self._arguments())
 
     def multiply_adds(self) -> float:
-        return multiply_adds(lambda: jax.eval_shape(self._call, *self._arguments()))
+        def call(*arguments: Any) -> Any:  # noqa: ANN401 (JAX traces a function it knows no more)
+            return self._call(*arguments)
+
+        return multiply_adds(lambda: jax.eval_shape(call, *self._arguments()))
 
     def product_dtypes(self) -> str:
         return _jax_setup.product_dtypes(self._call, *self._arguments())

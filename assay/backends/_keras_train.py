@@ -100,8 +100,8 @@ def train(trainer: Trainer, until: float, kept: Path, earlier: Path | None) -> I
     """
     if earlier:
         trainer.history = _keras_checkpoint.read(earlier, trainer.model)
-    for told in trainer.history:
-        yield from _reports(told)
+    for number, told in enumerate(trainer.history):
+        yield from _reports(told, first=number == 0)
     last = time.monotonic()
     while len(trainer.history) < trainer.recipe.epochs and not _reached(trainer, until):
         told = trainer.epoch()
@@ -111,7 +111,8 @@ def train(trainer: Trainer, until: float, kept: Path, earlier: Path | None) -> I
         if time.monotonic() - last > KEEP_EVERY:
             _keras_checkpoint.write(kept, trainer.model, trainer.history)
             last = time.monotonic()
-    kept.unlink(missing_ok=True)
+    for path in filter(None, (kept, earlier)):
+        path.unlink(missing_ok=True)
 
 
 def optimizer(recipe: Recipe, steps: int) -> Any:  # noqa: ANN401

@@ -39,6 +39,10 @@ class OpenVinoSession:
         self.step()
         return np.array(self._request.get_output_tensor(0).data)
 
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch of the size it was opened for; pictures come with channels last."""
+        return np.array(self._request.infer({0: self._captured.given(inputs)})[0])
+
     def facts(self) -> Mapping[str, Value]:
         return {
             **self._captured.facts(self._case),

@@ -20,8 +20,8 @@ class KerasBackend(msgspec.Struct, frozen=True):
     engine: str
     compiled: str  # what Keras does by itself: jit_compile on this engine
     refusal: Callable[[Case], str] = lambda case: ""
-    training: Mapping[str, Value] = {}  # options of a training, where nobody chose them
     accepts: frozenset[str] = frozenset({"keras"})
+    unhurried: Mapping[str, Value] = {}  # options for real data, where speed is not the question
 
     @property
     def summary(self) -> str:
@@ -40,6 +40,16 @@ class KerasBackend(msgspec.Struct, frozen=True):
             "epochs": Option(default=4, pattern=r"[1-9]\d*", help="of fit(); the first is apart"),
             "examples": Option(default=1000, pattern=r"[1-9]\d*", help="of one epoch of fit()"),
         }
+
+    @property
+    def for_evaluation(self) -> Mapping[str, Value]:
+        """Options an evaluation takes where none are chosen."""
+        return {"mode": "infer", **self.unhurried}
+
+    @property
+    def for_training(self) -> Mapping[str, Value]:
+        """Options a training takes where none are chosen."""
+        return self.unhurried
 
     def missing(self) -> str:
         return _options.lacking(("numpy", "keras", self.engine), self.engine)
@@ -70,9 +80,12 @@ class KerasBackend(msgspec.Struct, frozen=True):
 # Keras' own choice: jit_compile="auto" means XLA on JAX and TensorFlow, and nothing on PyTorch.
 PROVIDES = {
     "keras-jax": KerasBackend("jax", "on"),
-    # XLA's convolutions take three times as long as TensorFlow's own on CPUs
     "keras-tensorflow": KerasBackend(
-        "tensorflow", "on", _options.no_channels_first, {"compiler": "off"}
+        "tensorflow",
+        "on",
+        _options.no_channels_first,
+        # XLA is slower at convolutions on a CPU than TensorFlow's own kernels, VGG16 four times
+        unhurried={"compiler": "off"},
     ),
     "keras-torch": KerasBackend("torch", "off"),
 }

@@ -9,6 +9,8 @@ import numpy as np
 
 from assay.native.graph import Array, Graph, Shape
 from assay.native.onnx_ops import OPSET, Attribute, OnnxNode, Writer, add_node
+from assay.native.passes.dead import drop_dead
+from assay.native.passes.padding import fold_padding
 from assay.native.protobuf import Message, chunk, single, text, whole
 from assay.native.writing import written_whole
 
@@ -27,7 +29,8 @@ def onnx_bytes(graph: Graph) -> bytes:
         (
             whole(1, IR_VERSION),
             text(2, "assay"),
-            chunk(7, _graph(graph)),
+            # Padding belongs to a convolution where it can: not every reader would see that.
+            chunk(7, _graph(drop_dead(fold_padding(graph)))),
             chunk(8, text(1, "") + whole(2, OPSET)),
         )
     )

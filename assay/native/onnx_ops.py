@@ -144,11 +144,11 @@ def _(op: ops.Transpose, writer: Writer, node: Node, shapes: Sequence[Shape]) ->
 
 @_add.register
 def _(op: ops.Pad, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
-    top, left, bottom, right = op.pads
-    pads = np.array((0, 0, top, left, 0, 0, bottom, right), np.int64)
-    writer.add(
-        "Pad", node.inputs[0], writer.constant(f"{node.output}/pads", pads), output=node.output
-    )
+    """With its axes named: else ONNX Runtime (1.31 too) makes it the padding of a max pool after
+    it, which is of minus infinities, not of zeros."""
+    pads = writer.constant(f"{node.output}/pads", np.array(op.pads, np.int64))
+    axes = writer.constant(f"{node.output}/axes", np.array((2, 3), np.int64))
+    writer.add("Pad", node.inputs[0], pads, "", axes, output=node.output)
 
 
 @_add.register

@@ -62,7 +62,8 @@ def _row(reading: Reading) -> tuple[str, ...]:
 def _notes(reading: Reading) -> Iterator[str]:
     result, facts = reading.result, reading.result.facts
     if result.status == "skipped":
-        yield f"{result.case.workload}: {result.reason}"
+        named = result.reason.startswith(result.case.workload)
+        yield result.reason if named else f"{result.case.workload}: {result.reason}"
     elif result.reason:
         yield f"{result.case.key}: {result.status}: {result.reason}"
     if file := facts.get("weights_file"):

@@ -97,7 +97,7 @@ def weights_file(workload: AccuracyWorkload, chosen: str, home: Path | None = No
     }
     if chosen not in known:
         return Path(chosen).expanduser()
-    found = (folder / name for folder in folders(home) for name in known[chosen])
+    found = (folder / name for name in known[chosen] for folder in folders(home))
     return next((path for path in found if path.exists()), None)
 
 

@@ -32,7 +32,6 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
     hpvm: str  # what HPVM's folders call it
     optimizer: str = "momentum"
     learning_rate: float = 0.01
-    decay: float = 0.0  # L2 on kernels where it was trained, the last dense layer's left out
     batch_size: int = 128
     also: str = ""  # another name its file of trained weights goes by
     source: str = "HPVM's Keras benchmarks (2021)"
@@ -58,10 +57,6 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def trains_itself(self) -> bool:
         return False
-
-    @property
-    def top5(self) -> bool:
-        return self.net().classes >= 1000
 
     def lacks(
         self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
@@ -108,7 +103,6 @@ TEN = (
         hpvm="alexnet_cifar10",
         optimizer="adam",
         learning_rate=0.001,
-        decay=1e-4,
     ),
     AccuracyWorkload(
         name="alexnet2",
@@ -120,7 +114,6 @@ TEN = (
         hpvm="alexnet2_cifar10",
         optimizer="adam",
         learning_rate=0.001,
-        decay=1e-4,
     ),
     AccuracyWorkload(
         name="alexnet-imagenet",
@@ -152,7 +145,6 @@ TEN = (
         hpvm="resnet18_cifar10",
         optimizer="adam",
         learning_rate=0.001,
-        decay=1e-4,
         also="resnet18",
     ),
     AccuracyWorkload(
@@ -173,7 +165,6 @@ TEN = (
         preparation="cifar10",
         expected=89.96,
         hpvm="vgg16_cifar10",
-        decay=5e-4,
         also="vgg16",
     ),
     AccuracyWorkload(
@@ -184,7 +175,6 @@ TEN = (
         preparation="cifar100",
         expected=66.50,
         hpvm="vgg16_cifar100",
-        decay=5e-4,
     ),
     AccuracyWorkload(
         name="vgg16-imagenet",

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 from assay import plan, registry
 from assay.backends import engines
+from assay.backends._captured import Captured
 from assay.errors import UsageError
+from assay.native import ops, oracle
 from tests.backends.opened import SMALL, opened
 from tests.backends.test_same_outputs import expected, near
+from tests.native.making import Making
+from tests.native.random_graphs import inputs_for
+
+ONLY = ("onnxruntime", "openvino")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +45,34 @@ def test_outputs_are_those_of_numpy_in_either_layout(backend, data_format, tmp_p
     )
 
 
-@pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    "backend", [pytest.param(name, marks=pytest.mark.real(name)) for name in ONLY]
+)
+@pytest.mark.parametrize("channels_first", [True, False])
+def test_other_pictures_than_the_batch_are_predicted(backend, channels_first):
+    made = Making(*(3, 4, 5) if channels_first else (4, 5, 3))
+    image = made.input if channels_first else made.add(ops.Transpose((2, 0, 1)), made.input)
+    graph = made.graph(made.add(ops.GlobalPool("max"), made.conv(image, 6)))
+    opened_for, given = inputs_for(graph)[0], np.random.default_rng(5).random((2, 4, 5, 3))
+    held = Captured(
+        graph=graph,
+        inputs=(opened_for,),
+        items=2,
+        parameters=0,
+        channels_first=channels_first,
+    )
+    module = import_module(f"assay.backends._{backend}_session")
+
+    session = module.open_session(held, plan.cases([f"mnist-mlp@{backend}"])[0])
+
+    laid = given.transpose(0, 3, 1, 2) if channels_first else given
+    (wanted,) = oracle.outputs(graph, laid)
+    np.testing.assert_allclose(session.predict(given), wanted, rtol=1e-5)
+    (own,) = oracle.outputs(graph, opened_for)
+    np.testing.assert_allclose(session.outputs(), own, rtol=1e-5)
+
+
+@pytest.mark.parametrize("backend", ONLY)
 def test_a_backend_that_only_infers_refuses_to_train(backend):
     with pytest.raises(UsageError, match=f"mode of {backend} is 'train'"):
         plan.cases([f"mnist-mlp@{backend}:mode=train"])
@@ -50,13 +85,12 @@ def test_a_backend_that_only_infers_is_taken_where_inference_is_asked_for(monkey
     def chosen(**options):
         return {case.backend for case in plan.cases(["mnist-mlp"], options=options)}
 
-    only = {"onnxruntime", "openvino"}
-    assert not only & chosen()
-    assert not only & chosen(mode=["train", "infer"])
-    assert only < chosen(mode=["infer"])
+    assert not set(ONLY) & chosen()
+    assert not set(ONLY) & chosen(mode=["train", "infer"])
+    assert set(ONLY) < chosen(mode=["infer"])
 
 
-@pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("backend", ONLY)
 def test_what_is_missing_is_told_with_the_command_that_installs_it(backend, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name != backend or None)
 

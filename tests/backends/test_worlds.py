@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import api
+from assay import api, plan, world
 from assay.records import Procedure
 from tests.backends.opened import SMALL, opened
 
@@ -102,3 +102,11 @@ def test_another_environment_is_measured(bare):
 
     assert result.status == "ok"
     assert str(bare) in str(result.environment.python["executable"])
+
+
+def test_a_worker_learns_the_home_folder_its_run_is_kept_in(tmp_path):
+    case = plan.cases(["lenet@torch"])[0]
+
+    found = world.variables(case, tmp_path / "elsewhere" / "runs" / "20261115" / "001")
+
+    assert found["ASSAY_HOME"] == str(tmp_path / "elsewhere")

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from assay.errors import AssayError, UsageError
 from assay.native import files, ops
 from assay.native.graph import Graph, Node, Value
+from tests.native.making import Making
 from tests.native.random_graphs import graphs
-from tests.native.test_passes import Making
 
 
 @settings(

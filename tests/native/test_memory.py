@@ -12,8 +12,8 @@ from assay.native.passes import fusion
 from assay.native.passes.layouts import layouts
 from assay.native.passes.memory import plan_memory
 from assay.native.passes.pipeline import optimized
+from tests.native.making import Making
 from tests.native.random_graphs import graphs, inputs_for
-from tests.native.test_passes import Making
 
 
 def computed_in(arena, graph, image):

@@ -11,8 +11,8 @@ from assay.native import ops, oracle
 from assay.native.onnx_file import onnx_bytes, write_onnx
 from assay.native.passes import fusion
 from assay.native.passes.pipeline import optimized
+from tests.native.making import Making
 from tests.native.random_graphs import graphs, inputs_for
-from tests.native.test_passes import Making
 
 
 def by_onnxruntime(graph, inputs):
@@ -27,12 +27,20 @@ def by_onnxruntime(graph, inputs):
     return session.run(None, named)
 
 
-def check(graph):
+def by_openvino(graph, inputs):
+    import openvino
+
+    core = openvino.Core()
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
+    compiled = core.compile_model(core.read_model(onnx_bytes(graph)), "CPU", settings)
+    found = compiled(list(inputs))
+    return [found[number] for number in range(len(graph.outputs))]
+
+
+def check(graph, compute=by_onnxruntime):
     inputs = inputs_for(graph)
     for wanted, found in zip(
-        oracle.outputs(graph, *inputs, dtype=np.float64),
-        by_onnxruntime(graph, inputs),
-        strict=True,
+        oracle.outputs(graph, *inputs, dtype=np.float64), compute(graph, inputs), strict=True
     ):
         scale = max(1, np.abs(wanted).max())
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * scale)
@@ -50,6 +58,24 @@ def test_onnxruntime_computes_random_graphs_as_the_oracle_does(graph):
 @given(graphs())
 def test_fused_graphs_are_written_as_well(graph):
     check(fusion.fuse_pools(optimized(graph)))
+
+
+@pytest.mark.real("openvino")
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(graphs())
+def test_openvino_computes_random_graphs_as_the_oracle_does(graph):
+    check(graph, by_openvino)
+
+
+@pytest.mark.real("onnxruntime")
+@pytest.mark.parametrize("kind", ["max", "average"])
+def test_zeros_around_a_picture_count_in_the_pool_that_follows(kind):
+    """ONNX Runtime would join the two, and forget that zeros are larger than what is below."""
+    made = Making(2, 5, 5)
+    below = made.add(ops.Binary("subtract"), made.input, made.conv(made.input, 2))
+    padded = made.add(ops.Pad((1, 1, 1, 1)), below)
+
+    check(made.graph(made.add(ops.Pool(kind, (2, 2), (2, 2)), padded)))
 
 
 @pytest.mark.real("onnx")

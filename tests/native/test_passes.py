@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 from assay.native import files, ops, oracle
-from assay.native.building import Building
 from assay.native.passes import batch_norm, dead, fusion, padding, turning
 from assay.native.passes.pipeline import PASSES, optimized
+from tests.native.making import Making
 from tests.native.random_graphs import graphs, inputs_for
 
 EVERY = (*dict.fromkeys(PASSES), fusion.fuse_pools, optimized)
@@ -45,34 +45,6 @@ def test_passes_work_on_graphs_that_are_fused_already(graph):
     once = optimized(graph)
 
     same_outputs(graph, fusion.fuse_pools(optimized(once)), inputs_for(graph))
-
-
-class Making:
-    """A graph made by hand, of random constants."""
-
-    def __init__(self, *shape):
-        self.random = np.random.default_rng(3)
-        self.building = Building()
-        self.input = self.building.add_input("input", shape).value
-
-    def constant(self, *shape):
-        name = f"constant{len(self.building.constants)}"
-        return self.building.constant(name, self.random.uniform(0.2, 1, shape))
-
-    def add(self, op, *values):
-        return self.building.add(f"{type(op).__name__}{len(self.building.nodes)}", op, *values)
-
-    def conv(self, value, out, kernel=1, **more):
-        into = self.building.shapes[value][0]
-        weight = self.constant(out, into // more.get("groups", 1), kernel, kernel)
-        return self.add(ops.Conv(weight, self.constant(out), **more), value)
-
-    def norm(self, value):
-        size = self.building.shapes[value][0]
-        return self.add(ops.BatchNorm(self.constant(size), self.constant(size)), value)
-
-    def graph(self, *outputs):
-        return self.building.graph("made", list(outputs))
 
 
 def test_a_batch_norm_goes_into_the_convolution_before_it():
@@ -231,6 +203,14 @@ def test_turning_there_and_back_is_nothing():
     graph = made.graph(made.add(ops.Activation("relu"), back))
 
     assert kinds(optimized(graph)) == {"Activation": 1}
+
+
+def test_turning_there_and_back_for_an_output_keeps_the_output():
+    made = Making(3, 4, 5)
+    back = made.add(ops.Transpose((2, 0, 1)), made.add(ops.Transpose((1, 2, 0)), made.input))
+    graph = made.graph(back)
+
+    same_outputs(graph, optimized(graph), inputs_for(graph))
 
 
 def test_dead_nodes_go_with_their_constants():

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 
 from assay import registry
 from assay.workloads import layers
 from assay.workloads.accuracy import TEN
 
+NEAR = 1e-4  # of the largest output
 # Weights with running averages, those that are trained, and multiply-adds of one picture.
 SIZES = {
     "lenet": (3_274_634, 3_274_634, 13_883_904),
@@ -58,3 +64,35 @@ def test_the_last_layer_of_lenet_has_a_tanh_and_no_other_net_ends_in_one():
 
     assert last.pop("lenet") is layers.Tanh
     assert set(last.values()) == {layers.Dense}
+
+
+def built(data_format: str, *chosen: str) -> dict[str, dict]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.workloads.built_ten", data_format, *chosen],
+        env={**os.environ, "KERAS_BACKEND": "torch", "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        check=True,
+    )
+    found: dict[str, dict] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.real("keras", "torch")
+@pytest.mark.timeout(1200)
+def test_all_ten_are_built_with_these_weights_and_give_the_same_in_keras_and_torch():
+    found = built("channels_last")
+
+    held = {name: (one["keras"], one["torch"]) for name, one in found.items()}
+    assert held == {name: sizes[:2] for name, sizes in SIZES.items()}
+    assert [name for name, one in found.items() if one["apart"] > NEAR] == []
+
+
+@pytest.mark.real("keras", "torch")
+@pytest.mark.timeout(600)
+def test_layers_are_named_as_their_weights_are_and_channels_first_gives_the_same():
+    found = built("channels_first", "mobilenet-cifar10", "resnet18-cifar10", "alexnet2")
+
+    assert [name for name, one in found.items() if one["apart"] > NEAR] == []
+    for name, one in found.items():
+        shapes = registry.workload(name).net().weight_shapes()
+        assert set(one["names"]) == {key.partition("/")[0] for key in shapes}

@@ -1,0 +1,63 @@
+"""HPVM's ten networks are captured, and compute what Keras computes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from assay import registry
+from assay.native import oracle
+from assay.native.capture import capture
+from assay.native.ops import Activation, BatchNorm, Binary, Pad
+from assay.native.passes.pipeline import optimized
+from assay.workloads.accuracy import TEN
+
+pytestmark = pytest.mark.real("keras", "torch")
+LARGE = {"alexnet-imagenet", "resnet50-imagenet", "vgg16-imagenet"}
+SMALL = [one.name for one in TEN if one.name not in LARGE]
+
+
+def built(name):
+    """The job with weights by seed; running averages are none of zeros and ones."""
+    workload = registry.workload(name)
+    job = workload.kinds["keras"](**{**workload.params, "batch_size": 1})
+    random = np.random.default_rng(2)
+    for variable in job.model.non_trainable_variables:
+        if "moving" in variable.name:
+            variable.assign(random.uniform(0.5, 1.5, variable.shape))
+    return job
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_outputs_are_those_of_keras_before_and_after_the_passes(name, keras):
+    job = built(name)
+    pictures = job.train_batch[0]
+    wanted = job.model.predict_on_batch(pictures)
+
+    graph = capture(job.model, name)
+
+    for each in (graph, optimized(graph)):
+        (found,) = oracle.outputs(each, pictures)
+        np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max(), rtol=0)
+
+
+@pytest.mark.parametrize("name", sorted(LARGE))
+def test_the_large_ones_are_captured_with_every_weight(name, keras):
+    job = built(name)
+
+    graph = capture(job.model, name)
+
+    assert graph.shapes()[graph.outputs[0]] == (1000,)
+    held = sum(array.size for array in graph.constants.values())
+    assert held == sum(math.prod(weight.shape) for weight in job.model.weights)
+
+
+@pytest.mark.parametrize("name", ["mobilenet-cifar10", "resnet18-cifar10", "resnet50-imagenet"])
+def test_no_norm_padding_sum_or_activation_is_left_to_itself(name, keras):
+    graph = optimized(capture(built(name).model, name))
+
+    left = [node.name for node in graph.nodes if isinstance(node.op, BatchNorm | Pad | Binary)]
+    left += [node.name for node in graph.nodes if isinstance(node.op, Activation)]
+    assert left == []
