@@ -126,9 +126,10 @@ def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
 
 
 def _with_path(folder: Path, python: str) -> Path:
-    """An interpreter that finds the packages of a checkout first."""
+    """An interpreter that finds the packages of a checkout first, before those of where we are."""
     script = folder.with_name(f"{folder.name}-python")
-    script.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{python}" "$@"\n')
+    variables = f'PYTHONSAFEPATH=1 PYTHONPATH="{folder}:$PYTHONPATH"'
+    script.write_text(f'#!/bin/sh\n{variables} exec "{python}" "$@"\n')
     os.chmod(script, 0o755)
     return script
 

@@ -1,6 +1,7 @@
 """What was asked to be compared becomes two contenders."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,13 +97,18 @@ def test_a_file_that_a_commit_lacks_is_said(repository):
 
 
 def test_the_interpreter_of_a_checkout_finds_its_packages_first(tmp_path):
-    (tmp_path / "tree" / "thing").mkdir(parents=True)
-    (tmp_path / "tree" / "thing" / "__init__.py").write_text("value = 3\n")
+    """Also before those of the folder one stands in."""
+    for place, value in (("tree", 3), ("here", 4)):
+        (tmp_path / place / "thing").mkdir(parents=True)
+        (tmp_path / place / "thing" / "__init__.py").write_text(f"value = {value}\n")
 
-    python = contenders._with_path(tmp_path / "tree", "python3")
+    python = contenders._with_path(tmp_path / "tree", sys.executable)
 
     found = subprocess.run(
-        [python, "-c", "import thing; print(thing.value)"], capture_output=True, text=True
+        [python, "-c", "import thing; print(thing.value)"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path / "here",
     )
     assert found.stdout == "3\n"
 
