@@ -15,6 +15,8 @@ from assay.native.library import Loaded
 from assay.native.passes.pipeline import optimized
 from assay.records import Case, Value
 
+CHOOSING = 4.0  # seconds for timing kernels, while the case is opened
+
 
 class NativeSession:
     def __init__(self, captured: Captured, case: Case) -> None:
@@ -26,7 +28,7 @@ class NativeSession:
         self._built = build(emitted, self._tools)
         (inputs,) = captured.inputs
         self._threads = len(os.sched_getaffinity(0))
-        self._loaded = Loaded(self._built, emitted, len(inputs), self._threads, kernels)
+        self._loaded = Loaded(self._built, emitted, len(inputs), self._threads, kernels, CHOOSING)
         self._step, self._outputs = self._loaded.bound(inputs)
 
     def step(self) -> None:

@@ -139,7 +139,16 @@ def _plain(tensor: Tensor) -> tuple[int, ...]:
     return tuple(range(len(tensor.order)))
 
 
+# Of layers, and of operations of keras.ops.
+OPERATORS = {
+    "Add": _binary("add"),
+    "Subtract": _binary("subtract"),
+    "Multiply": _binary("multiply"),
+    "Maximum": _binary("maximum"),
+    "Minimum": _binary("minimum"),
+}
 HANDLERS: dict[type, Handler] = {
+    **{getattr(layers, name): handler for name, handler in OPERATORS.items()},
     layers.Dense: _dense,
     layers.BatchNormalization: _batch_norm,
     layers.Rescaling: _rescaling,
@@ -148,11 +157,6 @@ HANDLERS: dict[type, Handler] = {
     layers.LeakyReLU: _layer_as_activation,
     layers.ELU: _layer_as_activation,
     layers.Softmax: _softmax,
-    layers.Add: _binary("add"),
-    layers.Subtract: _binary("subtract"),
-    layers.Multiply: _binary("multiply"),
-    layers.Maximum: _binary("maximum"),
-    layers.Minimum: _binary("minimum"),
     layers.Concatenate: _concatenate,
     layers.Flatten: _flatten,
     layers.Reshape: _reshape,

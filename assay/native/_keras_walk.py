@@ -90,12 +90,24 @@ def _layer(building: Building, layer: Any, given: list[Tensor], path: str) -> li
     name = f"{path}{layer.name}"
     if isinstance(layer, keras.Model) and _has_layers(layer):
         return _walk(building, layer, given, f"{name}/")
-    if type(layer) not in HANDLERS:
-        raise unsupported(f"a {type(layer).__name__}", name, names())
+    handler = _handler(layer, len(given))
+    if handler is None:
+        whose = "" if isinstance(layer, keras.layers.Layer) else " of keras.ops"
+        raise unsupported(f"a {type(layer).__name__}{whose}", name, names())
     try:
-        return [HANDLERS[type(layer)](building, layer, given, name)]
+        return [handler(building, layer, given, name)]
     except ShapeError as error:
         raise UsageError(
             f"The layer '{name}' cannot be captured: {error}.",
             hint="Does the model compute an output in Keras?",
         ) from error
+
+
+def _handler(layer: Any, inputs: int) -> Handler | None:  # noqa: ANN401 (a layer or an operation)
+    """By the very class: one made from a known one may compute something else.
+
+    `a + b` of two tensors is an operation of keras.ops, which has the name of the layer for it.
+    """
+    if type(layer).__module__ == "keras.src.ops.numpy" and inputs == 2:
+        return _keras_layers.OPERATORS.get(type(layer).__name__)
+    return HANDLERS.get(type(layer))

@@ -129,6 +129,20 @@ def test_two_inputs_are_combined_as_in_keras(name, keras, pictures):
     check(keras.Model([first, second], combined))
 
 
+def test_operators_between_tensors_are_those_layers(keras, pictures):
+    image = keras.Input(shape_in(pictures))
+    conv = keras.layers.Conv2D(4, 1)(image)
+
+    check(keras.Model(image, (image + conv) * conv - image))
+
+
+def test_an_operator_with_a_number_is_refused_by_name(keras):
+    image = keras.Input((3,))
+
+    with pytest.raises(UsageError, match=r"is a Multiply of keras\.ops, which cannot be captured"):
+        capture(keras.Model(image, image * 2.0))
+
+
 def test_three_inputs_are_added(keras):
     inputs = [keras.Input((5,)) for _ in range(3)]
 

@@ -205,6 +205,14 @@ def test_turning_there_and_back_is_nothing():
     assert kinds(optimized(graph)) == {"Activation": 1}
 
 
+def test_turning_there_and_back_for_an_output_keeps_the_output():
+    made = Making(3, 4, 5)
+    back = made.add(ops.Transpose((2, 0, 1)), made.add(ops.Transpose((1, 2, 0)), made.input))
+    graph = made.graph(back)
+
+    same_outputs(graph, optimized(graph), inputs_for(graph))
+
+
 def test_dead_nodes_go_with_their_constants():
     made = Making(3, 4, 5)
     made.conv(made.input, 4)

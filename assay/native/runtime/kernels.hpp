@@ -29,16 +29,23 @@ struct Work {
     float* output;
 };
 
-inline std::vector<Kernel> candidates(const Layer& layer, const Geometry& g, const float* weight,
-                                      Allowed allowed) {
+inline Size weights_of(const Geometry& g) {
+    return g.filters * g.channels / g.groups * g.window[0] * g.window[1];
+}
+
+// More than half a core's cache holds, and each used for less than a hundred pixels.
+inline bool worth_halving(const Geometry& g) {
+    return weights_of(g) > 1 << 17 && g.images * g.high * g.wide < 100 && !Depthwise::fits(g);
+}
+
+inline std::vector<Kernel> candidates(const Geometry& g, const float* weight, Allowed allowed) {
     if (allowed == Allowed::onednn && with_onednn) return {Kernel::onednn};
     std::vector<Kernel> found;
     if (Depthwise::fits(g)) found.push_back(Kernel::depthwise);
     if (Winograd<6, 3>::fits(g)) found.insert(found.end(), {Kernel::winograd_4x3, Kernel::winograd_2x3});
     if (Winograd<6, 5>::fits(g)) found.push_back(Kernel::winograd_2x5);
-    // Large dense layers wait for their weights: half the bytes is half the wait.
-    if (halves && layer.kind == Kind::dense && g.channels * g.filters > 1 << 16 &&
-        all_halves(weight, g.channels * g.filters))
+    // Many weights for few pixels are waited for: half the bytes is half the wait.
+    if (halves && worth_halving(g) && all_halves(weight, weights_of(g)))
         found.push_back(Kernel::direct_half);
     if (with_onednn && allowed == Allowed::all) found.push_back(Kernel::onednn);
     if (!Depthwise::fits(g)) found.push_back(Kernel::direct);

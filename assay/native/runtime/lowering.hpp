@@ -50,8 +50,7 @@ class Lowering {
         const float* residual = layer.residual < 0 ? nullptr : at(layer.residual);
         Work found{net_, layer, g, nullptr, layer.weight, epilogue(layer, residual),
                    input(value), at(value)};
-        found.weight = constants_.weights().get(
-            layer.weight, g.filters * g.channels / g.groups * g.window[0] * g.window[1]);
+        found.weight = constants_.weights().get(layer.weight, weights_of(g));
         if (!layer.bias.empty()) found.after.bias = padded(layer.bias, g.filters);
         if (layer.kind == Kind::dense && flattens_for_dense(net_, layer.inputs[0]))
             reorder(found, net_.at(net_.at(layer.inputs[0]).inputs[0]).shape);
