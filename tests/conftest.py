@@ -100,4 +100,5 @@ def keras(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 @pytest.fixture(scope="session")
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """For XDG_CACHE_HOME: what is compiled is kept for the whole session, and no longer."""
-    return tmp_path_factory.getbasetemp() / "cache"
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"

@@ -19,7 +19,7 @@ Kernels = Literal["auto", "portable", "onednn"]
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wno-psabi")
 COMMON = ("-std=c++17", "-fPIC", "-fopenmp", "-ffp-contract=fast", "-fvisibility=hidden")
 
-SANITIZED = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZED = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
 class Toolchain(msgspec.Struct, frozen=True, kw_only=True):

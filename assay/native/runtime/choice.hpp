@@ -27,8 +27,8 @@ struct Chosen {
 
 class Chooser {
   public:
-    Chooser(const Network& net, Constants& constants, Size images, int team, Allowed allowed)
-        : net_(net), constants_(constants), images_(images), team_(team) {
+    Chooser(const Network& net, Constants& constants, Size images, Allowed allowed)
+        : net_(net), constants_(constants), images_(images) {
         const Plan where = plan(net);
         const std::vector<Kernel> none(net.layers.size(), Kernel::direct);
         std::vector<float> nowhere(1);
@@ -49,11 +49,12 @@ class Chooser {
     double rounds() const { return static_cast<double>(rounds_); }
 
     // Each round runs the whole network with another candidate of every layer, so that each is
-    // timed with the caches as its neighbours leave them.
+    // timed with the caches as its neighbours leave them. One thread does it, also for a team: its
+    // CPU time is steady where a clock is not.
     Chosen measure(int runs, double seconds) const {
         std::vector<std::vector<double>> took;
         for (std::size_t number = 0; number < rounds_; ++number) {
-            Pipeline pipeline(net_, constants_, images_, team_, round(number));
+            Pipeline pipeline(net_, constants_, images_, 1, round(number));
             took.push_back(fastest(pipeline, runs, seconds / rounds()));
         }
         Chosen found;
@@ -89,7 +90,6 @@ class Chooser {
     const Network& net_;
     Constants& constants_;
     Size images_;
-    int team_;
     std::vector<std::vector<Kernel>> options_;
     std::size_t rounds_ = 1;
 };

@@ -83,10 +83,10 @@ class Engine {
     void choose() {
         const Size most = (settings_.batch + settings_.threads - 1) / settings_.threads;
         at_once_ = std::min<Size>(most, 4);
-        kernels_ = Chooser(net_, constants_, at_once_, team(), settings_.allowed).guess();
+        kernels_ = Chooser(net_, constants_, at_once_, settings_.allowed).guess();
         double best = 0, left = settings_.seconds;
         for (Size images = 1; images <= most && left > 0; images *= 4) {
-            const Chooser chooser(net_, constants_, images, team(), settings_.allowed);
+            const Chooser chooser(net_, constants_, images, settings_.allowed);
             // as many runs of each size, so that none has a better chance of a lucky one
             const int runs = most == 1 ? 100 : 6;
             left -= best * static_cast<double>(images * runs) * chooser.rounds();

@@ -44,7 +44,7 @@ class Pipeline {
         write(output);
     }
 
-    // Seconds of each layer, in a run over whatever the input holds.
+    // CPU seconds of each layer, for a team of one, in a run over whatever the input holds.
     std::vector<double> timed() {
         std::vector<double> seconds(net_.layers.size(), 0.0);
         for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -68,10 +68,10 @@ class Pipeline {
         std::unique_ptr<Step> step;
     };
 
-    // A thread by itself counts its own time only: what others take away is not the kernel's.
-    double now() const {
+    // The thread's own time only: what other programs take away is not the kernel's.
+    static double now() {
         timespec time{};
-        ::clock_gettime(team_ == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
         return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
     }
 
