@@ -5,6 +5,7 @@ It needs the standard library and msgspec alone, so that any virtual environment
 
 from __future__ import annotations
 
+import ctypes
 import os
 import queue
 import re
@@ -17,6 +18,8 @@ import msgspec
 
 from assay.errors import AssayError, EndingError
 from assay.protocol import Answer, Failed, Order, pack, unpack
+
+_SIGNAL_WHEN_PARENT_DIES = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
 # How the frameworks word it when a device or the host has no memory left.
 _OUT_OF_MEMORY = (
@@ -32,6 +35,8 @@ _OUT_OF_MEMORY = (
 
 def orders_from(pipe: int) -> Iterator[Order]:
     """Orders as they come. When the parent is gone, this whole process group ends at once."""
+    # who stands still when the parent is killed could not see that the pipe is closed
+    ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_DIES, signal.SIGCONT)
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def listen() -> None:

@@ -29,8 +29,8 @@ class Course:
         self.heats = [racing.meeting(heat) for heat in heats]
         self.warm = WARM
         self._asked, self._run = asked, run
-        self._earlier = len(heats)
-        self.deadline = time.monotonic() + asked.procedure.budget
+        self._earlier, self._begun = len(heats), time.monotonic()
+        self.deadline = self._begun + asked.procedure.budget
         self._outputs: dict[str, Given] = {}
         self._known_wrong = self._wrong = wrong  # of heats before an interrupt
 
@@ -70,11 +70,16 @@ class Course:
         if not racing.next_heat(places, self.heats, self.rules, self.warm):
             alike = f"{left} are as good as each other" if left > 1 else "one is left"
             return f"decided: {alike}" if left else "stopped: none of them ran well"
-        if len(self.heats) == self._earlier or time.monotonic() < self.deadline:
+        if not self._over():
             return ""
         untried = sum(place.state == "untried" for place in places)
         doubt = f"{left} are in" + (f" and {untried} were not tried" if untried else "")
         return f"the budget of {self._asked.procedure.budget:g} s ended while {doubt}"
+
+    def _over(self) -> bool:
+        """Whether another heat like those of this session would outlast the budget."""
+        now, run = time.monotonic(), len(self.heats) - self._earlier
+        return run > 0 and now + (now - self._begun) / run > self.deadline
 
 
 class Enough:

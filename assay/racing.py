@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -106,7 +107,7 @@ def _mistaken(over: Mapping[str, Sequence[Value]]) -> set[str]:
 
 
 def what_options_bought(found: Race) -> Table:
-    """Contenders of a race that differ in one setting only, compared."""
+    """Contenders of a race that differ in one setting only, compared; from defaults to others."""
     return bought_table(
         bought(
             [
@@ -120,11 +121,16 @@ def what_options_bought(found: Race) -> Table:
                     ),
                     summary=Summary(quantities={"step_time": place.ratio}),
                 )
-                for place in found.places
+                for place in sorted(found.places, key=lambda place: _natural(place.key))
                 if place.state in {"in", "out"}
             ]
         )
     )
+
+
+def _natural(key: str) -> list[tuple[str, int]]:
+    """Numbers by their size; a default, which a key leaves out, before the rest."""
+    return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", key)]
 
 
 def _raced(asked: Plan, store: SqlStore, run: Path, watch: Watch) -> Iterator[Race]:

@@ -110,10 +110,10 @@ def test_a_resumed_run_measures_only_what_is_missing(home, endings, monkeypatch)
 
     real = launch.measure_case
 
-    def interrupt_second(case, procedure, result_id, folder, watch):
+    def interrupt_second(case, procedure, result_id, folder, watch, *more):
         if result_id.endswith("002"):
             watch = raise_interrupt
-        return real(case, procedure, result_id, folder, watch)
+        return real(case, procedure, result_id, folder, watch, *more)
 
     def raise_interrupt(*_):
         raise KeyboardInterrupt

@@ -1,5 +1,7 @@
 """Workers that take turns: who works, who stands still, and whose time counts."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from assay.child import Child
 from assay.errors import EndingError
 from assay.protocol import Open, Take
 from assay.testing import FakeWorker
+from tests.test_endings import gone
 
 
 def test_a_turn_begins_with_a_step_that_is_not_recorded():
@@ -51,3 +54,32 @@ def test_time_spent_standing_still_is_not_the_workers_own(opened):
 
     assert opened._deadline - before == pytest.approx(100.0, abs=1.0)
     assert list(opened.ask(Take(steps=1, count=1, seconds=0.0)))
+
+
+STANDING = """
+import sys, time
+from pathlib import Path
+from assay import plan
+from assay.child import Child
+from assay.protocol import Open
+
+case = plan.cases([sys.argv[1]])[0]
+child = Child(case, Path(sys.argv[2]), 60.0)
+list(child.ask(Open(case=case)))
+child.stand_still()
+print(child._process.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_who_stands_still_does_not_outlive_a_killed_parent(tmp_path, endings):
+    parent = subprocess.Popen(
+        [sys.executable, "-c", STANDING, f"{endings}:fine@python", str(tmp_path)],
+        stdout=subprocess.PIPE,
+    )
+    pid = int(parent.stdout.readline())
+
+    parent.kill()
+    parent.communicate()
+
+    assert gone(pid)

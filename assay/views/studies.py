@@ -15,7 +15,7 @@ from assay.units import human
 from assay.views.tables import fairness_notes
 
 FOUND = ("cpu", "gpu0", "cpus_allowed")  # of the machine, in the note that names it
-FRAMEWORKS = ("torch", "jax", "tensorflow", "tensorflow-cpu", "keras")
+FRAMEWORKS = ("torch", "jax", "tensorflow", "tensorflow_cpu", "keras")
 
 
 def study_tables(
@@ -147,7 +147,12 @@ def _machine(readings: Sequence[Reading]) -> Iterator[str]:
     machine = opened[0].environment.machine
     parts = [f"{name} {machine[name]}" for name in FOUND if machine.get(name)]
     parts += [f"{name} {version}" for name, version in sorted(packages.items())]
-    yield f"measured {opened[0].started[:10]} on {', '.join(parts)}"
+    yield f"measured {opened[0].started[:10]} on {', '.join(parts)}; a case of it: {_key(readings)}"
+
+
+def _key(readings: Sequence[Reading]) -> str:
+    """Of the first, which has the size and the options that all share."""
+    return readings[0].result.case.key
 
 
 def _noted(table: Table, notes: Sequence[str]) -> Table:

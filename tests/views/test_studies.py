@@ -119,5 +119,5 @@ def test_unfairness_and_the_machine_stand_below():
 
     assert table.notes == (
         "UNFAIR: net: TF32 differs",
-        "measured 2026-01-02 on cpu some, torch 2",
+        "measured 2026-01-02 on cpu some, torch 2; a case of it: net@one:last,off",
     )
