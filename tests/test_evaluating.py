@@ -26,12 +26,19 @@ KNOWN = {
     "mobilenet-cifar10": 88.48,
     "resnet18-cifar10": 90.28,
 }
-KERAS = ("keras-jax", "keras-tensorflow", "keras-torch")
+WHOLE_ON = ("keras-tensorflow", "keras-torch", "torch")
+QUICK = {("lenet", "torch"), ("resnet18-cifar10", "keras-tensorflow"), ("alexnet2", "keras-torch")}
 pytestmark = pytest.mark.timeout(1800)  # of two hundred gigaflops, on a machine others use too
 
 
 def real(*names: str):
     return [pytest.param(name, marks=pytest.mark.real(*frameworks(name))) for name in names]
+
+
+def marks(name: str, backend: str):
+    """One net on each backend is in every run of the tests; the rest takes ten minutes."""
+    needed = [pytest.mark.real(*frameworks(backend))]
+    return needed if (name, backend) in QUICK else [*needed, pytest.mark.long]
 
 
 def evaluated(case: str, home: Path, **how) -> tuple[Result, np.ndarray]:
@@ -42,12 +49,20 @@ def evaluated(case: str, home: Path, **how) -> tuple[Result, np.ndarray]:
 
 
 @needs_whole
-@pytest.mark.real("torch")
-@pytest.mark.parametrize("name", KNOWN)
-def test_trained_weights_are_as_often_right_as_they_are_known_to_be(name, home, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [
+        pytest.param(name, backend, marks=marks(name, backend))
+        for name in KNOWN
+        for backend in WHOLE_ON
+    ],
+)
+def test_trained_weights_are_as_often_right_as_they_are_known_to_be(
+    name, backend, home, monkeypatch
+):
     monkeypatch.setenv("ASSAY_DATA", str(WHOLE))
 
-    result, predicted = evaluated(f"{name}@torch", home)
+    result, predicted = evaluated(f"{name}@{backend}", home)
 
     accuracy = assay.summarize(result).quantities["accuracy"]
     assert abs(accuracy.value - KNOWN[name]) <= 0.05
@@ -57,17 +72,17 @@ def test_trained_weights_are_as_often_right_as_they_are_known_to_be(name, home, 
     assert result.facts["parameters"] == registry.workload(name).net().parameters()
 
 
-# The whole split on all of them is `assay run --suite accuracy`; docs/accuracy.md has its table.
 @needs_whole
-@pytest.mark.real("keras", "jax", "tensorflow", "torch")
+@pytest.mark.long
+@pytest.mark.real("keras", "jax", "torch")
 @pytest.mark.parametrize("name", KNOWN)
-def test_keras_predicts_the_same_as_torch_on_every_engine(name, home, monkeypatch):
+def test_keras_on_jax_predicts_the_same_as_torch(name, home, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(WHOLE))
 
-    _, expected = evaluated(f"{name}@torch", home, first=500)
-    found = [evaluated(f"{name}@{backend}", home, first=500)[1] for backend in KERAS]
+    _, found = evaluated(f"{name}@keras-jax", home, first=500)
+    _, other = evaluated(f"{name}@torch", home, first=500)
 
-    assert all(len(one) == 500 and (one == expected).all() for one in found)
+    assert len(found) == 500 and (found == other).all()
 
 
 @pytest.fixture(scope="module")
