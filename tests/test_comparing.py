@@ -108,6 +108,31 @@ def test_a_contender_that_ends_badly_is_told(endings, name, said):
     assert found.notes == ()
 
 
+@pytest.mark.parametrize("bad", ["no-such-command", "false"])
+def test_only_the_command_that_failed_is_named(bad):
+    first = last(commands=[bad, "true"])
+    second = last(commands=["true", bad])
+
+    assert [text.split(" ended")[0] for text in first.failures] == ["the baseline"]
+    assert [text.split(" ended")[0] for text in second.failures] == ["the candidate"]
+    kept = {
+        r.result.tags["contender"]: r.result.status
+        for r in assay.readings()
+        if r.result.run == first.run
+    }
+    assert kept["baseline"] not in {"ok", "skipped"}
+    assert kept["candidate"] in {"ok", "skipped"}
+
+
+def test_who_had_no_turn_yet_was_not_run():
+    """Whichever is drawn first fails, so that the other has no turn."""
+    found = last(commands=["false", "false"])
+
+    (failure,), (note,) = found.failures, found.notes
+    assert {failure.split()[1], note.split()[1]} == {"baseline", "candidate"}
+    assert note.endswith("was not run")
+
+
 def test_both_may_fail(endings):
     found = last(f"{endings}:exits@python", f"{endings}:raises@python")
 
@@ -182,9 +207,12 @@ def test_an_interrupt_keeps_what_there_is(work, monkeypatch):
         return found._replace(results=results)
 
     monkeypatch.setattr(pairing, "run_heat", interrupted)
+    seen = []
     with pytest.raises(KeyboardInterrupt):
-        last(f"{work}@python", f"{work}:ms=3@python")
+        seen.extend(assay.ab(f"{work}@python", f"{work}:ms=3@python", **QUICK))
 
+    assert seen[-1].ended == "interrupted by the user after 0 pairs"
+    assert seen[-1].failures == ()
     assert [reading.result.status for reading in assay.readings()] == ["interrupted"] * 2
 
 
