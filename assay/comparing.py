@@ -19,8 +19,6 @@ from assay.stores import folders
 from assay.stores.sql import SqlStore
 from assay.story import Asked, Story, why_ended
 
-FILE = "comparison.json"  # in the run's folder
-
 
 def ab(
     *cases: str | Case,
@@ -68,6 +66,16 @@ def ab(
     return _begin(asked, label, dict(tags or {}), home, watch or _ignore)
 
 
+def kept(run: str, home: str | Path | None = None) -> Comparison:
+    """What a comparison found, as far as it came."""
+    store = SqlStore(settings.home(home))
+    try:
+        file = store.runs / store.find_run(run) / folders.COMPARISON
+    finally:
+        store.close()
+    return codec.decode(file.read_bytes(), Comparison, str(file))
+
+
 def _check_same(pair: contenders.Pair) -> None:
     if pair[0].case != pair[1].case:
         raise UsageError(
@@ -101,7 +109,7 @@ def _compared(
                 story.add(_kept(taken, plan, store))
                 found = story.comparison()
                 found = msgspec.structs.replace(found, ended=why_ended(asked, found, story))
-                folders.write_whole(run / FILE, codec.encode(found, indent=2))
+                folders.write_whole(run / folders.COMPARISON, codec.encode(found, indent=2))
                 yield found
                 if any(result.status == "interrupted" for result in taken.results):
                     raise KeyboardInterrupt

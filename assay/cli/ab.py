@@ -81,6 +81,11 @@ def command(cases: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401
     return 1 if last.failures else UNDECIDED if last.verdict == "cannot-tell" else 0
 
 
+def show(run: str, home: str | None, form: str) -> None:
+    """A comparison that was made before."""
+    _show(comparing.kept(run, home), form)
+
+
 def _announced(found: Iterator[Comparison], line: LiveLine) -> Iterator[Comparison]:
     from assay.views.comparisons import change
 
@@ -99,4 +104,4 @@ def _show(found: Comparison, form: str) -> None:
         click.echo(codec.encode(comparison_document(found), indent=2))
     else:
         print_table(comparison_table(found), form)
-    options.say(f"kept as {found.run}; its samples: assay show {found.run}")
+    options.say(f"kept as {found.run}; to see it again: assay show {found.run}")

@@ -64,6 +64,11 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
     return 0 if last.ended.startswith("decided") else UNDECIDED
 
 
+def show(run: str, home: str | None, form: str) -> None:
+    """A race that was run before."""
+    _show(racing.kept(run, home), form)
+
+
 def _begun(workload: str, given: dict[str, Any], line: LiveLine) -> Iterator[Race]:
     over = options.pairs(given["over"], "--over")
     return racing.race(

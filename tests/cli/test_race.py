@@ -20,6 +20,7 @@ def test_a_race_shows_who_is_in_and_the_ranking(assay, nap):
     assert "What each option bought" in out
     assert "to run it: assay run '" in out
     assert "to go on: assay race --resume" in err
+    assert assay("show", "last")[:2] == (0, out)
 
 
 def test_the_budget_may_end_first(assay, nap):
