@@ -52,6 +52,7 @@ def race(
     >>> for found in assay.race("vgg16", over={"batch_size": [8, 32]}):
     ...     print(found.heats, found.places[0].key, found.ended)
     """
+    _check(budget, minimum)
     cases = contenders(workload, mode, backends, over or {})
     asked = Plan(
         cases=cases,
@@ -106,6 +107,19 @@ def contenders(
             hint="Name more with --over, as in --over batch_size=8,32.",
         )
     return tuple(sorted(found.values(), key=lambda case: case.key.count("=")))
+
+
+def _check(budget: float, minimum: float) -> None:
+    """Here, for the defaults of other commands are not those of a race."""
+    if budget <= 0:
+        raise UsageError(
+            f"budget is {budget:g}, but has to be more than 0 s.", "5m is the default."
+        )
+    if not 0 < minimum < 1:
+        raise UsageError(
+            f"The smallest effect is {minimum:g}, but has to be between 0 and 1.",
+            hint="--min-effect 2% is the default.",
+        )
 
 
 def _mistaken(over: Mapping[str, Sequence[Value]]) -> set[str]:

@@ -99,6 +99,8 @@ def _show(found: Race, form: str) -> None:
 
     if form == "json":
         click.echo(codec.encode(found, indent=2))
+    elif all(place.state == "untried" for place in found.places):
+        options.say(f"No heat ended, so that nothing is known of {len(found.places)} contenders.")
     else:
         print_table(ranking_table(found), form)
         bought = racing.what_options_bought(found)
