@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay import codec, contenders, environment, settings
+from assay import codec, contenders, environment, settings, watcher
 from assay.analysis import compare, sequence
 from assay.api import summary_of
 from assay.errors import UsageError
@@ -46,6 +46,8 @@ def ab(
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
     """
     name, _, pattern = metric.partition("=")
+    _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
+    _check_metric(name, pattern, commands)
     if commands:
         name = name or contenders.WALL
         pair = contenders.of_commands(commands, (name, pattern), timeout)
@@ -74,6 +76,34 @@ def kept(run: str, home: str | Path | None = None) -> Comparison:
     finally:
         store.close()
     return codec.decode(file.read_bytes(), Comparison, str(file))
+
+
+def _check_mixture(of_cases: Mapping[str, Sequence[object]], commands: Sequence[str]) -> None:
+    for name, given in of_cases.items():
+        if given and commands:
+            raise UsageError(
+                f"Both {name} and --cmd were given.",
+                hint=f"Give {name} or --cmd, not both: a comparison is of cases or of commands.",
+            )
+
+
+def _check_metric(name: str, pattern: str, commands: Sequence[str]) -> None:
+    """At once, rather than after the first pair."""
+    known = (contenders.WALL,) if commands else ("step_time", "item_time", *compare.ONCE)
+    if not name or name in known or (pattern and commands):
+        return
+    if pattern:
+        raise UsageError(
+            f"--metric {name}=… is read from the output of a command, but cases are compared.",
+            hint=f"Of cases: {', '.join(known)} or a peak.",
+        )
+    peaks = watcher.peak_names()
+    if name not in peaks:
+        more = "; or NAME=REGEX, found in their output" if commands else ""
+        raise UsageError(
+            f"{'Commands' if commands else 'Cases'} have no metric named '{name}'.",
+            hint=f"They have: {', '.join((*known, *peaks))}{more}.",
+        )
 
 
 def _check_same(pair: contenders.Pair) -> None:

@@ -179,9 +179,37 @@ def test_commands_can_tell_a_number_of_their_own():
     assert found.ratio.value == pytest.approx(1.5)
 
 
-def test_a_metric_nobody_tells_stops_it(work):
-    found = last(f"{work}@python", f"{work}@python", metric="brightness")
-    assert "did not both tell brightness" in found.ended
+@pytest.mark.parametrize(
+    ("metric", "commands"),
+    [("brightness", ()), ("wall_time", ()), ("rate=x", ()), ("step_time", ("true", "true"))],
+)
+def test_a_metric_that_does_not_exist_is_refused_at_once(work, home, metric, commands):
+    cases = () if commands else (f"{work}@python", f"{work}@python")
+    with pytest.raises(UsageError) as caught:
+        assay.ab(*cases, commands=commands, metric=metric)
+
+    assert ("wall_time" if commands else "step_time") in caught.value.hint
+    assert not list((home / "runs").glob("*"))
+
+
+def test_a_peak_can_be_compared(work):
+    found = last(f"{work}@python", f"{work}@python", metric="max_rss")
+    assert found.ratio.n == 1
+
+
+def test_a_metric_nobody_tells_stops_it():
+    found = last(commands=["true", "true"], metric=r"rate=(\d+) items/s")
+    assert found.verdict == "cannot-tell"
+    assert "rate" in " ".join((found.ended, *found.failures))
+
+
+@pytest.mark.parametrize(
+    ("cases", "more"),
+    [(("w@jax",), {}), ((), {"pythons": ["a", "b"]}), ((), {"commits": ["a", "b"]})],
+)
+def test_cases_and_commands_do_not_mix(cases, more):
+    with pytest.raises(UsageError, match=r"Both .* and --cmd were given"):
+        assay.ab(*cases, commands=["true", "true"], **more)
 
 
 def test_the_same_twice_has_to_be_the_same(work):

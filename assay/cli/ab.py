@@ -24,21 +24,28 @@ Examples:
   assay ab mnist-mlp@jax mnist-mlp@torch                     random pairs of fresh processes
   assay ab mnist-mlp@torch mnist-mlp@torch:compiler=on --min-effect 2% --budget 10m
   assay ab mnist-mlp@torch --python venv-old --python venv-new
-  assay ab ./my.py:MyNet@jax --commit main --commit HEAD
+  assay ab ./my.py:MyNet@keras-jax --commit main --commit HEAD
   assay ab --cmd 'python old.py' --cmd 'python new.py'
+  assay ab --cmd "sh -c 'a | b'" --cmd "sh -c 'a | c'"       a shell has to be asked for
   assay ab --cmd './a' --cmd './b' --metric 'rate=([0-9.]+) items/s' --higher-is-better
   assay ab mnist-mlp@jax mnist-mlp@jax --aa                  what this machine calls different
 
 Leaves with 0 when decided, 6 when it cannot tell, 1 when a contender failed."""
 )
 @click.argument("cases", nargs=-1, metavar="CASE CASE")
-@click.option("--cmd", "commands", multiple=True, metavar="COMMAND", help="Twice: two commands.")
+@click.option(
+    "--cmd",
+    "commands",
+    multiple=True,
+    metavar="COMMAND",
+    help="Twice: two commands, run without a shell.",
+)
 @click.option("--python", "pythons", multiple=True, metavar="VENV", help="Twice: one case in both.")
 @click.option("--commit", "commits", multiple=True, help="Twice: one case at both.")
 @click.option(
     "--metric",
     default="",
-    help="step_time, item_time, first_step, open_time, a peak, wall_time; of commands NAME=REGEX.",
+    help="step_time, item_time, first_step, open_time; of commands wall_time, NAME=REGEX; a peak.",
 )
 @click.option("--budget", default="5m", show_default=True, help="Time, all in all.")
 @click.option("--min-effect", "minimum", default="1%", show_default=True, help="Less is no change.")
