@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from assay.tasks.task import Metric, Task
 
 WALL = "wall_time"
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
-_SHELL = {"|", "||", "|&", "&", "&&", "<", "<<", ">", ">>", "2>", "2>>", "&>", "2>&1"}
+_SHELL = {";", "|", "||", "|&", "&", "&&", "<", "<<", ">", ">>", "2>", "2>>", "&>", "2>&1"}
 
 
 class Contender(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,11 +191,11 @@ def _check_two(what: str, given: Sequence[str], hint: str) -> None:
 def _check_no_shell(command: str) -> None:
     """A pipe would be an argument of the first program, which most of them take for a file."""
     words = _QUOTED.sub("_", command).split()
-    found = [word for word in words if word in _SHELL or word.endswith(";")]
+    found = [mark for mark in (";" if w.endswith(";") else w for w in words) if mark in _SHELL]
     if found:
         raise UsageError(
             f"--cmd '{command}' has {found[0]}, but commands are run without a shell.",
-            hint=f"Ask for one: --cmd {shlex.quote('sh -c ' + shlex.quote(command))}",
+            hint="Ask for one, as in: --cmd \"sh -c 'a | b'\"",
         )
 
 

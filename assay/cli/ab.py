@@ -98,7 +98,7 @@ def _announced(found: Iterator[Comparison], line: LiveLine) -> Iterator[Comparis
 
     for one in found:
         ratio = one.ratio
-        if ratio.n:
+        if ratio.n and not one.ended.startswith("interrupted"):
             interval = f"{change(ratio.low)} to {change(ratio.high)}"
             line.say(f"pair {ratio.n}: {change(ratio.value)}, {interval}: {one.verdict}")
         yield one

@@ -89,9 +89,13 @@ def _announced(found: Iterator[Race], line: LiveLine) -> Iterator[Race]:
     from assay.views.races import heat_line
 
     for one in found:
-        if not one.ended:
+        if not one.ended and not _nobody_ran(one):
             line.say(heat_line(one))
         yield one
+
+
+def _nobody_ran(found: Race) -> bool:
+    return all(place.state == "untried" for place in found.places)
 
 
 def _show(found: Race, form: str) -> None:
@@ -99,7 +103,7 @@ def _show(found: Race, form: str) -> None:
 
     if form == "json":
         click.echo(codec.encode(found, indent=2))
-    elif all(place.state == "untried" for place in found.places):
+    elif _nobody_ran(found):
         options.say(f"No heat ended, so that nothing is known of {len(found.places)} contenders.")
     else:
         print_table(ranking_table(found), form)
