@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +12,7 @@ import msgspec
 from assay import settings
 from assay.checkup import Checkup
 from assay.contracts import Query
-from assay.errors import UsageError
+from assay.errors import StoreError, UsageError
 from assay.findings import Reading, Summary, Unlikeness
 from assay.records import Case, Environment, Plan, Procedure, Result, Value
 from assay.stores import folders
@@ -103,6 +104,22 @@ def readings(query: Query = Query(), home: Home = None, tell: Tell | None = None
         return _lasting(found)
     finally:
         store.close()
+
+
+def decided_by(run: str, home: Home = None) -> Literal["", "ab", "race", "study"]:
+    """The verb whose verdict a run holds, beside its results; "": it holds results only."""
+    store = SqlStore(settings.home(home))
+    try:
+        folder = store.runs / store.find_run(run)
+    finally:
+        store.close()
+    if (folder / folders.COMPARISON).is_file():
+        return "ab"
+    if (folder / folders.RACE).is_file():
+        return "race"
+    with suppress(StoreError):  # results can be shown without their plan
+        return "study" if {"study", "rounds"} <= folders.read_plan(folder).tags.keys() else ""
+    return ""
 
 
 def summarize(result: Result) -> Summary:

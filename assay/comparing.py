@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay import codec, contenders, environment, settings
+from assay import codec, contenders, environment, settings, watcher
 from assay.analysis import compare, sequence
 from assay.api import summary_of
 from assay.errors import UsageError
@@ -18,8 +18,6 @@ from assay.schedule import Watch
 from assay.stores import folders
 from assay.stores.sql import SqlStore
 from assay.story import Asked, Story, why_ended
-
-FILE = "comparison.json"  # in the run's folder
 
 
 def ab(
@@ -48,6 +46,8 @@ def ab(
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
     """
     name, _, pattern = metric.partition("=")
+    _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
+    _check_metric(name, pattern, commands)
     if commands:
         name = name or contenders.WALL
         pair = contenders.of_commands(commands, (name, pattern), timeout)
@@ -66,6 +66,44 @@ def ab(
     if same:
         _check_same(pair)
     return _begin(asked, label, dict(tags or {}), home, watch or _ignore)
+
+
+def kept(run: str, home: str | Path | None = None) -> Comparison:
+    """What a comparison found, as far as it came."""
+    store = SqlStore(settings.home(home))
+    try:
+        file = store.runs / store.find_run(run) / folders.COMPARISON
+    finally:
+        store.close()
+    return codec.decode(file.read_bytes(), Comparison, str(file))
+
+
+def _check_mixture(of_cases: Mapping[str, Sequence[object]], commands: Sequence[str]) -> None:
+    for name, given in of_cases.items():
+        if given and commands:
+            raise UsageError(
+                f"Both {name} and --cmd were given.",
+                hint=f"Give {name} or --cmd, not both: a comparison is of cases or of commands.",
+            )
+
+
+def _check_metric(name: str, pattern: str, commands: Sequence[str]) -> None:
+    """At once, rather than after the first pair."""
+    known = (contenders.WALL,) if commands else ("step_time", "item_time", *compare.ONCE)
+    if not name or name in known or (pattern and commands):
+        return
+    if pattern:
+        raise UsageError(
+            f"--metric {name}=… is read from the output of a command, but cases are compared.",
+            hint=f"Of cases: {', '.join(known)} or a peak.",
+        )
+    peaks = watcher.peak_names()
+    if name not in peaks:
+        more = "; or NAME=REGEX, found in their output" if commands else ""
+        raise UsageError(
+            f"{'Commands' if commands else 'Cases'} have no metric named '{name}'.",
+            hint=f"They have: {', '.join((*known, *peaks))}{more}.",
+        )
 
 
 def _check_same(pair: contenders.Pair) -> None:
@@ -101,7 +139,7 @@ def _compared(
                 story.add(_kept(taken, plan, store))
                 found = story.comparison()
                 found = msgspec.structs.replace(found, ended=why_ended(asked, found, story))
-                folders.write_whole(run / FILE, codec.encode(found, indent=2))
+                folders.write_whole(run / folders.COMPARISON, codec.encode(found, indent=2))
                 yield found
                 if any(result.status == "interrupted" for result in taken.results):
                     raise KeyboardInterrupt

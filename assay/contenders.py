@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -11,13 +12,15 @@ from pathlib import Path
 
 import msgspec
 
-from assay import plan, taskrun
+from assay import plan, taskrun, world
 from assay.checkout import run_git
-from assay.errors import UsageError
+from assay.errors import AssayError, UsageError
 from assay.records import Case
 from assay.tasks.task import Metric, Task
 
 WALL = "wall_time"
+_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+_SHELL = {";", "|", "||", "|&", "&", "&&", "<", "<<", ">", ">>", "2>", "2>>", "&>", "2>&1"}
 
 
 class Contender(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +40,8 @@ def of_cases(texts: Sequence[str | Case], pythons: Sequence[str], commits: Seque
     asked = [plan.parse_case(text) if isinstance(text, str) else text for text in texts]
     several = [name for name, given in (("--python", pythons), ("--commit", commits)) if given]
     if not several:
-        _check_two("cases", [case.workload for case in asked], "As in: assay ab A@jax B@torch")
+        given = [text if isinstance(text, str) else text.key for text in texts]
+        _check_two("cases", given, "As in: assay ab A@jax B@torch")
         return _pair([_only(case) for case in asked])
     if len(several) == 2 or len(asked) != 1:
         raise UsageError(
@@ -60,6 +64,8 @@ def of_cases(texts: Sequence[str | Case], pythons: Sequence[str], commits: Seque
 def of_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float) -> Pair:
     """Two commands; `metric` is a name and the pattern that finds it in their output."""
     _check_two("--cmd", commands, "As in: --cmd 'python old.py' --cmd 'python new.py'")
+    for text in commands:
+        _check_no_shell(text)
     name, pattern = metric
     metrics = (Metric(name=name, pattern=pattern),) if pattern else ()
     tasks = [
@@ -75,7 +81,12 @@ def of_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float
 def commit_hash(case: Case, commit: str) -> str:
     """Of a commit in the repository that holds the case's workload."""
     root = repository(case)
-    return run_git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", folder=root)
+    try:
+        return run_git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", folder=root)
+    except AssayError:  # git is there, for it found the repository
+        raise UsageError(
+            f"There is no commit '{commit}' in {root}.", hint=f"To see them: git -C {root} log"
+        ) from None
 
 
 def repository(case: Case) -> Path:
@@ -144,7 +155,17 @@ def _only(case: Case, **options: str) -> Case:
             hint=f"Name one, as in {found[0].key}.",
         )
     check_size(found[0])
+    _check_python(str(found[0].options.get("python", "")))
     return found[0]
+
+
+def _check_python(chosen: str) -> None:
+    python = world.python_of(chosen)
+    if chosen and not os.access(python, os.X_OK):
+        raise UsageError(
+            f"There is no Python interpreter at {python}.",
+            hint="Name the folder of a virtual environment, or an interpreter.",
+        )
 
 
 def check_size(case: Case) -> None:
@@ -165,6 +186,17 @@ def _check_two(what: str, given: Sequence[str], hint: str) -> None:
     if len(given) != 2:
         listed = f": {' '.join(given)}" if given else ""
         raise UsageError(f"Two {what} are compared, but {len(given)} given{listed}.", hint=hint)
+
+
+def _check_no_shell(command: str) -> None:
+    """A pipe would be an argument of the first program, which most of them take for a file."""
+    words = _QUOTED.sub("_", command).split()
+    found = [mark for mark in (";" if w.endswith(";") else w for w in words) if mark in _SHELL]
+    if found:
+        raise UsageError(
+            f"--cmd '{command}' has {found[0]}, but commands are run without a shell.",
+            hint="Ask for one, as in: --cmd \"sh -c 'a | b'\"",
+        )
 
 
 def _script(command: str) -> str:

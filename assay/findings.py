@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import msgspec
@@ -153,6 +154,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     state: Literal["in", "out", "failed", "wrong", "untried"]
     ratio: Quantity  # its time of an item over the leader's
+    time: float = math.nan  # seconds: that of the leader, times the ratio
     heats: int
     reason: str = ""
 

@@ -30,6 +30,7 @@ SHORT = 3.0  # seconds; longer commands have one turn a pair
 
 APART = "one after the other"  # the tag `order` of results that were not taken in turns
 COMMANDS = "commands cannot be stepped"
+NOT_RUN = "not run, because the other did not end well"
 
 
 class Taken(NamedTuple):
@@ -105,7 +106,7 @@ def _apart(pair: Pair, setting: Setting, number: int) -> tuple[Result, Result]:
             result = _alone(sides[side], entries[side], setting)
             found[side] = _joined(found[side], result) if turn else result
             if result.status != "ok":
-                found = {other: found.get(other, found[side]) for other in SIDES}
+                found = {s: found.get(s) or _not_run(entries[s], result) for s in SIDES}
                 return _both(found, number, APART)
         if not pair[0].task or time.monotonic() - begun > SHORT:
             break
@@ -117,6 +118,18 @@ def _alone(one: Contender, entry: Entry, setting: Setting) -> Result:
         return taskrun.run_task(one.task, entry.result_id, entry.folder)
     procedure = setting.procedure
     return measure_case(one.case, procedure, entry.result_id, entry.folder, setting.watch)
+
+
+def _not_run(entry: Entry, failed: Result) -> Result:
+    return Result(
+        id=entry.result_id,
+        case=entry.case,
+        procedure=failed.procedure,
+        status="skipped",
+        reason=NOT_RUN,
+        started=failed.started,
+        environment=failed.environment,
+    )
 
 
 def _joined(before: Result, after: Result) -> Result:

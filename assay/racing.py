@@ -24,7 +24,6 @@ from assay.stores import folders
 from assay.stores.sql import SqlStore
 
 MINIMUM = 0.02
-FILE = "race.json"
 WARM_UP = 5.0  # seconds that a warm-up is reckoned from
 
 # What is tried where nothing else is asked for, of the options a backend has.
@@ -53,6 +52,7 @@ def race(
     >>> for found in assay.race("vgg16", over={"batch_size": [8, 32]}):
     ...     print(found.heats, found.places[0].key, found.ended)
     """
+    _check(budget, minimum)
     cases = contenders(workload, mode, backends, over or {})
     asked = Plan(
         cases=cases,
@@ -68,11 +68,20 @@ def resume(run: str, home: str | Path | None = None, watch: Watch | None = None)
     """Go on with a race that was interrupted, or ran out of time, for its budget once more."""
     store = SqlStore(settings.home(home))
     folder = store.runs / store.find_run(run)
-    if not (folder / FILE).is_file():
+    if not (folder / folders.RACE).is_file():
         raise UsageError(
             f"Run {folder.name} is no race.", hint="assay run --resume goes on with it."
         )
     return _raced(folders.read_plan(folder), store, folder, watch or _ignore)
+
+
+def kept(run: str, home: str | Path | None = None) -> Race:
+    """How a race stands."""
+    store = SqlStore(settings.home(home))
+    try:
+        return _read(store.runs / store.find_run(run))
+    finally:
+        store.close()
 
 
 def contenders(
@@ -98,6 +107,19 @@ def contenders(
             hint="Name more with --over, as in --over batch_size=8,32.",
         )
     return tuple(sorted(found.values(), key=lambda case: case.key.count("=")))
+
+
+def _check(budget: float, minimum: float) -> None:
+    """Here, for the defaults of other commands are not those of a race."""
+    if budget <= 0:
+        raise UsageError(
+            f"budget is {budget:g}, but has to be more than 0 s.", "5m is the default."
+        )
+    if not 0 < minimum < 1:
+        raise UsageError(
+            f"The smallest effect is {minimum:g}, but has to be between 0 and 1.",
+            hint="--min-effect 2% is the default.",
+        )
 
 
 def _mistaken(over: Mapping[str, Sequence[Value]]) -> set[str]:
@@ -147,7 +169,7 @@ def _raced(asked: Plan, store: SqlStore, run: Path, watch: Watch) -> Iterator[Ra
                     store.append(whole)
                     summary_of(whole, store)
                 found = course.standing()
-                folders.write_whole(run / FILE, codec.encode(found, indent=2))
+                folders.write_whole(run / folders.RACE, codec.encode(found, indent=2))
                 yield found
                 if any(result.status == "interrupted" for result in heat.results.values()):
                     raise KeyboardInterrupt
@@ -181,10 +203,14 @@ def _earlier(store: SqlStore, run: Path) -> list[dict[str, Result]]:
 
 def _wrong(run: Path) -> dict[str, str]:
     """Who gave wrong outputs before."""
-    if not (run / FILE).is_file():
+    if not (run / folders.RACE).is_file():
         return {}
-    kept = codec.decode((run / FILE).read_bytes(), Race, str(run / FILE))
-    return {place.key: place.reason for place in kept.places if place.state == "wrong"}
+    return {place.key: place.reason for place in _read(run).places if place.state == "wrong"}
+
+
+def _read(run: Path) -> Race:
+    file = run / folders.RACE
+    return codec.decode(file.read_bytes(), Race, str(file))
 
 
 def _ignore(*_: object) -> None:

@@ -11,7 +11,7 @@ from assay import contenders
 from assay.analysis import agreement, compare, sequence
 from assay.errors import UsageError
 from assay.findings import Comparison
-from assay.pairing import SIDES, Taken
+from assay.pairing import NOT_RUN, SIDES, Taken
 from assay.records import Procedure, Result
 from assay.units import human
 
@@ -75,9 +75,12 @@ class Story:
         for kept, result in zip(self.results, taken.results, strict=True):
             kept.append(result)
         for side, result in zip(SIDES, taken.results, strict=True):
-            if result.status != "ok":
+            if result.reason == NOT_RUN:
+                self.notes += [f"the {side} was not run"] if self.pairs == 1 else []
+            elif result.status not in {"ok", "interrupted"}:
                 self.failures.append(f"the {side} ended as {result.status}: {result.reason}")
-        if taken.apart and not self.apart and not self.failures:
+        ended_well = all(result.status == "ok" for result in taken.results)
+        if taken.apart and not self.apart and ended_well:
             self.apart = taken.apart
             self.notes.append(f"they alternate by process, not by step: {taken.apart}")
         if self.pairs == 1:
@@ -116,7 +119,10 @@ class Story:
 
 def why_ended(asked: Asked, found: Comparison, story: Story) -> str:
     """Why there is no further pair; "" where there is one."""
-    if any(results[-1].status != "ok" for results in story.results):
+    endings = {results[-1].status for results in story.results}
+    if "interrupted" in endings:
+        return f"interrupted by the user after {_pairs(found.ratio.n)}"
+    if endings != {"ok"}:
         return "stopped, because a contender failed"
     if not found.ratio.n:
         return f"stopped, because they did not both tell {story.terms.metric}"
@@ -134,19 +140,17 @@ def why_ended(asked: Asked, found: Comparison, story: Story) -> str:
 def _out_of_time(asked: Asked, found: Comparison, each: float) -> str:
     """The budget is spent: what it was enough for, and what would be enough."""
     needed = compare.pairs_needed(found)
-    verdict = "undecided" if found.verdict == "cannot-tell" else "decided"
-    told = (
-        f"{verdict}: the budget of {human(asked.budget, 's')} ended after {_pairs(found.ratio.n)}"
-    )
+    told = f"the budget of {human(asked.budget, 's')} ended after {_pairs(found.ratio.n)}"
     if found.ratio.n < sequence.FEWEST:
         needed = sequence.FEWEST + 2
         told += f", too few to know the noise between processes ({sequence.FEWEST} are needed)"
-    if verdict == "decided":
-        return told
+    if found.verdict != "cannot-tell":
+        return f"{told}; so large a change is believed all the same"
+    told = f"undecided: {told}"
     if not needed:
         return f"{told}; {sequence.MOST} pairs would hardly decide it"
     return f"{told}; about {needed} would decide: --budget {round(1.2 * needed * each + 1)}s"
 
 
 def _pairs(count: int) -> str:
-    return f"{count} pair{'s' if count > 1 else ''}"
+    return f"{count} pair{'' if count == 1 else 's'}"

@@ -104,6 +104,17 @@ def usable_monitors() -> list[Monitor]:
     return [monitor for monitor in made if not monitor.missing()]
 
 
+def peak_names() -> list[str]:
+    """What `end` may give here."""
+    found = {"cpu_seconds", "monitor_cost"}
+    for monitor in usable_monitors():
+        found |= monitor.peaks.keys()
+        monitor.close()
+    if found & {"cpu_energy_joules", "gpu_energy_joules"}:
+        found.add("energy_joules")
+    return sorted(found - {"high_water"})
+
+
 class _Schedule:
     """When one thing is to be looked at again, so that its looks never cost more than a share."""
 

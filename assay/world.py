@@ -32,7 +32,7 @@ def interpreter(case: Case, folder: Path, module: str = "assay.worker") -> list[
     chosen = str(case.options.get("python", ""))
     if not chosen:
         return [sys.executable, "-m", module]
-    found = Path(chosen) / "bin" / "python" if Path(chosen).is_dir() else Path(chosen)
+    found = python_of(chosen)
     if not os.access(found, os.X_OK):
         raise EndingError("skipped", f"there is no Python interpreter at {found}")
     _check_modules(found)
@@ -40,6 +40,11 @@ def interpreter(case: Case, folder: Path, module: str = "assay.worker") -> list[
     borrowed.mkdir(exist_ok=True)
     (borrowed / "assay").symlink_to(Path(__file__).parent)
     return [str(found.absolute()), "-c", _BORROW, str(borrowed), module]
+
+
+def python_of(chosen: str) -> Path:
+    """The interpreter of a virtual environment, or the one named."""
+    return Path(chosen) / "bin" / "python" if Path(chosen).is_dir() else Path(chosen)
 
 
 def _check_modules(python: Path) -> None:

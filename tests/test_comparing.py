@@ -108,6 +108,31 @@ def test_a_contender_that_ends_badly_is_told(endings, name, said):
     assert found.notes == ()
 
 
+@pytest.mark.parametrize("bad", ["no-such-command", "false"])
+def test_only_the_command_that_failed_is_named(bad):
+    first = last(commands=[bad, "true"])
+    second = last(commands=["true", bad])
+
+    assert [text.split(" ended")[0] for text in first.failures] == ["the baseline"]
+    assert [text.split(" ended")[0] for text in second.failures] == ["the candidate"]
+    kept = {
+        r.result.tags["contender"]: r.result.status
+        for r in assay.readings()
+        if r.result.run == first.run
+    }
+    assert kept["baseline"] not in {"ok", "skipped"}
+    assert kept["candidate"] in {"ok", "skipped"}
+
+
+def test_who_had_no_turn_yet_was_not_run():
+    """Whichever is drawn first fails, so that the other has no turn."""
+    found = last(commands=["false", "false"])
+
+    (failure,), (note,) = found.failures, found.notes
+    assert {failure.split()[1], note.split()[1]} == {"baseline", "candidate"}
+    assert note.endswith("was not run")
+
+
 def test_both_may_fail(endings):
     found = last(f"{endings}:exits@python", f"{endings}:raises@python")
 
@@ -154,9 +179,37 @@ def test_commands_can_tell_a_number_of_their_own():
     assert found.ratio.value == pytest.approx(1.5)
 
 
-def test_a_metric_nobody_tells_stops_it(work):
-    found = last(f"{work}@python", f"{work}@python", metric="brightness")
-    assert "did not both tell brightness" in found.ended
+@pytest.mark.parametrize(
+    ("metric", "commands"),
+    [("brightness", ()), ("wall_time", ()), ("rate=x", ()), ("step_time", ("true", "true"))],
+)
+def test_a_metric_that_does_not_exist_is_refused_at_once(work, home, metric, commands):
+    cases = () if commands else (f"{work}@python", f"{work}@python")
+    with pytest.raises(UsageError) as caught:
+        assay.ab(*cases, commands=commands, metric=metric)
+
+    assert ("wall_time" if commands else "step_time") in caught.value.hint
+    assert not list((home / "runs").glob("*"))
+
+
+def test_a_peak_can_be_compared(work):
+    found = last(f"{work}@python", f"{work}@python", metric="max_rss")
+    assert found.ratio.n == 1
+
+
+def test_a_metric_nobody_tells_stops_it():
+    found = last(commands=["true", "true"], metric=r"rate=(\d+) items/s")
+    assert found.verdict == "cannot-tell"
+    assert "rate" in " ".join((found.ended, *found.failures))
+
+
+@pytest.mark.parametrize(
+    ("cases", "more"),
+    [(("w@jax",), {}), ((), {"pythons": ["a", "b"]}), ((), {"commits": ["a", "b"]})],
+)
+def test_cases_and_commands_do_not_mix(cases, more):
+    with pytest.raises(UsageError, match=r"Both .* and --cmd were given"):
+        assay.ab(*cases, commands=["true", "true"], **more)
 
 
 def test_the_same_twice_has_to_be_the_same(work):
@@ -182,9 +235,12 @@ def test_an_interrupt_keeps_what_there_is(work, monkeypatch):
         return found._replace(results=results)
 
     monkeypatch.setattr(pairing, "run_heat", interrupted)
+    seen = []
     with pytest.raises(KeyboardInterrupt):
-        last(f"{work}@python", f"{work}:ms=3@python")
+        seen.extend(assay.ab(f"{work}@python", f"{work}:ms=3@python", **QUICK))
 
+    assert seen[-1].ended == "interrupted by the user after 0 pairs"
+    assert seen[-1].failures == ()
     assert [reading.result.status for reading in assay.readings()] == ["interrupted"] * 2
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from assay import contenders
 from assay.checkout import run_git
-from assay.errors import AssayError, UsageError
+from assay.errors import UsageError
 
 
 @pytest.fixture
@@ -36,7 +36,11 @@ def test_two_cases_are_named_by_their_keys(endings):
     assert second.case.params["size"] == 9
 
 
-def test_one_case_in_two_environments(endings, tmp_path):
+def test_one_case_in_two_environments(endings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "bin" / "python").symlink_to(sys.executable)
     pair = contenders.of_cases([f"{endings}:fine@python"], [str(tmp_path / "a"), "b"], ())
     assert [one.case.options["python"] for one in pair] == [
         str(tmp_path / "a"),
@@ -68,7 +72,7 @@ def test_the_largest_batch_is_no_fixed_contender(endings):
 
 
 def test_a_commit_that_is_not_there_is_refused_before_anything_runs(repository):
-    with pytest.raises(AssayError, match="git rev-parse failed"):
+    with pytest.raises(UsageError, match=r"There is no commit 'third' in .*repository\."):
         contenders.of_cases([f"{repository}/bench/work.py:work@python"], (), ("first", "third"))
 
 
@@ -120,6 +124,31 @@ def test_commands_are_tasks_with_the_metric_asked_for():
     assert [first.case.workload, second.case.workload] == ["old", "serve"]
     assert first.task.metrics[0].name == "rate"
     assert first.task.timeout == 9.0
+
+
+def test_an_environment_that_is_not_there_is_refused(endings, tmp_path):
+    with pytest.raises(UsageError, match="no Python interpreter at /nope"):
+        contenders.of_cases([f"{endings}:fine@python"], [sys.executable, "/nope"], ())
+
+
+def test_one_case_alone_is_named_with_its_backend(endings):
+    with pytest.raises(UsageError, match=r"1 given: .*:fine@python\."):
+        contenders.of_cases([f"{endings}:fine@python"], (), ())
+
+
+@pytest.mark.parametrize("command", ["a | b", "a > b", "a && b", "a; b", "a ; b", "a 'x' | b"])
+def test_a_command_that_needs_a_shell_is_refused_with_the_way_to_one(command):
+    with pytest.raises(UsageError, match="without a shell") as caught:
+        contenders.of_commands([command, "true"], ("wall_time", ""), 9.0)
+    assert "sh -c " in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "command", ["sh -c 'a | b'", 'grep "a | b" c', "grep --for='a > b' c", r"find . \;"]
+)
+def test_what_is_quoted_needs_no_shell(command):
+    first, _ = contenders.of_commands([command, "true"], ("wall_time", ""), 9.0)
+    assert first.name == command
 
 
 def test_an_empty_command_is_refused():

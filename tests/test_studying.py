@@ -104,6 +104,7 @@ def test_a_slice_of_a_study_runs_to_its_end_and_can_be_shown_again(assay, monkey
         *(*words, "--size", "small", "--strict", "-b", "jax", "--rounds", "1", "--budget", "0.1")
     )
     again, shown, _ = assay(*words, "--resume", "last")
+    _, once_more, _ = assay("show", "last", "--format", "json")
 
     found = json.loads(out)
     assert (status, again) == (0, 0), err
@@ -113,6 +114,7 @@ def test_a_slice_of_a_study_runs_to_its_end_and_can_be_shown_again(assay, monkey
     assert found["floor"]["flops"] == 2 * 3 * 4 * found["floor"]["multiply_adds"]
     assert [one["what"] for one in found["fairness"]] == ["options"]
     assert json.loads(shown)["results"] == found["results"]
+    assert once_more == shown
 
 
 def test_a_run_that_is_no_study_cannot_be_gone_on_with_as_one(assay, endings):

@@ -71,6 +71,6 @@ def unfair(one: Result, other: Result) -> Iterator[str]:
         asked = one.case.options.get(name) != other.case.options.get(name)
         if mine != theirs and None not in (mine, theirs) and not asked:
             yield f"{name} differs: {mine} against {theirs}"
-    if one.workload_version != other.workload_version:
-        versions = f"{one.workload_version} against {other.workload_version}"
-        yield f"the version of the workload differs: {versions}"
+    versions = [one.workload_version, other.workload_version]
+    if all(versions) and versions[0] != versions[1]:
+        yield f"the version of the workload differs: {' against '.join(versions)}"

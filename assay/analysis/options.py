@@ -36,7 +36,11 @@ def bought(readings: Sequence[Reading]) -> list[Purchase]:
         difference = _only_difference(one, other)
         if difference:
             name, before, after = difference
-            ratios[(name, before, after)].append(_time(other) / _time(one))
+            ratio = _time(other) / _time(one)
+            if (name, after, before) in ratios:  # one direction an option, that met first
+                ratios[(name, after, before)].append(1 / ratio)
+            else:
+                ratios[(name, before, after)].append(ratio)
     found = [
         Purchase(setting=name, before=before, after=after, ratios=tuple(values))
         for (name, before, after), values in ratios.items()

@@ -64,20 +64,23 @@ def terms(contenders: int, minimum: float) -> compare.Terms:
 def standing(
     names: Sequence[str], heats: Heats, wrong: Mapping[str, str], rules: compare.Terms
 ) -> list[Place]:
-    """Everyone, the leader first: by time those in and out, then those that count for nothing."""
+    """Everyone, the leader first: the others by their ratio to it, last those without a time."""
     logs = relative_times(heats)
     sound = [name for name in names if name in logs and name not in wrong]
     beaten = {name: by for name in sound if (by := _beaten_by(name, sound, heats, rules))}
     ahead = sorted((name for name in sound if name not in beaten), key=lambda name: logs[name])
     if not ahead and sound:  # a circle of noise: nobody is out
         beaten, ahead = {}, sorted(sound, key=lambda name: logs[name])
-    order = ahead + sorted(beaten, key=lambda name: logs[name])
-    leader = order[0] if order else ""
+    leader = ahead[0] if ahead else ""
+    time = math.exp(np.mean([heat.logs[leader] for heat in heats if leader in heat.logs] or [0.0]))
+    ratios = {name: _to_leader(name, leader, logs, heats, rules) for name in sound}
+    order = sorted(sound, key=lambda name: (name != leader, ratios[name].value))
     return [
         Place(
             key=name,
             state="out" if name in beaten else "in",
-            ratio=_to_leader(name, leader, logs, heats, rules),
+            ratio=ratios[name],
+            time=time * ratios[name].value,
             heats=sum(name in heat.logs for heat in heats),
             reason=f"slower than {beaten[name]}" if name in beaten else "",
         )

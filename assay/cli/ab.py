@@ -24,21 +24,28 @@ Examples:
   assay ab mnist-mlp@jax mnist-mlp@torch                     random pairs of fresh processes
   assay ab mnist-mlp@torch mnist-mlp@torch:compiler=on --min-effect 2% --budget 10m
   assay ab mnist-mlp@torch --python venv-old --python venv-new
-  assay ab ./my.py:MyNet@jax --commit main --commit HEAD
+  assay ab ./my.py:MyNet@keras-jax --commit main --commit HEAD
   assay ab --cmd 'python old.py' --cmd 'python new.py'
+  assay ab --cmd "sh -c 'a | b'" --cmd "sh -c 'a | c'"       a shell has to be asked for
   assay ab --cmd './a' --cmd './b' --metric 'rate=([0-9.]+) items/s' --higher-is-better
   assay ab mnist-mlp@jax mnist-mlp@jax --aa                  what this machine calls different
 
 Leaves with 0 when decided, 6 when it cannot tell, 1 when a contender failed."""
 )
 @click.argument("cases", nargs=-1, metavar="CASE CASE")
-@click.option("--cmd", "commands", multiple=True, metavar="COMMAND", help="Twice: two commands.")
+@click.option(
+    "--cmd",
+    "commands",
+    multiple=True,
+    metavar="COMMAND",
+    help="Twice: two commands, run without a shell.",
+)
 @click.option("--python", "pythons", multiple=True, metavar="VENV", help="Twice: one case in both.")
 @click.option("--commit", "commits", multiple=True, help="Twice: one case at both.")
 @click.option(
     "--metric",
     default="",
-    help="step_time, item_time, first_step, open_time, a peak, wall_time; of commands NAME=REGEX.",
+    help="step_time, item_time, first_step, open_time; of commands wall_time, NAME=REGEX; a peak.",
 )
 @click.option("--budget", default="5m", show_default=True, help="Time, all in all.")
 @click.option("--min-effect", "minimum", default="1%", show_default=True, help="Less is no change.")
@@ -81,12 +88,17 @@ def command(cases: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401
     return 1 if last.failures else UNDECIDED if last.verdict == "cannot-tell" else 0
 
 
+def show(run: str, home: str | None, form: str) -> None:
+    """A comparison that was made before."""
+    _show(comparing.kept(run, home), form)
+
+
 def _announced(found: Iterator[Comparison], line: LiveLine) -> Iterator[Comparison]:
     from assay.views.comparisons import change
 
     for one in found:
         ratio = one.ratio
-        if ratio.n:
+        if ratio.n and not one.ended.startswith("interrupted"):
             interval = f"{change(ratio.low)} to {change(ratio.high)}"
             line.say(f"pair {ratio.n}: {change(ratio.value)}, {interval}: {one.verdict}")
         yield one
@@ -99,4 +111,4 @@ def _show(found: Comparison, form: str) -> None:
         click.echo(codec.encode(comparison_document(found), indent=2))
     else:
         print_table(comparison_table(found), form)
-    options.say(f"kept as {found.run}; its samples: assay show {found.run}")
+    options.say(f"kept as {found.run}; to see it again: assay show {found.run}")

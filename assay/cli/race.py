@@ -64,6 +64,11 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
     return 0 if last.ended.startswith("decided") else UNDECIDED
 
 
+def show(run: str, home: str | None, form: str) -> None:
+    """A race that was run before."""
+    _show(racing.kept(run, home), form)
+
+
 def _begun(workload: str, given: dict[str, Any], line: LiveLine) -> Iterator[Race]:
     over = options.pairs(given["over"], "--over")
     return racing.race(
@@ -84,9 +89,13 @@ def _announced(found: Iterator[Race], line: LiveLine) -> Iterator[Race]:
     from assay.views.races import heat_line
 
     for one in found:
-        if not one.ended:
+        if not one.ended and not _nobody_ran(one):
             line.say(heat_line(one))
         yield one
+
+
+def _nobody_ran(found: Race) -> bool:
+    return all(place.state == "untried" for place in found.places)
 
 
 def _show(found: Race, form: str) -> None:
@@ -94,6 +103,8 @@ def _show(found: Race, form: str) -> None:
 
     if form == "json":
         click.echo(codec.encode(found, indent=2))
+    elif _nobody_ran(found):
+        options.say(f"No heat ended, so that nothing is known of {len(found.places)} contenders.")
     else:
         print_table(ranking_table(found), form)
         bought = racing.what_options_bought(found)

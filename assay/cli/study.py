@@ -63,6 +63,12 @@ def command(name: str, resume: str | None, **given: Any) -> int:  # noqa: ANN401
     return 1 if unfair else status(readings)
 
 
+def show(run: str, home: str | None, form: str) -> None:
+    """A study that was made before, as far as it came."""
+    asked, readings = studying.kept(run, home)
+    _print(asked, readings, form)
+
+
 def _begun(name: str, given: dict[str, Any]) -> str:
     asked = studying.ask(
         name,

@@ -13,6 +13,8 @@ from assay import codec
 from assay.errors import StoreError, UsageError
 from assay.records import Plan, Result
 
+COMPARISON, RACE = "comparison.json", "race.json"  # what such a run found, in its folder
+
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
 

@@ -11,8 +11,8 @@ from assay.findings import Comparison, Table
 from assay.units import human
 
 _WORDS = {
-    "faster": "faster: the candidate is faster than the baseline",
-    "slower": "slower: the candidate is slower than the baseline",
+    "faster": "faster: the candidate's {metric} is {change} than the baseline's",
+    "slower": "slower: the candidate's {metric} is {change} than the baseline's",
     "same": "same: they differ by less than {minimum:.3g} %",
     "cannot-tell": "cannot-tell: the interval still holds both a change and none",
 }
@@ -41,10 +41,12 @@ def comparison_table(found: Comparison) -> Table:
 def headline(found: Comparison) -> str:
     if not found.ratio.n:
         return "cannot-tell: there is nothing to compare"
-    words = _WORDS[found.verdict].format(minimum=100 * found.minimum)
-    if found.verdict in {"faster", "slower"}:
-        words += f", by {change(found.ratio.value)} of {found.metric}"
-    return words
+    percent = 100 * (found.ratio.value - 1)
+    return _WORDS[found.verdict].format(
+        minimum=100 * found.minimum,
+        metric=found.metric,
+        change=f"{abs(percent):.2f} % {'higher' if percent > 0 else 'lower'}",
+    )
 
 
 def change(ratio: float) -> str:
@@ -66,4 +68,17 @@ def _told(found: Comparison) -> list[str]:
             f"from pair to pair of processes the ratio varies by {100 * found.spread:.2g} % "
             "(standard deviation)"
         )
+    if _seems_wrong(found):
+        lines.append(
+            "the ratio is the median over turns taken side by side; the times are medians over "
+            "whole processes, and need not divide to it"
+        )
     return lines
+
+
+def _seems_wrong(found: Comparison) -> bool:
+    """Whether a reader who divides the times gets something else than the ratio."""
+    if not found.ratio.n or not all(value > 0 for value in found.middles or (0,)):
+        return False
+    divided = found.middles[1] / found.middles[0]
+    return abs(math.log(divided / found.ratio.value)) > found.minimum

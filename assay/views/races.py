@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from assay.findings import Place, Race, Table
+from assay.units import human
 
 
 def ranking_table(found: Race) -> Table:
+    numbers = {place.key: number for number, place in enumerate(found.places, 1)}
     return Table(
-        columns=("", "contender", "time of an item", "95 % interval", "heats", "state"),
-        rows=tuple(_row(number, place) for number, place in enumerate(found.places, 1)),
-        numeric=frozenset({"", "time of an item", "95 % interval", "heats"}),
+        columns=("", "contender", "time of an item", "ratio", "95 % interval", "heats", "state"),
+        rows=tuple(_row(place, numbers) for place in found.places),
+        numeric=frozenset({"", "time of an item", "ratio", "95 % interval", "heats"}),
         title=_title(found),
         notes=tuple(_notes(found)),
     )
@@ -30,21 +33,31 @@ _STATES = ("in", "out", "failed", "wrong", "untried")
 
 def _title(found: Race) -> str:
     first = found.places[0]
-    return f"fastest: {first.key}" if first.state == "in" else "nobody is ahead"
+    if first.state != "in":
+        return "nobody is ahead"
+    decided = found.ended.startswith("decided")
+    return f"{'fastest' if decided else 'ahead so far, undecided'}: {first.key}"
 
 
-def _row(number: int, place: Place) -> tuple[str, ...]:
+def _row(place: Place, numbers: Mapping[str, int]) -> tuple[str, ...]:
     ratio = place.ratio
     timed = math.isfinite(ratio.value)
     interval = f"{ratio.low:.3f} – {ratio.high:.3f}" if ratio.n else ""
     return (
-        str(number) if timed else "",
+        str(numbers[place.key]) if timed else "",
         place.key,
+        human(place.time, "s") if math.isfinite(place.time) else "",
         f"x {ratio.value:.3f}" if timed else "",
         interval,
         str(place.heats),
-        place.state,
+        f"out, {_slower_than(place, numbers)}" if place.state == "out" else place.state,
     )
+
+
+def _slower_than(place: Place, numbers: Mapping[str, int]) -> str:
+    """Why it is out, with the number of the faster one in place of its long name."""
+    key = place.reason.removeprefix("slower than ")
+    return f"slower than {numbers.get(key, key)}"
 
 
 def _notes(found: Race) -> list[str]:

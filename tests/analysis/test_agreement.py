@@ -62,6 +62,10 @@ def test_another_version_of_the_workload_is_said():
     assert "version" in note
 
 
+def test_a_version_that_is_not_known_is_no_other_version():
+    assert list(agreement.unfair(result(version=""), result(version="1"))) == []
+
+
 def test_of_three_the_one_apart_is_the_odd_one_out():
     outputs = {"a": given(1.0, 9.0), "b": given(1.0, 2.0), "c": given(1.0, 2.0)}
     found = agreement.odd_ones_out(outputs, dict.fromkeys("abc", case()))

@@ -40,6 +40,21 @@ def test_pairs_are_averaged_by_the_geometric_mean():
     assert sorted(compiler.ratios) == [1, 4]
 
 
+def test_an_option_has_one_direction_in_whatever_order_its_values_came():
+    found = bought(
+        [
+            reading(1, compiler="off", layout="first"),
+            reading(4, compiler="on", layout="first"),
+            reading(9, compiler="on", layout="last"),
+            reading(1, compiler="off", layout="last"),
+        ]
+    )
+
+    (compiler,) = [p for p in found if p.setting == "compiler"]
+    assert (compiler.before, compiler.after) == ("off", "on")
+    assert compiler.ratio == pytest.approx(6)
+
+
 def test_two_differences_prove_nothing():
     assert bought([reading(1, a="1", b="1"), reading(2, a="2", b="2")]) == []
 

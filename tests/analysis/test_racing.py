@@ -49,6 +49,17 @@ def test_one_heat_drops_those_slower_beyond_the_process_noise():
     assert places[2].reason == "slower than a"
 
 
+def test_the_ranking_is_by_the_ratio_that_is_shown():
+    """In the heat of c, the leader was slow by chance: what c seems by way of b is more."""
+    heats = [heat(a=1.0, b=1.2)] * 3
+    heats += [heat(a=1.0, b=1.2, d=21.0), heat(a=1.3, b=1.2, c=26.0)]
+    places = racing.standing("abcd", heats, {}, RULES)
+
+    assert [place.key for place in places] == ["a", "b", "c", "d"]
+    assert [place.ratio.value for place in places[2:]] == pytest.approx([20.0, 21.0])
+    assert places[3].time == pytest.approx(21.0 * places[0].time)
+
+
 def test_three_heats_drop_those_that_are_surely_slower():
     heats = [heat(0.002, seed, a=1.0, b=1.1) for seed in range(4)]
     assert states(racing.standing("ab", heats, {}, RULES)) == {"a": "in", "b": "out"}

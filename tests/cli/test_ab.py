@@ -29,6 +29,18 @@ def test_a_decision_leaves_with_0_and_a_document(assay, work):
     assert "pair 1: −" in err
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_show_tells_the_verdict_again_and_the_results_when_asked(assay, work, form):
+    told = ("--format", form)
+    _, printed, _ = assay("ab", f"{work}@python", f"{work}:ms=1@python", *QUICK, *told)
+
+    status, again, _ = assay("show", "last", *told)
+    _, results, _ = assay("show", "last", "--results", "--format", "json")
+
+    assert (status, again) == (0, printed)
+    assert len(json.loads(results)["results"]) == 2
+
+
 def test_what_cannot_be_told_leaves_with_6(assay, work):
     status, out, _ = assay("ab", f"{work}@python", f"{work}@python", "--aa", *QUICK)
 

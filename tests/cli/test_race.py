@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from assay import racing
+from assay.heat import Heat
+from assay.records import Result
+
 
 @pytest.fixture
 def nap(tmp_path):
@@ -20,6 +24,7 @@ def test_a_race_shows_who_is_in_and_the_ranking(assay, nap):
     assert "What each option bought" in out
     assert "to run it: assay run '" in out
     assert "to go on: assay race --resume" in err
+    assert assay("show", "last")[:2] == (0, out)
 
 
 def test_the_budget_may_end_first(assay, nap):
@@ -32,6 +37,30 @@ def test_the_budget_may_end_first(assay, nap):
     assert status == 6
     assert (found["schema"], found["kind"], found["heats"]) == (1, "race", 1)
     assert [place["state"] for place in found["places"]].count("untried") == 2
+
+
+def test_a_budget_of_nothing_is_refused_with_the_default_of_a_race(assay, nap):
+    status, _, err = assay("race", nap, "--over", "ms=5,20", "--budget", "0")
+
+    assert status == 2
+    assert "5m is the default" in err
+
+
+def test_a_race_without_a_heat_is_one_sentence(assay, nap, monkeypatch):
+    def interrupted(entries, procedure, *_, **more):
+        results = {
+            one.name: Result(
+                id=one.result_id, case=one.case, procedure=procedure, status="interrupted"
+            )
+            for one in entries
+        }
+        return Heat(results, {}, 1.0, {})
+
+    monkeypatch.setattr(racing, "run_heat", interrupted)
+    _, out, err = assay("race", nap, "--over", "ms=5,20")
+
+    assert out == ""
+    assert "No heat ended, so that nothing is known of 2 contenders." in err
 
 
 @pytest.mark.parametrize("words", [(), ("mnist-mlp", "--resume", "last")])
