@@ -18,7 +18,7 @@ Examples:
   assay hpvm alexnet2 keras_reload
   assay hpvm lenet train keras_dump
   assay hpvm vgg16_cifar10.py hpvm_reload
-  assay hpvm ./my_benchmark.py:MyNet train"""
+  assay hpvm examples/my_benchmark.py:Digits train"""
 )
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="WORD…")

@@ -69,6 +69,10 @@ def _notes(reading: Reading) -> Iterator[str]:
     if file := facts.get("weights_file"):
         digest = str(facts.get("weights_digest", ""))[:15]
         yield f"{result.case.workload}: weights {file} ({digest}…)"
+    if cut := facts.get("cut_short"):
+        expected = facts.get("expected_accuracy")
+        held = f"; it is not held to {expected:.2f} %" if expected else ""
+        yield f"{result.case.workload}: trained on less than its recipe ({cut}){held}"
     if any(check.by == "interval" for check in reading.summary.checks):
         yield (
             "expected is known of 5000 test pictures; of others a verdict is fail only if the "
