@@ -27,7 +27,7 @@ from assay.protocol import (
     Told,
     Train,
 )
-from assay.records import Case, Phase, Procedure, Samples
+from assay.records import Case, Phase, Procedure, Samples, Value
 from assay.units import human
 
 A = TypeVar("A")

@@ -37,6 +37,17 @@ def accuracy_table(readings: Sequence[Reading], title: str = "") -> Table:
     )
 
 
+def standing(reading: Reading) -> str:
+    """How a result ended, and the check it failed: `ok` alone would hide that."""
+    failed = next((check for check in reading.summary.checks if check.verdict == "fail"), None)
+    if failed is None:
+        return reading.result.status
+    wanted = f"{failed.expected:.2f} %"
+    against = f"< {wanted}" if failed.rule == "at least" else f"≠ {wanted} ± {failed.tolerance:g}"
+    told = f"{_percent(reading.summary.quantities.get(failed.metric))} {against}"
+    return f"{reading.result.status}, {failed.metric} check: fail ({told})"
+
+
 def _asked(reading: Reading) -> bool:
     facts, found = reading.result.facts, reading.summary.quantities
     return "accuracy" in found or "expected_accuracy" in facts

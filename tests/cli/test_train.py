@@ -57,9 +57,7 @@ def test_a_place_for_the_weights_that_cannot_be_is_refused_before_the_training(
 
 
 @pytest.mark.real("keras", "torch")
-def test_a_training_shows_its_epochs_its_table_and_what_it_was_trained_by(
-    assay, tmp_path, home
-):
+def test_a_training_shows_its_epochs_its_table_and_what_it_was_trained_by(assay, tmp_path, home):
     words = ("train", "lenet@keras-torch", "--first", "20", "--epochs", "3", "--until", "1")
     status, out, error = assay(*words, "--save", str(tmp_path / "lenet.npz"))
     _, shown, _ = assay("show", "last", "--format", "json")
