@@ -28,8 +28,8 @@ def command(name: str, words: tuple[str, ...], keras_backend: str, home: str | N
     """HPVM's scripts: load the weights of NAME or train it, evaluate it, write final_accuracy.
 
     The first WORD is hpvm_reload, keras_reload or train; a second may be keras_dump. frontend,
-    compile and compile_tuner come later. It differs from the old scripts in that a failure has a
-    status, training works, and final_accuracy is never half written.
+    compile and compile_tuner are HPVM's own; use assay compile. It differs from the old scripts in
+    that a failure has a status, training works, and final_accuracy is never half written.
     """
     wish = old.asked(name, words)
     line = LiveLine()

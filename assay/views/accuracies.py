@@ -50,7 +50,7 @@ def standing(reading: Reading) -> str:
 
 def _asked(reading: Reading) -> bool:
     facts, found = reading.result.facts, reading.summary.quantities
-    return "accuracy" in found or "expected_accuracy" in facts
+    return "accuracy" in found or "expected_accuracy" in facts or "split" in facts
 
 
 def _row(reading: Reading) -> tuple[str, ...]:
