@@ -16,6 +16,9 @@ run: $(VENV)/.run  ## measure a small model on every backend installed, and keep
 test: check  ## every check and every test
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(CHECKED:%=--ignore=%)
 
+long: $(VENV)/.test  ## the tests that take ten minutes by themselves: every network on whole data
+	$(BIN)/python -m pytest -m long
+
 check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -38,4 +41,4 @@ $(VENV)/.test: pyproject.toml constraints.txt Makefile
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,onnxruntime,openvino,native,data,plot,dev]'
 	touch $@ $(VENV)/.run
 
-.PHONY: help run test check docs
+.PHONY: help run test long check docs

@@ -72,6 +72,10 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> As
             raise UsageError(f"There is no model file {model}.", hint="Save it with model.save.")
         return Asked(model=str(path), weights=held)
     case = plan.parse_case(model)
+    if case.backend != "?":
+        raise UsageError(
+            f"{model} names a backend, but a model is asked for.", hint=f"Try: {case.workload}"
+        )
     workload = registry.workload(case.workload)
     if engines.KIND not in workload.kinds:
         raise UsageError(

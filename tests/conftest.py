@@ -15,6 +15,10 @@ import pytest
 
 from assay import cli
 
+# Keras in a test's own process, should one load it before it chose: not on TensorFlow, whose CPU
+# kernel of a depthwise convolution with channels first and a stride computes something else.
+os.environ.setdefault("KERAS_BACKEND", "torch")
+
 _PROGRAMS = {"chromium": ("chromium",), "postgresql": ("psql",), "compiler": ("g++", "c++")}
 _skipped: Counter[str] = Counter()
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import numpy as np
 import pytest
 
-from assay import capturing
+from assay import capturing, compiling
 from assay.compiling import compile_model
 from assay.errors import AssayError, UsageError
+from tests.datasets.making import SAMPLE
 from tests.native.test_emit import small
 
 
@@ -33,10 +36,39 @@ def test_a_folder_gets_the_program_its_weights_and_its_source(tmp_path):
 def test_the_command_tells_the_program_and_how_to_run_it(assay, monkeypatch, tmp_path):
     monkeypatch.setattr(capturing, "graph_of", lambda *given: small("by-name"))
 
-    status, out, err = assay("compile", "net", "--kernels", "portable", "-o", str(tmp_path))
+    status, out, err = assay("compile", "mnist-mlp", "--kernels", "portable", "-o", str(tmp_path))
 
     assert (status, out.strip()) == (0, str(tmp_path / "by-name"))
     assert "images of 2 x 6 x 6 float32" in err
+    assert "its weights are untrained" in err
+
+
+@pytest.mark.real("compiler", "keras", "torch")
+def test_a_network_lies_beside_the_pictures_it_is_tested_on(assay, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+    monkeypatch.chdir(tmp_path)
+    weights = SAMPLE / "weights" / "resnet18.npz"
+
+    status, out, err = assay("compile", "resnet18-cifar10", "--weights", str(weights))
+    ran = subprocess.run([out.strip(), "-t", "tune"], capture_output=True, text=True, check=True)
+
+    assert status == 0 and err.rstrip().endswith("build/resnet18-cifar10 -t test")
+    assert "75 images" in ran.stdout
+    assert float((tmp_path / "final_accuracy").read_text()) > 80
+
+
+def test_the_pictures_that_are_not_here_are_named(assay, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+
+    lacking = compiling.write_data("vgg16-cifar100", tmp_path / "data")
+
+    assert "pictures of cifar100" in lacking and "assay data fetch" in lacking
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_backend_has_no_place_in_the_name_of_a_model():
+    with pytest.raises(UsageError, match="names a backend"):
+        compiling.compile_model("alexnet2@native")
 
 
 def test_a_model_that_is_built_takes_no_weights():

@@ -29,12 +29,18 @@ KNOWN = {
 WHOLE_ON = ("keras-tensorflow", "keras-torch", "torch")
 KERAS = ("keras-jax", "keras-tensorflow", "keras-torch")
 NATIVE = pytest.param("native:kernels=portable", marks=pytest.mark.real("keras", "jax", "compiler"))
-FOUR = ("keras-jax", *WHOLE_ON)
+QUICK = {("lenet", "torch"), ("resnet18-cifar10", "keras-tensorflow"), ("alexnet2", "keras-torch")}
 pytestmark = pytest.mark.timeout(1800)  # of two hundred gigaflops, on a machine others use too
 
 
 def real(*names: str):
     return [pytest.param(name, marks=pytest.mark.real(*frameworks(name))) for name in names]
+
+
+def marks(name: str, backend: str):
+    """One net on each backend is in every run of the tests; the rest takes ten minutes."""
+    needed = [pytest.mark.real(*frameworks(backend))]
+    return needed if (name, backend) in QUICK else [*needed, pytest.mark.long]
 
 
 def evaluated(case: str, home: Path, **how) -> tuple[Result, np.ndarray]:
@@ -45,8 +51,14 @@ def evaluated(case: str, home: Path, **how) -> tuple[Result, np.ndarray]:
 
 
 @needs_whole
-@pytest.mark.parametrize("backend", real(*WHOLE_ON))
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [
+        pytest.param(name, backend, marks=marks(name, backend))
+        for name in KNOWN
+        for backend in WHOLE_ON
+    ],
+)
 def test_trained_weights_are_as_often_right_as_they_are_known_to_be(
     name, backend, home, monkeypatch
 ):
@@ -63,6 +75,7 @@ def test_trained_weights_are_as_often_right_as_they_are_known_to_be(
 
 
 @needs_whole
+@pytest.mark.long
 @pytest.mark.real("keras", "jax", "torch")
 @pytest.mark.parametrize("name", KNOWN)
 def test_keras_on_jax_predicts_the_same_as_torch(name, home, monkeypatch):

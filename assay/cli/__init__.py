@@ -90,8 +90,11 @@ def main() -> None:
     except AssayError as error:
         _complain(f"error: {error}", f"hint:  {error.hint}" if error.hint else "")
         status = error.status
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        status = 2
     except click.ClickException as error:
-        _complain(f"error: {error.format_message()}")
+        _complain(f"error: {' '.join(error.format_message().split())}", _help_of(error))
         status = 2
     except (KeyboardInterrupt, click.Abort):
         status = 130
@@ -99,6 +102,11 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _help_of(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"hint:  {context.command_path} --help shows what it takes." if context else ""
 
 
 def _complain(*lines: str) -> None:

@@ -14,7 +14,7 @@ from assay.cli import options
     epilog="""\b
 Examples:
   assay compile alexnet2 --weights alexnet2.npz -o build/
-  build/alexnet2 -t test --data folder/with/test_input.bin
+  build/alexnet2 -t test                     its pictures lie beside it, where they are here
   assay compile model.keras -o build/
   assay compile ./my.py:MyNet --set units=128 --kernels portable -o build/"""
 )
@@ -34,7 +34,8 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
     """Compile the Keras model MODEL into a program in FOLDER, named after it.
 
     MODEL is a workload, a function in a file of yours, or a model that Keras saved. The program
-    needs the files beside it, and no Python.
+    needs the files beside it, and no Python: its weights, and the pictures it is tested on, if it
+    is one of those that know theirs.
     """
     made = compiling.compile_model(
         model,
@@ -51,5 +52,11 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
         f"{' x '.join(map(str, made.input_shape))} float32"
         + (", built before" if made.cached else "")
     )
-    options.say(f"to run it: {made.program} -t test --data FOLDER")
+    if not weights and not model.endswith((".keras", ".h5")):
+        options.say("its weights are untrained, made from a seed; give --weights for others")
+    data = made.program.with_name(f"{made.program.name}.data")
+    lacking = compiling.write_data(model, data)
+    if lacking:
+        options.say(lacking)
+    options.say(f"to run it: {made.program} -t test" + ("" if data.is_dir() else " --data FOLDER"))
     return 0

@@ -54,7 +54,8 @@ class ProcessMonitor:
                 continue
             virtual += int(size)
             resident += int(pages)
-            spent += max(0.0, used - self._used.get(pid, 0.0))
+            # what one used before it was first seen was not used since the last look
+            spent += max(0.0, used - self._used.get(pid, used))
             self._used[pid] = used
         if not self._open:
             return {}

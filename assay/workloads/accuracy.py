@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.contracts import Builder, Job
+from assay.contracts import Builder, Examples, Job
 from assay.recipe import Recipe
 from assay.records import Evaluation, Value
 from assay.workloads import accuracy_nets, nets
@@ -65,6 +65,12 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
         from assay.workloads import _evaluated
 
         return _evaluated.lacks(self, params, evaluation, home)
+
+    def examples(self, data: str, split: str) -> Examples:
+        """What it is evaluated on: its own pictures, or HPVM's."""
+        from assay.workloads import _evaluated
+
+        return _evaluated.pictures(self, data, split, 0)
 
     def _job(self, kind: str, batch_size: int, seed: int, weights: str, data: str) -> Job:
         from assay.workloads import _evaluated

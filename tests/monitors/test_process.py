@@ -97,3 +97,18 @@ def test_a_real_child_is_seen_and_then_gone():
     assert alive["rss"] > 0
     assert dead == {}
     monitor.close()
+
+
+def test_what_a_process_used_before_it_was_seen_is_not_of_this_look():
+    spin = "import time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True); input()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", spin], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    child.stdout.readline()
+    monitor = ProcessMonitor(clock=iter([0.0, 0.1]).__next__)
+
+    monitor.sample([os.getpid()])
+    found = monitor.sample([os.getpid(), child.pid])
+    child.communicate(b"\n")
+
+    assert found["cpu_percent"] < 100

@@ -21,6 +21,12 @@ inline std::string own_folder() {
     return whole.substr(0, whole.rfind('/') + 1);
 }
 
+// A folder of the model's own beside the program, or that of the program itself.
+inline std::string data_folder(const std::string& model) {
+    const std::string own = own_folder() + model + ".data/";
+    return ::access(own.c_str(), R_OK) == 0 ? own : own_folder();
+}
+
 inline int cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -129,7 +135,7 @@ inline void tell(const Report& report, Engine& engine, const Data& data, const A
 int program(int count, char** words, const std::string& model) try {
     const Arguments asked = arguments(count, words);
     if (asked.help) return std::printf("%s%s", words[0], usage), 0;
-    const std::string folder = asked.data.empty() ? own_folder() : asked.data + "/";
+    const std::string folder = asked.data.empty() ? data_folder(model) : asked.data + "/";
     const int threads = asked.threads ? asked.threads : cpus();
     Network net;
     describe(net);
