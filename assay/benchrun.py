@@ -155,7 +155,7 @@ def _ending(
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
     except KeyboardInterrupt as error:
-        ending = {"status": "interrupted", "reason": str(error) or "interrupted by Ctrl-C"}
+        ending = {"status": "interrupted", "reason": str(error) or "by Ctrl-C"}
     return ending, child.peaks if child else {}
 
 

@@ -108,7 +108,7 @@ def special(asked: Plan, case: Case, folder: Path, watch: schedule.Watch) -> Spe
     return Special(
         conduct=lambda worker: schedule.evaluated(worker, case, order, watch, train),
         lacking=_lacking(case, evaluation, folder.parents[2]),
-        facts=_expectation(case, evaluation) | training.facts(asked),
+        facts={"split": order.split, **_expectation(case, evaluation), **training.facts(asked)},
     )
 
 

@@ -79,7 +79,7 @@ def run_heat(
                 racer.check()
         except KeyboardInterrupt as error:
             for racer in racers:
-                racer.end("interrupted", str(error) or "interrupted by Ctrl-C")
+                racer.end("interrupted", str(error) or "by Ctrl-C")
     return Heat(
         results={racer.name: racer.result() for racer in racers},
         outputs={racer.name: racer.outputs for racer in racers if racer.outputs},

@@ -46,7 +46,7 @@ def measure_case(
     except EndingError as error:
         return account.closed(error.status, error.reason)
     except KeyboardInterrupt as error:
-        return account.closed("interrupted", str(error) or "interrupted by Ctrl-C")
+        return account.closed("interrupted", str(error) or "by Ctrl-C")
     return account.closed()
 
 

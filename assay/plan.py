@@ -13,6 +13,14 @@ from assay.records import Case, Value
 
 Axes = Mapping[str, Sequence[Value]]
 
+# Parameters without which there is no network.
+SIZES = frozenset(
+    {
+        *("batch_size", "image_size", "length", "features", "patch"),
+        *("units", "filters", "classes", "narrower"),
+    }
+)
+
 _PAIR = re.compile(r"(\w+)=('(?:[^']|'')*'|[^,']*)(?:,|$)")  # '' in a quoted value is one quote
 _PLAIN = re.compile(r"[^,:@'\s]+")
 
@@ -58,7 +66,7 @@ def resolve(case: Case) -> Case:
         raise UsageError(
             f"{case.backend} cannot open {case.workload}, which is made for "
             f"{', '.join(sorted(workload.kinds))}.",
-            hint=f"It runs on: {', '.join(opening(workload)) or 'no backend known here'}.",
+            hint=f"It runs on: {', '.join(_surely(workload)) or 'no backend known here'}.",
         )
     params = dict(workload.params) | {
         name: _param(case.workload, workload, name, value) for name, value in case.params.items()
@@ -82,6 +90,11 @@ def opening(workload: Workload) -> tuple[str, ...]:
     return tuple(
         name for name in registry.names("backends") if registry.backend(name).accepts & kinds
     )
+
+
+def _surely(workload: Workload) -> list[str]:
+    """Those to advise: what only infers knows some layers alone, and may refuse the network."""
+    return [name for name in opening(workload) if _offers(registry.backend(name), ())]
 
 
 def _backends(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
@@ -125,9 +138,10 @@ def _combinations(case: Case, backend: str, params: Axes, options: Axes) -> Iter
         )
 
 
-def _check_amount(name: str, key: str, value: Value) -> None:
-    """A batch has at least one item, and nothing is counted below nought."""
-    least = 1 if key == "batch_size" else 0
+def _check_amount(name: str, key: str, value: Value, default: Value) -> None:
+    """A size is at least one, unless its default of 0 leaves it to the workload; no count is
+    below nought."""
+    least = 1 if key in SIZES and default else 0
     if isinstance(value, int) and value < least:
         raise UsageError(
             f"{key} of {name} is {value}, but has to be {least} or more.", hint=f"{key}={least}"
@@ -148,7 +162,7 @@ def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
             f"{key} of {name} is '{value}', but has to be {expected}.",
             hint=f"Its default is {default}.",
         )
-    _check_amount(name, key, typed)
+    _check_amount(name, key, typed, default)
     return typed
 
 

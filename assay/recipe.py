@@ -62,4 +62,5 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
     recipe: Recipe | None = None  # None: the model trains itself
     until: float = 0.0  # percent of the test pictures right, where it may stop; 0: all epochs
     first: int = 0  # of the training pictures; 0: all
+    cut: str = ""  # what makes it less than the known recipe, in words; "": nothing
     save: str = ""  # a file for the weights, beside the one in the case's folder

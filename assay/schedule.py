@@ -27,7 +27,7 @@ from assay.protocol import (
     Told,
     Train,
 )
-from assay.records import Case, Phase, Procedure, Samples
+from assay.records import Case, Phase, Procedure, Samples, Value
 from assay.units import human
 
 A = TypeVar("A")
@@ -124,15 +124,15 @@ def evaluated(
     opened = ask_one(worker, Open(case=case), Opened)
     yield opened
     yield open_time(opened)
+    found = dict(opened.facts)
     if train:
-        yield from _trained(worker, case, train, watch)
+        found |= yield from _trained(worker, case, train, watch)
     watch(Progress(case=case, phase="steady"))
     for answer in worker.ask(order):
         if isinstance(answer, Told):
             yield answer.samples
         elif isinstance(answer, Evaluated):
-            facts = {**opened.facts, **answer.facts}
-            yield msgspec.structs.replace(opened, facts=facts)
+            yield msgspec.structs.replace(opened, facts=found | answer.facts)
 
 
 def open_time(opened: Opened) -> Samples:
@@ -152,7 +152,10 @@ def ask_one(worker: Worker, order: Order, kind: type[A]) -> A:
     raise TypeError(f"no {kind.__name__} came to {order}")
 
 
-def _trained(worker: Worker, case: Case, order: Train, watch: Watch) -> Iterator[Samples]:
+def _trained(
+    worker: Worker, case: Case, order: Train, watch: Watch
+) -> Generator[Samples, None, dict[str, Value]]:
+    """What every epoch tells; then the facts of the trained model."""
     recipe = order.training.recipe
     watch(Progress(case=case, phase="first", note="training …"))
     told: dict[str, float] = {}
@@ -166,6 +169,9 @@ def _trained(worker: Worker, case: Case, order: Train, watch: Watch) -> Iterator
                 note += f"  loss {told['loss']:.4f}  {told['epoch_accuracy']:.2f} % right"
                 watch(Progress(case=case, phase="steady", samples=done, note=note))
             yield answer.samples
+        elif isinstance(answer, Checked):
+            return answer.facts
+    return {}
 
 
 def told(worker: Worker) -> Iterator[Samples]:

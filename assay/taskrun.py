@@ -57,7 +57,7 @@ def run_task(task: Task, result_id: str, folder: Path) -> Result:
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
     except KeyboardInterrupt as error:
-        ending = {"status": "interrupted", "reason": str(error) or "interrupted by Ctrl-C"}
+        ending = {"status": "interrupted", "reason": str(error) or "by Ctrl-C"}
     return msgspec.structs.replace(
         result,
         samples=tuple(samples),

@@ -65,9 +65,10 @@ def planned(
             f"{chosen.workload} trains itself, for as long and on as many pictures as it likes.",
             hint="Leave out --epochs, --until and --first, or give --recipe too.",
         )
+    cut = _cut(found, epochs, first) if found else ""
     if found and epochs:
         found = msgspec.structs.replace(found, epochs=epochs)
-    training = Training(recipe=found, until=until, first=first, save=_place(save))
+    training = Training(recipe=found, until=until, first=first, cut=cut, save=_place(save))
     return Plan(
         cases=(chosen,),
         procedure=Procedure(timeout=timeout),
@@ -98,7 +99,13 @@ def facts(asked: Plan) -> dict[str, Value]:
         return {}
     recipe = asked.training.recipe
     told = msgspec.json.encode(recipe).decode() if recipe else "its own"
-    return {"recipe": told, "until": asked.training.until, "train_first": asked.training.first}
+    cut = {"cut_short": asked.training.cut} if asked.training.cut else {}
+    return {
+        "recipe": told,
+        "until": asked.training.until,
+        "train_first": asked.training.first,
+        **cut,
+    }
 
 
 def recipe_of(text: str) -> Recipe:
@@ -139,10 +146,19 @@ def export_weights(name: str, source: str | Path, target: str | Path) -> None:
     files.write(target, arrays, net.flattened())
 
 
+def _cut(recipe: Recipe, epochs: int, first: int) -> str:
+    """What was asked to be less than the recipe: such a training need not reach its accuracy."""
+    few = f"{epochs} of {recipe.epochs} epochs" if 0 < epochs < recipe.epochs else ""
+    return ", ".join(filter(None, (few, f"the first {first} pictures" if first else "")))
+
+
 def _place(save: str | Path) -> str:
     """A path from the worker's point of view; KERAS_MODEL_FILE is known to the worker alone."""
     if not save or save == KERAS_MODEL_FILE:
         return str(save)
+    from assay.weights import files
+
+    files.check_place(save)
     return str(Path(save).expanduser().absolute())
 
 

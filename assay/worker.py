@@ -108,7 +108,7 @@ def _learned(order: Evaluate | Train, session: Session, job: Job) -> Iterator[An
     """What a model has learned, or is to learn."""
     if isinstance(order, Train):
         yield from _trained(order, session)
-        yield Done()
+        yield Checked(facts=dict(session.facts()))  # of the trained model, with what was saved
     else:
         from assay.evaluation import evaluated  # with numpy, which not every worker has
 

@@ -228,7 +228,7 @@ def test_an_interrupt_keeps_what_there_is(work, monkeypatch):
 
     def interrupted(*given, **more):
         found = taken(*given, **more)
-        ends = {"status": "interrupted", "reason": "interrupted by Ctrl-C"}
+        ends = {"status": "interrupted", "reason": "by Ctrl-C"}
         results = {
             name: msgspec.structs.replace(one, **ends) for name, one in found.results.items()
         }

@@ -27,6 +27,8 @@ KNOWN = {
     "resnet18-cifar10": 90.28,
 }
 WHOLE_ON = ("keras-tensorflow", "keras-torch", "torch")
+KERAS = ("keras-jax", "keras-tensorflow", "keras-torch")
+NATIVE = pytest.param("native:kernels=portable", marks=pytest.mark.real("keras", "jax", "compiler"))
 QUICK = {("lenet", "torch"), ("resnet18-cifar10", "keras-tensorflow"), ("alexnet2", "keras-torch")}
 pytestmark = pytest.mark.timeout(1800)  # of two hundred gigaflops, on a machine others use too
 
@@ -98,9 +100,12 @@ def by_torch(tmp_path_factory) -> np.ndarray:
 
 
 @pytest.mark.real("torch")
-@pytest.mark.parametrize("backend", real("keras-jax", "keras-tensorflow", "keras-torch"))
-def test_every_backend_predicts_the_same_of_the_sample(backend, by_torch, home, monkeypatch):
+@pytest.mark.parametrize("backend", [*real(*KERAS), NATIVE])
+def test_every_backend_predicts_the_same_of_the_sample(
+    backend, by_torch, home, cache_home, monkeypatch
+):
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
 
     _, predicted = evaluated(f"resnet18-cifar10@{backend}", home, params={"batch_size": [40]})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -130,11 +131,43 @@ def test_engines_agree_on_the_loss_of_a_training_without_dropout(lenets):
 
 
 @pytest.mark.real("keras", "torch")
-def test_an_accuracy_below_the_expected_is_a_failure(lenets):
-    summary = assay.summarize(lenets("torch")[0])
+def test_an_accuracy_below_the_expected_is_a_failure_of_a_whole_training_alone(lenets):
+    cut = lenets("torch")[0]
+    facts = {name: value for name, value in cut.facts.items() if name != "cut_short"}
+    whole = msgspec.structs.replace(cut, facts=facts)
 
-    assert [check.verdict for check in summary.checks] == ["fail"]
-    assert "time_to_accuracy" not in summary.quantities
+    assert assay.summarize(cut).checks == ()
+    assert [check.verdict for check in assay.summarize(whole).checks] == ["fail"]
+    assert "time_to_accuracy" not in assay.summarize(cut).quantities
+
+
+@pytest.mark.parametrize(
+    ("given", "cut"),
+    [
+        ({"first": 512, "epochs": 1}, "1 of {} epochs, the first 512 pictures"),
+        ({"epochs": 1}, "1 of {} epochs"),
+        ({"epochs": 1000}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_plan_knows_what_makes_it_less_than_its_recipe(given, cut):
+    found = training.planned("lenet@keras-jax", **given).training
+
+    assert found.cut == cut.format(training.RECIPES["lenet"].epochs)
+
+
+@pytest.mark.real("keras", "torch")
+def test_a_file_that_cannot_be_written_after_all_costs_no_accuracy(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "_place", str)  # as if the folder had been lost on the way
+    (tmp_path / "file").touch()
+
+    found = assay.train(
+        "lenet@keras-torch", recipe=RECIPE, first=50, save=tmp_path / "file" / "lenet.npz"
+    )
+
+    assert found.status == "ok", found.reason
+    assert "lenet.npz was not written" in str(found.facts["save_problem"])
+    assert "accuracy" in assay.summarize(found).quantities
 
 
 @pytest.mark.real("keras", "torch")

@@ -41,6 +41,7 @@ class KerasModel:
         self.inputs, self.targets = batch(job, case)
         self.items = _options.items(job) or len(self.targets)
         self.train = _options.trains(job, case)
+        self.saved: dict[str, Value] = {}  # what became of the file a training was to write
         self._optimizer = _options.chosen_optimizer(case, job.optimizer)
         self.model.compile(
             optimizer=_optimizer(job, case),
@@ -83,6 +84,7 @@ class KerasModel:
             "data_format": keras.config.image_data_format(),
             "compiler": "on" if self.model.jit_compile else "off",
             "optimizer": self._optimizer,
+            **self.saved,
         }
 
 

@@ -11,10 +11,10 @@ from assay.backends import _options
 from assay.backends._keras_model import KerasModel
 from assay.backends._keras_train import Trainer, train
 from assay.contracts import Report
-from assay.errors import EndingError
+from assay.errors import AssayError, EndingError
 from assay.protocol import Train
 from assay.recipe import Recipe
-from assay.records import Samples
+from assay.records import Samples, Value
 from assay.weights import _keras
 
 Taught = Generator[Report, None, Any]  # what is told on the way, and the trained model
@@ -26,10 +26,19 @@ def taught(built: KerasModel, order: Train) -> Taught:
         _by_recipe(built, asked.recipe, order) if asked.recipe else _by_itself(built)
     )
     # a benchmark class may say itself where its weights go
-    chosen = built.job.facts.get(asked.save, asked.save)
-    for path in filter(None, (order.weights, str(chosen))):
-        _keras.save(model, path)
+    chosen = str(built.job.facts.get(asked.save, asked.save))
+    _keras.save(model, order.weights)
+    built.saved = _saved(model, chosen) if chosen else {}
     return model
+
+
+def _saved(model: Any, path: str) -> dict[str, Value]:  # noqa: ANN401 (a keras.Model)
+    """What became of a file the user asked for; a full disk must not cost the accuracy."""
+    try:
+        _keras.save(model, path)
+    except (AssayError, ImportError, OSError, ValueError) as error:  # what Keras and h5py raise
+        return {"save_problem": f"{path} was not written ({error})"}
+    return {"weights_saved": path}
 
 
 def _by_recipe(built: KerasModel, recipe: Recipe, order: Train) -> Taught:

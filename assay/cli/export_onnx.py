@@ -12,7 +12,7 @@ from assay.cli import options
     epilog="""\b
 Examples:
   assay export-onnx mnist-mlp -o mnist-mlp.onnx
-  assay export-onnx vgg16:classes=10 --weights vgg16.npz -o vgg16.onnx
+  assay export-onnx vgg16-cifar10 --weights vgg16.npz -o vgg16.onnx
   assay export-onnx model.keras -o model.onnx
   assay export-onnx ./my.py:MyNet --set units=128 -o my.onnx"""
 )

@@ -18,7 +18,7 @@ Examples:
   assay hpvm alexnet2 keras_reload
   assay hpvm lenet train keras_dump
   assay hpvm vgg16_cifar10.py hpvm_reload
-  assay hpvm ./my_benchmark.py:MyNet train"""
+  assay hpvm examples/my_benchmark.py:Digits train"""
 )
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="WORD…")
@@ -28,8 +28,8 @@ def command(name: str, words: tuple[str, ...], keras_backend: str, home: str | N
     """HPVM's scripts: load the weights of NAME or train it, evaluate it, write final_accuracy.
 
     The first WORD is hpvm_reload, keras_reload or train; a second may be keras_dump. frontend,
-    compile and compile_tuner come later. It differs from the old scripts in that a failure has a
-    status, training works, and final_accuracy is never half written.
+    compile and compile_tuner are HPVM's own; use assay compile. It differs from the old scripts in
+    that a failure has a status, training works, and final_accuracy is never half written.
     """
     wish = old.asked(name, words)
     line = LiveLine()

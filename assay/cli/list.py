@@ -32,7 +32,13 @@ Examples:
 @click.option("--file", default="", help="Task file; tasks.toml or the AWS template here.")
 @click.option("--python", default="", help="Environment to look for benchmarks in.")
 @options.tag
-@click.option("--limit", type=int, default=50, show_default=True, help="The newest so many.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=50,
+    show_default=True,
+    help="The newest so many; 0: all.",
+)
 @options.home
 @options.form
 def command(
@@ -61,7 +67,7 @@ def command(
 
         query = Query(tags=options.pairs(tags, "--tag"), **given)  # type: ignore[arg-type]
         kept = api.readings(query, home=home, tell=lambda line: options.say(line))
-        print_table(tables.index_table(kept), form)
+        print_table(tables.index_table(kept, plain=form in {"csv", "json"}), form)
         return 0
     found, problems = registry.everything("workloads" if what == "workloads" else "backends")
     print_table(_workloads(found) if what == "workloads" else _backends(found), form)

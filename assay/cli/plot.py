@@ -11,7 +11,7 @@ from assay.cli import options
 @click.command(
     epilog="""\b
 Examples:
-  assay plot last --series samples -o samples.png
+  assay plot last/001 --series samples -o samples.png
   assay plot 20261115-101500-k3fq/002 --series process -o memory.svg
   assay plot runs/old/process_info.log --series process -o old.pdf"""
 )

@@ -174,7 +174,8 @@ def _finish(readings: list[Reading], form: str, home: Path) -> None:
         if reading.result.status in BAD:
             options.say(f"what it printed: {home / 'runs' / reading.result.id / 'worker.log'}")
     if any(reading.result.status == "interrupted" for reading in readings):
-        options.say(f"kept as {run}; to go on: assay run --resume {run}")
+        verb = "train" if "recipe" in readings[0].result.facts else "run"
+        options.say(f"kept as {run}; to go on: assay {verb} --resume {run}")
     else:
         options.say(f"kept as {run}; to see it again: assay show {run}")
 

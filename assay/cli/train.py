@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from assay import api, training, units
+from assay import api, settings, training, units
 from assay.cli import options
 from assay.cli.progress import LiveLine
 from assay.cli.run import carried_out, status
 from assay.errors import UsageError
-from assay.records import Plan
+from assay.records import Plan, Result
 
 
 @click.command(
@@ -20,7 +21,7 @@ Examples:
   assay train lenet@keras-tensorflow
   assay train lenet@keras-jax --epochs 2 --first 10000 --seed 1 --save lenet.npz
   assay train vgg16-cifar10@keras-jax:precision=bfloat16 --until 89.96
-  assay train ./my_benchmark.py:MyNet@keras-torch --recipe alexnet2
+  assay train examples/my_benchmark.py:Digits@keras-torch
   assay train --resume last"""
 )
 @click.argument("case", required=False)
@@ -47,7 +48,8 @@ Examples:
 def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa: ANN401
     """Train CASE from scratch, test it on the test pictures, and keep its weights and the result.
 
-    An accuracy below what is known of the network is a failure: exit status 1.
+    An accuracy below what is known of the network is a failure: exit status 1. A training that
+    --first or --epochs makes shorter than its recipe is not held to it.
     """
     if bool(case) == bool(resume):
         raise UsageError(
@@ -59,7 +61,20 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
         found = api.resume(resume, home=given["home"], watch=line)
     else:
         found = api.measured(_planned(str(case), given), given["home"], line)
-    return status(carried_out(found, line, given))
+    readings = carried_out(found, line, given)
+    told = [_weights(reading.result, settings.home(given["home"])) for reading in readings]
+    options.say(*(line for lines in told for line in lines))
+    unsaved = any("save_problem" in reading.result.facts for reading in readings)
+    return 1 if unsaved else status(readings)
+
+
+def _weights(result: Result, home: Path) -> list[str]:
+    """Where they are now."""
+    kept = home / "runs" / result.id / training.WEIGHTS
+    problem, saved = result.facts.get("save_problem"), result.facts.get("weights_saved")
+    lines = [f"error: {problem}"] if problem else []
+    lines += [f"weights: {saved}"] if saved else []
+    return lines + ([f"weights: {kept}"] if kept.exists() else [])
 
 
 def _planned(case: str, given: dict[str, Any]) -> Plan:

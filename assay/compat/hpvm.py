@@ -17,7 +17,7 @@ from assay.records import Result
 
 # The first word → what the weights of its case are called; none for a training.
 MODES = {"hpvm_reload": "reload_dir", "keras_reload": "keras_model_file", "train": ""}
-LATER = ("frontend", "compile", "compile_tuner")  # the second, third and fourth word
+HPVM_ALONE = ("frontend", "compile", "compile_tuner")  # the second, third and fourth word
 DUMP = "keras_dump"  # or this as the second
 USAGE = "[hpvm_reload|keras_reload|train] [frontend|keras_dump] [compile] [compile_tuner]"
 
@@ -31,15 +31,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asked(name: str, words: Sequence[str]) -> Asked:
-    """Checked in the order they must come in; what is still to be built says so."""
+    """Checked in the order they must come in; what only HPVM can do says so."""
     if not words or words[0] not in MODES:
         told = f"'{words[0]}' stands" if words else "Nothing stands"
         raise UsageError(f"{told} where HPVM's scripts take {', '.join(MODES)}.", hint=USAGE)
     for place, word in enumerate(words[1:]):
-        if place < len(LATER) and word == LATER[place]:
+        if place < len(HPVM_ALONE) and word == HPVM_ALONE[place]:
             raise NotPossibleError(
-                f"{word} is not there yet: compiling a network comes in a later version.",
-                hint=f"assay hpvm {name} {words[0]} evaluates it.",
+                f"{word} is HPVM's own compiler, which is not part of assay.",
+                hint=f"Try: assay compile {_workload(name)} -o build/",
             )
         if (place, word) != (0, DUMP):
             raise UsageError(f"'{word}' is no word of HPVM's scripts in that place.", hint=USAGE)

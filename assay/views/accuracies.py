@@ -37,6 +37,17 @@ def accuracy_table(readings: Sequence[Reading], title: str = "") -> Table:
     )
 
 
+def standing(reading: Reading) -> str:
+    """How a result ended, and the check it failed: `ok` alone would hide that."""
+    failed = next((check for check in reading.summary.checks if check.verdict == "fail"), None)
+    if failed is None:
+        return reading.result.status
+    wanted = f"{failed.expected:.2f} %"
+    against = f"< {wanted}" if failed.rule == "at least" else f"≠ {wanted} ± {failed.tolerance:g}"
+    told = f"{_percent(reading.summary.quantities.get(failed.metric))} {against}"
+    return f"{reading.result.status}, {failed.metric} check: fail ({told})"
+
+
 def _asked(reading: Reading) -> bool:
     """A benchmark method may tell an accuracy too; nobody chose a split for it."""
     return not {"split", "expected_accuracy"}.isdisjoint(reading.result.facts)
@@ -69,6 +80,10 @@ def _notes(reading: Reading) -> Iterator[str]:
     if file := facts.get("weights_file"):
         digest = str(facts.get("weights_digest", ""))[:15]
         yield f"{result.case.workload}: weights {file} ({digest}…)"
+    if cut := facts.get("cut_short"):
+        expected = facts.get("expected_accuracy")
+        held = f"; it is not held to {expected:.2f} %" if expected else ""
+        yield f"{result.case.workload}: trained on less than its recipe ({cut}){held}"
     if any(check.by == "interval" for check in reading.summary.checks):
         yield (
             "expected is known of 5000 test pictures; of others a verdict is fail only if the "

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from assay.findings import Quantity, Reading
 from assay.records import Result
 from assay.units import human
+from assay.views.accuracies import standing
 
 BARS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60  # of a picture, in letters
@@ -32,7 +33,7 @@ def detail(reading: Reading) -> str:
     """All that is known of one result, for a terminal."""
     result = reading.result
     blocks = [
-        [f"{result.case.key}  {result.status}", f"{result.id}  {result.started[:19]}"],
+        [f"{result.case.key}  {standing(reading)}", f"{result.id}  {result.started[:19]}"],
         [f"reason: {result.reason}"] if result.reason else [],
         _numbers(reading.summary.quantities, _LINES),
         _phases(reading),

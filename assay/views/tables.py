@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.findings import Doubt, Quantity, Reading, Table, Unlikeness
+from assay.findings import Doubt, Quantity, Reading, Summary, Table, Unlikeness
 from assay.units import human
+from assay.views.accuracies import standing
 
+MAIN = ("step_time", "accuracy")  # what a result is about, if it has one of these
+ALONGSIDE = {"open_time", "first_step", "total_time"}  # of every result, whatever it is about
 GRAVEST = 2  # doubts of a case that its row's note tells
 
 
@@ -31,27 +34,40 @@ def results_table(
     )
 
 
-def index_table(readings: Sequence[Reading]) -> Table:
-    """What is kept, by id."""
+def index_table(readings: Sequence[Reading], plain: bool = False) -> Table:
+    """What is kept, by id, each with what it is about; `plain`: bare numbers, in SI units."""
     return Table(
-        columns=("id", "started", "case", "step time", "status", "label"),
+        columns=("id", "started", "case", "metric", "value", "unit", "status", "label")
+        if plain
+        else ("id", "started", "case", "metric", "value", "status", "label"),
         rows=tuple(
             (
                 r.result.id,
                 r.result.started[:19].replace("T", " "),
                 r.result.case.key,
-                _value(r.summary.quantities.get("step_time")),
-                r.result.status,
+                *_main(r.summary, plain),
+                standing(r),
                 r.result.label,
             )
             for r in readings
         ),
-        numeric=frozenset({"step time"}),
+        numeric=frozenset({"value"}),
     )
 
 
 def fairness_notes(unlike: Sequence[Unlikeness]) -> tuple[str, ...]:
     return tuple(f"{'UNFAIR: ' if one.unfair else ''}{one.workload}: {one.text}" for one in unlike)
+
+
+def _main(summary: Summary, plain: bool) -> tuple[str, ...]:
+    """Name and value of the first of MAIN, else of the first that a command or benchmark told."""
+    found = summary.quantities
+    others = (name for name in found if name not in ALONGSIDE)
+    name = next((name for name in MAIN if name in found), next(others, ""))
+    quantity = found.get(name)
+    if plain:
+        return (name, repr(quantity.value), quantity.unit) if quantity else ("", "", "")
+    return (name.replace("_", " "), _value(quantity))
 
 
 def _row(reading: Reading) -> tuple[str, ...]:

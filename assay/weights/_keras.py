@@ -22,6 +22,7 @@ def load(model: keras.Model, path: str | Path) -> None:
 
 def save(model: keras.Model, path: str | Path) -> None:
     """Keras' own formats are left to Keras, which knows its model; the others are written here."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     if str(path).endswith(".keras"):
         model.save(path)
     elif str(path).endswith(".weights.h5"):

@@ -72,6 +72,22 @@ def write(
         temporary.unlink(missing_ok=True)
 
 
+def check_place(path: str | Path) -> None:
+    """Refuse what a training could not be saved as, before it begins."""
+    place = Path(path).expanduser().absolute()
+    folder = place.is_dir() or not place.suffix
+    if not folder and place.suffix not in {".npz", ".h5", ".keras"}:
+        raise UsageError(f"Weights cannot be written as {place.name}.", hint=f"Use {FORMS}.")
+    above = place if folder else place.parent
+    while not above.exists():
+        above = above.parent
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        why = "may not be written to" if above.is_dir() else "is no folder"
+        raise UsageError(
+            f"Weights cannot be written as {place}: {above} {why}.", hint="Give another path."
+        )
+
+
 def digest(path: str | Path) -> str:
     """sha256 of a file, or of the files of a folder with their names."""
     place = Path(path).expanduser()

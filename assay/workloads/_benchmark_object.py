@@ -73,7 +73,7 @@ class Made:
             told = ", ".join(filter(None, found)) or "none of " + ", ".join(wanted)
             raise UsageError(
                 f"{type(self.thing).__name__} has no weights here: {told}.",
-                hint="Train it first, or give --weights FILE.",
+                hint="Train it first." + (" Or give --weights FILE." if len(wanted) > 1 else ""),
             )
         return there[0]
 

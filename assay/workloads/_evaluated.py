@@ -171,6 +171,11 @@ def _dataset(workload: AccuracyWorkload, data: str) -> tuple[Dataset, str]:
 def _no_weights(workload: AccuracyWorkload, chosen: str) -> str:
     if chosen == RELOAD_DIR:
         return f"model_params/{workload.hpvm} is not here: assay data fetch model_params"
+    if chosen == KERAS_MODEL_FILE:
+        return (
+            f"model_params/keras/{workload.hpvm}.h5 is not here: assay data fetch model_params, "
+            f"or train it: assay hpvm {workload.name} train keras_dump"
+        )
     return (
         f"{workload.name} has no trained weights here: give --weights FILE, "
         f"or put weights/{workload.name}.npz into the folder ASSAY_DATA names"

@@ -227,3 +227,10 @@ def test_a_secret_is_never_kept(assay, endings, home, monkeypatch):
     kept = [file for file in home.rglob("*") if file.is_file()]
     assert kept
     assert not any(b"hunter2" in file.read_bytes() for file in kept)
+
+
+def test_a_count_of_results_below_nought_is_refused(assay):
+    status, _, error = assay("list", "results", "--limit", "-1")
+
+    assert status == 2
+    assert "-1 is not in the range" in error

@@ -99,3 +99,12 @@ def test_first_is_for_accuracies(assay):
 
     assert status == 2
     assert "speed is measured on a batch" in err
+
+
+@pytest.mark.real("torch")
+def test_a_workload_without_data_is_told_of_without_speeds(assay):
+    status, out, _ = assay("evaluate", "mnist-mlp@torch", "--batch-size", "4")
+
+    assert status == 3
+    assert "mnist-mlp: this workload has no data to be evaluated on" in out
+    assert "step time" not in out

@@ -34,9 +34,10 @@ def test_weights_may_be_dumped_after_the_first_word(words):
 @pytest.mark.parametrize(
     "words", [["train", "frontend"], ["keras_reload", "frontend", "compile", "compile_tuner"]]
 )
-def test_what_comes_later_says_so(words):
-    with pytest.raises(NotPossibleError, match="frontend is not there yet"):
+def test_what_only_hpvm_can_do_leads_to_our_compiler(words):
+    with pytest.raises(NotPossibleError, match="frontend is HPVM's own compiler") as caught:
         hpvm.asked("lenet", words)
+    assert "assay compile lenet" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,12 @@ def test_a_class_is_trained_dumped_and_loaded_again_on_another_engine(assay, tmp
     assert status == 0, error
     assert out == f"Test accuracy2: {trained / 100}\n"
     assert (tmp_path / "tinynet.h5").exists()
+
+
+def test_weights_that_are_not_here_are_asked_for_in_words_hpvm_has(assay, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+
+    status, out, _ = assay("hpvm", "alexnet2", "keras_reload")
+
+    assert status == 3
+    assert "--weights" not in out

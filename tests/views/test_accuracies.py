@@ -5,7 +5,9 @@ from __future__ import annotations
 from assay.analysis.summary import summarize
 from assay.findings import Reading
 from assay.records import Case, Procedure, Result, Samples
-from assay.views.accuracies import accuracy_table, evaluated
+from assay.views.accuracies import accuracy_table, evaluated, standing
+from assay.views.detail import detail
+from assay.views.tables import index_table
 
 
 def reading(key: str, status: str = "ok", reason: str = "", **counts: float) -> Reading:
@@ -69,3 +71,32 @@ def test_a_result_of_speed_is_no_evaluation():
 
     assert not evaluated([Reading(result=timed, summary=summarize(timed))])
     assert not evaluated([])
+
+
+def test_a_failed_check_stands_beside_how_a_result_ended():
+    failed = reading("net@torch", evaluated=5000, correct=4000)
+
+    assert standing(failed) == "ok, accuracy check: fail (80.00 % < 90.00 %)"
+    assert standing(reading("net@torch", evaluated=5000, correct=4900)) == "ok"
+    assert standing(failed) in detail(failed).splitlines()[0]
+
+
+def test_the_index_shows_what_each_result_is_about():
+    readings = [
+        reading("net@torch", evaluated=5000, correct=4000),
+        reading("sleep@command", wall_time=2.0),
+        reading("net@jax", "skipped"),
+    ]
+    rows = index_table(readings).rows
+    bare = index_table(readings, plain=True).rows
+
+    assert [row[3:5] for row in rows] == [
+        ("accuracy", "80 %"),
+        ("wall time", "2.00 items"),
+        ("", ""),
+    ]
+    assert [row[3:6] for row in bare][:2] == [
+        ("accuracy", "80.0", "%"),
+        ("wall_time", "2.0", "items"),
+    ]
+    assert rows[0][5] == standing(readings[0])
