@@ -15,10 +15,6 @@ import pytest
 
 from assay import cli
 
-# Keras in a test's own process, should one load it before it chose: not on TensorFlow, whose CPU
-# kernel of a depthwise convolution with channels first and a stride computes something else.
-os.environ.setdefault("KERAS_BACKEND", "torch")
-
 _PROGRAMS = {"chromium": ("chromium",), "postgresql": ("psql",), "compiler": ("g++", "c++")}
 _skipped: Counter[str] = Counter()
 
@@ -83,11 +79,11 @@ def assay(
 
 @pytest.fixture(scope="session")
 def keras(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """Keras in the test's own process, on the engine that compiles nothing.
+    """Keras in the test's own process, with settings of its own; nothing of them is left to others.
 
-    With settings of its own, of which nothing is left to others.
+    On JAX, as wherever else a test loads it: the first to do so chooses for all in the process.
     """
-    wanted = {"KERAS_BACKEND": "torch", "CUDA_VISIBLE_DEVICES": ""}
+    wanted = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     wanted["KERAS_HOME"] = str(tmp_path_factory.mktemp("keras-home"))
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)

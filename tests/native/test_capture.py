@@ -10,7 +10,7 @@ from assay.native import oracle
 from assay.native.capture import capture, supported
 from assay.native.passes.pipeline import optimized
 
-pytestmark = pytest.mark.real("keras", "torch")
+pytestmark = pytest.mark.real("keras", "jax")
 FORMATS = ("channels_last", "channels_first")
 NEAR = 1e-5  # of the largest output: Keras computes in float32, the oracle here in float64
 
@@ -89,9 +89,14 @@ LAYERS = {
 }
 
 
+DIFFERS_ON_TENSORFLOW = ("depthwise", "channels_first")  # should another test have loaded that
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_computes_what_it_does_in_keras(name, keras, pictures):
     layers = LAYERS[name](keras.layers)
+    if keras.backend.backend() == "tensorflow" and (name, pictures) == DIFFERS_ON_TENSORFLOW:
+        pytest.xfail("TensorFlow's CPU kernel computes something else")
 
     check(keras.Sequential([keras.Input(shape_in(pictures)), *layers]))
 

@@ -14,7 +14,7 @@ from assay.native.ops import Activation, BatchNorm, Binary, Pad
 from assay.native.passes.pipeline import optimized
 from assay.workloads.accuracy import TEN
 
-pytestmark = pytest.mark.real("keras", "torch")
+pytestmark = pytest.mark.real("keras", "jax")
 LARGE = {"alexnet-imagenet", "resnet50-imagenet", "vgg16-imagenet"}
 SMALL = [one.name for one in TEN if one.name not in LARGE]
 
