@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.contracts import Examples, Job, Session
 from assay.errors import EndingError
-from assay.protocol import Answer, Evaluate, Evaluated, Told
+from assay.protocol import Answer, Checked, Evaluate, Told
 from assay.records import Samples
 
 TOP = 5  # also counted where there are so many classes that the first guess says little
@@ -36,7 +36,7 @@ def evaluated(order: Evaluate, session: Session, job: Job) -> Iterator[Answer]:
         values = tuple(float(counts[metric]) for _, counts in counted)
         yield Told(samples=Samples(metric=metric, unit="items", phase="steady", values=values))
     facts = {"split": order.split, "count": len(examples.labels), **examples.facts}
-    yield Evaluated(facts=facts)
+    yield Checked(facts=facts)
 
 
 def _batches(

@@ -123,12 +123,6 @@ class Checked(msgspec.Struct, tag="checked", frozen=True, kw_only=True):
     facts: dict[str, Value]
 
 
-class Evaluated(msgspec.Struct, tag="evaluated", frozen=True, kw_only=True):
-    """An evaluation is told; this is what it was made on."""
-
-    facts: dict[str, Value]
-
-
 class Done(msgspec.Struct, tag="done", frozen=True, kw_only=True):
     """The order is carried out; nothing more follows."""
 
@@ -138,7 +132,7 @@ class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     reason: str
 
 
-Answer = Opened | Taken | Calibrated | Told | Given | Checked | Evaluated | Done | Failed
+Answer = Opened | Taken | Calibrated | Told | Given | Checked | Done | Failed
 
 
 def pack(message: Order | Answer) -> bytes:

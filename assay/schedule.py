@@ -16,7 +16,6 @@ from assay.protocol import (
     Check,
     Checked,
     Evaluate,
-    Evaluated,
     Open,
     Opened,
     Order,
@@ -27,7 +26,7 @@ from assay.protocol import (
     Told,
     Train,
 )
-from assay.records import Case, Phase, Procedure, Samples, Value
+from assay.records import Case, Phase, Procedure, Samples
 from assay.units import human
 
 A = TypeVar("A")
@@ -124,15 +123,14 @@ def evaluated(
     opened = ask_one(worker, Open(case=case), Opened)
     yield opened
     yield open_time(opened)
-    found = dict(opened.facts)
     if train:
-        found |= yield from _trained(worker, case, train, watch)
+        yield from _trained(worker, case, train, watch)
     watch(Progress(case=case, phase="steady"))
     for answer in worker.ask(order):
         if isinstance(answer, Told):
             yield answer.samples
-        elif isinstance(answer, Evaluated):
-            yield msgspec.structs.replace(opened, facts=found | answer.facts)
+        elif isinstance(answer, Checked):
+            yield answer
 
 
 def open_time(opened: Opened) -> Samples:
@@ -152,9 +150,7 @@ def ask_one(worker: Worker, order: Order, kind: type[A]) -> A:
     raise TypeError(f"no {kind.__name__} came to {order}")
 
 
-def _trained(
-    worker: Worker, case: Case, order: Train, watch: Watch
-) -> Generator[Samples, None, dict[str, Value]]:
+def _trained(worker: Worker, case: Case, order: Train, watch: Watch) -> Iterator[Samples | Checked]:
     """What every epoch tells; then the facts of the trained model."""
     recipe = order.training.recipe
     watch(Progress(case=case, phase="first", note="training …"))
@@ -170,8 +166,7 @@ def _trained(
                 watch(Progress(case=case, phase="steady", samples=done, note=note))
             yield answer.samples
         elif isinstance(answer, Checked):
-            return answer.facts
-    return {}
+            yield answer
 
 
 def told(worker: Worker) -> Iterator[Samples]:

@@ -10,7 +10,7 @@ import pytest
 from assay.contracts import Examples, Job
 from assay.errors import EndingError
 from assay.evaluation import evaluated
-from assay.protocol import Evaluate, Evaluated, Told
+from assay.protocol import Checked, Evaluate, Told
 
 
 class Echo:
@@ -29,7 +29,7 @@ def told(session: object, labels: np.ndarray, outputs: np.ndarray, folder) -> tu
     job = Job(model=None, eval_data=lambda split, first: Examples(inputs=outputs, labels=labels))
     order = Evaluate(split="test", first=0, file=str(folder / "predictions.npy"))
     *samples, last = evaluated(order, session, job)
-    assert isinstance(last, Evaluated) and all(isinstance(one, Told) for one in samples)
+    assert isinstance(last, Checked) and all(isinstance(one, Told) for one in samples)
     return {one.samples.metric: one.samples.values for one in samples}, last.facts
 
 

@@ -18,7 +18,7 @@ EVERY = (*dict.fromkeys(PASSES), fusion.fuse_pools, optimized)
 NEAR = 1e-5  # constants are folded in double precision and kept in single
 
 
-def same_outputs(first, second, inputs):
+def assert_same_outputs(first, second, inputs):
     before = oracle.outputs(first, *inputs, dtype=np.float64)
     after = oracle.outputs(second, *inputs, dtype=np.float64)
     for one, other in zip(before, after, strict=True):
@@ -34,7 +34,7 @@ def test_a_pass_leaves_every_output_as_it_was(each):
     @settings(max_examples=60, deadline=None, derandomize=True)
     @given(graphs())
     def holds(graph):
-        same_outputs(graph, each(graph), inputs_for(graph))
+        assert_same_outputs(graph, each(graph), inputs_for(graph))
 
     holds()
 
@@ -44,7 +44,7 @@ def test_a_pass_leaves_every_output_as_it_was(each):
 def test_passes_work_on_graphs_that_are_fused_already(graph):
     once = optimized(graph)
 
-    same_outputs(graph, fusion.fuse_pools(optimized(once)), inputs_for(graph))
+    assert_same_outputs(graph, fusion.fuse_pools(optimized(once)), inputs_for(graph))
 
 
 def test_a_batch_norm_goes_into_the_convolution_before_it():
@@ -55,7 +55,7 @@ def test_a_batch_norm_goes_into_the_convolution_before_it():
 
     assert kinds(folded) == {"Conv": 1}
     assert len(folded.constants) == 2
-    same_outputs(graph, folded, inputs_for(graph))
+    assert_same_outputs(graph, folded, inputs_for(graph))
 
 
 def test_a_batch_norm_stays_where_the_convolution_has_another_reader():
@@ -75,7 +75,7 @@ def test_a_batch_norm_goes_into_the_grouped_convolutions_after_it():
     folded = batch_norm.fold_batch_norm_forward(graph)
 
     assert kinds(folded) == {"Conv": 2, "Binary": 1}
-    same_outputs(graph, folded, inputs_for(graph))
+    assert_same_outputs(graph, folded, inputs_for(graph))
 
 
 def test_a_batch_norm_is_not_folded_into_a_convolution_that_pads_it():
@@ -97,7 +97,7 @@ def test_padding_goes_into_convolutions_and_stays_before_pools():
         (2, 1, 3, 4)
     ]
     assert kinds(folded)["Pad"] == 1
-    same_outputs(graph, folded, inputs_for(graph))
+    assert_same_outputs(graph, folded, inputs_for(graph))
 
 
 def test_a_residual_block_becomes_two_convolutions():
@@ -112,7 +112,7 @@ def test_a_residual_block_becomes_two_convolutions():
     assert kinds(fused) == {"Conv": 2}
     assert fused.nodes[-1].op.post == (ops.Residual(), ops.Activation("relu"))
     assert fused.nodes[-1].inputs[-1] == "input"
-    same_outputs(graph, fused, inputs_for(graph))
+    assert_same_outputs(graph, fused, inputs_for(graph))
 
 
 def test_a_convolution_takes_one_sum_and_the_second_stays():
@@ -124,7 +124,7 @@ def test_a_convolution_takes_one_sum_and_the_second_stays():
     fused = optimized(graph)
 
     assert kinds(fused) == {"Conv": 1, "Binary": 1}
-    same_outputs(graph, fused, inputs_for(graph))
+    assert_same_outputs(graph, fused, inputs_for(graph))
 
 
 def test_a_sum_with_one_number_for_each_channel_stays():
@@ -163,7 +163,7 @@ def test_a_maximum_is_taken_before_a_dear_activation_that_rises():
 
     assert [type(node.op).__name__ for node in moved.nodes] == ["Conv", "Pool", "Activation"]
     assert moved.nodes[-1].shape == (4, 3, 3)
-    same_outputs(graph, moved, inputs_for(graph))
+    assert_same_outputs(graph, moved, inputs_for(graph))
 
 
 @pytest.mark.parametrize("kind, activation", [("average", "tanh"), ("max", "silu")])
@@ -183,7 +183,7 @@ def test_a_pool_after_a_convolution_is_done_with_it():
     fused = fusion.fuse_pools(fusion.fuse_activations(graph))
 
     assert [len(node.op.post) for node in fused.nodes] == [2]
-    same_outputs(graph, fused, inputs_for(graph))
+    assert_same_outputs(graph, fused, inputs_for(graph))
 
 
 def test_a_picture_turned_to_be_flattened_is_not_turned():
@@ -194,7 +194,7 @@ def test_a_picture_turned_to_be_flattened_is_not_turned():
     straight = dead.drop_dead(turning.turn_dense_rows(graph))
 
     assert kinds(straight) == {"Reshape": 1, "Dense": 1}
-    same_outputs(graph, straight, inputs_for(graph))
+    assert_same_outputs(graph, straight, inputs_for(graph))
 
 
 def test_turning_there_and_back_is_nothing():
@@ -210,7 +210,7 @@ def test_turning_there_and_back_for_an_output_keeps_the_output():
     back = made.add(ops.Transpose((2, 0, 1)), made.add(ops.Transpose((1, 2, 0)), made.input))
     graph = made.graph(back)
 
-    same_outputs(graph, optimized(graph), inputs_for(graph))
+    assert_same_outputs(graph, optimized(graph), inputs_for(graph))
 
 
 def test_dead_nodes_go_with_their_constants():
