@@ -132,10 +132,11 @@ class Child:
                     return answer
                 pause = self._watcher.look()  # here, where this thread would only sleep
                 left = self._deadline - time.monotonic()
-                if left <= 0:
+                ready = [key.fd for key, _ in selector.select(max(0.0, min(left, pause)))]
+                if left <= 0 and self._answers not in ready:  # else it came while nobody looked
                     raise EndingError("timeout", f"not finished after {self._timeout:g} s")
-                for key, _ in selector.select(min(left, pause)):
-                    self._receive(key.fd, selector)
+                for fd in ready:
+                    self._receive(fd, selector)
 
     def _receive(self, fd: int, selector: selectors.BaseSelector) -> None:
         chunk = os.read(fd, 1 << 20)

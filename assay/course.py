@@ -10,11 +10,10 @@ import numpy as np
 from assay.analysis import agreement, compare, racing
 from assay.analysis.intervals import quantile, student
 from assay.findings import PairRatio, Place, Race
-from assay.heat import Heat, sampled
+from assay.heat import TOGETHER, Heat, sampled
 from assay.protocol import Given
 from assay.records import Plan, Result, Samples
 
-WARM = 4  # contenders warm at a time
 FEWEST_TURNS, MOST_TURNS = 5, 30
 
 
@@ -27,7 +26,7 @@ class Course:
         self.cases = {case.key: case for case in asked.cases}
         self.rules = racing.terms(len(self.cases), asked.procedure.target)
         self.heats = [racing.meeting(heat) for heat in heats]
-        self.warm = WARM
+        self.warm = TOGETHER
         self._asked, self._run = asked, run
         self._earlier, self._begun = len(heats), time.monotonic()
         self.deadline = self._begun + asked.procedure.budget

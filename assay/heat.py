@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +16,13 @@ from assay import launch
 from assay.batchsize import available_memory
 from assay.child import Child
 from assay.errors import EndingError
-from assay.protocol import Check, Checked, Given, Open, Opened, Outputs
+from assay.protocol import Check, Checked, Given, Open, Opened, Outputs, Taken
 from assay.records import Case, Procedure, Result, Samples, Status
-from assay.schedule import Watch, ask_one, open_time, settled
+from assay.schedule import FIRST, Watch, ask_one, open_time, samples, settled
 from assay.together import turn
 
+# Cases that take turns, if they fit: more where there are cores to load and compile them.
+TOGETHER = max(4, len(os.sched_getaffinity(0)) // 2)
 ROOM = 1.2  # memory that must be left to open one more, as a multiple of the largest so far
 
 NO_ROOM = "they do not fit in memory together"
@@ -116,18 +119,30 @@ class Racer:
             self.end(error.status, error.reason)
 
     def open(self) -> None:
-        """Loaded and standing still, or ended."""
+        """Loaded and at its first step, or ended."""
         if not self._child:
             return
         try:
             told = next(a for a in self._child.answers() if isinstance(a, Opened))
             self._opened(self._child, told)
+            if self._stepped:
+                self._child.send(FIRST)
+        except EndingError as error:
+            self.end(error.status, error.reason)
+
+    def first(self) -> None:
+        """Past its first step and standing still, or ended."""
+        if not self._child or not self._stepped:
+            return
+        try:
+            taken = next(a for a in self._child.answers() if isinstance(a, Taken))
+            self._before.append(samples(taken, "first"))
             self._child.stand_still()
         except EndingError as error:
             self.end(error.status, error.reason)
 
     def warm(self, watch: Watch) -> None:
-        """Past its first steps and standing still, or ended."""
+        """Steady and standing still, or ended."""
         if not self._child or not self._stepped:
             return
         self._child.wake()
@@ -201,7 +216,8 @@ def _open_all(racers: Sequence[Racer], watch: Watch, room: Callable[[], int]) ->
     """Who cannot be warm beside those opened before it, and why.
 
     The first comes alone and shows how much memory one takes. If there is room for all the others,
-    they load at once, which is most of opening; warm-up is each one's own in any case.
+    they load and compile at once, which is most of opening: the times of that are those of a crowd.
+    Warm-up is each one's own in any case.
     """
     first, *others = racers
     before = room()
@@ -225,6 +241,8 @@ def _open(racers: Sequence[Racer], watch: Watch) -> None:
         racer.start()
     for racer in racers:
         racer.open()
+    for racer in racers:
+        racer.first()
     for racer in racers:
         racer.warm(watch)
 

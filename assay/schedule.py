@@ -31,6 +31,7 @@ from assay.units import human
 
 A = TypeVar("A")
 
+FIRST = Take(steps=1, count=1, seconds=0.0)  # the first step: it compiles
 CHUNK = 0.25  # seconds of samples between two orders, so that progress is seen
 WARMUP_SHARE = 0.3  # of the budget, at most
 BEFORE_PROFILE = 5  # steps at most, so that what is profiled is no first step
@@ -82,15 +83,17 @@ def warmed(
     opened = ask_one(worker, Open(case=case), Opened)
     yield opened
     yield open_time(opened)
-    return (yield from settled(worker, case, procedure, watch)) if opened.stepped else 0
+    if not opened.stepped:
+        return 0
+    watch(Progress(case=case, phase="first", left=procedure.budget))
+    yield samples(ask_one(worker, FIRST, Taken), "first")
+    return (yield from settled(worker, case, procedure, watch))
 
 
 def settled(
     worker: Worker, case: Case, procedure: Procedure, watch: Watch
 ) -> Generator[Samples, None, int]:
-    """What comes between opening and sampling: the first step, warm-up, the size of a sample."""
-    watch(Progress(case=case, phase="first", left=procedure.budget))
-    yield take(worker, "first", 1, 1, procedure.budget)
+    """What comes between the first step and sampling: warm-up, the size of a sample."""
     yield from _warm_up(worker, case, procedure, watch)
     return _steps(worker, procedure)
 
@@ -106,12 +109,12 @@ def profiled(worker: Worker, case: Case, folder: str, steps: int, watch: Watch) 
     yield open_time(opened)
     if opened.stepped:
         watch(Progress(case=case, phase="first"))
-        yield take(worker, "first", 1, 1, 0.0)
+        yield samples(ask_one(worker, FIRST, Taken), "first")
         yield take(worker, "warmup", 1, BEFORE_PROFILE, CHUNK)
     watch(Progress(case=case, phase="steady"))
     for answer in worker.ask(Profile(folder=folder, steps=steps)):
         if isinstance(answer, Taken | Told):
-            part = answer.samples if isinstance(answer, Told) else _samples(answer, "steady")
+            part = answer.samples if isinstance(answer, Told) else samples(answer, "steady")
             yield msgspec.structs.replace(part, metric=f"profiled_{part.metric}")
 
 
@@ -139,7 +142,7 @@ def open_time(opened: Opened) -> Samples:
 
 def take(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -> Samples:
     """Samples of `steps` steps: at least one, until `count` or `seconds` is reached."""
-    return _samples(ask_one(worker, Take(steps=steps, count=count, seconds=seconds), Taken), phase)
+    return samples(ask_one(worker, Take(steps=steps, count=count, seconds=seconds), Taken), phase)
 
 
 def ask_one(worker: Worker, order: Order, kind: type[A]) -> A:
@@ -249,7 +252,7 @@ def _seconds(part: Samples) -> float:
     return sum(value for value in part.values if value > 0) * part.steps
 
 
-def _samples(taken: Taken, phase: Phase) -> Samples:
+def samples(taken: Taken, phase: Phase) -> Samples:
     return Samples(
         metric="step_time",
         unit="s",

@@ -6,9 +6,8 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
+from assay.heat import TOGETHER
 from assay.records import Case, Result
-
-TOGETHER = 4  # cases that take turns, if they fit
 
 
 class Visits:

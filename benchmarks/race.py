@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from assay import plan
 from assay.analysis import compare, racing, stopping
 from assay.analysis.estimates import so_far
-from assay.course import FEWEST_TURNS, WARM, Enough
-from assay.heat import Entry, run_heat
+from assay.course import FEWEST_TURNS, Enough
+from assay.heat import TOGETHER, Entry, run_heat
 from assay.racing import MINIMUM
 from assay.records import Case, Procedure, Result, Samples
 from assay.together import TURN
@@ -106,7 +106,7 @@ def _race(
     heats: list[racing.Meeting] = []
     seconds = 0.0
     places = racing.standing(names, heats, {}, rules)
-    while chosen := racing.next_heat(places, heats, rules, WARM):
+    while chosen := racing.next_heat(places, heats, rules, TOGETHER):
         number = draw.randrange(len(kept[names[0]]))
         turns = {name: kept[name][number] for name in chosen}
         count = _count(turns, rules)

@@ -34,7 +34,8 @@ def test_every_case_is_visited_once_in_each_round():
     assert len({tuple(one) for one in rounds}) > 1
 
 
-def test_rounds_are_not_mixed_in_a_group():
+def test_rounds_are_not_mixed_in_a_group(monkeypatch):
+    monkeypatch.setattr(visits, "TOGETHER", 4)
     groups = visited(visits.Visits(CASES, 2, "seed"))
 
     assert [len(group) for group in groups] == [4, 2, 4, 2]
