@@ -22,7 +22,8 @@ from assay.schedule import FIRST, Watch, ask_one, open_time, samples, settled
 from assay.together import turn
 
 # Cases that take turns, if they fit: more where there are cores to load and compile them.
-TOGETHER = max(4, len(os.sched_getaffinity(0)) // 2)
+TOGETHER = max(4, len(os.sched_getaffinity(0)) * 3 // 4)
+PLENTY = 8 << 30  # bytes: with so much memory for each nobody has to show first what one takes
 ROOM = 1.2  # memory that must be left to open one more, as a multiple of the largest so far
 
 NO_ROOM = "they do not fit in memory together"
@@ -215,25 +216,28 @@ class Racer:
 def _open_all(racers: Sequence[Racer], watch: Watch, room: Callable[[], int]) -> dict[str, str]:
     """Who cannot be warm beside those opened before it, and why.
 
-    The first comes alone and shows how much memory one takes. If there is room for all the others,
-    they load and compile at once, which is most of opening: the times of that are those of a crowd.
-    Warm-up is each one's own in any case.
+    Where memory is plenty, all load and compile at once, which is most of opening: the times of
+    that are those of a crowd. Else the first comes alone and shows how much memory one takes, and
+    the others at once if there is room for all. Warm-up is each one's own in any case.
     """
     first, *others = racers
     before = room()
+    if before >= PLENTY * len(racers):
+        _open(racers, watch)
+        return _apart(racers)
     _open([first], watch)
     left = room()
     largest = before - left
     if left >= ROOM * largest * len(others):
         _open(others, watch)
-    else:
-        for racer in others:
-            if (before := room()) < ROOM * largest:
-                racer.end("skipped", NO_ROOM)
-                continue
-            _open([racer], watch)
-            largest = max(largest, before - room())
-    return {racer.name: why for racer in racers if (why := _why_apart(racer, first))}
+        return _apart(racers, first)
+    for racer in others:
+        if (before := room()) < ROOM * largest:
+            racer.end("skipped", NO_ROOM)
+            continue
+        _open([racer], watch)
+        largest = max(largest, before - room())
+    return _apart(racers, first)
 
 
 def _open(racers: Sequence[Racer], watch: Watch) -> None:
@@ -247,12 +251,17 @@ def _open(racers: Sequence[Racer], watch: Watch) -> None:
         racer.warm(watch)
 
 
-def _why_apart(racer: Racer, first: Racer) -> str:
+def _apart(racers: Sequence[Racer], alone: Racer | None = None) -> dict[str, str]:
+    """Nothing was in the way of the one who came alone."""
+    return {racer.name: why for racer in racers if (why := _why_apart(racer, alone))}
+
+
+def _why_apart(racer: Racer, alone: Racer | None) -> str:
     if racer.status == "ok" and not racer.steps:
         racer.end("skipped", UNSTEPPED)
         return UNSTEPPED
     crowded = racer.status == "out-of-memory" or racer.reason == NO_ROOM
-    return NO_ROOM if crowded and racer is not first else ""
+    return NO_ROOM if crowded and racer is not alone else ""
 
 
 def _take_turns(racers: Sequence[Racer], go_on: GoOn, order: random.Random, opening: float) -> None:

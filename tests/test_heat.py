@@ -3,7 +3,7 @@
 import pytest
 
 from assay import plan
-from assay.heat import NO_ROOM, Entry, run_heat
+from assay.heat import NO_ROOM, PLENTY, Entry, run_heat
 from assay.records import Procedure
 
 QUICK = Procedure(budget=0.2, timeout=20)
@@ -68,6 +68,18 @@ def test_who_finds_no_room_is_apart_and_never_started(heat, tmp_path):
 
     assert found.apart == {"1": NO_ROOM}
     assert not (tmp_path / "1" / "worker.log").exists()
+
+
+def test_where_memory_is_plenty_nobody_is_opened_alone(heat):
+    looks = []
+    found = heat("fine", "fine", room=lambda: looks.append(1) or 2 * PLENTY)
+
+    assert [result.status for result in found.results.values()] == ["ok", "ok"]
+    assert len(looks) == 1
+
+
+def test_even_the_first_may_have_wanted_for_room_where_all_came_at_once(heat):
+    assert heat("has_no_memory", "fine", room=lambda: 2 * PLENTY).apart == {"0": NO_ROOM}
 
 
 def test_who_is_out_of_memory_beside_others_is_apart(heat):
