@@ -41,7 +41,8 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
     """Find the fastest configuration of WORKLOAD here, by the time of an item.
 
     Without --over: every backend installed, in float32 and bfloat16, with the compiler off and on,
-    in both layouts. Those surely slower are dropped; time goes to those in doubt.
+    in both layouts, and in inference the usual batch and a quarter of it. The plainest come first;
+    those surely slower are dropped, and time goes to those in doubt.
     """
     line = LiveLine()
     if bool(workload) == bool(resume):
