@@ -39,8 +39,8 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
     def link(self, parts: list[Path], target: Path, shared: bool) -> None:
         """What is linked finds oneDNN beside itself: no folder of this machine is in it."""
         library = [f"-L{self.onednn}/lib", "-ldnnl", "-fopenmp", "-Wl,-rpath,$ORIGIN"]
-        kind = ["-shared"] if shared else []
-        self._run([*self.flags, *kind, *map(str, parts), *(library if self.onednn else ()), "-o", str(target)])
+        words = [*self.flags, *(["-shared"] if shared else []), *map(str, parts)]
+        self._run([*words, *(library if self.onednn else []), "-o", str(target)])
 
     def _run(self, words: list[str]) -> None:
         ended = subprocess.run([*self.command, *words], capture_output=True, text=True, check=False)
