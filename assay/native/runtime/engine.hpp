@@ -32,12 +32,12 @@ class Engine {
 
     // Pipelines for batches of so many images; the first batch of another size makes its own.
     void ready(Size images) {
-        const int parts = chunks(images);
-        for (int member = 0; member < lanes_at_once(); ++member)
-            for (int part = 0; part < parts; ++part) {
-                const Range mine = share(images, {part, parts, nullptr});
-                lane(mine.last - mine.first, member);
-            }
+        if (images == 0) return;
+        const Size parts = chunks(images), least = images / parts;
+        for (int member = 0; member < lanes_at_once(); ++member) {
+            lane(least, member);
+            if (images % parts) lane(least + 1, member);
+        }
     }
 
     void run(const float* input, Order order, float* output, Size images) {
@@ -66,8 +66,7 @@ class Engine {
     // As many for each thread, and as many images in each, as can be.
     int chunks(Size images) const {
         const Size round = at_once_ * lanes_at_once();
-        return static_cast<int>(
-            std::min(images, (images + round - 1) / round * lanes_at_once()));
+        return static_cast<int>(std::min(images, (images + round - 1) / round * lanes_at_once()));
     }
 
     Pipeline& lane(Size images, int member) {

@@ -45,7 +45,7 @@ class Team {
     // Calls each(part, member) once for every part from 0; a member is in one call at a time.
     template <typename Each>
     void share_out(int parts, const Each& each) {
-        if (helpers_.empty() || parts == 1) {
+        if (helpers_.empty() || parts < 2) {
             for (int part = 0; part < parts; ++part) each(part, 0);
             return;
         }
@@ -53,13 +53,12 @@ class Team {
         call_ = [](const void* work, int part, int member) {
             (*static_cast<const Each*>(work))(part, member);
         };
-        done_.store(0, std::memory_order_relaxed);
-        left_.store(range(0, parts));
+        left_.store(range(1, parts));
         if (asleep_.load() > 0) wake();
-        int mine = 0;
-        for (int part; (part = claim(false)) >= 0; ++mine) each(part, 0);
-        for (int turns = 0; done_.load(std::memory_order_acquire) < parts - mine; ++turns)
-            rest(turns);
+        unsigned mine = 0;
+        for (int part = 0; part >= 0; part = claim(false), ++mine) each(part, 0);
+        helped_ += static_cast<unsigned>(parts) - mine;
+        for (int turns = 0; done_.load(std::memory_order_acquire) != helped_; ++turns) rest(turns);
     }
 
   private:
@@ -128,11 +127,13 @@ class Team {
         bell_.notify_all();
     }
 
+    // What goes from the caller to helpers is one line of a cache, and what comes back another.
+    alignas(64) std::atomic<std::uint64_t> left_{0};
     const void* work_ = nullptr;
     void (*call_)(const void*, int, int) = nullptr;
-    alignas(64) std::atomic<std::uint64_t> left_{0};
-    alignas(64) std::atomic<int> done_{0};
-    alignas(64) std::atomic<int> asleep_{0};
+    alignas(64) std::atomic<unsigned> done_{0};  // parts by helpers, since the beginning
+    alignas(64) unsigned helped_ = 0;            // as many as there are when all is done
+    std::atomic<int> asleep_{0};
     std::atomic<bool> closing_{false};
     std::mutex mutex_;
     std::condition_variable bell_;
