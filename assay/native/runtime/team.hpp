@@ -127,13 +127,14 @@ class Team {
         bell_.notify_all();
     }
 
-    // What goes from the caller to helpers is one line of a cache, and what comes back another.
+    // Each line of a cache has one who writes: the caller what helpers need, helpers what they did,
+    // and what both look at while they wait is seldom written.
     alignas(64) std::atomic<std::uint64_t> left_{0};
     const void* work_ = nullptr;
     void (*call_)(const void*, int, int) = nullptr;
+    unsigned helped_ = 0;                        // what done_ is when all is done
     alignas(64) std::atomic<unsigned> done_{0};  // parts by helpers, since the beginning
-    alignas(64) unsigned helped_ = 0;            // as many as there are when all is done
-    std::atomic<int> asleep_{0};
+    alignas(64) std::atomic<int> asleep_{0};
     std::atomic<bool> closing_{false};
     std::mutex mutex_;
     std::condition_variable bell_;
