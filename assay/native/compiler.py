@@ -17,7 +17,7 @@ from assay.errors import AssayError, NotPossibleError
 Kernels = Literal["auto", "portable", "onednn"]
 
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wno-psabi")
-COMMON = ("-std=c++17", "-fPIC", "-fopenmp", "-ffp-contract=fast", "-fvisibility=hidden")
+COMMON = ("-std=c++17", "-fPIC", "-pthread", "-ffp-contract=fast", "-fvisibility=hidden")
 
 SANITIZED = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -33,14 +33,14 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
     def compile(self, source: Path, target: Path, include: Path) -> None:
         paths = [f"-I{include}"]
         if self.onednn:
-            paths += ["-DASSAY_ONEDNN", "-isystem", f"{self.onednn}/include"]
+            paths += ["-DASSAY_ONEDNN", "-fopenmp", "-isystem", f"{self.onednn}/include"]
         self._run([*self.flags, *paths, "-c", str(source), "-o", str(target)])
 
     def link(self, parts: list[Path], target: Path, shared: bool) -> None:
         """What is linked finds oneDNN beside itself: no folder of this machine is in it."""
-        library = [f"-L{self.onednn}/lib", "-ldnnl", "-Wl,-rpath,$ORIGIN"] if self.onednn else []
-        kind = ["-shared"] if shared else []
-        self._run([*self.flags, *kind, *map(str, parts), *library, "-o", str(target)])
+        library = [f"-L{self.onednn}/lib", "-ldnnl", "-fopenmp", "-Wl,-rpath,$ORIGIN"]
+        words = [*self.flags, *(["-shared"] if shared else []), *map(str, parts)]
+        self._run([*words, *(library if self.onednn else []), "-o", str(target)])
 
     def _run(self, words: list[str]) -> None:
         ended = subprocess.run([*self.command, *words], capture_output=True, text=True, check=False)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
@@ -86,6 +89,16 @@ def test_every_kernel_computes_as_the_oracle(kernels, native_cache):
 
     for batch, threads in ((5, 1), (1, 2), (4, 2)):
         assert near(loaded_outputs(emitted, built, images, batch, threads, kernels), wanted)
+
+
+def test_values_share_memory_only_where_nobody_needs_both(checked_tools, tmp_path):
+    source = Path(__file__).with_name("plan.cpp")
+    checked_tools.compile(source, tmp_path / "plan.o", RUNTIME)
+    checked_tools.link([tmp_path / "plan.o"], tmp_path / "plan", shared=False)
+
+    ended = subprocess.run([tmp_path / "plan"], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_the_runtime_is_clean_of_warnings(tmp_path):

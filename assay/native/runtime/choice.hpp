@@ -32,7 +32,7 @@ class Chooser {
         const Plan where = plan(net);
         const std::vector<Kernel> none(net.layers.size(), Kernel::direct);
         std::vector<float> nowhere(1);
-        Lowering lowering(net, where, constants, images, nowhere.data(), none);
+        Lowering lowering(net, where, constants, images, 1, nowhere.data(), none);
         for (Value value = 0; value < static_cast<Value>(net.layers.size()); ++value) {
             const Layer& layer = net.at(value);
             const bool open = layer.kind == Kind::convolution || layer.kind == Kind::dense;
@@ -54,7 +54,7 @@ class Chooser {
     Chosen measure(int runs, double seconds) const {
         std::vector<std::vector<double>> took;
         for (std::size_t number = 0; number < rounds_; ++number) {
-            Pipeline pipeline(net_, constants_, images_, 1, round(number));
+            Pipeline pipeline(net_, constants_, images_, nullptr, round(number));
             took.push_back(fastest(pipeline, runs, seconds / rounds()));
         }
         Chosen found;

@@ -24,9 +24,10 @@ class Depthwise : public Step {
     static bool fits(const Geometry& g) { return g.groups == g.channels && g.groups == g.filters; }
 
     const char* name() const override { return "depthwise"; }
+    Size most_parts() const override { return g_.images * g_.high; }
 
-    void run(const Worker& worker) override {
-        const Range rows = share(g_.images * g_.high, worker);
+    void run(const Part& part) override {
+        const Range rows = share(g_.images * g_.high, part);
         for (Size row = rows.first; row < rows.last; ++row)
             for (Size x = 0; x < g_.wide; ++x) pixel(row / g_.high, row % g_.high, x);
     }

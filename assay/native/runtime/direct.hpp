@@ -52,20 +52,21 @@ class Direct : public Step {
 
     const char* name() const override { return sizeof(Weight) == 2 ? "direct-half" : "direct"; }
 
+    Size most_parts() const override { return std::max(lines(), g_.groups * blocks_); }
     Size scratch() const override {
         return g_.padded() ? (g_.height + g_.pads[0] + g_.pads[2]) * row_ : 0;
     }
 
     // Pixels or rows of the output are shared out; where they are few, blocks of filters are.
-    void run(const Worker& worker) override {
+    void run(const Part& part) override {
         const Range every_block{0, g_.groups * blocks_};
-        const Size rows = g_.images * g_.high, parts = rows == 1 ? g_.wide / 8 : rows / 2;
-        if (parts < worker.team && every_block.last >= worker.team)
-            down({0, rows}, {0, g_.wide}, share(every_block.last, worker), worker.scratch);
+        const Size rows = g_.images * g_.high;
+        if (lines() < part.parts && every_block.last >= part.parts)
+            down({0, rows}, {0, g_.wide}, share(every_block.last, part), part.scratch);
         else if (rows == 1)
-            down({0, 1}, share(g_.wide, worker), every_block, worker.scratch);
+            down({0, 1}, share(g_.wide, part), every_block, part.scratch);
         else
-            down(share(rows, worker), {0, g_.wide}, every_block, worker.scratch);
+            down(share(rows, part), {0, g_.wide}, every_block, part.scratch);
     }
 
   private:
@@ -74,6 +75,12 @@ class Direct : public Step {
         g.wide = g.width = g.images * g.high * g.wide;
         g.images = g.height = g.high = 1;
         return g;
+    }
+
+    // So many parts of pixels or rows are worth their while.
+    Size lines() const {
+        const Size rows = g_.images * g_.high;
+        return rows == 1 ? g_.wide / 8 : rows / 2;
     }
 
     void down(Range rows, Range pixels, Range blocks, float* scratch) {

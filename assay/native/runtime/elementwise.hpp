@@ -8,12 +8,13 @@
 
 namespace assay {
 
-// An item at a time: what each worker does with its share of the images.
+// An item at a time, and never less.
 class ByItem : public Step {
   public:
     explicit ByItem(Size items) : items_(items) {}
-    void run(const Worker& worker) override {
-        const Range mine = share(items_, worker);
+    Size most_parts() const override { return items_; }
+    void run(const Part& part) override {
+        const Range mine = share(items_, part);
         for (Size i = mine.first; i < mine.last; ++i) item(i);
     }
 
@@ -175,8 +176,9 @@ class Place : public Step {
     Place(Size rows, Size length, Size output_step, const float* input, float* output)
         : rows_(rows), length_(length), output_step_(output_step), input_(input), output_(output) {}
     const char* name() const override { return "concatenate"; }
-    void run(const Worker& worker) override {
-        const Range mine = share(rows_, worker);
+    Size most_parts() const override { return rows_; }
+    void run(const Part& part) override {
+        const Range mine = share(rows_, part);
         for (Size row = mine.first; row < mine.last; ++row)
             std::copy_n(input_ + row * length_, length_, output_ + row * output_step_);
     }

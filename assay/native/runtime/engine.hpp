@@ -9,8 +9,8 @@ namespace assay {
 class Engine {
   public:
     Engine(const std::string& weights, const Settings& settings)
-        : net_(described()), weights_(weights), constants_(weights_), settings_(settings) {
-        omp_set_dynamic(0);
+        : net_(described()), weights_(weights), constants_(weights_), settings_(settings),
+          team_(settings.threads) {
         choose();
         ready(settings_.batch);
     }
@@ -32,16 +32,24 @@ class Engine {
 
     // Pipelines for batches of so many images; the first batch of another size makes its own.
     void ready(Size images) {
-        for (int thread = 0; thread < (team() > 1 ? 1 : settings_.threads); ++thread)
-            in_chunks(images, thread, [&](Size, Size count) { lane(count, thread); });
+        if (images == 0) return;
+        const Size parts = chunks(images), least = images / parts;
+        for (int member = 0; member < lanes_at_once(); ++member) {
+            lane(least, member);
+            if (images % parts) lane(least + 1, member);
+        }
     }
 
     void run(const float* input, Order order, float* output, Size images) {
         ready(images);
-        if (team() > 1 || settings_.threads == 1) return part(input, order, output, images, 0);
-#pragma omp parallel num_threads(settings_.threads)
-        for (int i = omp_get_thread_num(); i < settings_.threads; i += omp_get_num_threads())
-            part(input, order, output, images, i);
+        const int parts = chunks(images);
+        const auto each = [&](int part, int member) {
+            const Range mine = share(images, {part, parts, nullptr});
+            lanes_.at({mine.last - mine.first, member})
+                ->run(input + mine.first * inputs(), order, output + mine.first * outputs());
+        };
+        if (!together()) return team_.share_out(parts, each);
+        for (int part = 0; part < parts; ++part) each(part, 0);
     }
 
   private:
@@ -51,37 +59,27 @@ class Engine {
         return net;
     }
 
-    // Threads that share a layer: all, where there are too few images to give each its own.
-    int team() const { return settings_.batch < settings_.threads ? settings_.threads : 1; }
+    // Threads share each layer where there are too few images to give each its own.
+    bool together() const { return settings_.batch < team_.members(); }
+    int lanes_at_once() const { return together() ? 1 : team_.members(); }
 
-    void part(const float* input, Order order, float* output, Size images, int thread) {
-        in_chunks(images, thread, [&](Size first, Size count) {
-            found(count, thread)->run(input + first * inputs(), order, output + first * outputs());
-        });
+    // As many for each thread, and as many images in each, as can be.
+    int chunks(Size images) const {
+        const Size round = at_once_ * lanes_at_once();
+        return static_cast<int>(std::min(images, (images + round - 1) / round * lanes_at_once()));
     }
 
-    template <typename Each>
-    void in_chunks(Size images, int thread, Each each) const {
-        const int threads = team() > 1 ? 1 : settings_.threads;
-        Range mine = share(images, {thread, threads, nullptr});
-        for (; mine.first < mine.last; mine.first += at_once_)
-            each(mine.first, std::min(at_once_, mine.last - mine.first));
-    }
-
-    Pipeline* found(Size images, int thread) {
-        return lanes_.at({images, thread}).get();
-    }
-
-    Pipeline& lane(Size images, int thread) {
-        auto& place = lanes_[{images, thread}];
+    Pipeline& lane(Size images, int member) {
+        auto& place = lanes_[{images, member}];
         if (!place)
-            place = std::make_unique<Pipeline>(net_, constants_, images, team(), kernels_);
+            place = std::make_unique<Pipeline>(net_, constants_, images,
+                                               together() ? &team_ : nullptr, kernels_);
         return *place;
     }
 
     // The number of images taken at once that takes least time for each, and its kernels.
     void choose() {
-        const Size most = (settings_.batch + settings_.threads - 1) / settings_.threads;
+        const Size most = (settings_.batch + team_.members() - 1) / team_.members();
         at_once_ = std::min<Size>(most, 4);
         kernels_ = Chooser(net_, constants_, at_once_, settings_.allowed).guess();
         double best = 0, left = settings_.seconds;
@@ -103,6 +101,7 @@ class Engine {
     Weights weights_;
     Constants constants_;
     Settings settings_;
+    Team team_;
     Size at_once_ = 1;
     std::vector<Kernel> kernels_;
     std::map<std::pair<Size, int>, std::unique_ptr<Pipeline>> lanes_;

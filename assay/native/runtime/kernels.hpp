@@ -27,6 +27,7 @@ struct Work {
     Epilogue after;
     const float* input;
     float* output;
+    int team;  // threads that will share it
 };
 
 inline Size weights_of(const Geometry& g) {
@@ -98,7 +99,7 @@ inline std::unique_ptr<Step> made(Kernel kernel, const Work& w, Constants& const
         }
 #ifdef ASSAY_ONEDNN
         case Kernel::onednn:
-            return std::make_unique<Onednn>(w.g, w.weight, w.layer, w.after, w.input, w.output);
+            return std::make_unique<Onednn>(w.g, w.weight, w.after, w.input, w.output, w.team);
 #endif
         default: return direct<float>(w, constants, [](float value) { return value; });
     }

@@ -13,10 +13,10 @@ class Lowering {
     using Steps = std::vector<std::unique_ptr<Step>>;
 
     // `arena` holds every value, by the plan; `kernels` are for the layers that have a choice.
-    Lowering(const Network& net, const Plan& plan, Constants& constants, Size images, float* arena,
-             const std::vector<Kernel>& kernels)
-        : net_(net), plan_(plan), constants_(constants), images_(images), arena_(arena),
-          kernels_(kernels) {}
+    Lowering(const Network& net, const Plan& plan, Constants& constants, Size images, int team,
+             float* arena, const std::vector<Kernel>& kernels)
+        : net_(net), plan_(plan), constants_(constants), images_(images), team_(team),
+          arena_(arena), kernels_(kernels) {}
 
     Steps steps(Value value) {
         const Layer& layer = net_.at(value);
@@ -49,7 +49,7 @@ class Lowering {
         const Geometry g = geometry(net_, layer, images_);
         const float* residual = layer.residual < 0 ? nullptr : at(layer.residual);
         Work found{net_, layer, g, nullptr, layer.weight, epilogue(layer, residual),
-                   input(value), at(value)};
+                   input(value), at(value), team_};
         found.weight = constants_.weights().get(layer.weight, weights_of(g));
         if (!layer.bias.empty()) found.after.bias = padded(layer.bias, g.filters);
         if (layer.kind == Kind::dense && flattens_for_dense(net_, layer.inputs[0]))
@@ -166,6 +166,7 @@ class Lowering {
     const Plan& plan_;
     Constants& constants_;
     Size images_;
+    int team_;
     float* arena_;
     const std::vector<Kernel>& kernels_;
     std::vector<std::shared_ptr<const void>> held_;

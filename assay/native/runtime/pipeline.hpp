@@ -1,13 +1,10 @@
 // A network made ready for a number of images and a team of threads; running it allocates nothing.
 #pragma once
 
-#include <omp.h>
 #include <time.h>
 
-#include <atomic>
-#include <thread>
-
 #include "lowering.hpp"
+#include "team.hpp"
 
 namespace assay {
 
@@ -16,22 +13,22 @@ enum class Order { channels_first, channels_last };
 
 class Pipeline {
   public:
-    Pipeline(const Network& net, Constants& constants, Size images, int team,
+    // Steps are cut for as many threads as the team has, or left whole where it is null.
+    Pipeline(const Network& net, Constants& constants, Size images, Team* team,
              const std::vector<Kernel>& kernels)
         : net_(net), plan_(plan(net)), images_(images), team_(team),
           arena_(plan_.size * images + 4 * lanes) {
-        omp_set_num_threads(team);  // oneDNN prepares for as many as this says
-        Lowering lowering(net, plan_, constants, images, arena_.data(), kernels);
+        const int members = team ? team->members() : 1;
+        Lowering lowering(net, plan_, constants, images, members, arena_.data(), kernels);
         Size scratch = 0;
         for (Value value = 0; value < static_cast<Value>(net.layers.size()); ++value)
             for (auto& step : lowering.steps(value)) {
                 scratch = std::max(scratch, step->scratch());
-                steps_.push_back({value, std::move(step)});
+                const Size parts = std::min<Size>(members, step->most_parts());
+                steps_.push_back({value, static_cast<int>(parts), std::move(step)});
             }
-        scratch = (scratch + lanes + 15) / 16 * 16;
-        scratch_ = Buffer<float>(scratch * team);
-        for (int i = 0; i < team; ++i)
-            workers_.push_back({i, team, scratch_.data() + i * scratch});
+        scratch_each_ = (scratch + lanes + 15) / 16 * 16;
+        scratch_ = Buffer<float>(scratch_each_ * members);
         input_ = lowering.at(0);
         output_ = lowering.at(net.result);
     }
@@ -40,17 +37,17 @@ class Pipeline {
 
     void run(const float* input, Order order, float* output) {
         read(input, order);
-        compute();
+        for (Placed& each : steps_) compute(each);
         write(output);
     }
 
-    // CPU seconds of each layer, for a team of one, in a run over whatever the input holds.
+    // CPU seconds of each layer in this thread, in a run over whatever the input holds.
     std::vector<double> timed() {
         std::vector<double> seconds(net_.layers.size(), 0.0);
-        for (std::size_t i = 0; i < steps_.size(); ++i) {
+        for (Placed& each : steps_) {
             const double start = now();
-            compute(i, i + 1);
-            seconds[static_cast<std::size_t>(steps_[i].layer)] += now() - start;
+            compute(each);
+            seconds[static_cast<std::size_t>(each.layer)] += now() - start;
         }
         return seconds;
     }
@@ -65,6 +62,7 @@ class Pipeline {
   private:
     struct Placed {
         Value layer;
+        int parts;
         std::unique_ptr<Step> step;
     };
 
@@ -75,41 +73,12 @@ class Pipeline {
         return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
     }
 
-    void compute() { compute(0, steps_.size()); }
-
-    void compute(std::size_t first, std::size_t last) {
-        if (team_ == 1) {
-            for (std::size_t i = first; i < last; ++i) steps_[i].step->run(workers_[0]);
-            return;
-        }
-        while (first < last) {
-            std::size_t end = first;
-            while (end < last && !steps_[end].step->alone()) ++end;
-            if (end > first) together(first, end);
-            if (end < last) steps_[end++].step->run(workers_[0]);
-            first = end;
-        }
-    }
-
-    // The team goes through these steps side by side, and meets after each.
-    void together(std::size_t first, std::size_t last) {
-        met_.store(0, std::memory_order_relaxed);
-#pragma omp parallel num_threads(team_)
-        {
-            const int here = omp_get_num_threads();  // fewer than the team, if the system says so
-            for (std::size_t i = first; i < last; ++i) {
-                for (int number = omp_get_thread_num(); number < team_; number += here)
-                    steps_[i].step->run(workers_[static_cast<std::size_t>(number)]);
-                meet(static_cast<int>(i - first + 1) * here);
-            }
-        }
-    }
-
-    // Spinning is quicker than sleeping by microseconds, which is what a small layer takes.
-    void meet(int all) {
-        met_.fetch_add(1, std::memory_order_acq_rel);
-        for (int spins = 0; met_.load(std::memory_order_acquire) < all; ++spins)
-            if (spins > 2000) std::this_thread::yield();
+    void compute(Placed& each) {
+        Step& step = *each.step;
+        if (each.parts == 1) return step.run({0, 1, scratch_.data()});
+        team_->share_out(each.parts, [&](int part, int member) {
+            step.run({part, each.parts, scratch_.data() + member * scratch_each_});
+        });
     }
 
     void read(const float* from, Order order) {
@@ -145,12 +114,11 @@ class Pipeline {
     const Network& net_;
     Plan plan_;
     Size images_;
-    int team_;
+    Team* team_;
     Buffer<float> arena_, scratch_;
     std::vector<Placed> steps_;
-    std::vector<Worker> workers_;
+    Size scratch_each_ = 0;
     float *input_ = nullptr, *output_ = nullptr;
-    std::atomic<int> met_{0};
 };
 
 }  // namespace assay

@@ -13,9 +13,10 @@ class Pooling : public Step {
         : g_(g), largest_(largest), posts_(std::move(posts)), input_(input), output_(output) {}
 
     const char* name() const override { return largest_ ? "max-pool" : "average-pool"; }
+    Size most_parts() const override { return g_.images * g_.high; }
 
-    void run(const Worker& worker) override {
-        const Range rows = share(g_.images * g_.high, worker);
+    void run(const Part& part) override {
+        const Range rows = share(g_.images * g_.high, part);
         for (Size row = rows.first; row < rows.last; ++row)
             for (Size x = 0; x < g_.wide; ++x) pixel(row / g_.high, row % g_.high, x);
     }

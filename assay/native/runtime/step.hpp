@@ -8,20 +8,20 @@
 
 namespace assay {
 
-// Who does a step: one of a team of threads, and floats it may write as it likes.
-struct Worker {
+// Which part of a step is to be done, and floats that it may write as it likes.
+struct Part {
     int number = 0;
-    int team = 1;
+    int parts = 1;
     float* scratch = nullptr;
 };
 
 class Step {
   public:
     virtual ~Step() = default;
-    // Called by every thread of the team; each does its part.
-    virtual void run(const Worker& worker) = 0;
-    virtual Size scratch() const { return 0; }  // floats, for each thread
-    virtual bool alone() const { return false; }  // called by the first thread only
+    // Called once for every part, by any thread, in any order.
+    virtual void run(const Part& part) = 0;
+    virtual Size most_parts() const = 0;        // that it is worth cutting it into
+    virtual Size scratch() const { return 0; }  // floats, for each part at work
     virtual const char* name() const = 0;
 
     std::vector<std::shared_ptr<const void>> holds;  // constants that have to outlive the step
@@ -31,9 +31,9 @@ struct Range {
     Size first, last;
 };
 
-// A worker's share of so many, as even as can be.
-inline Range share(Size total, const Worker& worker) {
-    return {total * worker.number / worker.team, total * (worker.number + 1) / worker.team};
+// A part of so many, as even as can be.
+inline Range share(Size total, const Part& part) {
+    return {total * part.number / part.parts, total * (part.number + 1) / part.parts};
 }
 
 // What a convolution or dense layer computes, over a number of images.

@@ -113,21 +113,22 @@ class Winograd : public Step {
         return size == 4 ? "winograd-2x3" : window == 3 ? "winograd-4x3" : "winograd-2x5";
     }
 
+    Size most_parts() const override { return std::max(std::max<Size>(1, tiles_ / 4), blocks_); }
     Size scratch() const override { return places * batch_ * (g_.channels + width()); }
 
     // Tiles are shared out; where they are few, blocks of filters are.
-    void run(const Worker& worker) override {
+    void run(const Part& part) override {
         Range tiles{0, tiles_}, blocks{0, blocks_};
-        if (tiles_ >= 4 * worker.team || blocks_ < worker.team)
-            tiles = share(tiles_, worker);
+        if (tiles_ >= 4 * part.parts || blocks_ < part.parts)
+            tiles = share(tiles_, part);
         else
-            blocks = share(blocks_, worker);
+            blocks = share(blocks_, part);
         if (blocks.first == blocks.last) return;
         for (Size first = tiles.first; first < tiles.last; first += batch_) {
             const Size count = std::min(batch_, tiles.last - first);
-            float* products = worker.scratch + places * count * g_.channels;
-            for (Size i = 0; i < count; ++i) read(first + i, i, count, worker.scratch);
-            multiply(count, blocks, worker.scratch, products);
+            float* products = part.scratch + places * count * g_.channels;
+            for (Size i = 0; i < count; ++i) read(first + i, i, count, part.scratch);
+            multiply(count, blocks, part.scratch, products);
             for (Size i = 0; i < count; ++i) write(first + i, i, count, blocks, products);
         }
     }
