@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from assay import settings
-from assay.checkup import Checkup
-from assay.contracts import Query
 from assay.errors import StoreError, UsageError
 from assay.findings import Reading, Summary, Unlikeness
-from assay.records import Case, Environment, Plan, Procedure, Result, Value
+from assay.records import Case, Environment, Plan, Procedure, Query, Result, Value
 from assay.stores import folders
 from assay.stores.sql import SqlStore
 
 if TYPE_CHECKING:
+    from assay.checkup import Checkup
     from assay.datasets.library import Held
 
 Home = str | Path | None

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import click
 
-from assay import api, codec
 from assay.findings import Reading, Table
 from assay.views import render
 
 
 def print_readings(readings: Sequence[Reading], form: str, title: str = "") -> None:
     # here: lists do without these, and stay quick
+    from assay import api, codec
     from assay.views import accuracies, benches, documents, tables, trainings
 
     unlike = api.fairness(reading.result for reading in readings)
@@ -33,6 +33,8 @@ def print_readings(readings: Sequence[Reading], form: str, title: str = "") -> N
 
 def print_table(table: Table, form: str) -> None:
     if form == "json":
+        from assay import codec
+
         rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
         click.echo(codec.encode({"schema": 1, "kind": "table", "rows": rows}, indent=2))
         return

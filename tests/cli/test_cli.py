@@ -65,6 +65,21 @@ def test_looking_loads_no_framework_and_no_numpy(words):
     assert not loaded_by(*words) & (FRAMEWORKS | {"numpy"})
 
 
+STORE = {"sqlite3", "assay.api", "assay.stores.sql"}
+# Our own count too: where Python may write no byte code, each start compiles all it loads.
+NOT_FOR = {
+    "workloads": STORE | {"json", "subprocess", "assay.workloads._accuracy_nets"},
+    "backends": STORE | {"json", "subprocess", "assay.workloads"},
+    "results": {"json", "shutil", "subprocess", "assay.registry", "assay.contracts"},
+}
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("what", NOT_FOR)
+def test_a_list_loads_nothing_of_another(what):
+    assert not loaded_by("list", what) & NOT_FOR[what]
+
+
 def test_results_go_to_standard_output_and_the_rest_elsewhere(assay, endings):
     _, out, error = assay("run", f"{endings}:fine@python", *QUICK)
 
