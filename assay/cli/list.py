@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from assay.contracts import Backend, Workload
 
 
+READABLE = 120  # columns of a text that is piped into a pager or a file
+
+
 @click.command(
     epilog="""\b
 Examples:
@@ -85,7 +88,8 @@ def _registered(kind: Literal["workloads", "backends"], form: str) -> int:
     from assay import registry  # which loads all of the kind
 
     found, problems = registry.everything(kind)
-    print_table(_workloads(found) if kind == "workloads" else _backends(found), form)
+    table = _workloads(found) if kind == "workloads" else _backends(found)
+    print_table(table, form, in_file=READABLE)
     options.say(*(f"note: {problem}" for problem in problems))
     return 0
 

@@ -249,3 +249,12 @@ def test_a_count_of_results_below_nought_is_refused(assay):
 
     assert status == 2
     assert "-1 is not in the range" in error
+
+
+@pytest.mark.parametrize("what", ["workloads", "backends"])
+def test_a_list_in_a_pipe_is_wrapped_and_as_csv_it_is_not(assay, what):
+    _, text, _ = assay("list", what)
+    _, values, _ = assay("list", what, "--format", "csv")
+
+    assert max(map(len, text.splitlines())) <= 120
+    assert max(map(len, values.splitlines())) > 120
