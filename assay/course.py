@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from assay.analysis import agreement, compare, racing
+from assay.analysis import agreement, compare, fairness, racing
 from assay.analysis.intervals import quantile, student
 from assay.findings import PairRatio, Place, Race
 from assay.heat import TOGETHER, Heat, sampled
@@ -30,6 +30,7 @@ class Course:
         self._asked, self._run = asked, run
         self._earlier, self._begun = len(heats), time.monotonic()
         self.deadline = self._begun + asked.procedure.budget
+        self._last = {name: result for heat in heats for name, result in heat.items()}
         self._outputs: dict[str, Given] = {}
         self._known_wrong = self._wrong = wrong  # of heats before an interrupt
 
@@ -42,6 +43,7 @@ class Course:
             self.warm = max(2, len(here))
         ended = {name: one for name, one in here.items() if one.status != "interrupted"}
         self.heats.append(racing.meeting(ended))
+        self._last |= ended
         self._outputs.update({name: heat.outputs[name] for name in heat.outputs if name in here})
         self._wrong = self._known_wrong | agreement.odd_ones_out(self._outputs, self.cases)
         return here
@@ -58,6 +60,7 @@ class Course:
             heats=len(self.heats),
             ended=self._ended(places),
             command=f"assay run '{places[0].key}'" if places[0].state == "in" else "",
+            notes=tuple(fairness.sentences(self._last.values())),
             run=self._run,
         )
 

@@ -168,6 +168,7 @@ class Race(msgspec.Struct, frozen=True, kw_only=True):
     heats: int
     ended: str = ""  # why it stopped, in words; "": it goes on
     command: str = ""  # runs the leader again
+    notes: tuple[str, ...] = ()
     run: str = ""
     schema: int = SCHEMA
     kind: Literal["race"] = "race"

@@ -53,7 +53,7 @@ def cases(
             hint="Leave out one of the two.",
         )
     for given in asked:
-        for backend in _backends(given, backends, (options or {}).get("mode", ())):
+        for backend in backends_of(given, backends, (options or {}).get("mode", ())):
             for case in _combinations(given, backend, params or {}, options or {}):
                 found.setdefault(case.key, case)
     return tuple(found.values())
@@ -97,7 +97,8 @@ def _surely(workload: Workload) -> list[str]:
     return [name for name in opening(workload) if _offers(registry.backend(name), ())]
 
 
-def _backends(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
+def backends_of(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
+    """The backend a case names, else those given, else all that are usable here in these modes."""
     if case.backend != "?":
         return (case.backend,)
     if given:

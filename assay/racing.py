@@ -13,6 +13,7 @@ from assay.analysis import compare
 from assay.analysis.options import bought, bought_table
 from assay.api import summary_of
 from assay.contenders import check_size
+from assay.contracts import Backend
 from assay.course import Course, Enough
 from assay.errors import UsageError
 from assay.findings import Race, Reading, Summary, Table
@@ -89,11 +90,16 @@ def contenders(
     """Every combination that could run here; those nearest to the defaults first."""
     given = plan.parse_case(workload)
     params = registry.workload(given.workload).params
+    names = plan.backends_of(given, backends, [mode])
     found: dict[str, Case] = {}
-    for name in dict.fromkeys(case.backend for case in plan.cases([given], backends)):
+    for name in names:
         backend = registry.backend(name)
-        axes = {**AXES, "mode": [mode], **over}
-        options = {axis: axes.pop(axis) for axis in list(axes) if axis in backend.options}
+        axes = {**AXES, **_batches(params, mode), "mode": [mode], **over}
+        options = {
+            axis: _offered(axis, axes.pop(axis), backend, names)
+            for axis in list(axes)
+            if axis in backend.options
+        }
         asked = {axis: axes[axis] for axis in axes if axis in params or axis in _mistaken(over)}
         text = msgspec.structs.replace(given, backend=name)
         for case in plan.cases([text], (), asked, options):
@@ -106,6 +112,25 @@ def contenders(
             hint="Name more with --over, as in --over batch_size=8,32.",
         )
     return tuple(sorted(found.values(), key=lambda case: case.key.count("=")))
+
+
+def _batches(params: Mapping[str, Value], mode: str) -> dict[str, Sequence[Value]]:
+    """Of inference: in training the batch is part of the recipe. A larger one may not fit."""
+    usual = int(params.get("batch_size", 0))
+    return {"batch_size": (usual, usual // 4)} if usual >= 4 and mode == "infer" else {}
+
+
+def _offered(
+    axis: str, values: Sequence[Value], backend: Backend, names: Sequence[str]
+) -> list[Value]:
+    """What this backend can do; a value that none of them can is left, for the plan to name."""
+    known = {choice for name in names for choice in _choices(axis, registry.backend(name))}
+    mine = _choices(axis, backend)
+    return [value for value in values if not mine or value in mine or value not in known]
+
+
+def _choices(axis: str, backend: Backend) -> Sequence[Value]:
+    return backend.options[axis].choices if axis in backend.options else ()
 
 
 def _check(budget: float, minimum: float) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from assay import contenders
-from assay.analysis import agreement, compare, sequence
+from assay.analysis import agreement, compare, fairness, sequence
 from assay.errors import UsageError
 from assay.findings import Comparison
 from assay.pairing import NOT_RUN, SIDES, Taken
@@ -104,7 +105,7 @@ class Story:
         if not self.terms.metric:
             metric = "step_time" if one.items == other.items else "item_time"
             self.terms = self.terms._replace(metric=metric)
-        self.notes += agreement.unfair(one, other)
+        self.notes += fairness.sentences(_told_apart(taken.results))
         cases = [contender.case for contender in self._asked.pair]
         if len(taken.outputs) < 2 or not self._asked.outputs:
             return
@@ -115,6 +116,14 @@ class Story:
         wrong = agreement.outputs_differ(mine, theirs, agreement.tolerance(*cases))
         if wrong:
             self.failures.append(f"WRONG OUTPUTS: they do not do the same work, for {wrong}")
+
+
+def _told_apart(results: Sequence[Result]) -> Iterator[Result]:
+    """Two of the same case, in two environments or of two commits, differ by their side alone."""
+    same = len({result.case.key for result in results}) == 1
+    for side, result in zip(SIDES, results, strict=True):
+        key = f"{result.case.key} ({side})" if same else result.case.key
+        yield msgspec.structs.replace(result, case=msgspec.structs.replace(result.case, key=key))
 
 
 def why_ended(asked: Asked, found: Comparison, story: Story) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import api
+from assay import api, comparing, racing
 from assay.records import Procedure
 
 NETS = Path(__file__).parent / "data" / "unfair.py"
@@ -57,3 +57,13 @@ def test_a_wider_layer_is_refused_with_a_sentence_or_noted_under_the_table(assay
     assert (status, out, later) == (1, "", 0)
     assert "refused: " in err and "293 in jax; 311 in torch." in err and "kept as" in err
     assert "note: UNFAIR: " in shown and "293 in jax; 311 in torch" in shown
+
+
+def test_a_wider_layer_stands_beside_the_verdict_of_a_comparison_and_of_a_race():
+    cases = [f"{NETS}:Wider@{backend}" for backend in ("jax", "torch")]
+    *_, compared = comparing.ab(*cases, pairs=1, budget=10.0)
+    over = {"precision": ["float32"], "compiler": ["off"]}
+    *_, raced = racing.race(f"{NETS}:Wider", backends=["jax", "torch"], over=over, budget=1.0)
+
+    for notes in (compared.notes, raced.notes):
+        assert any(note.startswith("UNFAIR: ") and "293 in jax" in note for note in notes)

@@ -3,7 +3,7 @@
 import pytest
 
 import assay
-from assay import racing
+from assay import course, racing, registry
 from assay.errors import UsageError
 
 
@@ -36,7 +36,8 @@ def test_the_fastest_is_found_and_the_rest_is_told(nap, home):
     assert (home / "runs" / last.run / "race.json").is_file()
 
 
-def test_a_race_that_ran_out_of_time_can_go_on(nap):
+def test_a_race_that_ran_out_of_time_can_go_on(nap, monkeypatch):
+    monkeypatch.setattr(course, "TOGETHER", 4)
     over = {"ms": [5, 20, 40, 60, 80]}
     first = list(assay.race(nap, over=over, budget=0.001))[-1]
     last = list(racing.resume(first.run))[-1]
@@ -80,3 +81,21 @@ def test_only_a_race_can_be_resumed(nap):
     (result,) = assay.run(f"{nap}@python", procedure=assay.Procedure(budget=0.05))
     with pytest.raises(UsageError, match="is no race"):
         racing.resume(result.run)
+
+
+@pytest.mark.real("compiler", "keras", "torch")
+def test_inference_is_raced_on_what_only_infers_too_and_over_the_batch():
+    keys = [case.key for case in racing.contenders("lenet", "infer", (), {"compiler": ["off"]})]
+    trained = [case.key for case in racing.contenders("lenet", "train", (), {"compiler": ["off"]})]
+
+    usual = registry.workload("lenet").params["batch_size"]
+    assert "lenet@native" in keys
+    assert f"lenet:batch_size={usual // 4}@native" in keys
+    assert not any("@native:precision" in key for key in keys)
+    assert not any("native" in key or "batch_size" in key for key in trained)
+
+
+@pytest.mark.real("torch")
+def test_a_value_that_no_backend_has_is_a_mistake():
+    with pytest.raises(UsageError, match=r"precision of .* is 'bfloat17'"):
+        racing.contenders("lenet", "infer", (), {"precision": ["bfloat17"]})

@@ -1,20 +1,18 @@
-"""Do two contenders do the same work? Their outputs, and what they say of themselves."""
+"""Do contenders do the same work? Their outputs; the rest is in fairness."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from assay.protocol import Given
-from assay.records import Case, Result
+from assay.records import Case
 
 # Largest difference of an output, as a share of the largest output: the coarsest precision decides.
 TOLERANCES = {"float32": 1e-3, "tf32": 2e-2, "float16": 2e-2}
 COARSE = 1e-1  # bfloat16, mixed or pure
-
-_TOLD = ("parameters", "multiply_adds", "threads", "allocator", "tf32", "output_dtype")
 
 
 def tolerance(*cases: Case) -> float:
@@ -62,15 +60,3 @@ def _odd(
     else:
         reference = outputs[names[0]]
     return outputs_differ(reference, outputs[name], tolerance(cases[name]))
-
-
-def unfair(one: Result, other: Result) -> Iterator[str]:
-    """What the contenders say of themselves that differs, though nobody asked for it."""
-    for name in _TOLD:
-        mine, theirs = one.facts.get(name), other.facts.get(name)
-        asked = one.case.options.get(name) != other.case.options.get(name)
-        if mine != theirs and None not in (mine, theirs) and not asked:
-            yield f"{name} differs: {mine} against {theirs}"
-    versions = [one.workload_version, other.workload_version]
-    if all(versions) and versions[0] != versions[1]:
-        yield f"the version of the workload differs: {' against '.join(versions)}"

@@ -39,6 +39,15 @@ def differences(results: Iterable[Result]) -> list[Unlikeness]:
     return sorted(found, key=lambda one: not one.unfair)
 
 
+def sentences(results: Iterable[Result]) -> list[str]:
+    """What is unlike, to stand beside a verdict that names its contenders' options already."""
+    return [
+        f"{'UNFAIR: ' if one.unfair else ''}{one.text}"
+        for one in differences(results)
+        if one.what != "options"
+    ]
+
+
 def _equal(group: Group) -> Iterator[Unlikeness]:
     for fact, options in EQUAL.items():
         yield from _differing(group, fact, options)
@@ -150,7 +159,8 @@ def _waits(group: Group) -> Iterator[Unlikeness]:
 
 
 def _versions(group: Group) -> Iterator[Unlikeness]:
-    versions = by_value(group.results, lambda result: result.workload_version)
+    told = (result for result in group.results if result.workload_version)
+    versions = by_value(told, lambda result: result.workload_version)
     if len(versions) > 1:
         text = "; ".join(f"{v[0].workload_version} in {group.names(v)}" for v in versions)
         yield unlike(group, "workload_version", f"versions of the workload differ: {text}")

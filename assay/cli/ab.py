@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +9,9 @@ import click
 
 from assay import codec, comparing, units
 from assay.cli import options
+from assay.cli.ending import last_of
 from assay.cli.output import print_table
 from assay.cli.progress import LiveLine
-from assay.cli.run import interrupt
 from assay.findings import Comparison
 
 UNDECIDED = 6
@@ -76,15 +75,7 @@ def command(cases: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401
         tags=options.pairs(given["tags"], "--tag"),
         watch=line,
     )
-    for name in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(name, interrupt)
-    seen: list[Comparison] = []
-    try:
-        seen.extend(_announced(found, line))
-    finally:
-        if seen:
-            _show(seen[-1], given["form"])
-    last = seen[-1]
+    last = last_of(_announced(found, line), lambda one: _show(one, given["form"]))
     return 1 if last.failures else UNDECIDED if last.verdict == "cannot-tell" else 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,9 @@ from assay.benches.asked import Setting
 from assay.benches.construct import read_arguments
 from assay.benches.names import Method
 from assay.cli import options
+from assay.cli.ending import heed_signals
 from assay.cli.output import print_table
-from assay.cli.run import BAD, interrupt
+from assay.cli.run import BAD
 from assay.records import SCHEMA, Result
 from assay.views import benches
 
@@ -63,8 +63,7 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
         home=given["home"],
         watch=announce,
     )
-    for name in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(name, interrupt)
+    heed_signals()
     results: list[Result] = []
     try:
         for benched in found:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import click
 
 from assay import api, codec, settings, tasking
 from assay.cli import options
-from assay.cli.run import interrupt
+from assay.cli.ending import heed_signals
 from assay.compat import driver
 from assay.records import Result
 from assay.tasks.task import Task
@@ -41,8 +40,7 @@ def command(task_name: str, **given: Any) -> int:  # noqa: ANN401 (click's value
     asked = tasking.task(task_name, driver.TEMPLATE, overrides)
     for note in asked.notes:
         options.say(f"note: {note}")
-    for number in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, interrupt)
+    heed_signals()
     result = tasking.run_task(asked, home=given["home"])
     folder = settings.home(given["home"]) / "runs" / result.id
     return _finish(asked, result, folder, given)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from typing import Any
 
 import click
@@ -12,7 +11,7 @@ import click
 from assay import codec
 from assay.cli import options
 from assay.cli.bench import announce, status
-from assay.cli.run import interrupt
+from assay.cli.ending import heed_signals
 from assay.compat import perfzero, perfzero_run
 from assay.compat.perfzero_run import Executed
 
@@ -44,8 +43,7 @@ def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  
     request = perfzero.request(flags, timeout, python)
     options.say(*(f"note: {note}" for note in request.notes))
     prepared = perfzero_run.prepare(request, lambda line: options.say(line))
-    for name in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(name, interrupt)
+    heed_signals()
     done: list[Executed] = []
     try:
         for executed in perfzero_run.execute(request, prepared, os.environ, home, announce):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,10 @@ import click
 
 from assay import codec, profiling, settings, units
 from assay.cli import options
+from assay.cli.ending import heed_signals
 from assay.cli.output import print_table
 from assay.cli.progress import LiveLine
-from assay.cli.run import BAD, interrupt
+from assay.cli.run import BAD
 from assay.findings import Profile
 from assay.views import profiles
 
@@ -41,8 +41,7 @@ def command(case: str, top: int, form: str, **given: Any) -> int:  # noqa: ANN40
     Shows the operations that took longest and keeps the trace, for TensorBoard and Perfetto. A
     profiler costs time: to know how fast CASE is, use assay run.
     """
-    for name in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(name, interrupt)
+    heed_signals()
     line = LiveLine()
     found = profiling.profile(
         case,

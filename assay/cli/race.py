@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,9 +10,9 @@ import click
 from assay import codec, racing, units
 from assay.cli import options
 from assay.cli.ab import UNDECIDED
+from assay.cli.ending import last_of
 from assay.cli.output import print_table
 from assay.cli.progress import LiveLine
-from assay.cli.run import interrupt
 from assay.errors import UsageError
 from assay.findings import Race
 
@@ -42,7 +41,8 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
     """Find the fastest configuration of WORKLOAD here, by the time of an item.
 
     Without --over: every backend installed, in float32 and bfloat16, with the compiler off and on,
-    in both layouts. Those surely slower are dropped; time goes to those in doubt.
+    in both layouts, and in inference the usual batch and a quarter of it. The plainest come first;
+    those surely slower are dropped, and time goes to those in doubt.
     """
     line = LiveLine()
     if bool(workload) == bool(resume):
@@ -50,15 +50,7 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
     found = (
         racing.resume(resume, given["home"], line) if resume else _begun(str(workload), given, line)
     )
-    for name in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(name, interrupt)
-    seen: list[Race] = []
-    try:
-        seen.extend(_announced(found, line))
-    finally:
-        if seen:
-            _show(seen[-1], given["form"])
-    last = seen[-1]
+    last = last_of(_announced(found, line), lambda one: _show(one, given["form"]))
     if last.places[0].state != "in":
         return 1
     return 0 if last.ended.startswith("decided") else UNDECIDED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import click
 
 from assay import api, settings, units
 from assay.cli import options
+from assay.cli.ending import heed_signals
 from assay.cli.output import print_readings
 from assay.cli.progress import LiveLine
 from assay.errors import UsageError
@@ -115,8 +115,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
 
 def carried_out(found: Iterator[Result], line: LiveLine, given: dict[str, Any]) -> list[Reading]:
     """Every result as it comes, then the table of them, also when they were cut short."""
-    for name in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(name, interrupt)
+    heed_signals()
     readings: list[Reading] = []
     unfair: list[str] = []
     try:
@@ -192,7 +191,3 @@ def status(readings: list[Reading]) -> int:
     if statuses & BAD or broken:
         return 1
     return 3 if statuses == {"skipped"} else 0
-
-
-def interrupt(number: int, _: object) -> None:
-    raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")

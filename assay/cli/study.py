@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +9,10 @@ import click
 
 from assay import codec, studying, units
 from assay.cli import options
+from assay.cli.ending import heed_signals
 from assay.cli.output import print_table
 from assay.cli.progress import LiveLine
-from assay.cli.run import interrupt, status, unfair_sentences
+from assay.cli.run import status, unfair_sentences
 from assay.errors import UsageError
 from assay.findings import Reading
 from assay.records import Result
@@ -54,8 +54,7 @@ def command(name: str, resume: str | None, **given: Any) -> int:  # noqa: ANN401
 
     Opening and compiling come on top of the budget. What cannot run here is said in words.
     """
-    for number in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, interrupt)
+    heed_signals()
     run = _resumed(name, resume, given) if resume else _begun(name, given)
     asked, readings = studying.kept(run, given["home"])
     unfair = unfair_sentences(readings) if given["strict"] else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Any
 
 import click
@@ -10,8 +9,9 @@ import msgspec
 
 from assay import settings, tasking, units
 from assay.cli import options
+from assay.cli.ending import heed_signals
 from assay.cli.output import print_readings, print_table
-from assay.cli.run import BAD, interrupt
+from assay.cli.run import BAD
 from assay.errors import UsageError
 from assay.records import Result
 from assay.tasks.suggest import suggestion_table
@@ -83,8 +83,7 @@ def run(
     asked = _asked(name, ctx.meta.get("assay.command", ()), given)
     for note in asked.notes:
         options.say(f"note: {note}")
-    for number in (signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, interrupt)
+    heed_signals()
     options.say(f"{asked.name}  running …")
     result = tasking.run_task(
         asked, given["label"], options.pairs(given["tags"], "--tag"), given["home"]

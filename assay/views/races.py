@@ -62,5 +62,6 @@ def _slower_than(place: Place, numbers: Mapping[str, int]) -> str:
 
 def _notes(found: Race) -> list[str]:
     notes = [f"{p.key}: {p.reason}" for p in found.places if p.state in {"failed", "wrong"}]
+    notes += found.notes
     notes += [found.ended] if found.ended else []
     return notes + ([f"to run it: {found.command}"] if found.command else [])

@@ -4,7 +4,7 @@ import pytest
 
 from assay.analysis import agreement
 from assay.protocol import Given
-from assay.records import Case, Procedure, Result
+from assay.records import Case
 
 
 def given(*values):
@@ -13,17 +13,6 @@ def given(*values):
 
 def case(**options):
     return Case(workload="w", backend="b", options=options, key="w@b")
-
-
-def result(options=None, version="1", **facts):
-    return Result(
-        id="r/1",
-        case=case(**(options or {})),
-        procedure=Procedure(),
-        status="ok",
-        facts=facts,
-        workload_version=version,
-    )
 
 
 def test_outputs_that_agree_say_nothing():
@@ -45,25 +34,6 @@ def test_outputs_that_differ_are_told_in_words(one, other, said):
 def test_the_coarsest_precision_decides_what_is_allowed():
     fine, coarse = case(precision="float32"), case(precision="bfloat16")
     assert agreement.tolerance(fine, coarse) > agreement.tolerance(fine, fine)
-
-
-def test_a_fact_that_differs_unasked_is_said():
-    notes = list(agreement.unfair(result(parameters=10), result(parameters=11)))
-    assert notes == ["parameters differs: 10 against 11"]
-
-
-def test_a_difference_that_was_asked_for_is_not_unfair():
-    one, other = result({"threads": 1}, threads=1), result({"threads": 2}, threads=2)
-    assert list(agreement.unfair(one, other)) == []
-
-
-def test_another_version_of_the_workload_is_said():
-    (note,) = agreement.unfair(result(version="1"), result(version="2"))
-    assert "version" in note
-
-
-def test_a_version_that_is_not_known_is_no_other_version():
-    assert list(agreement.unfair(result(version=""), result(version="1"))) == []
 
 
 def test_of_three_the_one_apart_is_the_odd_one_out():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from assay.analysis.fairness import differences
+from assay.analysis.fairness import differences, sentences
 from assay.records import Case, Procedure, Result
 
 FACTS = {
@@ -190,3 +191,20 @@ def test_a_case_that_never_opened_is_not_compared():
     )
 
     assert differences([result("a"), refused]) == []
+
+
+def test_a_version_that_is_not_known_is_no_other_version():
+    one = msgspec.structs.replace(result("a"), workload_version="1")
+    other = msgspec.structs.replace(result("b"), workload_version="2")
+
+    assert unfair(one, result("b")) == []
+    assert unfair(one, other) == ["workload_version"]
+
+
+def test_beside_a_verdict_stands_all_but_what_its_contenders_are_named_by():
+    wide, plain = result("a", parameters=1001), result("b", {"compiler": "on"}, threads=1)
+    words = sentences([wide, plain])
+
+    assert len(words) == 2
+    assert words[0].startswith("UNFAIR: the count of trained parameters differs")
+    assert words[1].startswith("the number of threads differs")
