@@ -29,9 +29,11 @@ docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
 
 # Keras on JAX is the smallest set that measures something; an environment with more keeps it.
+# pip compiles what it installs, but no checkout: without, a command may compile at each start.
 $(VENV)/.run: pyproject.toml constraints.txt Makefile
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax]'
+	$(BIN)/python -m compileall -q assay
 	touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt Makefile
@@ -39,6 +41,7 @@ $(VENV)/.test: pyproject.toml constraints.txt Makefile
 	command -v $${CXX:-g++} >/dev/null || apt-get install -y --no-install-recommends g++
 	$(BIN)/pip install --quiet -c constraints.txt torch
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,onnxruntime,openvino,native,data,plot,dev]'
+	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run
 
 .PHONY: help run test long check docs

@@ -13,7 +13,7 @@ _FROM = {
     "Job": "contracts",
     "Option": "contracts",
     "Procedure": "records",
-    "Query": "contracts",
+    "Query": "records",
     "Result": "records",
     "ab": "comparing",
     "adopt": "api",

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from assay import settings
-from assay.checkup import Checkup
-from assay.contracts import Query
 from assay.errors import StoreError, UsageError
 from assay.findings import Reading, Summary, Unlikeness
-from assay.records import Case, Environment, Plan, Procedure, Result, Value
+from assay.records import Case, Environment, Plan, Procedure, Query, Result, Value
 from assay.stores import folders
 from assay.stores.sql import SqlStore
 
 if TYPE_CHECKING:
+    from assay.checkup import Checkup
     from assay.datasets.library import Held
 
 Home = str | Path | None
@@ -147,7 +146,7 @@ def doctor(quick: bool = False, home: Home = None, tell: Tell | None = None) -> 
 
 
 def plot(what: str, series: Series, output: str | Path, home: Home = None) -> Path:
-    """Draw one result's samples, or what the monitors saw of it: PNG, SVG or PDF by the name.
+    """Draw results' samples, or what the monitors saw of one: PNG, SVG or PDF by the name.
 
     `what` is an id, or for the process series the path of a `process_info.log`.
     """
@@ -159,12 +158,13 @@ def plot(what: str, series: Series, output: str | Path, home: Home = None) -> Pa
         return path
     store = SqlStore(settings.home(home))
     try:
-        result = _only(store, what)
+        results = list(store.results(Query(ids=(what,))))
     finally:
         store.close()
     if series == "samples":
-        figures.samples(result, path)
+        figures.samples(results, path)
     else:
+        result = _only(results, what)
         logs = sorted((store.runs / result.id).rglob("process_info.log"))
         figures.process(series_of(logs), f"{result.case.key}  ({result.id})", path)
     return path
@@ -246,12 +246,11 @@ def _measured(
         store.close()
 
 
-def _only(store: SqlStore, what: str) -> Result:
-    found = list(store.results(Query(ids=(what,))))
+def _only(found: Sequence[Result], what: str) -> Result:
     if len(found) != 1:
         ids = ", ".join(result.id for result in found)
         raise UsageError(
-            f"'{what}' names {len(found)} results, but a figure shows one.",
+            f"'{what}' names {len(found)} results, but this figure shows one.",
             hint=f"Choose one of: {ids}" if found else "assay list results shows what is kept.",
         )
     return found[0]

@@ -9,10 +9,9 @@ from assay import settings
 from assay.benches.asked import Benched, Find, Found, Setting
 from assay.benches.names import parse
 from assay.benches.setup import Download, Repository
-from assay.contracts import Query
 from assay.errors import UsageError
 from assay.findings import Difference, Trials
-from assay.records import Result
+from assay.records import Query, Result
 from assay.stores.sql import SqlStore
 
 Home = str | Path | None

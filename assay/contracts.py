@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import msgspec
 
 from assay.recipe import Recipe
-from assay.records import Case, Evaluation, Result, Samples, Value
+from assay.records import Case, Evaluation, Query, Result, Samples, Value
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,14 +237,3 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[str, tuple[Value, ...]]  # an option, whose values make rows beside the backend
     columns: tuple[str, tuple[Value, ...]]
     variants: tuple[Variant, ...]
-
-
-class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """Which results; empty fields do not restrict."""
-
-    ids: Sequence[str] = ()
-    workload: str = ""
-    backend: str = ""
-    label: str = ""
-    tags: Mapping[str, str] = {}
-    limit: int = 0  # the newest so many

@@ -13,12 +13,12 @@ from assay.analysis import compare
 from assay.analysis.options import bought, bought_table
 from assay.api import summary_of
 from assay.contenders import check_size
-from assay.contracts import Backend, Query
+from assay.contracts import Backend
 from assay.course import Course, Enough
 from assay.errors import UsageError
 from assay.findings import Race, Reading, Summary, Table
 from assay.heat import Entry, Heat, run_heat
-from assay.records import Case, Plan, Procedure, Result, Value
+from assay.records import Case, Plan, Procedure, Query, Result, Value
 from assay.schedule import Watch
 from assay.stores import folders
 from assay.stores.sql import SqlStore

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -165,3 +166,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
             if part.metric == metric and part.phase == phase
             for value in part.values
         )
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """Which results; empty fields do not restrict."""
+
+    ids: Sequence[str] = ()
+    workload: str = ""
+    backend: str = ""
+    label: str = ""
+    tags: Mapping[str, str] = {}
+    limit: int = 0  # the newest so many

@@ -1,7 +1,8 @@
 """Name → thing: what is built in, by folder, and what others bring, by entry point.
 
 A module in `assay/workloads`, `assay/backends`, `assay/monitors` or `assay/stores` lists what it
-offers in a dict `PROVIDES`; a package outside names an object in the entry-point group
+offers in a dict `PROVIDES`, or has a name that begins with `_`, and is loaded only by who needs it;
+a package outside names an object in the entry-point group
 `assay.workloads` and so on.
 """
 
@@ -31,7 +32,7 @@ _CONTRACTS: dict[Kind, Any] = {
 def workload(name: str) -> Workload:
     """A workload by name, or from a user's file as `./my.py:MyNet`."""
     if ".py:" in name:
-        from assay.workloads.file import from_file
+        from assay.workloads._file import from_file
 
         return from_file(name)
     if name.endswith(".py"):

@@ -16,12 +16,12 @@ from assay import launch, plan, registry, settings
 from assay.analysis.estimates import so_far
 from assay.analysis.stopping import FIRST, narrow
 from assay.api import Home, summarize
-from assay.contracts import Query, Study
+from assay.contracts import Study
 from assay.doctor import peaks_for
 from assay.errors import EndingError, UsageError
 from assay.findings import Reading, Studied
 from assay.heat import Entry, run_heat
-from assay.records import Case, Plan, Procedure, Result, Samples, Value
+from assay.records import Case, Plan, Procedure, Query, Result, Samples, Value
 from assay.stores import folders
 from assay.stores.sql import SqlStore
 from assay.visits import Visits

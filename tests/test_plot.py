@@ -52,9 +52,18 @@ def test_a_log_of_another_tool_is_drawn_without_a_store(tmp_path):
     assert "memory (MiB)" in written.read_text()
 
 
-def test_a_run_of_two_results_is_too_much_for_one_figure(tmp_path, kept):
+@pytest.mark.real("matplotlib")
+def test_the_samples_of_a_whole_run_are_drawn_in_one_figure(tmp_path, kept):
+    written = api.plot(kept, "samples", tmp_path / "figure.svg", home=tmp_path)
+
+    drawn = written.read_text()
+    assert f"({kept}/001) -->" in drawn
+    assert f"({kept}/002) -->" in drawn
+
+
+def test_the_process_series_of_two_results_are_too_much_for_one_figure(tmp_path, kept):
     with pytest.raises(UsageError, match="names 2 results") as caught:
-        api.plot(kept, "samples", tmp_path / "figure.png", home=tmp_path)
+        api.plot(kept, "process", tmp_path / "figure.png", home=tmp_path)
     assert f"{kept}/002" in caught.value.hint
 
 

@@ -9,6 +9,8 @@ import pytest
 from assay import studying
 from assay.contracts import Study, Variant
 from assay.errors import UsageError
+from assay.records import Result, Samples
+from assay.stores import folders
 from assay.workloads import studies
 from tests.workloads.opened_all import QUICK
 
@@ -115,6 +117,29 @@ def test_a_slice_of_a_study_runs_to_its_end_and_can_be_shown_again(assay, monkey
     assert [one["what"] for one in found["fairness"]] == ["options"]
     assert json.loads(shown)["results"] == found["results"]
     assert once_more == shown
+
+
+def test_a_study_that_is_cut_short_shows_what_there_is_and_how_to_go_on(assay, monkeypatch):
+    def cut_short(group, visits, folder, procedure, watch):
+        place, times = folders.new_case(folder), (0.1, 0.1, 0.1)
+        yield Result(
+            id=f"{folder.name}/{place.name}",
+            case=group[0],
+            procedure=procedure,
+            status="ok",
+            samples=(Samples(metric="step_time", unit="s", phase="steady", values=times),),
+        )
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(studying.launch.registry.backend("jax").__class__, "missing", lambda _: "")
+    monkeypatch.setattr(studying, "_visited", cut_short)
+
+    status, out, err = assay("study", "vgg16", "--size", "small", "-b", "jax", "--budget", "2m")
+
+    assert status == 130
+    assert "at most 12 processes and 2.00 min of sampling" in err
+    assert "100 ms" in out
+    assert "to go on: assay study vgg16 --resume" in err
 
 
 def test_a_run_that_is_no_study_cannot_be_gone_on_with_as_one(assay, endings):

@@ -69,7 +69,7 @@ def test_a_plan_without_a_training_orders_none(tmp_path):
 def test_weights_go_from_one_form_into_another_without_a_framework(tmp_path):
     from assay.weights import files
     from assay.workloads import nets
-    from assay.workloads.accuracy_nets import alexnet2
+    from assay.workloads._accuracy_nets import alexnet2
 
     arrays = nets.weights(alexnet2(), seed=3)
     files.write(tmp_path / "a.npz", arrays)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Mapping
 from pathlib import Path
+
+import msgspec
 
 KIND = "keras"  # what a workload calls its Keras model
 ENGINES = ("jax", "torch", "tensorflow")  # the quickest to load first
@@ -34,5 +35,5 @@ def world(engine: str, data_format: str, folder: Path) -> Mapping[str, str]:
         "epsilon": 1e-7,
         "image_data_format": data_format,
     }
-    (home / "keras.json").write_text(json.dumps(settings))
+    (home / "keras.json").write_bytes(msgspec.json.encode(settings))
     return {"KERAS_HOME": str(home), "KERAS_BACKEND": engine}

@@ -28,7 +28,7 @@ VERBS = {
     "export-onnx": ("Native", "Write a Keras model as ONNX."),
     "list": ("Keep and see", "Show what there is: workloads, backends, results."),
     "show": ("Keep and see", "Show results again, as a table or as JSON."),
-    "plot": ("Keep and see", "Draw a result: its samples, or memory and CPU over time."),
+    "plot": ("Keep and see", "Draw results: their samples, or memory and CPU over time."),
     "data": ("Keep and see", "Show or fetch datasets."),
     "import": ("Keep and see", "Take in run folders from elsewhere."),
     "hpvm": ("The older tools' doors", "HPVM's Keras benchmark scripts, word by word."),

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from assay import registry
 from assay.cli import options
 from assay.cli.output import print_table
-from assay.contracts import Backend, Query, Workload
 from assay.errors import UsageError
 from assay.findings import Table
+
+if TYPE_CHECKING:
+    from assay.contracts import Backend, Workload
+
+
+READABLE = 120  # columns of a text that is piped into a pager or a file
 
 
 @click.command(
@@ -62,15 +67,29 @@ def command(
     if what == "tasks":
         return _tasks(file, form)
     if what == "results":
-        from assay import api  # the other lists need no store
-        from assay.views import tables
+        return _results(options.pairs(tags, "--tag"), given, home, form)
+    return _registered("workloads" if what == "workloads" else "backends", form)
 
-        query = Query(tags=options.pairs(tags, "--tag"), **given)  # type: ignore[arg-type]
-        kept = api.readings(query, home=home, tell=lambda line: options.say(line))
-        print_table(tables.index_table(kept, plain=form in {"csv", "json"}), form)
-        return 0
-    found, problems = registry.everything("workloads" if what == "workloads" else "backends")
-    print_table(_workloads(found) if what == "workloads" else _backends(found), form)
+
+def _results(
+    tags: Mapping[str, str], given: Mapping[str, str | int], home: str | None, form: str
+) -> int:
+    from assay import api  # the other lists need no store
+    from assay.records import Query
+    from assay.views import tables
+
+    query = Query(tags=tags, **given)  # type: ignore[arg-type]
+    kept = api.readings(query, home=home, tell=lambda line: options.say(line))
+    print_table(tables.index_table(kept, plain=form in {"csv", "json"}), form)
+    return 0
+
+
+def _registered(kind: Literal["workloads", "backends"], form: str) -> int:
+    from assay import registry  # which loads all of the kind
+
+    found, problems = registry.everything(kind)
+    table = _workloads(found) if kind == "workloads" else _backends(found)
+    print_table(table, form, in_file=READABLE)
     options.say(*(f"note: {problem}" for problem in problems))
     return 0
 

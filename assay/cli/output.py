@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import click
 
-from assay import api, codec
 from assay.findings import Reading, Table
 from assay.views import render
 
 
 def print_readings(readings: Sequence[Reading], form: str, title: str = "") -> None:
     # here: lists do without these, and stay quick
+    from assay import api, codec
     from assay.views import accuracies, benches, documents, tables, trainings
 
     unlike = api.fairness(reading.result for reading in readings)
@@ -31,13 +31,16 @@ def print_readings(readings: Sequence[Reading], form: str, title: str = "") -> N
         print_table(tables.results_table(readings, title, unlike), form)
 
 
-def print_table(table: Table, form: str) -> None:
+def print_table(table: Table, form: str, in_file: int = 0) -> None:
+    """`in_file`: columns of text where the output is no terminal; 0: as many as it takes."""
     if form == "json":
+        from assay import codec
+
         rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
         click.echo(codec.encode({"schema": 1, "kind": "table", "rows": rows}, indent=2))
         return
     if form == "text":
-        click.echo(render.text(table, _terminal_width()))
+        click.echo(render.text(table, _terminal_width() or in_file))
     else:
         click.echo(render.markdown(table) if form == "markdown" else render.comma_separated(table))
 

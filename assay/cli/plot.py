@@ -1,4 +1,4 @@
-"""assay plot: one result as a figure."""
+"""assay plot: results as a figure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from assay.cli import options
 @click.command(
     epilog="""\b
 Examples:
+  assay plot last -o samples.png
   assay plot last/001 --series samples -o samples.png
   assay plot 20261115-101500-k3fq/002 --series process -o memory.svg
   assay plot runs/old/process_info.log --series process -o old.pdf"""
@@ -26,9 +27,9 @@ Examples:
 @click.option("-o", "--output", required=True, metavar="FILE", help="A .png, .svg or .pdf.")
 @options.home
 def command(what: str, series: api.Series, output: str, home: str | None) -> int:
-    """Draw one result.
+    """Draw the samples of a run's results, below each other, or of one.
 
-    ID is RUN/NNN, or a run of one result. For --series process it may also be the path of a
+    ID is RUN or RUN/NNN. For --series process it is a run of one result, RUN/NNN, or the path of a
     process_info.log, of PerfZero too.
     """
     options.say(f"written to {api.plot(what, series, output, home=home)}")

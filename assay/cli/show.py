@@ -9,8 +9,8 @@ import click
 from assay import api
 from assay.cli import options
 from assay.cli.output import print_readings
-from assay.contracts import Query
 from assay.errors import UsageError
+from assay.records import Query
 from assay.views.detail import detail
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from assay.cli.progress import LiveLine
 from assay.cli.run import status, unfair_sentences
 from assay.errors import UsageError
 from assay.findings import Reading
+from assay.records import Result
 
 
 @click.command(
@@ -80,17 +82,14 @@ def _begun(name: str, given: dict[str, Any]) -> str:
         timeout=units.seconds(given["timeout"]),
         label=given["label"],
     )
+    sampling = units.human(asked.plan.procedure.budget * asked.visits, "s")
+    options.say(
+        f"{len(asked.plan.cases)} cases, at most {asked.visits} processes and {sampling} of "
+        "sampling; opening and compiling come on top"
+    )
     line = LiveLine()
-    run = ""
-    options.say(f"{len(asked.plan.cases)} cases, at most {asked.visits} processes")
-    try:
-        for count, result in enumerate(studying.begin(asked, given["home"], line), 1):
-            run = result.run
-            line.done(result, f"{count} of at most {asked.visits}")
-    except KeyboardInterrupt:
-        options.say(f"kept as {run}; to go on: assay study {name} --resume {run}")
-        raise
-    return run
+    results = studying.begin(asked, given["home"], line)
+    return _followed(results, line, name, given, f" of at most {asked.visits}")
 
 
 def _resumed(name: str, resume: str, given: dict[str, Any]) -> str:
@@ -100,10 +99,26 @@ def _resumed(name: str, resume: str, given: dict[str, Any]) -> str:
             f"Run {resume} is a study of {asked.name}, not of {name}.",
             hint=f"assay study {asked.name} --resume {resume}",
         )
-    line, run = LiveLine(), readings[0].result.run if readings else resume
-    for result in studying.resume(resume, given["home"], line):
-        run = result.run
-        line.done(result)
+    line = LiveLine()
+    results = studying.resume(resume, given["home"], line)
+    known = readings[0].result.run if readings else resume
+    return _followed(results, line, name, given, " more") or known
+
+
+def _followed(
+    results: Iterator[Result], line: LiveLine, name: str, given: dict[str, Any], more: str
+) -> str:
+    """Tells each visit as it ends, and what is known when it is cut short; the run, if any."""
+    run = ""
+    try:
+        for count, result in enumerate(results, 1):
+            run = result.run
+            line.done(result, f"{count}{more}")
+    except KeyboardInterrupt:
+        if run:
+            show(run, given["home"], given["form"])
+            options.say(f"kept as {run}; to go on: assay study {name} --resume {run}")
+        raise
     return run
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from assay.errors import AssayError, NotPossibleError
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
 
 Kernels = Literal["auto", "portable", "onednn"]
 
@@ -43,7 +46,7 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
         self._run([*words, *(library if self.onednn else []), "-o", str(target)])
 
     def _run(self, words: list[str]) -> None:
-        ended = subprocess.run([*self.command, *words], capture_output=True, text=True, check=False)
+        ended = _called([*self.command, *words])
         if ended.returncode:
             first = next((line for line in ended.stderr.splitlines() if "error" in line), "")
             raise AssayError(
@@ -98,8 +101,13 @@ def _compiler() -> tuple[str, ...]:
 
 
 def _version(command: tuple[str, ...]) -> str:
-    told = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-    return told.stdout.partition("\n")[0]
+    return _called([*command, "--version"]).stdout.partition("\n")[0]
+
+
+def _called(words: Sequence[str]) -> CompletedProcess[str]:
+    import subprocess  # here: to know whether there is a compiler, none is called
+
+    return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 def _onednn(kernels: Kernels) -> str:

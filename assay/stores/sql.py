@@ -11,10 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from assay.contracts import Query
 from assay.errors import StoreError, UsageError, unknown
 from assay.findings import Summary
-from assay.records import Plan, Result
+from assay.records import Plan, Query, Result
 from assay.stores import folders
 
 _TABLES = """

@@ -8,6 +8,7 @@ from assay.findings import Quantity, Reading
 from assay.records import Result
 from assay.units import human
 from assay.views.accuracies import standing
+from assay.views.facts import grouped
 
 BARS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60  # of a picture, in letters
@@ -38,7 +39,7 @@ def detail(reading: Reading) -> str:
         _numbers(reading.summary.quantities, _LINES),
         _phases(reading),
         list(_pictures(result)),
-        _measured(result),
+        *grouped(result),
         _doubts(reading),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
@@ -113,24 +114,6 @@ def _pictures(result: Result) -> Iterator[str]:
         yield f"  {bars}"
         yield f"{name}over time"
         yield f"  {course(values)}"
-
-
-def _measured(result: Result) -> list[str]:
-    """Peaks the monitors saw and facts the backend told, as they are named."""
-    facts = [f"{name}  {value}" for name, value in result.facts.items()]
-    peaks = [f"{name}  {human(value, _unit(name))}" for name, value in result.peaks.items()]
-    return [*peaks, *facts]
-
-
-def _unit(name: str) -> str:
-    endings = {
-        **dict.fromkeys(("memory", "memory_used", "rss", "pss", "vms", "bytes"), "B"),
-        "joules": "J",
-        "power": "W",
-        "seconds": "s",
-        "clock": "Hz",
-    }
-    return next((unit for ending, unit in endings.items() if name.endswith(ending)), "")
 
 
 def _doubts(reading: Reading) -> list[str]:

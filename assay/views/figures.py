@@ -65,18 +65,32 @@ def process(rows: Sequence[Row], title: str, path: Path) -> None:
     figure.savefig(path)
 
 
-def samples(result: Result, path: Path) -> None:
-    """Every step time as it came, its phase by colour, and the steady ones as a histogram."""
-    parts = [p for p in result.samples if p.metric == "step_time" and p.values]
-    if not parts:
+def samples(results: Sequence[Result], path: Path) -> None:
+    """Every step time as it came, its phase by colour, and the steady ones as a histogram.
+
+    Several results stand below each other; those without a step time are named at the foot.
+    """
+    shown = [result for result in results if _step_times(result)]
+    without = [f"{r.id} ({r.status})" for r in results if not _step_times(r)]
+    if not shown:
         raise UsageError(
-            f"{result.id} has no step times: it ended as {result.status}.",
+            f"There are no step times to draw: {', '.join(without) or 'no result'}.",
             hint="Plot --series process, or another result; assay list results shows them.",
         )
-    figure = _figure(4.8)
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(4, 1))
+    figure = _figure(1.8 + 3.0 * len(shown))
+    axes = figure.subplots(len(shown), 2, sharey="row", squeeze=False, width_ratios=(4, 1))
+    for (left, right), result in zip(axes, shown, strict=True):
+        _samples(left, right, result)
+    axes[-1][0].set_xlabel("seconds since the worker opened the case")
+    axes[-1][1].set_xlabel("samples")
+    if without:
+        figure.supxlabel(f"without step times: {', '.join(without)}", fontsize="small")
+    figure.savefig(path)
+
+
+def _samples(left: Any, right: Any, result: Result) -> None:  # noqa: ANN401
     for phase in ("warmup", "steady"):
-        _dots(left, [p for p in parts if p.phase == phase], phase)
+        _dots(left, [p for p in _step_times(result) if p.phase == phase], phase)
     steady = [1e3 * v for v in result.values("step_time")]
     if steady:
         middle = median(steady)
@@ -84,11 +98,13 @@ def samples(result: Result, path: Path) -> None:
         right.hist(steady, bins=40, orientation="horizontal", color=COLORS["steady"])
         right.axhline(middle, color="black", linewidth=0.8)
         right.set_title(f"median {middle:.4g} ms", loc="left", fontsize="medium")
-    left.set(xlabel="seconds since the worker opened the case", ylabel="step time (ms)")
+    left.set_ylabel("step time (ms)")
     left.legend(frameon=False)
     left.set_title(f"{result.case.key}  ({result.id})", loc="left", fontsize="medium")
-    right.set_xlabel("samples")
-    figure.savefig(path)
+
+
+def _step_times(result: Result) -> list[Samples]:
+    return [p for p in result.samples if p.metric == "step_time" and p.values]
 
 
 def _dots(axis: Any, parts: list[Samples], phase: str) -> None:  # noqa: ANN401

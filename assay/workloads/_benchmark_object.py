@@ -14,7 +14,7 @@ import numpy as np
 from assay.contracts import Examples, Job
 from assay.errors import UsageError, unknown
 from assay.records import Value
-from assay.workloads.benchmark_class import ATTRIBUTES, HPVM, Naming, check_methods
+from assay.workloads._benchmark_class import ATTRIBUTES, HPVM, Naming, check_methods
 
 SPLITS = ("train", "test", "tune")
 # Names of attributes that say where weights are; and `trained`, for whichever of them is there.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import msgspec
 from assay.contracts import Builder, Examples, Job
 from assay.recipe import Recipe
 from assay.records import Evaluation, Value
-from assay.workloads import accuracy_nets, nets
+from assay.workloads import nets
 from assay.workloads.nets import Net
 from assay.workloads.recipes import RECIPES
 
@@ -25,7 +25,6 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     summary: str
-    net: Callable[[], Net]
     dataset: str
     preparation: str  # of its pictures: a rule of datasets.prepare
     expected: float  # percent of the 5000 test pictures, by HPVM's table
@@ -57,6 +56,11 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def trains_itself(self) -> bool:
         return False
+
+    def net(self) -> Net:
+        from assay.workloads._accuracy_nets import NETS
+
+        return NETS[self.name]()
 
     def lacks(
         self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
@@ -92,7 +96,6 @@ TEN = (
     AccuracyWorkload(
         name="lenet",
         summary="LeNet with tanh for MNIST, 3,274,634 weights",
-        net=accuracy_nets.lenet,
         dataset="mnist",
         preparation="mnist",
         expected=98.70,
@@ -102,7 +105,6 @@ TEN = (
     AccuracyWorkload(
         name="alexnet",
         summary="AlexNet with tanh for CIFAR-10, 2,510,666 weights",
-        net=accuracy_nets.alexnet,
         dataset="cifar10",
         preparation="cifar10",
         expected=79.28,
@@ -113,7 +115,6 @@ TEN = (
     AccuracyWorkload(
         name="alexnet2",
         summary="six convolutions with tanh for CIFAR-10, 307,498 weights",
-        net=accuracy_nets.alexnet2,
         dataset="cifar10",
         preparation="cifar10",
         expected=84.98,
@@ -124,7 +125,6 @@ TEN = (
     AccuracyWorkload(
         name="alexnet-imagenet",
         summary="AlexNet for ImageNet, 61,100,840 weights",
-        net=accuracy_nets.alexnet_imagenet,
         dataset="imagenet",
         preparation="none",  # HPVM's quantization ranges show its inputs from 0 to 255
         expected=56.30,
@@ -134,7 +134,6 @@ TEN = (
     AccuracyWorkload(
         name="mobilenet-cifar10",
         summary="MobileNet for CIFAR-10, 3,239,114 weights with running averages",
-        net=accuracy_nets.mobilenet_cifar10,
         dataset="cifar10",
         preparation="cifar10",
         expected=84.42,
@@ -144,7 +143,6 @@ TEN = (
     AccuracyWorkload(
         name="resnet18-cifar10",
         summary="what HPVM calls ResNet-18, without batch norm, for CIFAR-10, 271,690 weights",
-        net=accuracy_nets.resnet18_cifar10,
         dataset="cifar10",
         preparation="cifar10",
         expected=89.56,
@@ -156,7 +154,6 @@ TEN = (
     AccuracyWorkload(
         name="resnet50-imagenet",
         summary="ResNet-50 for ImageNet, 25,636,712 weights with running averages",
-        net=accuracy_nets.resnet50_imagenet,
         dataset="imagenet",
         preparation="imagenet-means",
         expected=75.10,
@@ -166,7 +163,6 @@ TEN = (
     AccuracyWorkload(
         name="vgg16-cifar10",
         summary="VGG16 for CIFAR-10, 14,982,474 weights",
-        net=partial(accuracy_nets.vgg16_cifar, 10),
         dataset="cifar10",
         preparation="cifar10",
         expected=89.96,
@@ -176,7 +172,6 @@ TEN = (
     AccuracyWorkload(
         name="vgg16-cifar100",
         summary="VGG16 for CIFAR-100, 15,028,644 weights",
-        net=partial(accuracy_nets.vgg16_cifar, 100),
         dataset="cifar100",
         preparation="cifar100",
         expected=66.50,
@@ -185,7 +180,6 @@ TEN = (
     AccuracyWorkload(
         name="vgg16-imagenet",
         summary="VGG16 with dropout for ImageNet, 138,357,544 weights",
-        net=accuracy_nets.vgg16_imagenet,
         dataset="imagenet",
         preparation="imagenet-means",
         expected=69.46,

@@ -65,6 +65,21 @@ def test_looking_loads_no_framework_and_no_numpy(words):
     assert not loaded_by(*words) & (FRAMEWORKS | {"numpy"})
 
 
+STORE = {"sqlite3", "assay.api", "assay.stores.sql"}
+# Our own count too: where Python may write no byte code, each start compiles all it loads.
+NOT_FOR = {
+    "workloads": STORE | {"json", "subprocess", "assay.workloads._accuracy_nets"},
+    "backends": STORE | {"json", "subprocess", "assay.workloads"},
+    "results": {"json", "shutil", "subprocess", "assay.registry", "assay.contracts"},
+}
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("what", NOT_FOR)
+def test_a_list_loads_nothing_of_another(what):
+    assert not loaded_by("list", what) & NOT_FOR[what]
+
+
 def test_results_go_to_standard_output_and_the_rest_elsewhere(assay, endings):
     _, out, error = assay("run", f"{endings}:fine@python", *QUICK)
 
@@ -234,3 +249,12 @@ def test_a_count_of_results_below_nought_is_refused(assay):
 
     assert status == 2
     assert "-1 is not in the range" in error
+
+
+@pytest.mark.parametrize("what", ["workloads", "backends"])
+def test_a_list_in_a_pipe_is_wrapped_and_as_csv_it_is_not(assay, what):
+    _, text, _ = assay("list", what)
+    _, values, _ = assay("list", what, "--format", "csv")
+
+    assert max(map(len, text.splitlines())) <= 120
+    assert max(map(len, values.splitlines())) > 120

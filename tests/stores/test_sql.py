@@ -12,9 +12,8 @@ import msgspec
 import pytest
 
 from assay import codec
-from assay.contracts import Query
 from assay.errors import StoreError, UsageError
-from assay.records import Case, Plan, Procedure, Result, Samples
+from assay.records import Case, Plan, Procedure, Query, Result, Samples
 from assay.stores.sql import SqlStore
 
 CASE = Case(workload="w", backend="b", key="w@b")

@@ -3,6 +3,7 @@
 import builtins
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.errors import NotPossibleError, UsageError
@@ -40,16 +41,27 @@ def test_the_process_series_is_drawn_in_each_form(tmp_path, suffix):
 
 @pytest.mark.real("matplotlib")
 def test_titles_and_units_are_in_the_figure(tmp_path):
-    figures.samples(result(STEADY), tmp_path / "s.svg")
+    figures.samples([result(STEADY)], tmp_path / "s.svg")
     text = (tmp_path / "s.svg").read_text()
 
     assert all(f"<!-- {words} -->" in text for words in ("step time (ms)", "median 150 ms"))
 
 
 @pytest.mark.real("matplotlib")
+def test_several_results_stand_in_one_figure_and_those_without_samples_at_its_foot(tmp_path):
+    longer = msgspec.structs.replace(STEADY, values=(0.3, 0.3))
+
+    figures.samples([result(STEADY), result(longer), result()], tmp_path / "s.svg")
+
+    text = (tmp_path / "s.svg").read_text()
+    drawn = ("median 150 ms", "median 300 ms", "without step times: r/001 (ok)")
+    assert all(f"<!-- {words} -->" in text for words in drawn)
+
+
+@pytest.mark.real("matplotlib")
 def test_samples_without_start_times_are_drawn_in_order(tmp_path):
     figures.samples(
-        result(Samples(metric="step_time", unit="s", phase="steady", values=(0.1,))),
+        [result(Samples(metric="step_time", unit="s", phase="steady", values=(0.1,)))],
         tmp_path / "s.png",
     )
 
@@ -57,8 +69,8 @@ def test_samples_without_start_times_are_drawn_in_order(tmp_path):
 
 
 def test_a_result_without_samples_has_no_figure(tmp_path):
-    with pytest.raises(UsageError, match="has no step times"):
-        figures.samples(result(), tmp_path / "s.png")
+    with pytest.raises(UsageError, match=r"no step times to draw: r/001 \(ok\)"):
+        figures.samples([result()], tmp_path / "s.png")
 
 
 def test_an_empty_series_has_no_figure(tmp_path):

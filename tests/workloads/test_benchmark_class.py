@@ -11,7 +11,7 @@ import pytest
 from assay import registry
 from assay.errors import UsageError
 from assay.workloads import _benchmark_object
-from assay.workloads.benchmark_class import HPVM, OWN
+from assay.workloads._benchmark_class import HPVM, OWN
 
 PICTURES = np.arange(2 * 4 * 4 * 3, dtype=np.float32).reshape(2, 4, 4, 3)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from assay.workloads.layers import (
     Conv,
     Dense,
@@ -127,3 +130,17 @@ def _bottleneck(filters: int, stride: int, project: bool) -> Layers:
     )
     shortcut = (Conv(4 * filters, 1, 0, stride), ScaledNorm()) if project else ()
     return Residual(body, shortcut), Relu()
+
+
+NETS: dict[str, Callable[[], Net]] = {
+    "lenet": lenet,
+    "alexnet": alexnet,
+    "alexnet2": alexnet2,
+    "alexnet-imagenet": alexnet_imagenet,
+    "mobilenet-cifar10": mobilenet_cifar10,
+    "resnet18-cifar10": resnet18_cifar10,
+    "resnet50-imagenet": resnet50_imagenet,
+    "vgg16-cifar10": partial(vgg16_cifar, 10),
+    "vgg16-cifar100": partial(vgg16_cifar, 100),
+    "vgg16-imagenet": vgg16_imagenet,
+}

@@ -19,7 +19,7 @@ import msgspec
 from assay.contracts import Builder, Job
 from assay.errors import UsageError, unknown
 from assay.records import Value
-from assay.workloads.benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
+from assay.workloads._benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
 
 KINDS = ("keras", "torch", "jax", "tensorflow", "python")
 BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
