@@ -3,7 +3,7 @@
     python benchmarks/race.py record 3      # full heats: all contenders warm, one after the other
     python benchmarks/race.py               # the report, from what is kept
 
-Contenders are vgg16-cifar10 in inference, eight backends and settings with two batch sizes. A full
+Contenders are vgg16-cifar10 in inference, six backends and settings with two batch sizes. A full
 heat has a fresh process of each, all warm at once, taking turns: the long interleaved reference.
 The report plays races on them: a heat of a race is drawn from the full heats, and holds the turns
 of those whom the race would have let run. Beside it: what measuring each alone to ± 1 % takes.
@@ -32,9 +32,7 @@ from assay.together import TURN
 
 DATA = Path(__file__).parent / "data" / "race.npz"
 BACKENDS = (
-    "keras-jax",
     "keras-tensorflow:compiler=off",
-    "keras-torch",
     "native",
     "onnxruntime",
     "openvino",
