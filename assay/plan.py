@@ -47,16 +47,20 @@ def cases(
     """Every combination asked for, complete and checked, in the order given, each once."""
     found: dict[str, Case] = {}
     asked = [parse_case(text) if isinstance(text, str) else text for text in texts]
-    if backends and asked and all(case.backend != "?" for case in asked):
-        raise UsageError(
-            f"Backends were named twice: in the cases, and as {', '.join(backends)}.",
-            hint="Leave out one of the two.",
-        )
+    check_named_once(asked, backends)
     for given in asked:
         for backend in backends_of(given, backends, (options or {}).get("mode", ())):
             for case in _combinations(given, backend, params or {}, options or {}):
                 found.setdefault(case.key, case)
     return tuple(found.values())
+
+
+def check_named_once(asked: Sequence[Case], backends: Sequence[str]) -> None:
+    if backends and asked and all(case.backend != "?" for case in asked):
+        raise UsageError(
+            f"Backends were named twice: in the cases, and as {', '.join(backends)}.",
+            hint="Leave out one of the two.",
+        )
 
 
 def resolve(case: Case) -> Case:

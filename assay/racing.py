@@ -89,6 +89,7 @@ def contenders(
 ) -> tuple[Case, ...]:
     """Every combination that could run here; those nearest to the defaults first."""
     given = plan.parse_case(workload)
+    plan.check_named_once([given], backends)
     params = registry.workload(given.workload).params
     names = plan.backends_of(given, backends, [mode])
     found: dict[str, Case] = {}

@@ -72,6 +72,11 @@ def test_an_axis_nobody_knows_is_a_mistake(nap):
         racing.contenders(nap, "infer", (), {"colour": ["red", "blue"]})
 
 
+def test_backends_can_be_named_in_one_place_only(nap):
+    with pytest.raises(UsageError, match="named twice"):
+        racing.contenders(f"{nap}@python", "infer", ["torch"], {})
+
+
 def test_one_contender_is_no_race(nap):
     with pytest.raises(UsageError, match="a race needs two"):
         racing.contenders(nap, "infer", (), {})
