@@ -28,6 +28,11 @@ check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
 docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
 
+dist: $(VENV)/.test  ## wheel and sdist, each installed into an empty environment and tried
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python tools/try_dist.py dist
+
 # Keras on JAX is the smallest set that measures something; an environment with more keeps it.
 # pip compiles what it installs, but no checkout: without, a command may compile at each start.
 $(VENV)/.run: pyproject.toml constraints.txt Makefile
@@ -36,12 +41,12 @@ $(VENV)/.run: pyproject.toml constraints.txt Makefile
 	$(BIN)/python -m compileall -q assay
 	touch $@
 
-$(VENV)/.test: pyproject.toml constraints.txt Makefile
+$(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	command -v $${CXX:-g++} >/dev/null || apt-get install -y --no-install-recommends g++
+	tools/system_packages.sh $${CXX:-g++}=g++
 	$(BIN)/pip install --quiet -c constraints.txt torch
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,onnxruntime,openvino,native,data,plot,dev]'
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run
 
-.PHONY: help run test long check docs
+.PHONY: help run test long check docs dist

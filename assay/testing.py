@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.errors import EndingError
-from assay.protocol import (
-    Calibrate,
-    Calibrated,
-    Check,
-    Checked,
-    Open,
-    Opened,
-    Order,
-    Profile,
-    Take,
-    Taken,
-    Tell,
-    Told,
-)
-from assay.records import Samples, Value
+from assay.core import messages
+from assay.core.errors import EndingError
+from assay.core.records import Samples, Value
 
 
 class FakeClock:
@@ -81,7 +68,7 @@ class FakeSession:
 class FakeWorker:
     """Answers orders as a worker whose steps take the given seconds; after the last, they repeat.
 
-    With `told` it is a worker of a self-timed session; with `dies_after`, one that crashes.
+    With `answer` it is a worker of a self-timed session; with `dies_after`, one that crashes.
     """
 
     def __init__(
@@ -89,40 +76,40 @@ class FakeWorker:
         seconds: Sequence[float] = (0.001,),
         *,
         steps_per_sample: int = 1,
-        told: Sequence[Samples] = (),
+        answer: Sequence[Samples] = (),
         dies_after: int = 0,
     ) -> None:
-        self.orders: list[Order] = []
+        self.orders: list[messages.Request] = []
         self.taken = 0
         self.still = False  # woken and stopped by a schedule of several
         self._seconds = seconds
         self._steps = steps_per_sample
-        self._told = told
+        self._told = answer
         self._dies_after = dies_after
 
-    def ask(self, order: Order) -> Iterator[object]:
+    def ask(self, order: messages.Request) -> Iterator[object]:
         self.send(order)
         yield from self.answers()
 
-    def send(self, order: Order) -> None:
+    def send(self, order: messages.Request) -> None:
         self.orders.append(order)
 
     def answers(self) -> Iterator[object]:
         order = self.orders[-1]
         if self._dies_after and len(self.orders) > self._dies_after:
             raise EndingError("crashed", "the fake worker was told to crash")
-        if isinstance(order, Open):
+        if isinstance(order, messages.Open):
             yield self._opened()
-        elif isinstance(order, Take):
+        elif isinstance(order, messages.TakeSamples):
             yield self._take(order)
-        elif isinstance(order, Calibrate):
-            yield Calibrated(steps=self._steps)
-        elif isinstance(order, Check):
-            yield Checked(facts={"unwaited": 0.0})
-        elif isinstance(order, Profile) and not self._told:
-            yield self._take(Take(steps=1, count=order.steps, seconds=1e6))
-        elif isinstance(order, Tell | Profile):
-            yield from (Told(samples=samples) for samples in self._told)
+        elif isinstance(order, messages.Calibrate):
+            yield messages.Calibrated(steps=self._steps)
+        elif isinstance(order, messages.CheckWait):
+            yield messages.LateFacts(facts={"unwaited": 0.0})
+        elif isinstance(order, messages.ProfileSteps) and not self._told:
+            yield self._take(messages.TakeSamples(steps=1, count=order.steps, seconds=1e6))
+        elif isinstance(order, messages.RunSelfTimed | messages.ProfileSteps):
+            yield from (messages.Reported(samples=samples) for samples in self._told)
 
     def stand_still(self) -> None:
         self.still = True
@@ -130,8 +117,8 @@ class FakeWorker:
     def wake(self) -> None:
         self.still = False
 
-    def _opened(self) -> Opened:
-        return Opened(
+    def _opened(self) -> messages.Opened:
+        return messages.Opened(
             seconds=1.0,
             items=32,
             stepped=not self._told,
@@ -141,11 +128,13 @@ class FakeWorker:
             workload_version="1",
         )
 
-    def _take(self, order: Take) -> Taken:
+    def _take(self, order: messages.TakeSamples) -> messages.TimedSteps:
         found: list[float] = []
         while not found or (len(found) < order.count and sum(found) < order.seconds):
             found.append(sum(self._one() for _ in range(order.steps)))
-        return Taken(starts=(0.0,) * len(found), seconds=tuple(found), steps=order.steps)
+        return messages.TimedSteps(
+            starts=(0.0,) * len(found), seconds=tuple(found), steps=order.steps
+        )
 
     def _one(self) -> float:
         value = self._seconds[self.taken % len(self._seconds)]

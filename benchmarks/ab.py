@@ -28,13 +28,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay import pairing, plan
-from assay.analysis import compare, sequence
+from assay.analysis import compare, sequential
 from assay.analysis.intervals import quantile, student
-from assay.findings import PairRatio
-from assay.heat import Entry, run_heat
-from assay.records import Procedure, Samples
-from assay.together import TURN
+from assay.core.findings import PairRatio
+from assay.core.records import Procedure, Samples
+from assay.engine import pair, plan
+from assay.engine.racer import TURN, HeatEntry
+from assay.engine.turns import run_heat
+from assay.stores.folders import CasePlace
 
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "ab.npz"
@@ -85,14 +86,12 @@ def _pair(inner: tuple[int, int], seed: int) -> Array:
     texts = [f"{WORK}:work:inner={count}@python:threads=1" for count in inner]
     with tempfile.TemporaryDirectory() as folder:
         entries = []
-        for side, case in zip(
-            pairing.SIDES, (plan.cases([text])[0] for text in texts), strict=True
-        ):
+        for side, case in zip(pair.SIDES, (plan.cases([text])[0] for text in texts), strict=True):
             place = Path(folder) / side
             place.mkdir()
-            entries.append(Entry(side, case, side, place))
+            entries.append(HeatEntry(side, case, CasePlace(side, place)))
         heat = run_heat(entries, Procedure(budget=5.0), _ignore, _unfinished, seed)
-    found = [heat.results[side] for side in pairing.SIDES]
+    found = [heat.results[side] for side in pair.SIDES]
     if [result.status for result in found] != ["ok", "ok"]:
         raise SystemExit([result.reason for result in found])
     return np.array([compare.turns(result, "step_time") for result in found])
@@ -122,7 +121,7 @@ def trial(pairs: Array, draw: random.Random, swap: bool) -> Trial:
         known.append(taken)
         sampling += taken.turns * 2 * TURN
         found = compare.judged(tuple(known), compare.Terms("step_time"))
-        if found.verdict != "cannot-tell" and len(known) >= sequence.FEWEST:
+        if found.verdict != "cannot-tell" and len(known) >= sequential.FEWEST:
             return Trial(found.verdict, len(known), sampling)
     return Trial("cannot-tell", MOST, sampling)
 
@@ -134,7 +133,7 @@ def _used(logs: Array, known: list[PairRatio]) -> PairRatio:
     for count in range(compare.FEWEST_TURNS, len(difference) + 1):
         estimate = quantile(difference[:count])
         error = estimate.half_width / student(np.inf)
-        if error < compare.MINIMUM / pairing.CLOSE or count >= wanted:
+        if error < compare.MINIMUM / pair.CLOSE or count >= wanted:
             break
     return PairRatio(
         ratio=float(np.exp(estimate.value)), error=error, turns=count, baseline="", candidate=""

@@ -116,8 +116,8 @@ _OLD: dict[str, Callable[[list[float]], float]] = {
 
 
 def new(path: Path, asked: list[tuple[str, str]]) -> list[float]:
-    from assay.tasks.reader import CHUNK, LogReader
-    from assay.tasks.task import Metric
+    from assay.logs.reader import CHUNK, LogReader
+    from assay.logs.task import Metric
 
     metrics = [
         Metric(name=str(place), pattern=pattern, compute=method)

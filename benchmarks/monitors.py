@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from assay.watcher import Watcher
+from assay.engine.monitoring import Monitoring
 
 COST, ACCURACY = 0.002, 0.01
 BUSY = "import numpy as np\na = np.ones((1500, 1500), 'f4')\nwhile True: a @ a"
@@ -85,8 +85,8 @@ def peak_of_brief() -> tuple[float, float]:
     return watcher.end(usage)["max_rss"], time.monotonic() - start
 
 
-def _watcher(pid: int) -> Watcher:
-    return Watcher(pid, Path(tempfile.mkdtemp(prefix="assay-")))
+def _watcher(pid: int) -> Monitoring:
+    return Monitoring(pid, Path(tempfile.mkdtemp(prefix="assay-")))
 
 
 def _reaped(child: subprocess.Popen[bytes]) -> resource.struct_rusage:

@@ -20,9 +20,11 @@ from statistics import median
 
 import numpy as np
 
-from assay import plan
-from assay.heat import Entry, Heat, run_heat
-from assay.records import Procedure, Result
+from assay.core.records import Procedure, Result
+from assay.engine import plan
+from assay.engine.racer import HeatEntry
+from assay.engine.turns import Heat, run_heat
+from assay.stores.folders import CasePlace
 
 NETS = ("lenet", "alexnet", "alexnet2", "vgg16-cifar10", "mobilenet-cifar10", "resnet18-cifar10")
 NETS += ("resnet50-imagenet",)
@@ -71,7 +73,9 @@ def _heat(net: str, batch: int, threads: int, asked: argparse.Namespace, folder:
         text = f"{net}:batch_size={batch}{weights}@{backend}{joint}mode=infer,threads={threads}"
         place = folder / name
         place.mkdir()
-        entries.append(Entry(name, plan.resolve(plan.parse_case(text)), f"run/{name}", place))
+        entries.append(
+            HeatEntry(name, plan.resolve(plan.parse_case(text)), CasePlace(f"run/{name}", place))
+        )
     return run_heat(
         entries,
         PROCEDURE,

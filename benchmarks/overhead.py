@@ -26,8 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from assay import measure, plan, registry, world
-from assay.records import Case
+from assay import registry
+from assay.core.records import Case
+from assay.engine import plan, process_env
+from assay.worker import timing
 
 CASE = "mnist-mlp:batch_size=64,units=256,hidden=2@"
 SIX = ("keras-jax", "keras-tensorflow", "keras-torch", "jax", "tensorflow", "torch")
@@ -62,7 +64,7 @@ def in_a_world(backend: str, seconds: float) -> list[float]:
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run(
             [sys.executable, __file__, "--inside", backend, str(seconds)],
-            env={**os.environ, **world.variables(case, Path(folder))},
+            env={**os.environ, **process_env.variables(case, Path(folder))},
             stdout=subprocess.PIPE,
             check=True,
         )
@@ -74,7 +76,7 @@ def ratios(backend: str, seconds: float) -> list[float]:
     case = plan.resolve(plan.parse_case(f"{CASE}{backend}:threads=1"))
     order = random.Random(0)
     with registry.backend(backend).open(_builder(case), case) as session:
-        steps = max(1, round(PIECE / min(s for _, s in measure.take(session, 1, 50, 2.0))))
+        steps = max(1, round(PIECE / min(s for _, s in timing.take(session, 1, 50, 2.0))))
         ways = (
             functools.partial(_by_assay, session, steps),
             functools.partial(_by_hand, LOOPS[backend](session), steps),
@@ -113,7 +115,7 @@ def _builder(case: Case) -> Callable[[], Any]:
 
 
 def _by_assay(session: Any, steps: int) -> float:
-    return measure.take(session, steps, 1, 0.0)[0][1]
+    return timing.take(session, steps, 1, 0.0)[0][1]
 
 
 def _by_hand(loop: Loop, steps: int) -> float:

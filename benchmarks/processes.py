@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from assay import plan
 from assay.analysis import estimates
 from assay.analysis.intervals import over_processes, quantile
-from assay.launch import measure_case
-from assay.records import Procedure
+from assay.core.records import Procedure
+from assay.engine import plan
+from assay.engine.measure_case import measure_case
+from assay.stores.folders import CasePlace
 
 DATA = Path(__file__).parent / "data" / "processes.npz"
 CASE = "cifar10-cnn:batch_size=4@torch:device=cpu,threads=1"
@@ -31,7 +32,7 @@ def record(path: Path) -> None:
     case = plan.cases([CASE], [], {}, {})[0]
     procedure = Procedure(processes=PROCESSES, samples=150, budget=PROCESSES, timeout=1500)
     with tempfile.TemporaryDirectory() as folder:
-        result = measure_case(case, procedure, "run/001", Path(folder), lambda _: None)
+        result = measure_case(case, procedure, CasePlace("run/001", Path(folder)), lambda _: None)
     print(result.status, result.reason, f"{result.seconds:.0f} s")
     values = [part[:150] for part in estimates.by_process(result, "step_time")]
     np.savez_compressed(path, values=np.array(values, dtype=np.float32))

@@ -21,14 +21,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay import plan
-from assay.analysis import compare, racing, stopping
+from assay.analysis import compare, race, stopping
 from assay.analysis.estimates import so_far
-from assay.course import FEWEST_TURNS, Enough
-from assay.heat import TOGETHER, Entry, run_heat
-from assay.racing import MINIMUM
-from assay.records import Case, Procedure, Result, Samples
-from assay.together import TURN
+from assay.core.records import Case, Procedure, Result, Samples
+from assay.engine import plan
+from assay.engine.race_state import FEWEST_TURNS, HeatKeepGoing
+from assay.engine.racer import TURN, HeatEntry
+from assay.engine.turns import TOGETHER, run_heat
+from assay.stores.folders import CasePlace
+from assay.verbs.race import MINIMUM
 
 DATA = Path(__file__).parent / "data" / "race.npz"
 BACKENDS = (
@@ -108,24 +109,24 @@ def _race(
 ) -> tuple[str, float]:
     """Who is first at the end, and the seconds of turns it took."""
     names = list(kept)
-    rules = racing.terms(len(names), MINIMUM)
-    heats: list[racing.Meeting] = []
+    rules = race.terms(len(names), MINIMUM)
+    heats: list[race.Meeting] = []
     seconds = 0.0
-    places = racing.standing(names, heats, {}, rules)
-    while chosen := racing.next_heat(places, heats, rules, TOGETHER):
+    places = race.standing(names, heats, {}, rules)
+    while chosen := race.next_heat(places, heats, rules, TOGETHER):
         number = draw.randrange(len(kept[names[0]]))
         turns = {name: kept[name][number] for name in chosen}
         count = _count(turns, rules)
         seconds += sum(max(TURN, float(row[:count].mean())) * count for row in turns.values())
         results = {name: _result(name, row[:count], items[name]) for name, row in turns.items()}
-        heats.append(racing.meeting(results))
-        places = racing.standing(names, heats, {}, rules)
+        heats.append(race.meeting(results))
+        places = race.standing(names, heats, {}, rules)
     return places[0].key, seconds
 
 
 def _count(turns: Mapping[str, Array], rules: compare.Terms) -> int:
     """How many turns the heat would have had."""
-    enough = Enough(rules, math.inf)
+    enough = HeatKeepGoing(rules, math.inf)
     for count in range(FEWEST_TURNS, TURNS):
         taken = {name: [_part(value) for value in row[:count]] for name, row in turns.items()}
         if not enough(taken, opening=20.0):
@@ -165,10 +166,10 @@ def _result(name: str, turns: Array, items: int) -> Result:
     )
 
 
-def _entry(name: str, case: Case, folder: Path) -> Entry:
+def _entry(name: str, case: Case, folder: Path) -> HeatEntry:
     place = folder / str(abs(hash(name)))
     place.mkdir()
-    return Entry(name, case, name, place)
+    return HeatEntry(name, case, CasePlace(name, place))
 
 
 def _unfinished(turns: Mapping[str, Sequence[Samples]], _: float) -> bool:

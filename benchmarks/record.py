@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.measure import take
+from assay.worker.timing import take
 
 Step = Callable[[], object]
 Wait = Callable[[Any], object]

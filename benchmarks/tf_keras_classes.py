@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 
 import assay
-from assay import units
-from assay.benches.asked import Benched, Setting
+from assay.core import units
+from assay.formats.perfzero.messages import Benched, BenchSetting
 
 PACKAGE = "tf_keras.src.layers.preprocessing.benchmarks"
 HEAD = """# Benchmark classes of tf-keras, run by assay
@@ -27,7 +27,7 @@ Software: {packages}.
 def main() -> None:
     python, timeout = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
     found = assay.benchmarks(PACKAGE, python=python)
-    setting = Setting(python=python, timeout=timeout)
+    setting = BenchSetting(python=python, timeout=timeout)
     lines: list[str] = []
     for benched in assay.bench(*found.names, setting=setting, label="tf-keras"):
         if not lines:

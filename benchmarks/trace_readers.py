@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import assay
-from assay.findings import Profile
-from assay.traces import folder as traces
+from assay.core.findings import Profile
+from assay.formats.traces import folder as traces
 
 CASES = [
     f"{workload}@{backend}"

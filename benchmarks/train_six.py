@@ -16,10 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import assay
-from assay.findings import Reading
-from assay.records import Result
-from assay.schedule import Progress
-from assay.views import render, trainings
+from assay.core.findings import Output, Reading
+from assay.core.progress import Progress
+from assay.core.records import Result
+from assay.views import train
+from assay.views.output import render
 from assay.workloads.recipes import RECIPES
 
 # What is large gains most by it; a residual sum without a norm is better kept whole.
@@ -34,12 +35,12 @@ def main() -> None:
     def one(name: str) -> list[Reading]:
         found = _trained_and_tested(name, given, folder)
         readings = [Reading(result=result, summary=assay.summarize(result)) for result in found]
-        print(render.markdown(trainings.trainings_table(readings[:1])), flush=True)
+        print(_markdown(readings[:1]), flush=True)
         return readings
 
     with ThreadPoolExecutor(given.at_once) as pool:
         readings = list(pool.map(one, given.names or RECIPES))
-    table = render.markdown(trainings.trainings_table([trained for trained, *_ in readings]))
+    table = _markdown([trained for trained, *_ in readings])
     tested = [f"{r[1].result.case.workload}: {_accuracy(r[1])}" for r in readings if len(r) > 1]
     text = f"{table}\n\nTested anew in float32: {'; '.join(tested)}.\n"
     (folder / "trained.md").write_text(text)
@@ -59,6 +60,10 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _markdown(readings: Sequence[Reading]) -> str:
+    return render(Output(tables=(train.trainings_table(readings),)), "markdown")
+
+
 def _trained_and_tested(name: str, given: argparse.Namespace, folder: Path) -> Sequence[Result]:
     precision = given.precision or PRECISION.get(name, "bfloat16")
     weights = folder / f"{name}.npz"
@@ -68,7 +73,7 @@ def _trained_and_tested(name: str, given: argparse.Namespace, folder: Path) -> S
         first=given.first,
         seed=given.seed,
         save=weights,
-        watch=_told,
+        progress=_told,
     )
     if trained.status != "ok":
         print(f"{name}: {trained.status}: {trained.reason}", file=sys.stderr, flush=True)

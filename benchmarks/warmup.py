@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from assay.analysis.estimates import so_far
 from assay.analysis.summary import summarize
-from assay.records import Case, Procedure, Result, Samples
-from assay.schedule import alone
+from assay.core.records import Case, Procedure, Result, Samples
+from assay.engine.stepping import alone
 from assay.testing import FakeWorker
 
 Array = NDArray[np.float64]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import shutil
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +25,22 @@ def _is_here(need: str) -> bool:
     if need in _PROGRAMS:
         return any(shutil.which(program) for program in _PROGRAMS[need])
     return importlib.util.find_spec(need) is not None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Where a test will want Keras, it is loaded now, on JAX and with settings of its own: the
+    first to load it chooses the engine for all in the process. Others see nothing of this."""
+    marks = [mark for item in session.items for mark in item.iter_markers("real")]
+    wanted = {need for mark in marks for need in mark.args}
+    if not {"keras", "jax"} <= wanted or not all(map(_is_here, ("keras", "jax"))):
+        return
+    if "keras" in sys.modules:
+        raise pytest.UsageError("a test file imports keras at its top, which chooses its engine")
+    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as variables:
+        for name, value in {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}.items():
+            variables.setenv(name, value)
+        variables.setenv("KERAS_HOME", home)
+        importlib.import_module("keras")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -78,23 +96,9 @@ def assay(
 
 
 @pytest.fixture(scope="session")
-def keras(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """Keras in the test's own process, with settings of its own; nothing of them is left to others.
-
-    On JAX, as wherever else a test loads it: the first to do so chooses for all in the process.
-    """
-    wanted = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    wanted["KERAS_HOME"] = str(tmp_path_factory.mktemp("keras-home"))
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    import keras
-
-    for name, value in before.items():
-        if value is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = value
-    return keras
+def keras() -> ModuleType:
+    """Keras in the test's own process: on JAX, as `pytest_collection_finish` has loaded it."""
+    return importlib.import_module("keras")
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 
-from assay import plan, registry
-from assay.contracts import Backend, Option, Workload
-from assay.records import Case
-from assay.stores.sql import SqlStore
+from assay import registry
+from assay.core.contracts import (
+    Backend,
+    EvaluatingBackend,
+    Option,
+    ProfilingBackend,
+    TrainingBackend,
+    Workload,
+)
+from assay.core.errors import UsageError
+from assay.core.findings import Summary
+from assay.core.records import Case, Plan, Procedure, Query, Result
+from assay.engine import plan
+from assay.stores import folders
 
 WORKLOADS = registry.names("workloads")
 BACKENDS = registry.names("backends")
@@ -65,10 +76,22 @@ class TestBackend:
 
         assert "100000" in registry.backend(name).refuses(case)
 
-    def test_its_world_is_text(self, name, tmp_path):
-        world = registry.backend(name).world(case_for(name), tmp_path)
+    def test_what_it_can_do_besides_names_options_it_has(self, name):
+        backend = registry.backend(name)
+        chosen = {
+            **(backend.for_evaluation if isinstance(backend, EvaluatingBackend) else {}),
+            **(backend.for_training if isinstance(backend, TrainingBackend) else {}),
+        }
 
-        assert all(isinstance(word, str) for pair in world.items() for word in pair)
+        for option, value in chosen.items():
+            assert value in backend.options[option].choices
+        if isinstance(backend, ProfilingBackend):
+            assert callable(backend.profile)
+
+    def test_its_variables_are_text(self, name, tmp_path):
+        variables = registry.backend(name).variables(case_for(name), tmp_path)
+
+        assert all(isinstance(word, str) for pair in variables.items() for word in pair)
 
 
 def case_for(backend: str, **options: str) -> Case:
@@ -79,8 +102,99 @@ def case_for(backend: str, **options: str) -> Case:
     return plan.resolve(Case(workload=workload, backend=backend, options=dict(options)))
 
 
-def test_every_store_can_append_find_and_close():
-    for name in registry.names("stores"):
-        store = registry._built_in("stores")[name]
-        assert {"append", "results", "close"} <= set(dir(store))
-    assert SqlStore in registry._built_in("stores").values()
+PLACES = {"sqlite": "sqlite://{folder}"}  # of each store: where one for a test is
+
+
+def test_every_store_is_tried():
+    assert set(registry.names("stores")) == set(PLACES)
+
+
+@pytest.mark.parametrize("name", PLACES)
+class TestStore:
+    """What `core.contracts.Store` promises, of each store, opened by its URL."""
+
+    @pytest.fixture
+    def store(self, name, tmp_path):
+        opened = registry.open_store(PLACES[name].format(folder=tmp_path / "store"))
+        yield opened
+        opened.close()
+
+    def test_what_is_appended_is_found_by_run_by_id_and_as_the_last(self, store):
+        made = kept(store, "one")
+
+        for text in (made.run, made.id, "last", made.run[-4:]):
+            assert store.find(text) == [made.id]
+        assert list(store.results(Query(ids=("last",)))) == [made]
+        assert store.plan(made.run).label == "one"
+
+    def test_results_come_oldest_first_and_by_label(self, store):
+        first, second = kept(store, "one"), kept(store, "two")
+
+        assert [r.id for r in store.results(Query())] == [first.id, second.id]
+        assert [r.id for r in store.results(Query(label="two"))] == [second.id]
+
+    def test_a_document_is_kept_beside_the_results_and_replaced(self, store):
+        run = kept(store).run
+
+        assert store.document(run, "race.json") is None
+        for text in (b"1", b"2"):
+            store.keep_document(run, "race.json", text)
+        assert store.document(run, "race.json") == b"2"
+
+    def test_a_summary_belongs_to_a_version_of_the_analysis(self, store):
+        made = kept(store)
+        store.keep_summary(made.id, 7, Summary())
+
+        assert store.summary(made.id, 7) == Summary()
+        assert store.summary(made.id, 8) is None
+
+    def test_a_run_folder_from_elsewhere_is_adopted_as_it_is(self, store, tmp_path):
+        other = registry.open_store(tmp_path / "other")
+        made = kept(other)
+
+        assert store.adopt(other.folder(made.run)) == [made.id]
+        assert list(store.results(Query(ids=(made.run,)))) == [made]
+        other.close()
+
+    def test_what_is_deleted_is_gone_and_nothing_else(self, store):
+        first, second = kept(store), kept(store)
+
+        assert store.delete(first.run) == [first.id]
+        assert [r.id for r in store.results(Query())] == [second.id]
+        assert not store.folder(first.run).exists()
+
+    def test_one_result_of_a_run_can_be_deleted(self, store):
+        made = kept(store)
+        more = msgspec.structs.replace(made, id=folders.new_case(store.folder(made.run)).id)
+        store.append(more)
+
+        assert store.delete(more.id) == [more.id]
+        assert [r.id for r in store.results(Query())] == [made.id]
+
+    def test_what_is_not_there_is_one_sentence(self, store):
+        kept(store)
+
+        with pytest.raises(UsageError, match="There is no run named 'nothing'"):
+            store.find_run("nothing")
+
+
+def test_a_store_nobody_provides_is_one_sentence(tmp_path):
+    with pytest.raises(UsageError, match="There is no store named 'sqlit'") as caught:
+        registry.open_store(f"sqlit://{tmp_path}")
+
+    assert caught.value.hint == "Did you mean 'sqlite'?"
+
+
+def kept(store, label: str = "") -> Result:
+    case = Case(workload="w", backend="b", key="w@b")
+    run = store.new_run(Plan(cases=(case,), label=label))
+    made = Result(
+        id=folders.new_case(run).id,
+        case=case,
+        procedure=Procedure(),
+        status="ok",
+        started=f"2026-01-01T00:00:{len(list(store.results(Query()))):02d}",
+        label=label,
+    )
+    store.append(made)
+    return made

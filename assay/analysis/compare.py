@@ -10,12 +10,12 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from assay.analysis import sequence
+from assay.analysis import sequential
 from assay.analysis.estimates import usable
 from assay.analysis.intervals import Array, quantile, student
 from assay.analysis.student import two_sided
-from assay.findings import Comparison, PairRatio, Quantity, Verdict
-from assay.records import Phase, Result
+from assay.core.findings import Comparison, PairRatio, Quantity, Verdict
+from assay.core.records import Phase, Result
 
 MINIMUM = 0.01  # the smallest change that is called one
 PROCESS_NOISE = 0.25  # two identical processes may differ so much; taken for granted below 3 pairs
@@ -35,7 +35,7 @@ class Terms(NamedTuple):
     metric: str
     minimum: float = MINIMUM
     higher_is_better: bool = False
-    level: float = sequence.LEVEL  # of each look
+    level: float = sequential.LEVEL  # of each look
 
 
 def compare(baseline: Sequence[Result], candidate: Sequence[Result], terms: Terms) -> Comparison:
@@ -62,7 +62,7 @@ def judged(pairs: tuple[PairRatio, ...], terms: Terms) -> Comparison:
         low=math.exp(found.low),
         high=math.exp(found.high) if found.high < 700 else math.inf,
         unit="",
-        estimator=ESTIMATOR if len(pairs) >= sequence.FEWEST else FEW,
+        estimator=ESTIMATOR if len(pairs) >= sequential.FEWEST else FEW,
         n=len(pairs),
     )
     return Comparison(
@@ -97,13 +97,15 @@ def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | 
     if _in_turns(baseline) and len(one) == len(other):
         found = quantile(np.log(other) - np.log(one))
         middle, half_width = found.value, found.half_width
+    elif len(one) == len(other) == 1:  # nothing is known of the error of one value
+        middle, half_width = float(np.log(other[0]) - np.log(one[0])), 0.0
     else:
         both = [quantile(np.log(part)) for part in (one, other)]
         middle = both[1].value - both[0].value
-        half_width = math.hypot(both[0].half_width, both[1].half_width)
+        half_width = math.hypot(*(part.half_width for part in both if part.effective > 1))
     return PairRatio(
         ratio=math.exp(middle),
-        error=half_width / student(math.inf),
+        error=0.0 if math.isnan(half_width) else half_width / student(math.inf),
         turns=min(len(one), len(other)),
         baseline=baseline.id,
         candidate=candidate.id,
@@ -118,13 +120,15 @@ def values(result: Result, metric: str) -> Array:
     """
     if result.status != "ok":
         return usable(())
-    if metric in ONCE:
+    told = metric in result.told
+    if metric in ONCE and not told:
         return usable(result.values(*ONCE[metric]))
-    if metric in result.peaks:
+    if metric in result.peaks and not told:
         return usable((result.peaks[metric],))
-    sampled = "step_time" if metric == "item_time" else metric
+    per_item = metric == "item_time" and not told
+    sampled = "step_time" if per_item else metric
     found = turns(result, sampled) if _in_turns(result) else usable(result.values(sampled))
-    return found / max(1, result.items) if metric == "item_time" else found
+    return found / max(1, result.items) if per_item else found
 
 
 def turns(result: Result, metric: str) -> Array:
@@ -135,12 +139,12 @@ def turns(result: Result, metric: str) -> Array:
 
 def pairs_needed(comparison: Comparison) -> int:
     """How many pairs would probably decide, if the ratio and spread are what they seem; 0: none."""
-    if comparison.ratio.n < sequence.FEWEST:
+    if comparison.ratio.n < sequential.FEWEST:
         return 0
     effect, least = abs(math.log(comparison.ratio.value)), math.log1p(comparison.minimum)
     distance = effect if effect >= least else least - effect
-    for count in range(comparison.ratio.n + 1, sequence.MOST + 1):
-        if sequence.reach(comparison.spread, count) < distance:
+    for count in range(comparison.ratio.n + 1, sequential.MOST + 1):
+        if sequential.reach(comparison.spread, count) < distance:
             return count
     return 0
 
@@ -153,7 +157,7 @@ def turns_wanted(pairs: Sequence[PairRatio], opening: float, turn: float) -> int
     opening takes.
     """
     wanted = opening / turn
-    if len(pairs) >= sequence.FEWEST:
+    if len(pairs) >= sequential.FEWEST:
         within = float(np.mean([pair.error**2 * pair.turns for pair in pairs]))
         between = float(np.var([math.log(pair.ratio) for pair in pairs], ddof=1))
         between -= float(np.mean([pair.error**2 for pair in pairs]))
@@ -184,11 +188,11 @@ def _in_turns(result: Result) -> bool:
     return result.tags.get("order") == IN_TURNS
 
 
-def _interval(pairs: Sequence[PairRatio], level: float) -> sequence.Interval:
+def _interval(pairs: Sequence[PairRatio], level: float) -> sequential.Interval:
     if not pairs:
-        return sequence.Interval(math.nan, math.nan, math.nan)
-    found = sequence.interval([math.log(pair.ratio) for pair in pairs], level)
-    if len(pairs) >= sequence.FEWEST:
+        return sequential.Interval(math.nan, math.nan, math.nan)
+    found = sequential.interval([math.log(pair.ratio) for pair in pairs], level)
+    if len(pairs) >= sequential.FEWEST:
         return found
     error = math.sqrt(sum(pair.error**2 for pair in pairs)) / len(pairs)
     allowance = math.log1p(PROCESS_NOISE) + two_sided(level, 1000) * error

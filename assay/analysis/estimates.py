@@ -10,9 +10,8 @@ import numpy as np
 
 from assay.analysis.intervals import Array, Estimate, over_processes, quantile
 from assay.analysis.warmup import find_steady
-from assay.records import Phase, Result
+from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Phase, Result
 
-SHORTEST, LONGEST = 1e-12, 1e9  # seconds that a step can take at all
 # share, and fewest samples for it to be told (MLPerf Inference rules: early stopping)
 PERCENTILES = {"p50": (0.5, 1), "p90": (0.9, 64), "p99": (0.99, 662)}
 NOTHING = Estimate(math.nan, math.nan, math.nan, 0.0)
@@ -24,6 +23,8 @@ class Process(NamedTuple):
     values: Array
     verdict: str  # of warmup.find_steady
     unusable: int  # values that no step can take: not finite, not positive, longer than the case
+    skipped: int = 0  # usable values before it was steady
+    fastest: float = math.inf  # of all usable ones
 
 
 def processes(result: Result, metric: str = "step_time") -> list[Process]:
@@ -32,7 +33,8 @@ def processes(result: Result, metric: str = "step_time") -> list[Process]:
     for values in by_process(result, metric):
         good = usable(values, result.seconds or math.inf)
         start, verdict = find_steady(good)
-        found.append(Process(good[start:], verdict, len(values) - len(good)))
+        fastest = float(good.min(initial=math.inf))
+        found.append(Process(good[start:], verdict, len(values) - len(good), start, fastest))
     return found
 
 
@@ -48,7 +50,7 @@ def by_process(result: Result, metric: str, phase: Phase = "steady") -> list[tup
 def usable(values: Sequence[float], longest: float = math.inf) -> Array:
     """Values that a step can have taken: a clock may have jumped."""
     array = np.asarray(values, dtype=np.float64)
-    return array[(array >= SHORTEST) & (array <= min(longest, LONGEST))]
+    return array[(array >= SHORTEST_STEP) & (array <= min(longest, LONGEST_STEP))]
 
 
 def of_case(found: Sequence[Process]) -> Estimate:

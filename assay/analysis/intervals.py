@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from assay.analysis.student import two_sided
 
-# Student's t, 97.5 %, by degrees of freedom; between them it is nearly linear in their inverse.
-_DEGREES = (math.inf, 120, 60, 30, 20, 15, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
-_INVERSES = [1 / degrees for degrees in _DEGREES]
-_QUANTILES = [1.9600, 1.9799, 2.0003, 2.0423, 2.0860, 2.1314, 2.1788, 2.2281, 2.2622, 2.3060]
-_QUANTILES += [2.3646, 2.4469, 2.5706, 2.7764, 3.1824, 4.3027, 12.7062]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[np.float64]"  # as text: to complete a word, numpy is not loaded
 
 # The estimate of the inefficiency is too small on short series, the more so the longer the memory,
 # and at the look that stops. These make up for it; by simulation (benchmarks/coverage.py).
@@ -32,7 +30,8 @@ _CLEARLY = 1.5  # the mean of 8 squared cosines of noise is above this in 15 % o
 
 
 class Estimate(NamedTuple):
-    """A number, its 95 % interval, and how many independent values it is worth."""
+    """A number, its 95 % interval (nan where there is none), and how many independent values it is
+    worth."""
 
     value: float
     low: float
@@ -54,6 +53,8 @@ def quantile(values: Sequence[float] | Array, share: float = 0.5) -> Estimate:
     ordered = np.sort(array)
     count = len(ordered)
     middle = float(np.quantile(ordered, share))
+    if count < 2:
+        return Estimate(middle, math.nan, math.nan, 1.0)
     above = (array > middle).astype(np.float64)
     factor = inefficiency(above - above.mean())
     reach = student(count / factor - 1) * math.sqrt(share * (1 - share) * factor / count)
@@ -67,7 +68,7 @@ def mean(values: Sequence[float] | Array) -> Estimate:
     array = np.asarray(values, dtype=np.float64)
     count, middle = len(array), float(np.mean(array))
     if count < 2:
-        return Estimate(middle, middle, middle, 1.0)
+        return Estimate(middle, math.nan, math.nan, 1.0)
     factor = inefficiency(array - middle)
     error = float(np.std(array, ddof=1)) * math.sqrt(factor / count)
     reach = student(count / factor - 1) * error
@@ -83,7 +84,7 @@ def over_processes(middles: Sequence[float]) -> Estimate:
     logs = np.log(np.asarray(middles, dtype=np.float64))
     count, middle = len(logs), float(np.mean(logs))
     if count < 2:
-        return Estimate(middles[0], middles[0], middles[0], 1.0)
+        return Estimate(middles[0], math.nan, math.nan, 1.0)
     reach = student(count - 1) * float(np.std(logs, ddof=1)) / math.sqrt(count)
     low, value, high = np.exp([middle - reach, middle, middle + reach]).tolist()
     return Estimate(value, low, high, float(count))
@@ -132,4 +133,4 @@ def _swings(deviations: Array) -> float:
 
 def student(degrees: float) -> float:
     """The 97.5 % point of Student's t; below one degree of freedom that of one."""
-    return float(np.interp(1 / max(degrees, 1.0), _INVERSES, _QUANTILES))
+    return two_sided(0.05, max(degrees, 1.0))

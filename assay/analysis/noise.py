@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.checkup import Noise
+from assay.core.diagnosis import Noise
 
 RESAMPLES = 1000
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from assay.records import Result
+from assay.core.records import Result
+
+_AMOUNTS = ("_joules", "_seconds", "_bytes", "_throttles")  # endings of peaks that add up
 
 
 def pooled(results: Iterable[Result]) -> list[Result]:
@@ -17,6 +19,15 @@ def pooled(results: Iterable[Result]) -> list[Result]:
     for result in results:
         found[result.case.key].append(result)
     return [_one(several) for several in found.values()]
+
+
+def joined_peaks(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Of several processes of one case: amounts are added, all else is the highest."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {
+        name: (sum if name.endswith(_AMOUNTS) else max)(p[name] for p in parts if name in p)
+        for name in names
+    }
 
 
 def _one(several: Sequence[Result]) -> Result:
@@ -39,13 +50,10 @@ def _one(several: Sequence[Result]) -> Result:
         samples=samples,
         seconds=sum(result.seconds for result in good),
         facts=good[0].facts | _wait(good),
-        peaks={
-            name: max(result.peaks.get(name, value) for result in good)
-            for name, value in good[0].peaks.items()
-        },
+        peaks=joined_peaks([result.peaks for result in good]),
     )
 
 
 def _wait(results: Sequence[Result]) -> dict[str, float]:
-    told = [float(r.facts["unwaited"]) for r in results if "unwaited" in r.facts]
-    return {"unwaited": min(told)} if told else {}
+    answer = [float(r.facts["unwaited"]) for r in results if "unwaited" in r.facts]
+    return {"unwaited": min(answer)} if answer else {}

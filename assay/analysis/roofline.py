@@ -6,8 +6,8 @@ from statistics import median
 
 import msgspec
 
-from assay.findings import Floor
-from assay.records import Result, Value
+from assay.core.findings import Floor
+from assay.core.records import Result, Value
 
 # A training step does the forward work three times: forward, and twice backward, for the
 # gradients of inputs and of weights (Kaplan et al. 2020, section 2.1).

@@ -1,4 +1,4 @@
-"""The quantile of Student's t for any level: by Hill (1970), Algorithm 396 of the CACM."""
+"""Student's t, the quantile for any level and degrees: Hill (1970), Algorithm 396 of the CACM."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from statistics import NormalDist
 
 
 @cache
-def two_sided(level: float, degrees: int) -> float:
-    """The value that |t| exceeds with probability `level`; six digits."""
+def two_sided(level: float, degrees: float) -> float:
+    """The value that |t| exceeds with probability `level`: six digits; between one and two degrees
+    of freedom up to a tenth too much."""
+    if math.isinf(degrees):
+        return -NormalDist().inv_cdf(level / 2)
     if degrees == 1:
         return 1 / math.tan(level * math.pi / 2)
     if degrees == 2:
@@ -23,7 +26,7 @@ def two_sided(level: float, degrees: int) -> float:
     return math.sqrt(degrees * square)
 
 
-def _middle(level: float, degrees: int, terms: tuple[float, float, float, float]) -> float:
+def _middle(level: float, degrees: float, terms: tuple[float, float, float, float]) -> float:
     """An expansion about the normal distribution."""
     a, b, c, d = terms
     x = NormalDist().inv_cdf(level / 2)
@@ -35,7 +38,7 @@ def _middle(level: float, degrees: int, terms: tuple[float, float, float, float]
     return math.expm1(a * y**2)
 
 
-def _tail(y: float, degrees: int, d: float) -> float:
+def _tail(y: float, degrees: float, d: float) -> float:
     """An expansion for the far tails of few degrees of freedom."""
     inner = 1 / (((degrees + 6) / (degrees * y) - 0.089 * d - 0.822) * (degrees + 2) * 3)
     return ((inner + 0.5 / (degrees + 4)) * y - 1) * (degrees + 1) / (degrees + 2) + 1 / y

@@ -7,43 +7,70 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.analysis import accuracy, estimates, trainings
-from assay.analysis.doubts import doubts
+from assay.analysis import estimates, evaluate, train
+from assay.analysis.doubts.samples import doubts
 from assay.analysis.intervals import Array, Estimate, mean, over_processes, quantile, student
 from assay.analysis.roofline import position
-from assay.findings import Quantity, Summary
-from assay.records import Result
+from assay.core.findings import Quantity, Summary
+from assay.core.records import Result
 
 POWER = 0.8416  # normal quantile of 80 %: how surely a change as large as the least is seen
 
 
 def summarize(result: Result) -> Summary:
-    """Everything one may quote from a result."""
-    found = estimates.processes(result)
-    values = [process.values for process in found if len(process.values)]
-    quantities = _of_steps(values, result) if values else {}
-    quantities |= _once(result)
-    for metric in _other_metrics(result):
-        quantities |= _of_metric(result, metric)
-    quantities |= accuracy.quantities(result) | trainings.quantities(result)
+    """Everything one may quote from a result. What the program told stands under its own names;
+    where assay has a quantity of that name too, its own is `command_NAME`."""
+    own = result.own()
+    processes = [process for process in estimates.processes(own) if len(process.values)]
+    quantities = _own(own, processes)
+    told = _told(result)
     return Summary(
-        quantities=quantities, doubts=doubts(result), checks=accuracy.checks(result, quantities)
+        quantities={f"command_{n}" if n in told else n: q for n, q in quantities.items()} | told,
+        doubts=doubts(own),
+        checks=evaluate.checks(own, quantities),
+        skipped=tuple(process.skipped for process in processes),
     )
 
 
-def _of_steps(values: list[Array], result: Result) -> dict[str, Quantity]:
+def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quantity]:
+    """Of what assay itself measured."""
+    quantities = _of_steps(processes, result) if processes else {}
+    quantities |= _once(result)
+    for metric in _other_metrics(result):
+        quantities |= _of_metric(result, metric)
+    return quantities | evaluate.quantities(result) | train.quantities(result)
+
+
+def _told(result: Result) -> dict[str, Quantity]:
+    """Of what the program told: nan and infinity are told too."""
+    found: dict[str, Quantity] = {}
+    told = result.told
+    for metric in dict.fromkeys(part.metric for part in result.samples if part.metric in told):
+        values = np.asarray(result.values(metric), dtype=np.float64)
+        if np.isfinite(values).all():
+            found |= _of_metric(result, metric)
+        else:
+            unit = next(part.unit for part in result.samples if part.metric == metric)
+            found[metric] = _single(float(np.median(values)), unit, "median", len(values))
+    return found
+
+
+def _of_steps(processes: list[estimates.Process], result: Result) -> dict[str, Quantity]:
+    values = [process.values for process in processes]
     whole, count = np.concatenate(values), sum(map(len, values))
     step = _quantity(estimates.of_case(_as_processes(values)), "s", _estimator(values), count)
     average = mean(whole) if len(values) == 1 else over_processes([float(v.mean()) for v in values])
     found = {
         "step_time": step,
         "mean": _quantity(average, "s", "mean", count),
-        "min": _single(float(whole.min()), "s", "min", count),
-        "coefficient_of_variation": _single(
-            100 * float(whole.std() / whole.mean()), "%", "standard deviation / mean", count
-        ),
-        "minimum_detectable_effect": _detectable(step, len(values)),
+        "min": _single(min(process.fastest for process in processes), "s", "min", count),
     }
+    if count > 1:
+        spread = 100 * float(whole.std() / whole.mean())
+        found |= {
+            "coefficient_of_variation": _single(spread, "%", "standard deviation / mean", count),
+            "minimum_detectable_effect": _detectable(step, len(values)),
+        }
     if result.items:
         found["throughput"] = _rate(step, result.items, "items/s", "items")
     if result.procedure.latency:
@@ -112,7 +139,7 @@ def _once(result: Result) -> dict[str, Quantity]:
 
 
 def _other_metrics(result: Result) -> list[str]:
-    known = {"step_time", "open_time", *accuracy.COUNTS, *trainings.METRICS[1:]}
+    known = {"step_time", "open_time", *evaluate.COUNTS, *train.METRICS[1:]}
     steady = (part.metric for part in result.samples if part.phase == "steady")
     return [metric for metric in dict.fromkeys(steady) if metric not in known]
 
@@ -139,8 +166,8 @@ def _quantity(estimate: Estimate, unit: str, estimator: str, count: int) -> Quan
 
 
 def _single(value: float, unit: str, estimator: str, count: int) -> Quantity:
-    """A number without an interval: it is its own."""
-    return _quantity(Estimate(value, value, value, 1.0), unit, estimator, count)
+    """A number without an interval."""
+    return _quantity(Estimate(value, math.nan, math.nan, 1.0), unit, estimator, count)
 
 
 def _rate(step: Quantity, amount: float, unit: str, what: str) -> Quantity:

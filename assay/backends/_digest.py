@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from assay.records import Value
+from assay.core.records import Value
 
 VALUES = 16  # outputs that are kept, spread evenly over all
 PIECE = 1 << 20  # values summed in their own precision, before a sum in a wider one

@@ -7,17 +7,35 @@ import os
 from pathlib import Path
 from typing import Any
 
-from assay.contracts import Job, Option
-from assay.errors import EndingError, UsageError
-from assay.records import Case, Value
+from assay.core.contracts import Option
+from assay.core.errors import EndingError, UsageError
+from assay.core.records import Case, Value
+from assay.core.sessions import Job
 
-MODE = Option(default="train", choices=("train", "infer"), help="training steps, or forward only")
+# What others write for on and off.
+SWITCH = {
+    **dict.fromkeys(("true", "yes", "1", "xla", "jit", "inductor"), "on"),
+    **dict.fromkeys(("false", "no", "0", "none", "eager"), "off"),
+}
+MODE = Option(
+    default="train",
+    choices=("train", "infer"),
+    help="training steps, or forward only",
+    synonyms={
+        **dict.fromkeys(("inference", "eval", "forward", "predict", "test"), "infer"),
+        **dict.fromkeys(("training", "fit"), "train"),
+    },
+)
 DEVICE = Option(
     default="auto",
     choices=("auto", "cpu"),
     pattern=r"gpu:\d+",
     like="gpu:0",
     help="auto takes the first GPU the framework sees, else the CPU",
+    synonyms={
+        **dict.fromkeys(("gpu", "cuda", "gpu0"), "gpu:0"),
+        **{f"cuda:{number}": f"gpu:{number}" for number in range(16)},
+    },
 )
 THREADS = Option(
     default="all",
@@ -25,6 +43,7 @@ THREADS = Option(
     pattern=r"[1-9]\d*",
     like="2",
     help="all, or how many CPU threads, 1 or more",
+    synonyms=dict.fromkeys(("max", "auto", "-1"), "all"),
 )
 PYTHON = Option(
     default="",
@@ -37,16 +56,24 @@ DATA_FORMAT = Option(
     default="channels_last",
     choices=("channels_last", "channels_first"),
     help="the order of a picture's axes",
+    synonyms={"nhwc": "channels_last", "nchw": "channels_first"},
 )
 PRECISION = Option(
     default="float32",
     choices=("float32", "tf32", "bfloat16", "float16", "pure-bfloat16"),
     help="bfloat16 and float16 are mixed with float32 weights; pure-bfloat16 has no float32 left",
+    synonyms={
+        **dict.fromkeys(("fp32", "f32", "single", "full", "float", "32"), "float32"),
+        **dict.fromkeys(("fp16", "f16", "half", "mixed_float16", "amp", "16"), "float16"),
+        **dict.fromkeys(("bf16", "mixed_bfloat16", "brain"), "bfloat16"),
+        "tensorfloat32": "tf32",
+    },
 )
 OPTIMIZER = Option(
     default="own",
     choices=("own", "sgd", "momentum", "rmsprop", "adam"),
     help="own is the workload's",
+    synonyms={"default": "own"},
 )
 COMMON = {
     "mode": MODE,
@@ -102,8 +129,8 @@ def on_cpu(case: Case) -> bool:
 
 def no_channels_first(case: Case) -> str:
     """Of TensorFlow's CPU kernels only oneDNN's take channels first; XLA does by itself."""
-    asked = case.options["data_format"] == "channels_first" and case.options["compiler"] == "off"
-    if asked and on_cpu(case) and os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
+    request = case.options["data_format"] == "channels_first" and case.options["compiler"] == "off"
+    if request and on_cpu(case) and os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
         return (
             "TensorFlow's CPU kernels lack channels_first while TF_ENABLE_ONEDNN_OPTS is 0; "
             "unset it, or use channels_last or compiler on"
@@ -115,8 +142,8 @@ def check_device(case: Case, framework: str, on_gpu: bool) -> None:
     """In the worker: what was asked of a GPU is not measured on the CPU instead."""
     if on_gpu:
         return
-    for name, wish in (("device", "gpu"), ("precision", "tf32")):
-        if str(case.options[name]).startswith(wish):
+    for name, request in (("device", "gpu"), ("precision", "tf32")):
+        if str(case.options[name]).startswith(request):
             raise EndingError(
                 "skipped", f"{name} is {case.options[name]}, but {framework} sees no GPU here"
             )

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from assay.backends import _options
-from assay.contracts import Job, Option, Session
-from assay.errors import UsageError
-from assay.records import Case, Value
+from assay.core.contracts import Option
+from assay.core.errors import UsageError
+from assay.core.records import Case, Value
+from assay.core.sessions import Job, Session
 
 
 class CallSession:
@@ -46,7 +47,7 @@ class PythonBackend(msgspec.Struct, frozen=True):
     def refuses(self, case: Case) -> str:
         return _options.refused(case)
 
-    def world(self, case: Case, folder: Path) -> Mapping[str, str]:
+    def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
         return {}
 
     @contextmanager

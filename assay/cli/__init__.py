@@ -6,36 +6,40 @@ import contextlib
 import importlib
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from assay import __version__
-from assay.errors import AssayError, unknown
+from assay.core.errors import AssayError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # verb → (group of the help page, one line). The file of a verb is assay/cli/VERB.py.
 VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
-    "study": ("Measure", "Run a matrix of options fairly, and tell what each bought."),
+    "study": ("Measure", "Measure a matrix of options, and show what each one gains."),
     "bench": ("Measure", "Run benchmark classes, and compare their runs."),
-    "evaluate": ("Measure", "Find how often a trained network is right."),
-    "train": ("Measure", "Train a network by a recipe, and test it."),
-    "profile": ("Measure", "Show where the time of a model goes, and keep the trace."),
-    "doctor": ("Measure", "Show what this machine is, how noisy now, and how fast at best."),
-    "task": ("Measure", "Run any command; its metrics are read from its log."),
-    "ab": ("Decide", "Say which of two is faster, by how much, how sure."),
+    "evaluate": ("Measure", "Measure the accuracy of a trained network."),
+    "train": ("Measure", "Train a network by a recipe, and test its accuracy."),
+    "profile": ("Measure", "Profile a model: its slowest operations, and a trace."),
+    "doctor": ("Measure", "Check this machine: devices, noise, peak rates."),
+    "task": ("Measure", "Benchmark any command; metrics are read from its log."),
+    "ab": ("Decide", "Compare two cases or commands: which is faster, how sure."),
     "race": ("Decide", "Find the fastest configuration of a workload here."),
-    "compile": ("Native", "Make a Keras model a program for this machine."),
+    "compile": ("Native", "Compile a Keras model to a native program."),
     "export-onnx": ("Native", "Write a Keras model as ONNX."),
-    "list": ("Keep and see", "Show what there is: workloads, backends, results."),
-    "show": ("Keep and see", "Show results again, as a table or as JSON."),
-    "plot": ("Keep and see", "Draw results: their samples, or memory and CPU over time."),
-    "data": ("Keep and see", "Show or fetch datasets."),
-    "import": ("Keep and see", "Take in run folders from elsewhere."),
-    "hpvm": ("The older tools' doors", "HPVM's Keras benchmark scripts, word by word."),
-    "keras-benchmarks": ("The older tools' doors", "run_benchmark.py of keras-benchmarks."),
-    "vgg16": ("The older tools' doors", "main.py of the VGG16 study."),
-    "driver": ("The older tools' doors", "The AWS benchmark driver, flag by flag."),
-    "perfzero": ("The older tools' doors", "PerfZero's benchmark.py, flag by flag."),
+    "list": ("Keep and see", "List workloads, backends, results, tasks, benchmarks."),
+    "show": ("Keep and see", "Show kept results."),
+    "plot": ("Keep and see", "Plot samples, or memory and CPU over time."),
+    "data": ("Keep and see", "List or fetch datasets."),
+    "import": ("Keep and see", "Import run folders from elsewhere."),
+    "hpvm": ("Compatibility", "HPVM's Keras benchmark scripts."),
+    "keras-benchmarks": ("Compatibility", "keras-benchmarks' run_benchmark.py."),
+    "vgg16": ("Compatibility", "The VGG16 study's main.py."),
+    "driver": ("Compatibility", "The AWS benchmark driver."),
+    "perfzero": ("Compatibility", "PerfZero's benchmark.py."),
 }
 # What no module may be named.
 FILES = {
@@ -54,6 +58,10 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
+        if ctx and ctx.resilient_parsing:  # a word is being completed
+            from assay.cli.complete import load_numpy_later
+
+            load_numpy_later()
         module = importlib.import_module(f"assay.cli.{FILES.get(name, name)}")
         command: click.Command = module.command
         return command
@@ -62,8 +70,29 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not args[0].startswith("-"):
-            raise unknown("command", args[0], VERBS, hint="assay --help lists them.")
+            from assay.cli.words import no_verb
+
+            raise no_verb(args[0], VERBS)
         return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`assay help VERB` is `assay VERB --help`."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Verbs from their table: click's own would load every one of them."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        from click.shell_completion import CompletionItem
+
+        known = VERBS | {"help": ("", "Show help of a command.")}
+        return [
+            CompletionItem(verb, help=line)
+            for verb, (_, line) in known.items()
+            if verb.startswith(incomplete)
+        ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups = dict.fromkeys(group for group, _ in VERBS.values())

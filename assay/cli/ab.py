@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-from assay import codec, comparing, units
-from assay.cli import options
-from assay.cli.ending import last_of
-from assay.cli.output import print_table
+from assay.cli import complete, options, printing
+from assay.cli.interrupts import last_of
+from assay.cli.outcome import REGRESSION, UNDECIDED, say_kept
 from assay.cli.progress import LiveLine
-from assay.findings import Comparison
+from assay.core.errors import UsageError
+from assay.core.findings import Comparison
+from assay.verbs import ab
 
-UNDECIDED = 6
+WIDE = 4  # an interval from x to 4 x says nothing worth reading
 
 
 @click.command(
@@ -24,82 +25,128 @@ Examples:
   assay ab mnist-mlp@torch mnist-mlp@torch:compiler=on --min-effect 2% --budget 10m
   assay ab mnist-mlp@torch --python venv-old --python venv-new
   assay ab ./my.py:MyNet@keras-jax --commit main --commit HEAD
+  assay ab ./my.py:MyNet@keras-jax --commit HEAD --commit .  the edits not committed yet
+  assay ab --resume last                                     for its budget once more
   assay ab --cmd 'python old.py' --cmd 'python new.py'
-  assay ab --cmd "sh -c 'a | b'" --cmd "sh -c 'a | c'"       a shell has to be asked for
+  assay ab --cmd "sh -c 'a | b'" --cmd "sh -c 'a | c'"       with a shell, named explicitly
   assay ab --cmd './a' --cmd './b' --metric 'rate=([0-9.]+) items/s' --higher-is-better
-  assay ab mnist-mlp@jax mnist-mlp@jax --aa                  what this machine calls different
+  assay ab mnist-mlp@jax --aa                                what this machine calls different
+  assay ab ./my.py:MyNet@torch --commit main --commit HEAD --gate
 
-Leaves with 0 when decided, 6 when it cannot tell, 1 when a contender failed."""
+Leaves with 0 when decided, 6 when it cannot tell, 1 when a contender failed. With --gate: 0 when
+the candidate is faster or the same, 5 when it is slower."""
 )
-@click.argument("cases", nargs=-1, metavar="CASE CASE")
+@click.argument("cases", nargs=-1, metavar="CASE CASE", shell_complete=complete.cases)
 @click.option(
     "--cmd",
     "commands",
     multiple=True,
     metavar="COMMAND",
-    help="Twice: two commands, run without a shell.",
+    help="Compare two commands, given twice; run without a shell.",
 )
-@click.option("--python", "pythons", multiple=True, metavar="VENV", help="Twice: one case in both.")
-@click.option("--commit", "commits", multiple=True, help="Twice: one case at both.")
+@click.option(
+    "--python",
+    "pythons",
+    multiple=True,
+    metavar="VENV",
+    help="Compare one case in two virtual environments, given twice.",
+)
+@click.option(
+    "--commit",
+    "commits",
+    multiple=True,
+    help="Compare one case at two commits, given twice; . is the working tree.",
+)
 @click.option(
     "--metric",
     default="",
-    help="step_time, item_time, first_step, open_time; of commands wall_time, NAME=REGEX; a peak.",
+    help="What to compare: step_time (default), item_time, first_step, open_time or a peak; "
+    "of commands wall_time (default) or NAME=REGEX.",
 )
-@click.option("--budget", default="5m", show_default=True, help="Time, all in all.")
-@click.option("--min-effect", "minimum", default="1%", show_default=True, help="Less is no change.")
-@click.option("--pairs", type=int, default=60, show_default=True, help="Of processes, at most.")
-@click.option("--timeout", default="10m", show_default=True, help="For one process.")
-@click.option("--higher-is-better", is_flag=True, help="Of the metric of two commands.")
-@click.option("--aa", "same", is_flag=True, help="Both are the same: what is called different?")
-@click.option("--any-outputs", is_flag=True, help="Do not mind if their outputs differ.")
-@click.option("--label", default="", help="A name to find the results by.")
+@click.option("--budget", default="5m", show_default=True, help="Total time.")
+@click.option(
+    "--min-effect",
+    "minimum",
+    default="1%",
+    show_default=True,
+    help="Smallest difference that counts as a change.",
+)
+@click.option(
+    "--pairs", type=int, default=60, show_default=True, help="Most pairs of processes to run."
+)
+@options.timeout("10m", "one process")
+@click.option("--higher-is-better", is_flag=True, help="A higher value of the metric is better.")
+@click.option(
+    "--aa",
+    "same",
+    is_flag=True,
+    help="Compare a case to itself, to see what noise alone would be called.",
+)
+@click.option(
+    "--gate", is_flag=True, help="Leave with 5 if the candidate is slower, for a script or a CI."
+)
+@click.option("--any-outputs", is_flag=True, help="Do not compare their outputs.")
+@options.label
 @options.tag
+@options.resume("Continue a comparison, for its budget once more.")
 @options.home
 @options.form
-def command(cases: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401
+def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  # noqa: ANN401
     """Compare the second CASE to the first: faster, slower, same or cannot tell.
 
     Both are kept warm and take turns in random order, in fresh pairs of processes, until the
     question is decided or the budget ends.
     """
     line = LiveLine()
-    found = comparing.ab(
+    if resume and (cases or given["commands"]):
+        raise UsageError(
+            "--resume was given with something to compare.", hint="A run has its own contenders."
+        )
+    found = ab.resume(resume, given["home"], line) if resume else _begun(cases, given, line)
+    last = last_of(_announced(found, line), lambda one: _show(one, given["form"]))
+    return 1 if last.failures else _status(last.verdict, given["gate"])
+
+
+def _begun(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Comparison]:
+    names = ("commands", "pythons", "commits", "metric", "pairs")
+    return ab.ab(
         *cases,
-        **{name: given[name] for name in ("commands", "pythons", "commits", "metric", "pairs")},
-        **{name: given[name] for name in ("higher_is_better", "same", "label", "home")},
-        budget=units.seconds(given["budget"]),
-        minimum=units.share(given["minimum"]),
-        timeout=units.seconds(given["timeout"]),
+        **{name: given[name] for name in (*names, "higher_is_better", "same", "label", "home")},
+        **{name: given[name] for name in ("budget", "minimum", "timeout")},
         outputs=not given["any_outputs"],
         tags=options.pairs(given["tags"], "--tag"),
-        watch=line,
+        progress=line,
     )
-    last = last_of(_announced(found, line), lambda one: _show(one, given["form"]))
-    return 1 if last.failures else UNDECIDED if last.verdict == "cannot-tell" else 0
+
+
+def _status(verdict: str, gate: bool) -> int:
+    if verdict == "cannot-tell":
+        return UNDECIDED
+    return REGRESSION if gate and verdict == "slower" else 0
 
 
 def show(run: str, home: str | None, form: str) -> None:
     """A comparison that was made before."""
-    _show(comparing.kept(run, home), form)
+    _show(ab.kept(run, home), form)
 
 
 def _announced(found: Iterator[Comparison], line: LiveLine) -> Iterator[Comparison]:
-    from assay.views.comparisons import change
+    from assay.views.ab import change
 
     for one in found:
         ratio = one.ratio
         if ratio.n and not one.ended.startswith("interrupted"):
-            interval = f"{change(ratio.low)} to {change(ratio.high)}"
+            wide = one.verdict == "cannot-tell" and ratio.high > WIDE * ratio.low
+            interval = (
+                "too few pairs to say" if wide else f"{change(ratio.low)} to {change(ratio.high)}"
+            )
             line.say(f"pair {ratio.n}: {change(ratio.value)}, {interval}: {one.verdict}")
         yield one
 
 
 def _show(found: Comparison, form: str) -> None:
-    from assay.views.comparisons import comparison_document, comparison_table
+    from assay.views.ab import output
 
-    if form == "json":
-        click.echo(codec.encode(comparison_document(found), indent=2))
-    else:
-        print_table(comparison_table(found), form)
-    options.say(f"kept as {found.run}; to see it again: assay show {found.run}")
+    printing.show(output(found), form)
+    undecided = found.verdict == "cannot-tell" and not found.failures
+    say_kept(found.run, "ab" if undecided else "")

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from assay import compiling
 from assay.cli import options
+from assay.verbs import compile
 
 
 @click.command(
@@ -20,8 +20,8 @@ Examples:
 )
 @click.argument("model", metavar="MODEL")
 @click.option("-o", "--output", default="build", show_default=True, metavar="FOLDER")
-@click.option("--weights", default="", metavar="FILE", help="Any form of weights that fits.")
-@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="A parameter of MODEL.")
+@click.option("--weights", default="", metavar="FILE", help="File of trained weights.")
+@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Parameter of MODEL.")
 @click.option(
     "--kernels",
     type=click.Choice(["auto", "portable", "onednn"]),
@@ -37,7 +37,7 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
     needs the files beside it, and no Python: its weights, and the pictures it is tested on, if it
     is one of those that know theirs.
     """
-    made = compiling.compile_model(
+    made = compile.compile_model(
         model,
         output,
         weights,
@@ -47,15 +47,13 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
     )
     click.echo(str(made.program))
     kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"
-    options.say(
-        f"{made.layers} layers over {kernels}; images of "
-        f"{' x '.join(map(str, made.input_shape))} float32"
-        + (", built before" if made.cached else "")
-    )
+    options.say(f"{made.layers} layers over {kernels}" + (", built before" if made.cached else ""))
+    options.say(f"it takes {made.takes}")
+    options.say(options.agreed("the program", made.judge, made.difference))
     if not weights and not model.endswith((".keras", ".h5")):
         options.say("its weights are untrained, made from a seed; give --weights for others")
     data = made.program.with_name(f"{made.program.name}.data")
-    lacking = compiling.write_data(model, data)
+    lacking = compile.write_data(model, made, data)
     if lacking:
         options.say(lacking)
     options.say(f"to run it: {made.program} -t test" + ("" if data.is_dir() else " --data FOLDER"))

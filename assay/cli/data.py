@@ -6,11 +6,11 @@ import sys
 
 import click
 
-from assay import api
 from assay.cli import options
-from assay.cli.output import print_table
-from assay.findings import Table
-from assay.units import human
+from assay.cli.printing import show_table
+from assay.core.findings import Table
+from assay.core.units import human
+from assay.verbs import data
 
 
 @click.group(
@@ -31,7 +31,7 @@ def command() -> None:
 @options.form
 def list_(home: str | None, form: str) -> int:
     """Show every dataset: where it is, or how to get it."""
-    found = api.known_data(home)
+    found = data.known_data(home)
     rows = tuple(
         (
             *(one.name, one.summary, str(one.classes)),
@@ -42,7 +42,7 @@ def list_(home: str | None, form: str) -> int:
     )
     columns = ("dataset", "what it is", "classes", "train", "test", "tune", "place", "note")
     numeric = frozenset(columns[2:6])
-    print_table(Table(columns=columns, rows=rows, numeric=numeric), form)
+    show_table(Table(columns=columns, rows=rows, numeric=numeric), form)
     return 0
 
 
@@ -53,7 +53,7 @@ def fetch(names: tuple[str, ...], home: str | None) -> int:
     """Have DATASET… here: what is not there already is downloaded, checked and kept."""
     line = _Line()
     try:
-        for place in api.fetch_data(*names, home=home, watch=line):
+        for place in data.fetch_data(*names, home=home, progress=line):
             click.echo(place)
     finally:
         line.end()

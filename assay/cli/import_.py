@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from assay import api
 from assay.cli import options
+from assay.verbs import import_
 
 
 @click.command(
@@ -17,6 +17,6 @@ Example:
 @options.home
 def command(folders: tuple[str, ...], home: str | None) -> int:
     """Copy RUN_FOLDER… into the store; results that are there already stay as they are."""
-    for found in api.adopt(*folders, home=home):
+    for found in import_.adopt(*folders, home=home):
         click.echo(found)
     return 0

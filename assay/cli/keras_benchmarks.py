@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
-from assay import api, codec
 from assay.cli import options
+from assay.cli.interrupts import heed_signals
 from assay.cli.progress import LiveLine
-from assay.cli.run import BAD
 from assay.compat import keras_benchmarks as old
-from assay.records import Procedure
+from assay.core import codec
+from assay.core.records import Procedure
+from assay.verbs import run
 
 
 @click.command(
@@ -23,7 +24,7 @@ Example:
 )
 @click.option("--mode", default="cpu_config", show_default=True, help=", ".join(old.MODES))
 @click.option("--model_name", default="", help=f"All of them without it: {', '.join(old.MODELS)}")
-@click.option("--dry_run", is_flag=True, help="Print the row and keep nothing.")
+@options.boolean("--dry_run", help="Print the row and keep nothing.")
 @click.option("--keras_backend", default="", help="jax, tensorflow or torch; else KERAS_BACKEND.")
 @options.home
 def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home: str | None) -> int:
@@ -32,21 +33,22 @@ def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home:
     It differs from the old tool in that hardware is detected rather than declared, results are kept
     here rather than uploaded, and a model that fails is said and ends with status 1.
     """
+    heed_signals()
     engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
     line = LiveLine()
     with tempfile.TemporaryDirectory() as spare:
         place = Path(spare) if dry_run else home
         status = 0
         for model in [model_name] if model_name else old.MODELS:
-            found = api.run(
+            found = run.run(
                 old.case(model, mode, engine),
                 procedure=Procedure(timeout=3600),
                 home=place,
-                watch=line,
+                progress=line,
             )
             for result in found:
                 line.done(result)
-                if result.status in BAD or result.status == "skipped":
+                if result.status != "ok":
                     options.say(f"{model}: {result.status}: {result.reason}")
                     status = 1
                 else:

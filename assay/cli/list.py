@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from assay.cli import options
-from assay.cli.output import print_table
-from assay.errors import UsageError
-from assay.findings import Table
+from assay.cli import options, printing
+from assay.cli.printing import show_table
+from assay.core.errors import UsageError
+from assay.core.findings import Table
 
 if TYPE_CHECKING:
-    from assay.contracts import Backend, Workload
-
-
-READABLE = 120  # columns of a text that is piped into a pager or a file
+    from assay.core.contracts import Backend, Workload
 
 
 @click.command(
@@ -34,15 +31,23 @@ Examples:
 @click.option("--workload", default="", help="Only results of this workload.")
 @click.option("--backend", default="", help="Only results of this backend.")
 @click.option("--label", default="", help="Only results with this label.")
-@click.option("--file", default="", help="Task file; tasks.toml or the AWS template here.")
-@click.option("--python", default="", help="Environment to look for benchmarks in.")
+@click.option("--status", default="", help="Only results that ended so: ok, failed, timeout, …")
+@click.option("--since", default="", metavar="DATE", help="Only results from this day on.")
+@click.option("--until", default="", metavar="DATE", help="Only results up to this day.")
+@click.option("--machine", default="", help="Only results of this host or processor.")
+@click.option(
+    "--file",
+    default="",
+    help="Task file; default: tasks.toml or task_config_template.cfg in this folder.",
+)
+@click.option("--python", default="", help="Virtual environment to look for benchmarks in.")
 @options.tag
 @click.option(
     "--limit",
     type=click.IntRange(0),
     default=50,
     show_default=True,
-    help="The newest so many; 0: all.",
+    help="Show only the newest N; 0 shows all.",
 )
 @options.home
 @options.form
@@ -59,7 +64,7 @@ def command(
     """Show what there is: workloads, backends, results, tasks; or the benchmarks of PACKAGE…"""
     if (what == "benchmarks") != bool(packages):
         raise UsageError(
-            f"{what} were asked for with {' '.join(packages) or 'no package'}.",
+            f"{what} were given with {' '.join(packages) or 'no package'}.",
             hint="As in: assay list benchmarks my_pkg; other lists take no package.",
         )
     if packages:
@@ -72,15 +77,16 @@ def command(
 
 
 def _results(
-    tags: Mapping[str, str], given: Mapping[str, str | int], home: str | None, form: str
+    tags: Mapping[str, str], given: dict[str, str | int], home: str | None, form: str
 ) -> int:
-    from assay import api  # the other lists need no store
-    from assay.records import Query
-    from assay.views import tables
+    from assay.core.records import Query
+    from assay.verbs import show  # the other lists need no store
+    from assay.views.list import output
 
+    limit = int(given.pop("limit"))
     query = Query(tags=tags, **given)  # type: ignore[arg-type]
-    kept = api.readings(query, home=home, tell=lambda line: options.say(line))
-    print_table(tables.index_table(kept, plain=form in {"csv", "json"}), form)
+    kept = show.newest(query, limit, home, lambda line: options.say(line))
+    printing.show(output(kept.readings, kept.more), form)
     return 0
 
 
@@ -89,13 +95,13 @@ def _registered(kind: Literal["workloads", "backends"], form: str) -> int:
 
     found, problems = registry.everything(kind)
     table = _workloads(found) if kind == "workloads" else _backends(found)
-    print_table(table, form, in_file=READABLE)
+    show_table(table, form, in_file=printing.READABLE)
     options.say(*(f"note: {problem}" for problem in problems))
     return 0
 
 
 def _tasks(file: str, form: str) -> int:
-    from assay import tasking
+    from assay.verbs import task as tasking
 
     rows = tuple(
         (
@@ -107,16 +113,16 @@ def _tasks(file: str, form: str) -> int:
         )
         for name, task in tasking.tasks(file).items()
     )
-    print_table(Table(columns=("task", "what it runs", "metrics"), rows=rows), form)
+    show_table(Table(columns=("task", "what it runs", "metrics"), rows=rows), form)
     return 0
 
 
 def _benchmarks(packages: tuple[str, ...], python: str, form: str) -> int:
-    from assay import benching
+    from assay.verbs import bench
 
-    found = benching.benchmarks(*packages, python=python)
+    found = bench.benchmarks(*packages, python=python)
     rows = tuple(sorted(found.names.items()))
-    print_table(Table(columns=("benchmark", "what it is"), rows=rows), form)
+    show_table(Table(columns=("benchmark", "what it is"), rows=rows), form)
     options.say(*(f"note: {name} was passed over: {why}" for name, why in found.problems.items()))
     return 0 if rows else 1
 

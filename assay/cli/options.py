@@ -4,26 +4,87 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
 
-from assay.errors import UsageError
+from assay.cli import complete
+from assay.core.errors import UsageError
+from assay.views.output import FORMATS
 
 home = click.option(
-    "--home", metavar="FOLDER", help="Where results are kept (ASSAY_HOME, ~/.assay)."
+    "--home", metavar="FOLDER", help="Folder results are kept in; default: $ASSAY_HOME or ~/.assay."
 )
 form = click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "markdown", "csv", "json"]),
+    type=click.Choice(FORMATS),
     default="text",
     show_default=True,
+    help="Format of the output.",
 )
-tag = click.option("--tag", "tags", multiple=True, metavar="NAME=VALUE", help="May be repeated.")
+tag = click.option(
+    "--tag", "tags", multiple=True, metavar="NAME=VALUE", help="Tag to find results by; repeatable."
+)
 
+backends = click.option(
+    "-b",
+    "--backend",
+    "backends",
+    multiple=True,
+    shell_complete=complete.backends,
+    help="Backend to use. Repeat it or separate by commas; default: all installed.",
+)
+params = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="NAME=A,B",
+    help="Parameter of the workload; several values make a sweep.",
+)
+backend_options = click.option(
+    "--option",
+    "extra",
+    multiple=True,
+    metavar="NAME=A,B",
+    help="Option of the backend; several values make a sweep.",
+)
+columns = click.option(
+    "--columns",
+    default="",
+    metavar="A,B",
+    help="Columns of the table, such as memory,p50,p99,energy; a wrong one lists them all.",
+)
+label = click.option("--label", default="", help="Name to find the results by.")
+strict = click.option("--strict", is_flag=True, help="Fail if backends do not do the same work.")
+
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 _PIECES = re.compile(r"'([^']*)'|([^,]+)")
+
+
+def boolean(*names: str, help: str = "") -> Callable[[Any], Any]:
+    """A boolean flag of an older tool: `--flag`, or `--flag=True`, `--flag=0` and so on."""
+    return click.option(
+        *names,
+        is_flag=False,
+        flag_value="true",
+        default="false",
+        callback=_truth,
+        metavar="[True|False]",
+        help=help,
+    )
+
+
+def _truth(ctx: click.Context, flag: click.Parameter, value: str) -> bool:
+    """What scripts write for yes and no; an older tool took any text for yes."""
+    text = value.strip().lower()
+    if text not in _TRUTHS:
+        name = flag.opts[0]
+        raise UsageError(
+            f"{name} got '{value}', but takes True or False.", hint=f"{name}, or {name}=False"
+        )
+    return _TRUTHS[text]
 
 
 def pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
@@ -47,10 +108,32 @@ def values(text: str) -> list[str]:
     return [quoted or bare for quoted, bare in _PIECES.findall(text)] or [""]
 
 
+def several(texts: Sequence[str]) -> list[str]:
+    """The values of a flag that may be repeated, and hold several by commas."""
+    return [value for text in texts for value in values(text)]
+
+
+def axes(pairs: Mapping[str, str]) -> dict[str, list[str]]:
+    """Names with the values of a sweep each."""
+    return {name: values(text) for name, text in pairs.items()}
+
+
+def timeout(default: str, limit: str) -> Callable[[Any], Any]:
+    return click.option("--timeout", default=default, show_default=True, help=f"Limit for {limit}.")
+
+
+def resume(line: str) -> Callable[[Any], Any]:
+    return click.option("--resume", metavar="RUN", shell_complete=complete.runs, help=line)
+
+
 def say(*lines: str) -> None:
     """To standard error: what is not a result."""
     for line in lines:
         click.echo(line, err=True)
+
+
+def agreed(what: str, judge: str, difference: float) -> str:
+    return f"checked: {what} differs from {judge} by at most {difference:.1e} of the largest output"
 
 
 def decorated(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:

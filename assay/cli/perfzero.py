@@ -8,17 +8,18 @@ from typing import Any
 
 import click
 
-from assay import codec
 from assay.cli import options
-from assay.cli.bench import announce, status
-from assay.cli.ending import heed_signals
+from assay.cli.bench import announce
+from assay.cli.interrupts import heed_signals
+from assay.cli.outcome import status_of
 from assay.compat import perfzero, perfzero_run
 from assay.compat.perfzero_run import Executed
+from assay.core import codec
 
 
 def _option(name: str, flag: perfzero.Flag) -> Any:  # noqa: ANN401 (a click decorator)
     if isinstance(flag.default, bool):
-        return click.option(f"--{name}", name, is_flag=True, help=flag.help)
+        return options.boolean(f"--{name}", name, help=flag.help)
     if isinstance(flag.default, tuple):
         return click.option(f"--{name}", name, multiple=True, metavar="TEXT", help=flag.help)
     kind = int if isinstance(flag.default, int) else str
@@ -41,18 +42,26 @@ Example:
 def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  # noqa: ANN401
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
     request = perfzero.request(flags, timeout, python)
-    options.say(*(f"note: {note}" for note in request.notes))
     prepared = perfzero_run.prepare(request, lambda line: options.say(line))
     heed_signals()
     done: list[Executed] = []
+    missed: list[str] = []
+
+    def missing(sentence: str) -> None:
+        missed.append(sentence)
+        options.say(f"warning: {sentence}")
+
     try:
-        for executed in perfzero_run.execute(request, prepared, os.environ, home, announce):
+        for executed in perfzero_run.execute(
+            request, prepared, os.environ, home, announce, missing
+        ):
             done.append(executed)
             _show(executed, flags["debug"])
     finally:
-        _blocks(prepared.seconds, done)
-    problems = any(executed.problems for executed in done)
-    return status([executed.benched.result for executed in done]) or int(problems)
+        if done:
+            _blocks(prepared.seconds, done)
+    problems = bool(missed) or any(executed.problems for executed in done)
+    return status_of([executed.benched.result for executed in done]) or int(problems)
 
 
 def _show(executed: Executed, debug: bool) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from assay import api
-from assay.cli import options
+from assay.cli import complete, options
+from assay.verbs import plot
 
 
 @click.command(
@@ -16,21 +16,23 @@ Examples:
   assay plot 20261115-101500-k3fq/002 --series process -o memory.svg
   assay plot runs/old/process_info.log --series process -o old.pdf"""
 )
-@click.argument("what", metavar="ID")
+@click.argument("what", metavar="ID", shell_complete=complete.runs)
 @click.option(
     "--series",
     type=click.Choice(["process", "samples"]),
     default="samples",
     show_default=True,
-    help="Memory and CPU over time, or every sample.",
+    help="Draw memory and CPU over time, or every sample.",
 )
-@click.option("-o", "--output", required=True, metavar="FILE", help="A .png, .svg or .pdf.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Figure to write: .png, .svg or .pdf."
+)
 @options.home
-def command(what: str, series: api.Series, output: str, home: str | None) -> int:
+def command(what: str, series: plot.Series, output: str, home: str | None) -> int:
     """Draw the samples of a run's results, below each other, or of one.
 
     ID is RUN or RUN/NNN. For --series process it is a run of one result, RUN/NNN, or the path of a
     process_info.log, of PerfZero too.
     """
-    options.say(f"written to {api.plot(what, series, output, home=home)}")
+    options.say(f"written to {plot.plot(what, series, output, home=home)}")
     return 0

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from assay import codec, profiling, settings, units
-from assay.cli import options
-from assay.cli.ending import heed_signals
-from assay.cli.output import print_table
+from assay.cli import complete, options, printing
+from assay.cli.interrupts import heed_signals
+from assay.cli.outcome import say_logs, status_of
 from assay.cli.progress import LiveLine
-from assay.cli.run import BAD
-from assay.findings import Profile
-from assay.views import profiles
+from assay.core import settings
+from assay.core.findings import Profile
+from assay.verbs import profile as verb
+from assay.views import profile as view
 
 
 @click.command(
@@ -24,14 +24,18 @@ Examples:
   assay profile mnist-mlp@torch --steps 20 --top 30
   assay profile ./my.py:MyNet@keras-tensorflow:precision=bfloat16 -o traces"""
 )
-@click.argument("case")
-@click.option("--steps", type=int, default=5, show_default=True, help="To be profiled.")
+@click.argument("case", shell_complete=complete.cases)
+@click.option("--steps", type=int, default=5, show_default=True, help="Number of steps to profile.")
 @click.option(
-    "--top", type=click.IntRange(1), default=15, show_default=True, help="Operations to show."
+    "--top",
+    type=click.IntRange(1),
+    default=15,
+    show_default=True,
+    help="Number of operations to show.",
 )
-@click.option("-o", "--output", default="", metavar="FOLDER", help="Copy the trace there.")
-@click.option("--timeout", default="10m", show_default=True)
-@click.option("--label", default="", help="A name to find the result by.")
+@click.option("-o", "--output", default="", metavar="FOLDER", help="Copy the trace to this folder.")
+@options.timeout("10m", "the profile")
+@options.label
 @options.tag
 @options.home
 @options.form
@@ -43,35 +47,25 @@ def command(case: str, top: int, form: str, **given: Any) -> int:  # noqa: ANN40
     """
     heed_signals()
     line = LiveLine()
-    found = profiling.profile(
+    found = verb.profile(
         case,
         steps=given["steps"],
         output=given["output"],
-        timeout=units.seconds(given["timeout"]),
+        timeout=given["timeout"],
         label=given["label"],
         tags=options.pairs(given["tags"], "--tag"),
         home=given["home"],
-        watch=line,
+        progress=line,
     )
     line.done(found.result)
-    if form == "json":
-        click.echo(codec.encode(profiles.document(found, top), indent=2))
-    elif found.operations:
-        print_table(profiles.operations_table(found, top), form)
-    _say_more(found, settings.home(given["home"]))
-    return _status(found)
+    printing.show(view.output(found, top), form, in_file=printing.READABLE)
+    _print_more(found, settings.home(given["home"]))
+    return status_of([found.result])
 
 
-def _say_more(found: Profile, home: Path) -> None:
+def _print_more(found: Profile, home: Path) -> None:
     result = found.result
-    if result.status in BAD:
-        options.say(f"what it printed: {home / 'runs' / result.id / 'worker.log'}")
+    say_logs([result], home)
     if result.reason:
         options.say(f"{result.status}: {result.reason}")
-    options.say(*profiles.how_to_open(found), f"kept as {result.id}")
-
-
-def _status(found: Profile) -> int:
-    if found.result.status in BAD:
-        return 1
-    return 3 if found.result.status == "skipped" else 0
+    options.say(*view.how_to_open(found), f"kept as {result.id}")

@@ -1,37 +1,33 @@
-"""The live line: what is measured now, what it looks like, how long it takes."""
+"""The live line: what is measured now, what it looks like, how long all of it takes."""
 
 from __future__ import annotations
 
 import contextlib
 import shutil
 import sys
+import time
+from collections.abc import Callable
 
-from assay.records import Result
-from assay.schedule import Progress
-from assay.units import human
+from assay.core.progress import Progress
+from assay.core.records import Result
+from assay.core.units import human
 
 _PHASES = {"open": "opening", "first": "first step", "warmup": "warming up"}
+_WIDTH = 10  # letters of the bar
 
 
 class LiveLine:
     """One line that is written over on a terminal; elsewhere a plain line per phase and case."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._live = sys.stderr.isatty()
         self._shown = ""
+        self._clock = clock
+        self._begun = clock()
+        self._ended = 0  # cases so far
 
     def __call__(self, progress: Progress) -> None:
-        name = progress.case.key
-        if progress.phase == "steady" and progress.estimate:
-            text = (
-                f"{name}  {human(progress.estimate, 's')} "
-                f"± {progress.half_width / progress.estimate:.1%}  "
-                f"{progress.samples} samples  at most {progress.left:.0f} s left"
-            )
-        elif progress.note:
-            text = f"{name}  {progress.note}"
-        else:
-            text = f"{name}  {_PHASES.get(progress.phase, progress.phase)} …"
+        text = f"{_which(progress)}{progress.case.key}  {self._how_far(progress)}"
         if self._live:
             self._write(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}")
         elif (progress.phase != "steady" or progress.note) and text != self._shown:
@@ -39,6 +35,7 @@ class LiveLine:
         self._shown = text
 
     def done(self, result: Result, more: str = "") -> None:
+        self._ended += 1
         words = ", ".join(filter(None, (result.status, human(result.seconds, "s"), more)))
         self.say(f"{result.case.key}  {words}")
 
@@ -46,8 +43,41 @@ class LiveLine:
         """A line that stays."""
         self._write(f"\r\033[K{text}\n" if self._live else f"{text}\n")
 
+    def clear(self) -> None:
+        """Nothing of the live line is left behind what comes next."""
+        if self._live and self._shown:
+            self._write("\r\033[K")
+
+    def _how_far(self, progress: Progress) -> str:
+        if progress.note:
+            return progress.note
+        if progress.phase != "steady" or not progress.estimate:
+            return f"{_PHASES.get(progress.phase, progress.phase)} …"
+        text = f"{human(progress.estimate, 's')} ± {progress.half_width / progress.estimate:.1%}"
+        text += f"  {progress.samples} samples  at most {progress.left:.0f} s left"
+        return text + self._whole(progress)
+
+    def _whole(self, progress: Progress) -> str:
+        """Cases behind and before us as a bar, and how long they will take at this pace."""
+        if progress.count < 2:
+            return ""
+        full = _WIDTH * self._ended // progress.count
+        bar = "█" * full + "░" * (_WIDTH - full)
+        if not self._ended:
+            return f"  {bar}"
+        left = (self._clock() - self._begun) / self._ended * (progress.count - self._ended)
+        return f"  {bar} about {human(left, 's')} for all"
+
     @staticmethod
     def _write(text: str) -> None:
         with contextlib.suppress(OSError):  # the terminal may be gone; the measurement is not
             sys.stderr.write(text)
             sys.stderr.flush()
+
+
+def _which(progress: Progress) -> str:
+    """`[2/6] `, and of several processes of a case `[2/6, process 3/5] `."""
+    parts = [f"{progress.number}/{progress.count}"] if progress.count > 1 else []
+    if progress.processes > 1:
+        parts.append(f"process {progress.process}/{progress.processes}")
+    return f"[{', '.join(parts)}] " if parts else ""

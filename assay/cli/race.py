@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from assay import codec, racing, units
-from assay.cli import options
-from assay.cli.ab import UNDECIDED
-from assay.cli.ending import last_of
-from assay.cli.output import print_table
+from assay.cli import complete, options, printing
+from assay.cli.interrupts import last_of
+from assay.cli.outcome import UNDECIDED, say_kept
 from assay.cli.progress import LiveLine
-from assay.errors import UsageError
-from assay.findings import Race
+from assay.core.errors import UsageError
+from assay.core.findings import Race
+from assay.verbs import race
 
 
 @click.command(
@@ -22,19 +21,36 @@ from assay.findings import Race
 Examples:
   assay race vgg16:image_size=32,classes=10 --budget 5m
   assay race vgg16 --mode train -b torch,jax --over batch_size=32,128 --over precision=bfloat16
+  assay race vgg16 --precision float32                   no answer less precise than this
   assay race --resume last                               for its budget once more
 
 Leaves with 0 when decided, 6 when the budget ended first, 1 when none ran well."""
 )
-@click.argument("workload", required=False)
-@click.option("--mode", default="infer", show_default=True, help="train or infer.")
-@click.option("-b", "--backend", "backends", multiple=True, help="May be repeated; commas too.")
-@click.option("--over", multiple=True, metavar="NAME=A,B", help="An option or parameter to vary.")
-@click.option("--budget", default="5m", show_default=True, help="Time, all in all.")
-@click.option("--min-effect", "minimum", default="2%", show_default=True, help="Less is as good.")
-@click.option("--timeout", default="10m", show_default=True, help="For one process.")
-@click.option("--resume", metavar="RUN", help="Go on with a race.")
-@click.option("--label", default="", help="A name to find the results by.")
+@click.argument("workload", required=False, shell_complete=complete.cases)
+@click.option(
+    "--mode", default="infer", show_default=True, help="Training steps or inference: train, infer."
+)
+@options.backends
+@click.option(
+    "--precision",
+    default="",
+    metavar="A,B",
+    help="Precisions the answer may have; default: float32,bfloat16.",
+)
+@click.option(
+    "--over", multiple=True, metavar="NAME=A,B", help="Option or parameter to vary; repeatable."
+)
+@click.option("--budget", default="5m", show_default=True, help="Total time.")
+@click.option(
+    "--min-effect",
+    "minimum",
+    default="2%",
+    show_default=True,
+    help="Contenders closer than this are equally good.",
+)
+@options.timeout("10m", "one process")
+@options.resume("Continue a race, for its budget once more.")
+@options.label
 @options.home
 @options.form
 def command(workload: str | None, resume: str | None, **given: Any) -> int:  # noqa: ANN401
@@ -48,7 +64,7 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
     if bool(workload) == bool(resume):
         raise UsageError("A race needs a workload, or --resume.", hint="Try: assay race mnist-mlp")
     found = (
-        racing.resume(resume, given["home"], line) if resume else _begun(str(workload), given, line)
+        race.resume(resume, given["home"], line) if resume else _begun(str(workload), given, line)
     )
     last = last_of(_announced(found, line), lambda one: _show(one, given["form"]))
     if last.places[0].state != "in":
@@ -58,27 +74,27 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
 
 def show(run: str, home: str | None, form: str) -> None:
     """A race that was run before."""
-    _show(racing.kept(run, home), form)
+    _show(race.kept(run, home), form)
 
 
 def _begun(workload: str, given: dict[str, Any], line: LiveLine) -> Iterator[Race]:
     over = options.pairs(given["over"], "--over")
-    return racing.race(
+    if given["precision"]:
+        over["precision"] = given["precision"]
+    return race.race(
         workload,
         mode=given["mode"],
-        backends=[name for text in given["backends"] for name in options.values(text)],
-        over={name: options.values(text) for name, text in over.items()},
-        budget=units.seconds(given["budget"]),
-        minimum=units.share(given["minimum"]),
-        timeout=units.seconds(given["timeout"]),
+        backends=options.several(given["backends"]),
+        over=options.axes(over),
+        **{name: given[name] for name in ("budget", "minimum", "timeout")},
         label=given["label"],
         home=given["home"],
-        watch=line,
+        progress=line,
     )
 
 
 def _announced(found: Iterator[Race], line: LiveLine) -> Iterator[Race]:
-    from assay.views.races import heat_line
+    from assay.views.race import heat_line
 
     for one in found:
         if not one.ended and not _nobody_ran(one):
@@ -91,16 +107,10 @@ def _nobody_ran(found: Race) -> bool:
 
 
 def _show(found: Race, form: str) -> None:
-    from assay.views.races import ranking_table
+    from assay.views.race import output
 
-    if form == "json":
-        click.echo(codec.encode(found, indent=2))
-    elif _nobody_ran(found):
+    if _nobody_ran(found):
         options.say(f"No heat ended, so that nothing is known of {len(found.places)} contenders.")
     else:
-        print_table(ranking_table(found), form)
-        bought = racing.what_options_bought(found)
-        if form == "text" and bought.rows:
-            click.echo()
-            print_table(bought, form)
-    options.say(f"kept as {found.run}; to go on: assay race --resume {found.run}")
+        printing.show(output(found, race.option_effects_of(found)), form)
+    say_kept(found.run, "" if found.ended.startswith("decided") else "race")

@@ -3,44 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
 
-from assay import api, settings, units
-from assay.cli import options
-from assay.cli.ending import heed_signals
-from assay.cli.output import print_readings
+from assay.cli import complete, options
+from assay.cli.outcome import carried_out, status, unfair_sentences
 from assay.cli.progress import LiveLine
-from assay.errors import UsageError
-from assay.findings import Reading
-from assay.records import Procedure, Result
-
-BAD = {"failed", "crashed", "timeout", "out-of-memory"}
+from assay.core.errors import UsageError
+from assay.engine.cases import Measured, measured, resumed
+from assay.verbs.run import planned
+from assay.views.run import check_columns
 
 # Flags that stand for a parameter of the workload or an option of the backend; commas make a sweep.
 PARAMS = {
-    "batch_size": "Items in one step, or max: the most that fit.",
-    "seed": "Of weights and data.",
+    "batch_size": "Items in one step; max searches for the largest batch that fits.",
+    "seed": "Seed of the weights and the data.",
 }
 OPTIONS = {
-    "mode": "train or infer.",
-    "precision": "float32, tf32, bfloat16, float16, pure-bfloat16.",
-    "compiler": "off or on (XLA, torch.compile), or a mode of torch.compile.",
-    "cuda_graphs": "off or on (torch).",
-    "data_format": "channels_last or channels_first.",
-    "optimizer": "own, sgd, momentum, rmsprop, adam.",
-    "threads": "all, or how many.",
-    "device": "auto, cpu or gpu:N.",
-    "python": "Another virtual environment to measure in.",
-    "method": "step or fit (Keras).",
-    "epochs": "Of fit.",
+    "mode": "Training steps or inference: train, infer.",
+    "precision": "Arithmetic: float32, tf32, bfloat16, float16, pure-bfloat16.",
+    "compiler": "off, on (XLA or torch.compile), or a mode of torch.compile.",
+    "cuda_graphs": "Replay steps as a CUDA graph (torch): off, on.",
+    "data_format": "Layout of pictures: channels_last, channels_first.",
+    "optimizer": "own (the workload's), sgd, momentum, rmsprop, adam.",
+    "threads": "CPU threads: a number, or all.",
+    "device": "Where to run: auto, cpu, gpu:N.",
+    "python": "Virtual environment or interpreter to measure in.",
+    "method": "Keras only: time single steps (step) or one call of fit() (fit).",
+    "epochs": "With --method fit: number of epochs.",
 }
+
+PROCEDURE = (
+    *("budget", "target", "timeout", "processes", "samples", "steps_per_sample", "latency"),
+)
 
 
 def _flag(name: str, line: str) -> Any:  # noqa: ANN401 (a click decorator)
-    return click.option(f"--{name.replace('_', '-')}", name, metavar="A,B", help=line)
+    return click.option(
+        f"--{name.replace('_', '-')}",
+        name,
+        metavar="A,B",
+        help=line,
+        shell_complete=complete.values(name),
+    )
 
 
 @click.command(
@@ -55,38 +61,50 @@ Examples:
   assay run --suite accuracy --first 500
   assay run --resume last"""
 )
-@click.argument("cases", nargs=-1, metavar="CASE…")
-@click.option("--suite", default="", metavar="NAME", help="keras-benchmarks, today or accuracy.")
+@click.argument("cases", nargs=-1, metavar="CASE…", shell_complete=complete.cases)
 @click.option(
-    "--first", type=int, default=0, metavar="N", help="Pictures of each net of --suite accuracy."
+    "--suite",
+    default="",
+    metavar="NAME",
+    shell_complete=complete.suites,
+    help="Measure a named set of cases: keras-benchmarks, today or accuracy.",
 )
-@click.option("-b", "--backend", "backends", multiple=True, help="May be repeated; commas too.")
 @click.option(
-    "--set", "sets", multiple=True, metavar="NAME=A,B", help="Parameters of the workload."
+    "--first",
+    type=int,
+    default=0,
+    metavar="N",
+    help="With --suite accuracy: evaluate only the first N pictures.",
 )
-@click.option(
-    "--option", "extra", multiple=True, metavar="NAME=A,B", help="Options of the backend."
-)
+@options.backends
+@options.params
+@options.backend_options
 @options.decorated(*(_flag(name, line) for name, line in (PARAMS | OPTIONS).items()))
-@click.option("--budget", default="10s", show_default=True, help="Sampling time for one case.")
+@click.option("--budget", default="10s", show_default=True, help="Sampling time per case.")
 @click.option(
-    "--target", default="1%", show_default=True, help="Half-width of the interval to reach."
+    "--target",
+    default="1%",
+    show_default=True,
+    help="Stop when the 95 % interval is within this share of the median.",
 )
-@click.option("--timeout", default="10m", show_default=True, help="For one whole case.")
+@options.timeout("10m", "one case, start-up included")
 @click.option(
     "--processes",
     type=int,
     default=1,
     show_default=True,
-    help="Fresh processes for each case; the interval is then over processes.",
+    help="Fresh processes per case; with several, the interval covers their differences.",
 )
-@click.option("--samples", type=int, default=0, help="Exactly so many samples in each process.")
-@click.option("--steps-per-sample", type=int, default=0, help="Exactly so many steps in a sample.")
-@click.option("--latency", is_flag=True, help="Time every single step.")
-@click.option("--strict", is_flag=True, help="Refuse contenders that do not do the same work.")
-@click.option("--label", default="", help="A name to find these results by.")
+@click.option("--samples", type=int, default=0, help="Take exactly this many samples per process.")
+@click.option(
+    "--steps-per-sample", type=int, default=0, help="Time exactly this many steps per sample."
+)
+@click.option("--latency", is_flag=True, help="Time each step by itself, and show percentiles.")
+@options.strict
+@options.label
 @options.tag
-@click.option("--resume", metavar="RUN", help="Go on with an interrupted run.")
+@options.resume("Continue an interrupted run.")
+@options.columns
 @options.home
 @options.form
 def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  # noqa: ANN401
@@ -96,98 +114,38 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     open the workload is taken. A flag with several values, a,b, makes a sweep.
     """
     line = LiveLine()
-    if resume and cases:
+    check_columns(options.values(given["columns"]) if given["columns"] else ())
+    if resume and (cases or given["suite"]):
         raise UsageError(
-            f"--resume was given with {' '.join(cases)}.",
+            f"--resume was given with {' '.join(cases) or given['suite']}.",
             hint="A run has its own cases; name none.",
         )
     if resume:
-        found = api.resume(resume, home=given["home"], watch=line)
+        found = resumed(resume, "run", given["home"], line)
     elif cases or given["suite"]:
         found = _run(cases, given, line)
     else:
         raise UsageError("No case was given.", hint="Try: assay run mnist-mlp")
-    readings = carried_out(found, line, given)
+    readings = carried_out(found, line, "run", given)
     if resume and not readings:
         options.say(f"Nothing was left to measure; to see it: assay show {resume}")
     return 1 if given["strict"] and unfair_sentences(readings) else status(readings)
 
 
-def carried_out(found: Iterator[Result], line: LiveLine, given: dict[str, Any]) -> list[Reading]:
-    """Every result as it comes, then the table of them, also when they were cut short."""
-    heed_signals()
-    readings: list[Reading] = []
-    unfair: list[str] = []
-    try:
-        for result in _announced(found, line):
-            readings.append(Reading(result=result, summary=api.summarize(result)))
-    finally:
-        unfair += unfair_sentences(readings) if given.get("strict") else []
-        _finish(readings, "" if unfair else given["form"], settings.home(given["home"]))
-    options.say(*unfair)
-    return readings
-
-
-def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Result]:
+def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Measured]:
     params = {name: given[name] for name in PARAMS if given[name]}
     choices = {name: given[name] for name in OPTIONS if given[name]}
     params |= options.pairs(given["sets"], "--set")
     choices |= options.pairs(given["extra"], "--option")
-    return api.run(
+    plan = planned(
         *cases,
         suite=given["suite"],
-        backends=[name for text in given["backends"] for name in options.values(text)],
-        params={name: options.values(text) for name, text in params.items()},
-        options={name: options.values(text) for name, text in choices.items()},
-        procedure=Procedure(
-            budget=units.seconds(given["budget"]),
-            target=units.share(given["target"]),
-            timeout=units.seconds(given["timeout"]),
-            processes=given["processes"],
-            samples=given["samples"],
-            steps_per_sample=given["steps_per_sample"],
-            latency=given["latency"],
-        ),
+        backends=options.several(given["backends"]),
+        params=options.axes(params),
+        options=options.axes(choices),
+        **{name: given[name] for name in PROCEDURE},
         label=given["label"],
         tags=options.pairs(given["tags"], "--tag"),
-        home=given["home"],
-        watch=line,
         first=given["first"],
     )
-
-
-def _announced(found: Iterator[Result], line: LiveLine) -> Iterator[Result]:
-    for result in found:
-        line.done(result)
-        yield result
-
-
-def _finish(readings: list[Reading], form: str, home: Path) -> None:
-    """The table of what was measured, also when the run was cut short; none without a form."""
-    if not readings:
-        return
-    run = readings[0].result.run
-    if form:
-        print_readings(readings, form)
-    for reading in readings:
-        if reading.result.status in BAD:
-            options.say(f"what it printed: {home / 'runs' / reading.result.id / 'worker.log'}")
-    if any(reading.result.status == "interrupted" for reading in readings):
-        verb = "train" if "recipe" in readings[0].result.facts else "run"
-        options.say(f"kept as {run}; to go on: assay {verb} --resume {run}")
-    else:
-        options.say(f"kept as {run}; to see it again: assay show {run}")
-
-
-def unfair_sentences(readings: list[Reading]) -> list[str]:
-    """What --strict refuses, one sentence each."""
-    found = api.fairness(reading.result for reading in readings)
-    return [f"refused: {one.workload}: {one.text}." for one in found if one.unfair]
-
-
-def status(readings: list[Reading]) -> int:
-    statuses = {reading.result.status for reading in readings}
-    broken = any(c.verdict == "fail" for reading in readings for c in reading.summary.checks)
-    if statuses & BAD or broken:
-        return 1
-    return 3 if statuses == {"skipped"} else 0
+    return measured(plan, given["home"], line)

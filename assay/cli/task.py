@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from assay import settings, tasking, units
-from assay.cli import options
-from assay.cli.ending import heed_signals
-from assay.cli.output import print_readings, print_table
-from assay.cli.run import BAD
-from assay.errors import UsageError
-from assay.records import Result
-from assay.tasks.suggest import suggestion_table
-from assay.tasks.task import Task
+from assay.cli import options, printing
+from assay.cli.interrupts import heed_signals
+from assay.cli.outcome import status_of
+from assay.core import settings, units
+from assay.core.errors import UsageError
+from assay.core.records import Result
+from assay.logs.reader import Outcome
+from assay.logs.suggest import suggestion_table
+from assay.logs.task import Task
+from assay.verbs import task
+from assay.views import results
 
-FILE = click.option("--file", default="", help="Task file; tasks.toml or the AWS template here.")
+FILE = click.option(
+    "--file",
+    default="",
+    help="Task file; default: tasks.toml or task_config_template.cfg in this folder.",
+)
 
 
 class WithCommand(click.Command):
@@ -54,15 +61,19 @@ Examples:
 @click.argument("name", required=False)
 @click.argument("more", nargs=-1, metavar="")
 @FILE
-@click.option("--policy", default="", help="Metrics of this section, for the command after --.")
-@click.option("--save", default="", metavar="FILE", help="Write the suggested task here.")
-@click.option("--repeats", type=int, default=0, help="Instead of the task's own.")
-@click.option("--timeout", default="", help="Instead of the task's own.")
-@click.option("--num-gpus", type=int, help="Instead of the task's own; 0 for none.")
-@click.option("--epochs", help="In place of the command's --epochs.")
-@click.option("--kvstore", help="In place of the command's --kvstore.")
-@click.option("--dtype", help="In place of the command's --dtype.")
-@click.option("--label", default="", help="A name to find this result by.")
+@click.option(
+    "--policy", default="", help="Read the metrics of this section from the command after --."
+)
+@click.option(
+    "--save", default="", metavar="FILE", help="Write the suggested metrics as a task file."
+)
+@click.option("--repeats", type=int, default=0, help="Number of runs; default: the task's.")
+@click.option("--timeout", default="", help="Limit for one run; default: the task's.")
+@click.option("--num-gpus", type=int, help="Number of GPUs; default: the task's.")
+@click.option("--epochs", help="Replaces the value of --epochs in the command.")
+@click.option("--kvstore", help="Replaces the value of --kvstore in the command.")
+@click.option("--dtype", help="Replaces the value of --dtype in the command.")
+@options.label
 @options.tag
 @options.home
 @options.form
@@ -80,47 +91,61 @@ def run(
             f"One task was expected, but {' '.join((name or '', *more))} was given.",
             hint=f"A command stands after --: assay task run -- {' '.join((name or '', *more))}",
         )
-    asked = _asked(name, ctx.meta.get("assay.command", ()), given)
-    for note in asked.notes:
+    request = _request(name, ctx.meta.get("assay.command", ()), given)
+    for note in request.notes:
         options.say(f"note: {note}")
     heed_signals()
-    options.say(f"{asked.name}  running …")
-    result = tasking.run_task(
-        asked, given["label"], options.pairs(given["tags"], "--tag"), given["home"]
+    options.say(f"{request.name}  running …")
+    found = task.measured(
+        request, given["label"], options.pairs(given["tags"], "--tag"), given["home"]
     )
-    print_readings([tasking.reading(result)], given["form"])
-    _say_more(result, asked, given)
+    printing.show(results.output([found]), given["form"])
+    result = found.result
+    _print_more(result, request, given)
     if result.status == "interrupted":
         return 130
-    return 1 if result.status in BAD else 0
+    return status_of([result])
 
 
-@command.command(epilog="\b\nExample:\n  assay task parse old.log --task train --file tasks.toml")
+@command.command(
+    epilog="""\b
+Examples:
+  assay task parse old.log --task train --file tasks.toml
+  assay task parse old.log                       metrics are suggested from the log"""
+)
 @click.argument("log", metavar="LOGFILE")
-@click.option("--task", "name", required=True, help="Whose metrics.")
+@click.option("--task", "name", default="", help="Task whose metrics are read.")
 @FILE
-@click.option("--label", default="", help="A name to find this result by.")
+@click.option(
+    "--save", default="", metavar="FILE", help="Write the suggested metrics as a task file."
+)
+@options.label
 @options.home
 @options.form
 def parse(log: str, name: str, **given: Any) -> int:  # noqa: ANN401
-    """Read the metrics of a task from a log that exists already."""
-    asked = tasking.section(name, given["file"])
-    result, _ = tasking.parse_log(asked, log, given["label"], given["home"])
-    print_readings([tasking.reading(result)], given["form"])
-    return 1 if result.status in BAD else 0
+    """Read the metrics of a task from a log that exists already, or suggest some."""
+    if not name:
+        outcome = task.suggestions_of(log)
+        printing.show_table(suggestion_table(outcome), given["form"])
+        _offer(Task(name=Path(log).stem), outcome, given["save"])
+        return 0
+    request = task.section(name, given["file"])
+    found = task.read_log(request, log, given["label"], given["home"])
+    printing.show(results.output([found]), given["form"])
+    return status_of([found.result])
 
 
-def _asked(name: str | None, words: tuple[str, ...], given: dict[str, Any]) -> Task:
+def _request(name: str | None, words: tuple[str, ...], given: dict[str, Any]) -> Task:
     overrides = {
         key: given[key]
         for key in ("num_gpus", "epochs", "kvstore", "dtype")
         if given[key] is not None
     }
     if words:
-        asked = tasking.of_command(words, given["policy"], given["file"], name or "")
-        asked = tasking.overridden(asked, overrides) if overrides else asked
+        request = task.of_command(words, given["policy"], given["file"], name or "")
+        request = task.overridden(request, overrides) if overrides else request
     elif name:
-        asked = tasking.task(name, given["file"], overrides)
+        request = task.find_task(name, given["file"], overrides)
     else:
         raise UsageError(
             "Neither a task nor a command was given.",
@@ -131,18 +156,24 @@ def _asked(name: str | None, words: tuple[str, ...], given: dict[str, Any]) -> T
         changes["repeats"] = given["repeats"]
     if given["timeout"]:
         changes["timeout"] = units.seconds(given["timeout"])
-    return msgspec.structs.replace(asked, **changes)
+    return msgspec.structs.replace(request, **changes)
 
 
-def _say_more(result: Result, asked: Task, given: dict[str, Any]) -> None:
+def _print_more(result: Result, request: Task, given: dict[str, Any]) -> None:
     """Suggestions for a command without metrics, and where everything is."""
     folder = settings.home(given["home"]) / "runs" / result.id
-    if not asked.metrics and result.status == "ok":
-        outcome = tasking.suggestions(result, given["home"])
+    if not request.metrics and result.status == "ok":
+        outcome = task.suggestions(result, given["home"])
         if given["form"] == "text":
-            print_table(suggestion_table(outcome), "text")
-        if given["save"]:
-            options.say(f"saved as {tasking.save(asked, outcome, given['save'])}")
-        elif outcome.metrics:
-            options.say("to keep these metrics as a task, add: --save tasks.toml")
+            printing.show_table(suggestion_table(outcome), "text")
+        _offer(request, outcome, given["save"])
     options.say(f"kept as {result.id}; its log: {folder / 'log.gz'}")
+
+
+def _offer(request: Task, outcome: Outcome, save: str) -> None:
+    if not outcome.metrics:
+        options.say("no number comes again behind the same words, so no metric is suggested")
+    elif save:
+        options.say(f"saved as {task.save(request, outcome, save)}")
+    else:
+        options.say("to keep these metrics as a task, add: --save tasks.toml")

@@ -7,12 +7,15 @@ from typing import Any
 
 import click
 
-from assay import api, settings, training, units
-from assay.cli import options
+from assay.cli import complete, options
+from assay.cli.outcome import carried_out, status
 from assay.cli.progress import LiveLine
-from assay.cli.run import carried_out, status
-from assay.errors import UsageError
-from assay.records import Plan, Result
+from assay.core import settings
+from assay.core.errors import UsageError
+from assay.core.records import Plan, Result
+from assay.engine.cases import measured, resumed
+from assay.engine.special import WEIGHTS
+from assay.verbs import train
 
 
 @click.command(
@@ -24,25 +27,51 @@ Examples:
   assay train examples/my_benchmark.py:Digits@keras-torch
   assay train --resume last"""
 )
-@click.argument("case", required=False)
-@click.option("--recipe", default="", metavar="NAME|FILE", help="Another than the network's own.")
-@click.option("--epochs", type=click.IntRange(0), default=0, metavar="N", help="Else the recipe's.")
-@click.option("--seed", type=int, default=None, metavar="N", help="Of weights, order and changes.")
-@click.option("--save", default="", metavar="FILE", help="For the weights, in any of their forms.")
+@click.argument("case", required=False, shell_complete=complete.cases)
+@click.option(
+    "--recipe",
+    default="",
+    metavar="NAME|FILE",
+    help="Recipe to train by; default: the network's own.",
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Number of epochs; default: the recipe's.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=None,
+    metavar="N",
+    help="Seed of initial weights, order and augmentation.",
+)
+@click.option(
+    "--save",
+    default="",
+    metavar="FILE",
+    help="Write the trained weights here: .npz, .h5, .weights.h5 or a folder.",
+)
 @click.option(
     "--until",
     type=click.FloatRange(0, 100),
     default=0.0,
     metavar="%",
-    help="Stop when so many test pictures are right.",
+    help="Stop when the test accuracy reaches this.",
 )
 @click.option(
-    "--first", type=click.IntRange(0), default=0, metavar="N", help="Training pictures; else all."
+    "--first",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Train on only the first N pictures.",
 )
-@click.option("--timeout", default="24h", show_default=True)
-@click.option("--label", default="", help="A name to find the result by.")
+@options.timeout("24h", "the training")
+@options.label
 @options.tag
-@click.option("--resume", metavar="RUN", help="Go on with a training that was cut short.")
+@options.resume("Continue an interrupted training from its last checkpoint.")
 @options.home
 @options.form
 def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa: ANN401
@@ -58,19 +87,19 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
         )
     line = LiveLine()
     if resume:
-        found = api.resume(resume, home=given["home"], watch=line)
+        found = resumed(resume, "train", given["home"], line)
     else:
-        found = api.measured(_planned(str(case), given), given["home"], line)
-    readings = carried_out(found, line, given)
-    told = [_weights(reading.result, settings.home(given["home"])) for reading in readings]
-    options.say(*(line for lines in told for line in lines))
+        found = measured(_planned(str(case), given), given["home"], line)
+    readings = carried_out(found, line, "train", given)
+    answer = [_weights(reading.result, settings.home(given["home"])) for reading in readings]
+    options.say(*(line for lines in answer for line in lines))
     unsaved = any("save_problem" in reading.result.facts for reading in readings)
     return 1 if unsaved else status(readings)
 
 
 def _weights(result: Result, home: Path) -> list[str]:
     """Where they are now."""
-    kept = home / "runs" / result.id / training.WEIGHTS
+    kept = home / "runs" / result.id / WEIGHTS
     problem, saved = result.facts.get("save_problem"), result.facts.get("weights_saved")
     lines = [f"error: {problem}"] if problem else []
     lines += [f"weights: {saved}"] if saved else []
@@ -78,7 +107,7 @@ def _weights(result: Result, home: Path) -> list[str]:
 
 
 def _planned(case: str, given: dict[str, Any]) -> Plan:
-    return training.planned(
+    return train.planned(
         case,
         recipe=given["recipe"],
         epochs=given["epochs"],
@@ -86,7 +115,7 @@ def _planned(case: str, given: dict[str, Any]) -> Plan:
         save=given["save"],
         until=given["until"],
         first=given["first"],
-        timeout=units.seconds(given["timeout"]),
+        timeout=given["timeout"],
         label=given["label"],
         tags=options.pairs(given["tags"], "--tag"),
     )

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from assay import api
 from assay.cli import options
+from assay.cli.interrupts import heed_signals
 from assay.cli.progress import LiveLine
-from assay.compat import vgg16_study as old
+from assay.compat import vgg16 as old
+from assay.verbs import run
 
 
 @click.command(
@@ -18,22 +19,31 @@ Examples:
   assay vgg16 --run_tensorflow --data_format NHWC --use_XLA --batch_size 16 --n_trials 100
   assay vgg16 --run_keras --keras_backend tensorflow"""
 )
-@click.option("--run_keras", is_flag=True, help="Run the Keras benchmark.")
-@click.option("--run_tensorflow", is_flag=True, help="Run the pure TensorFlow benchmark.")
-@click.option("--run_pytorch", is_flag=True, help="Run the pure PyTorch benchmark.")
+@options.boolean("--run_keras", help="Run the Keras benchmark.")
+@options.boolean("--run_tensorflow", help="Run the pure TensorFlow benchmark.")
+@options.boolean("--run_pytorch", help="Run the pure PyTorch benchmark.")
 @click.option("--batch_size", type=int, default=16, show_default=True)
 @click.option(
-    "--n_trials", type=int, default=100, show_default=True, help="Steps in the one timer."
+    "--n_trials", type=int, default=100, show_default=True, help="Steps that are timed together."
 )
-@click.option("--use_XLA", "use_xla", is_flag=True, help="Use the compiler.")
+@options.boolean("--use_XLA", "use_xla", help="Use the compiler.")
 @click.option("--data_format", default="NHWC", show_default=True, help="NHWC or NCHW.")
-@click.option("--use_bn", is_flag=True, help="Batch normalization after each convolution.")
-@click.option("--use_fused", is_flag=True, help="Fused batch normalization.")
+@options.boolean("--use_bn", help="Batch normalization after each convolution.")
+@options.boolean("--use_fused", help="Fused batch normalization.")
 @click.option(
-    "--bn_mode", type=click.Choice(["0", "2"]), default="2", help="Of batch normalization."
+    "--bn_mode",
+    type=click.Choice(["0", "2"]),
+    default="2",
+    help="Mode of batch normalization: 0 or 2.",
 )
 @click.option("--keras_backend", default="tensorflow", show_default=True)
-@click.option("--image_size", type=int, default=224, show_default=True, help="Not in the old tool.")
+@click.option(
+    "--image_size",
+    type=int,
+    default=224,
+    show_default=True,
+    help="Width and height of the pictures (not in the old tool).",
+)
 @options.home
 def command(home: str | None, **given: Any) -> int:  # noqa: ANN401 (click's values)
     """The VGG16 study: the mean of N_TRIALS training steps under one timer.
@@ -41,8 +51,11 @@ def command(home: str | None, **given: Any) -> int:  # noqa: ANN401 (click's val
     It differs from the old tool in data that is not zero, a softmax that is not taken twice, and a
     status that tells failure; --keras_backend, of which only its README knew, works.
     """
+    heed_signals()
     line, status = LiveLine(), 0
-    for result in api.run(*old.cases(given), procedure=old.procedure(given), home=home, watch=line):
+    for result in run.run(
+        *old.cases(given), procedure=old.procedure(given), home=home, progress=line
+    ):
         line.done(result)
         click.echo("\n".join(old.lines(result)))
         status = status if result.status == "ok" else 1

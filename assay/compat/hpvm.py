@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from assay import api, evaluating, registry, settings, training
-from assay.errors import NotPossibleError, UsageError
-from assay.records import Result
+from assay import registry
+from assay.core import settings
+from assay.core.errors import NotPossibleError, UsageError
+from assay.core.files import write_whole
+from assay.core.progress import ProgressCallback
+from assay.core.records import Result
+from assay.verbs import data, evaluate, show, train
 
 # The first word → what the weights of its case are called; none for a training.
 MODES = {"hpvm_reload": "reload_dir", "keras_reload": "keras_model_file", "train": ""}
@@ -22,7 +25,7 @@ DUMP = "keras_dump"  # or this as the second
 USAGE = "[hpvm_reload|keras_reload|train] [frontend|keras_dump] [compile] [compile_tuner]"
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class HpvmRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What the words meant."""
 
     workload: str
@@ -30,11 +33,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     dump: bool  # weights go to the Keras file afterwards
 
 
-def asked(name: str, words: Sequence[str]) -> Asked:
+def read_words(name: str, words: Sequence[str]) -> HpvmRequest:
     """Checked in the order they must come in; what only HPVM can do says so."""
     if not words or words[0] not in MODES:
-        told = f"'{words[0]}' stands" if words else "Nothing stands"
-        raise UsageError(f"{told} where HPVM's scripts take {', '.join(MODES)}.", hint=USAGE)
+        answer = f"'{words[0]}' stands" if words else "Nothing stands"
+        raise UsageError(f"{answer} where HPVM's scripts take {', '.join(MODES)}.", hint=USAGE)
     for place, word in enumerate(words[1:]):
         if place < len(HPVM_ALONE) and word == HPVM_ALONE[place]:
             raise NotPossibleError(
@@ -43,25 +46,30 @@ def asked(name: str, words: Sequence[str]) -> Asked:
             )
         if (place, word) != (0, DUMP):
             raise UsageError(f"'{word}' is no word of HPVM's scripts in that place.", hint=USAGE)
-    return Asked(workload=_workload(name), mode=words[0], dump=DUMP in words)
+    return HpvmRequest(workload=_workload(name), mode=words[0], dump=DUMP in words)
 
 
 def carried_out(
-    wish: Asked, engine: str, home: str | None, watch: Callable[..., None] | None
+    request: HpvmRequest, engine: str, home: str | None, progress: ProgressCallback
 ) -> Result:
     """The model trained or loaded, and evaluated on the test pictures; then dumped, if asked."""
     backend = f"keras-{engine}"
-    own_file = _own_file(wish.workload, home)
-    if wish.mode == "train":
+    own_file = _own_file(request.workload, home)
+    if request.mode == "train":
         save = own_file or "keras_model_file"
-        return training.train(
-            f"{wish.workload}@{backend}", save=save if wish.dump else "", home=home, watch=watch
+        return train.train(
+            f"{request.workload}@{backend}",
+            save=save if request.dump else "",
+            home=home,
+            progress=progress,
         )
-    params = f"weights={MODES[wish.mode]}{_data(wish.workload, home)}"
-    (result,) = evaluating.evaluate(f"{wish.workload}:{params}@{backend}", home=home, watch=watch)
-    if wish.dump and result.status == "ok":
+    params = f"weights={MODES[request.mode]}{_data(request.workload, home)}"
+    (result,) = evaluate.evaluate(
+        f"{request.workload}:{params}@{backend}", home=home, progress=progress
+    )
+    if request.dump and result.status == "ok":
         source = str(result.facts["weights_file"])
-        training.export_weights(wish.workload, source, own_file)
+        train.export_weights(request.workload, source, own_file)
     return result
 
 
@@ -75,15 +83,13 @@ def lines(result: Result) -> Iterator[str]:
 
 
 def percent(result: Result) -> float | None:
-    found = api.summarize(result).quantities.get("accuracy")
+    found = show.summarize(result).quantities.get("accuracy")
     return found.value if found else None
 
 
 def write_accuracy(accuracy: float, folder: Path) -> None:
-    """`final_accuracy`, in percent, whole or not at all."""
-    temporary = folder / f".final_accuracy-{os.getpid()}"
-    temporary.write_text(str(accuracy))
-    os.replace(temporary, folder / "final_accuracy")
+    """`final_accuracy`, in percent."""
+    write_whole(folder / "final_accuracy", str(accuracy).encode())
 
 
 def _workload(name: str) -> str:
@@ -101,5 +107,5 @@ def _own_file(workload: str, home: str | None) -> str:
 def _data(workload: str, home: str | None) -> str:
     """HPVM's own pictures, where they are here."""
     hpvm = getattr(registry.workload(workload), "hpvm", "")
-    here = any(held.name == f"model_params/{hpvm}" and held.place for held in api.known_data(home))
+    here = any(held.name == f"model_params/{hpvm}" and held.place for held in data.known_data(home))
     return ",data=model_params" if hpvm and here else ""

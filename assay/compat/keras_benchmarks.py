@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from assay.errors import NotPossibleError, unknown
-from assay.records import Result
+from assay.core.errors import NotPossibleError, unknown
+from assay.core.records import Result
 
 # old name → (workload with parameters, what the old table called its samples)
 MODELS = {

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from assay import units
-from assay.benches import windows
-from assay.benches.asked import Setting
-from assay.benches.construct import read_arguments
-from assay.benches.names import split
-from assay.benches.setup import Download, Repository, downloads, repositories
-from assay.errors import NotPossibleError, UsageError
+from assay.core import units
+from assay.core.errors import NotPossibleError, UsageError
+from assay.formats.perfzero import windows
+from assay.formats.perfzero.construct import read_arguments
+from assay.formats.perfzero.messages import BenchSetting
+from assay.formats.perfzero.names import split
+from assay.formats.perfzero.setup import Download, Repository, downloads, repositories
 
 Flags = dict[str, Any]
 
@@ -35,15 +35,15 @@ FLAGS = {
     "execution_label": Flag(None, "Into the summary; also the label of assay's results."),
     "platform_name": Flag(None, "Into the summary: gcp, aws, …"),
     "system_name": Flag(None, "Into the summary: n1-standard-64-8xV100, …"),
-    "output_gcs_url": Flag(None, "Where the output would be uploaded."),
+    "output_gcs_url": Flag(None, "Not possible yet: refused."),
     "scratch_gcs_url": Flag(None, "What the class gets as output_dir, with the id added."),
-    "bigquery_project_name": Flag(None, "With the next flag, where the summary would go."),
+    "bigquery_project_name": Flag(None, "Not possible yet: refused."),
     "bigquery_dataset_table_name": Flag(None, "dataset.table"),
     "python_path": Flag(None, "Folders below site-packages to import from, with commas."),
     "workspace": Flag("workspace", "Folder for repositories and output."),
     "root_data_dir": Flag("/data", "Data folder told to the class."),
     "data_downloads": Flag(None, "url;path,url2,… below --root_data_dir; archives are unpacked."),
-    "gcloud_key_file_url": Flag("", "A key for Google Cloud; '' for none."),
+    "gcloud_key_file_url": Flag("", "Not possible yet: refused, but for ''."),
     "debug": Flag(False, "Show what the methods print."),
     "profiler_enabled_time": Flag(None, "begin:end,… in seconds."),
     "execution_id": Flag(None, "The name of the output folder; a time stamp by default."),
@@ -53,28 +53,27 @@ FLAGS = {
     "benchmark_class_type": Flag(None, "tf_benchmark: the constructor gets those alone."),
 }
 _TPU_KEYS = ("name", "project", "zone", "size", "version")
-# what is accepted and recorded, but not carried out yet
+# what assay cannot do yet, each with what would not happen
 _LATER = {
-    "output_gcs_url": "the output stays in the workspace",
-    "bigquery_project_name": "the summary is not sent to BigQuery",
-    "gcloud_key_file_url": "no key is fetched",
+    "output_gcs_url": "upload the output to Google Cloud Storage",
+    "bigquery_project_name": "send the summary to BigQuery",
+    "gcloud_key_file_url": "use a key of Google Cloud",
 }
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class PerfZeroRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All that the flags ask for, checked."""
 
     flags: Flags
     methods: tuple[str, ...]
     workspace: Path
-    setting: Setting
+    setting: BenchSetting
     repositories: tuple[Repository, ...]
     downloads: tuple[Download, ...]
     hooks: tuple[str, ...]
-    notes: tuple[str, ...]
 
 
-def request(flags: Flags, timeout: str, python: str) -> Request:
+def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
     """Every mistake in the flags is found here, before anything is fetched or run."""
     workspace = Path(flags["workspace"]).absolute()
     methods = tuple(name for text in flags["benchmark_methods"] for name in split(text))
@@ -83,9 +82,11 @@ def request(flags: Flags, timeout: str, python: str) -> Request:
             "No benchmark method was given.", hint="--benchmark_methods=module.Class.method"
         )
     _check_bigquery(flags)
+    _check_amounts(flags, timeout)
+    _check_possible(flags)
     root = Path(flags["root_data_dir"])
     wanted = [*downloads(flags["gcs_downloads"] or "", root)]
-    return Request(
+    return PerfZeroRequest(
         flags={name: flags[name] for name in FLAGS if flags[name] not in (None, ())},
         methods=methods,
         workspace=workspace,
@@ -93,18 +94,17 @@ def request(flags: Flags, timeout: str, python: str) -> Request:
         repositories=tuple(repositories(flags["git_repos"] or "", workspace / "site-packages")),
         downloads=(*wanted, *downloads(flags["data_downloads"] or "", root)),
         hooks=tuple(_words(flags["result_upload_methods"])),
-        notes=tuple(_notes(flags)),
     )
 
 
-def _setting(flags: Flags, workspace: Path, timeout: float, python: str) -> Setting:
+def _setting(flags: Flags, workspace: Path, timeout: float, python: str) -> BenchSetting:
     kind = flags["benchmark_class_type"]
     if kind not in (None, "", "tf_benchmark"):
         raise UsageError(
             f"--benchmark_class_type is {kind}, which is not known.", hint="tf_benchmark, or none."
         )
     site_packages = workspace / "site-packages"
-    return Setting(
+    return BenchSetting(
         python=python,
         python_path=tuple(str(site_packages / path) for path in _words(flags["python_path"])),
         root_data_dir=flags["root_data_dir"],
@@ -137,6 +137,18 @@ def _tpu(text: str | None) -> str | None:
     return str(given["name"])
 
 
+def _check_amounts(flags: Flags, timeout: str) -> None:
+    if flags["benchmark_num_trials"] < 1:
+        raise UsageError(
+            f"trials is {flags['benchmark_num_trials']}, but has to be 1 or more.",
+            hint="--benchmark_num_trials=1",
+        )
+    if units.seconds(timeout) <= 0:
+        raise UsageError(
+            f"timeout is {timeout}, but has to be more than 0 s.", hint="--timeout=24h"
+        )
+
+
 def _check_bigquery(flags: Flags) -> None:
     project, table = flags["bigquery_project_name"], flags["bigquery_dataset_table_name"]
     if bool(project) != bool(table):
@@ -148,8 +160,14 @@ def _check_bigquery(flags: Flags) -> None:
         raise UsageError(f"--bigquery_dataset_table_name is {table}.", hint="It is dataset.table.")
 
 
-def _notes(flags: Flags) -> list[str]:
-    return [f"--{name} is not carried out yet: {so}" for name, so in _LATER.items() if flags[name]]
+def _check_possible(flags: Flags) -> None:
+    """Nothing is run for an upload that would not happen."""
+    for name, what in _LATER.items():
+        if flags[name]:
+            raise NotPossibleError(
+                f"--{name} was given, but assay cannot {what} yet.",
+                hint=f"Leave --{name} out; --result_upload_methods can call an upload of your own.",
+            )
 
 
 def _words(text: str | None) -> list[str]:

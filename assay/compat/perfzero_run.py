@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 import assay
-from assay import benching, codec
-from assay.benches.asked import Benched
-from assay.benches.summary import Execution, env_vars, summary
-from assay.compat.perfzero import Request
-from assay.errors import AssayError, UsageError
+from assay.compat.perfzero import PerfZeroRequest
+from assay.core import codec
+from assay.core.errors import AssayError, UsageError
+from assay.formats.perfzero.messages import Benched
+from assay.formats.perfzero.summary import Execution, env_vars, summary
+from assay.verbs import bench
 
 Tell = Callable[[str], None]
 HOOK_TIMEOUT = 600.0  # seconds
@@ -49,41 +50,44 @@ class Executed(NamedTuple):
     seconds: dict[str, float]
 
 
-def prepare(request: Request, tell: Tell) -> Prepared:
+def prepare(request: PerfZeroRequest, report: Tell) -> Prepared:
     """Data first, then repositories, as PerfZero does it."""
     seconds: dict[str, float] = {}
     begun = time.monotonic()
     for download in request.downloads:
-        fetched = benching.obtain(download, _progress(tell))
-        tell(f"{download.path} {'is there now' if fetched else 'was there already'}")
+        fetched = bench.obtain(download, _progress(report))
+        report(f"{download.path} {'is there now' if fetched else 'was there already'}")
     seconds["download_data"], begun = time.monotonic() - begun, time.monotonic()
     cached = bool(request.flags.get("use_cached_site_packages"))
     info = {}
     for repository in request.repositories:
         repository.folder.parent.mkdir(parents=True, exist_ok=True)
-        info[repository.name] = benching.check_out(repository, cached)
+        info[repository.name] = bench.check_out(repository, cached)
         if info[repository.name].get("dirty"):
-            tell(f"{repository.folder} has edits: it is used as it is, and recorded as dirty")
+            report(f"{repository.folder} has edits: it is used as it is, and recorded as dirty")
     seconds["checkout_repository"] = time.monotonic() - begun
     return Prepared(harness_info=_harness(), site_package_info=info, seconds=seconds)
 
 
 def execute(
-    request: Request,
+    request: PerfZeroRequest,
     prepared: Prepared,
     variables: Mapping[str, str],
     home: str | None,
-    watch: Callable[..., None],
+    progress: Callable[..., None],
+    missing: Tell,
 ) -> Iterator[Executed]:
+    """Each method as it ends; `missing` is told of what names none, and the others are run."""
     outputs = _Outputs(request)
-    found = benching.bench(
+    found = bench.bench(
         *request.methods,
         setting=request.setting,
         trials=request.flags["benchmark_num_trials"],
         label=request.flags.get("execution_label", ""),
         home=home,
-        watch=watch,
+        progress=progress,
         outputs=outputs,
+        missing=missing,
     )
     for benched in found:
         begun = time.monotonic()
@@ -102,7 +106,7 @@ def execute(
 class _Outputs:
     """`WORKSPACE/output/ID` for each method. A folder that was used before gets a number added."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: PerfZeroRequest) -> None:
         self._root = request.workspace / "output"
         self._id = request.flags.get("execution_id", "")
         self._scratch = request.flags.get("scratch_gcs_url", "").rstrip("/")
@@ -130,16 +134,15 @@ class _Outputs:
 
 
 def _execution(
-    request: Request, prepared: Prepared, name: str, variables: Mapping[str, str]
+    request: PerfZeroRequest, prepared: Prepared, name: str, variables: Mapping[str, str]
 ) -> Execution:
     flags = request.flags
     known = ("execution_label", "ml_framework_build_label", "platform_name", "system_name")
     return Execution(
         execution_id=name,
         tpu=request.setting.tpu is not None,
-        output_gcs_url=flags.get("output_gcs_url"),
         env_vars=env_vars(variables),
-        flags=benching.safe_flags(flags),
+        flags=bench.safe_flags(flags),
         harness_info=prepared.harness_info,
         site_package_info=prepared.site_package_info,
         **{field: flags.get(field) for field in known},
@@ -163,7 +166,7 @@ def _write(folder: Path, benched: Benched, document: dict[str, Any]) -> None:
         log.write(heading.encode() + text + b"\n")
 
 
-def _call(hook: str, folder: Path, request: Request) -> str:
+def _call(hook: str, folder: Path, request: PerfZeroRequest) -> str:
     """What went wrong with a hook, or ""."""
     python = request.setting.python or sys.executable
     found = Path(python) / "bin" / "python" if Path(python).is_dir() else Path(python)
@@ -186,12 +189,12 @@ def _harness() -> dict[str, Any]:
     if not (folder / ".git").exists():
         return {}
     try:
-        return dict(benching.checkout_info(folder))
+        return dict(bench.checkout_info(folder))
     except AssayError:
         return {}
 
 
-def _progress(tell: Tell) -> Callable[[str, int, int | None], None]:
+def _progress(report: Tell) -> Callable[[str, int, int | None], None]:
     """A line for each tenth of a download."""
     shown = -1
 
@@ -200,6 +203,6 @@ def _progress(tell: Tell) -> Callable[[str, int, int | None], None]:
         tenth = 10 * done // total if total else done >> 27
         if tenth > shown:
             shown = tenth
-            tell(f"{name}: {done} bytes" + (f" of {total}" if total else ""))
+            report(f"{name}: {done} bytes" + (f" of {total}" if total else ""))
 
     return show

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.datasets.damage import damaged
-from assay.datasets.dataset import Opened, Pictures
+from assay.core.damage import damaged
+from assay.datasets.dataset import OpenedDataset, Pictures
 
 # A file, how many pictures it must hold, first row, row after the last.
 ReadFile = Callable[[Path, int, int, int], Pictures]
@@ -24,11 +24,11 @@ class Batches:
     each: Mapping[str, int]  # part → pictures in every file of it
     read: ReadFile
 
-    def __call__(self, folder: Path) -> Opened | None:
+    def __call__(self, folder: Path) -> OpenedDataset | None:
         for name in self.folders:
             held = tuple(p for p, files in self.parts.items() if _any(folder / name, files))
             if held:
-                return Opened(folder / name, held, self._size, self._reader(folder / name))
+                return OpenedDataset(folder / name, held, self._size, self._reader(folder / name))
         return None
 
     def _size(self, part: str) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from assay.core.errors import unknown
 from assay.datasets import cifar, imagenet, model_params
 from assay.datasets.dataset import Dataset, Remote
 from assay.datasets.npz import archive
 from assay.datasets.synthetic import synthetic
-from assay.errors import unknown
 
 _KRIZHEVSKY = "https://www.cs.toronto.edu/~kriz/"
 

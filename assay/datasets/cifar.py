@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.damage import damaged, intact
+from assay.core.errors import NotPossibleError
 from assay.datasets.batches import Batches
-from assay.datasets.damage import damaged, intact
 from assay.datasets.dataset import Pictures
 from assay.datasets.npz import member_rows
 from assay.datasets.pickles import load_arrays
-from assay.errors import NotPossibleError
 
 SIDE = 32
 PIXELS = 3 * SIDE * SIDE

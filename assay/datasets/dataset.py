@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown
 
 SPLITS = ("train", "test", "tune")
 LARGEST = 5000  # pictures of test and of tune, as HPVM's benchmarks have them
@@ -34,7 +34,7 @@ class Remote:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedDataset:
     """Data found on disk. Nothing is decoded before `read` is called."""
 
     place: Path
@@ -43,7 +43,7 @@ class Opened:
     read: Callable[[str, int, int], Pictures]  # part, first row, row after the last
 
 
-Form = Callable[[Path], Opened | None]  # a folder → what it holds in this form, if anything
+Form = Callable[[Path], OpenedDataset | None]  # a folder → what it holds in this form, if anything
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Dataset:
     obtain: str = ""  # what to do by hand, where nothing can be fetched
 
 
-def rows(opened: Opened, split: str) -> tuple[str, int, int]:
+def rows(opened: OpenedDataset, split: str) -> tuple[str, int, int]:
     """Where a split lies: part, first row, row after the last.
 
     Test is the first 5000 pictures of the test set and tune the last 5000; of a smaller set, each
@@ -79,7 +79,7 @@ def rows(opened: Opened, split: str) -> tuple[str, int, int]:
     return (part, 0, half) if split == "test" else (part, size - half, size)
 
 
-def split_sizes(opened: Opened) -> dict[str, int]:
+def split_sizes(opened: OpenedDataset) -> dict[str, int]:
     """Split → pictures in it, of the splits that are there."""
     parts = {*opened.parts, *(("tune",) if "test" in opened.parts else ())}
     found = {split: rows(opened, split) for split in SPLITS if split in parts}

@@ -14,16 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.datasets.damage import writing
+from assay.core.damage import writing
+from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.dataset import Remote
-from assay.errors import AssayError, NotPossibleError
 
 FRUITLESS = 3  # tries in a row that got nothing new, after which it is given up
 _CHUNK = 1 << 20
 _SILENCE = 60.0  # seconds without a byte that count as a cut
 _GONE = 416  # the range asked for starts at or behind the end
 
-Watch = Callable[[str, int, int | None], None]  # file, bytes so far, bytes in all if known
+DownloadProgress = Callable[
+    [str, int, int | None], None
+]  # file, bytes so far, bytes in all if known
 Pause = Callable[[float], None]
 
 
@@ -53,11 +55,13 @@ class _Part:
         self.mark.unlink(missing_ok=True)
 
 
-def download(remote: Remote, folder: Path, watch: Watch, pause: Pause = time.sleep) -> Path:
+def download(
+    remote: Remote, folder: Path, progress: DownloadProgress, pause: Pause = time.sleep
+) -> Path:
     """The whole file in `folder`; where that fails, what has come is kept for the next try."""
     target = folder / remote.file
     with writing(target), _part(folder / f".{remote.file}.part") as part:
-        _receive_all(remote, part, watch, pause)
+        _receive_all(remote, part, progress, pause)
         try:
             check(remote, part.path)
         except AssayError:
@@ -85,13 +89,13 @@ def check(remote: Remote, path: Path) -> None:
         )
 
 
-def _receive_all(remote: Remote, part: _Part, watch: Watch, pause: Pause) -> None:
+def _receive_all(remote: Remote, part: _Part, progress: DownloadProgress, pause: Pause) -> None:
     furthest, fruitless, trouble = part.size, 0, ""
     while fruitless < FRUITLESS:
         if trouble:
             pause(2.0**fruitless)
         try:
-            if _receive(remote, part, watch):
+            if _receive(remote, part, progress):
                 return
             trouble = "the connection was cut"
         except urllib.error.HTTPError as error:
@@ -106,7 +110,7 @@ def _receive_all(remote: Remote, part: _Part, watch: Watch, pause: Pause) -> Non
     raise _refused(remote, part, f"{trouble}, {FRUITLESS} times in a row without a new byte")
 
 
-def _receive(remote: Remote, part: _Part, watch: Watch) -> bool:
+def _receive(remote: Remote, part: _Part, progress: DownloadProgress) -> bool:
     """Ask for what is missing and write it; whether the file is whole now."""
     request = urllib.request.Request(remote.url, headers=_headers(part))
     try:
@@ -128,7 +132,7 @@ def _receive(remote: Remote, part: _Part, watch: Watch) -> bool:
         total = part.size + int(left) if left else None
         while chunk := response.read(_CHUNK):
             part.add(chunk)
-            watch(remote.file, part.size, total)
+            progress(remote.file, part.size, total)
         return total is None or part.size == total
 
 

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.core.archives import unpack_folder
+from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.catalog import DATASETS, get
-from assay.datasets.dataset import Dataset, Opened, Remote, split_sizes
-from assay.datasets.download import Watch, check, download
+from assay.datasets.dataset import Dataset, OpenedDataset, Remote, split_sizes
+from assay.datasets.download import DownloadProgress, check, download
 from assay.datasets.library import find, load
 from assay.datasets.places import Home, cache, folders
-from assay.datasets.unpack import unpack_folder
-from assay.errors import AssayError, NotPossibleError
 
 
-def fetch(name: str, home: Home = None, watch: Watch = lambda *_: None) -> list[str]:
+def fetch(name: str, home: Home = None, progress: DownloadProgress = lambda *_: None) -> list[str]:
     """Where it is now; a name such as model_params stands for all that begin with it."""
     group = [known for known in DATASETS if known.startswith(f"{name}/")]
     datasets = [DATASETS[known] for known in group] or [get(name)]
-    return sorted({str(_had(dataset, home, watch).place) for dataset in datasets})
+    return sorted({str(_had(dataset, home, progress).place) for dataset in datasets})
 
 
-def _had(dataset: Dataset, home: Home, watch: Watch) -> Opened:
+def _had(dataset: Dataset, home: Home, progress: DownloadProgress) -> OpenedDataset:
     opened = find(dataset, home)
     if opened is None:
         if dataset.remote is None:
             raise NotPossibleError(f"{dataset.name} cannot be fetched.", hint=dataset.obtain)
-        _bring(dataset.remote, home, watch)
+        _bring(dataset.remote, home, progress)
         opened = find(dataset, home)
     if opened is None:
         raise NotPossibleError(
@@ -37,14 +37,14 @@ def _had(dataset: Dataset, home: Home, watch: Watch) -> Opened:
     return opened
 
 
-def _bring(remote: Remote, home: Home, watch: Watch) -> None:
+def _bring(remote: Remote, home: Home, progress: DownloadProgress) -> None:
     begun = cache(home) / remote.folder
     if remote.folder and begun.exists():
         raise AssayError(f"{begun} is there, but lacks files.", hint="Delete it, then try again.")
     lying = _lying(remote, home)
     if lying:
         check(remote, lying)
-    file = lying or download(remote, cache(home), watch)
+    file = lying or download(remote, cache(home), progress)
     if remote.folder:
         unpack_folder(file, remote.folder, cache(home))
         if not lying:

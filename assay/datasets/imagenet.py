@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.damage import damaged, intact
 from assay.datasets.cifar import pillow
-from assay.datasets.damage import damaged, intact
-from assay.datasets.dataset import Opened, Pictures
+from assay.datasets.dataset import OpenedDataset, Pictures
 
 CLASSES = 1000
 SIDE = 224
@@ -25,7 +25,7 @@ class Listed(NamedTuple):
     label: int
 
 
-def folder_form(folder: Path) -> Opened | None:
+def folder_form(folder: Path) -> OpenedDataset | None:
     """Class numbers follow the sorted names of the 1000 class folders.
 
     Where only some classes are there, imagenet/classes.txt must name all 1000, one a line, so that
@@ -46,7 +46,7 @@ def folder_form(folder: Path) -> Opened | None:
         inputs = np.stack([decoded(file) for file, _ in chosen])
         return Pictures(inputs, np.array([label for _, label in chosen], np.int32))
 
-    return Opened(root, tuple(held), lambda part: len(listed(held[part])), read)
+    return OpenedDataset(root, tuple(held), lambda part: len(listed(held[part])), read)
 
 
 @cache  # a million names take seconds

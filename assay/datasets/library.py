@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.core.damage import damaged
+from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.datasets.catalog import DATASETS, get
-from assay.datasets.damage import damaged
-from assay.datasets.dataset import Dataset, Opened, Pictures, rows, split_sizes
+from assay.datasets.dataset import Dataset, OpenedDataset, Pictures, rows, split_sizes
 from assay.datasets.places import Home, folders
-from assay.errors import AssayError, NotPossibleError, UsageError
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Held:
     note: str  # what is wrong with it, or how to get it
 
 
-def find(dataset: Dataset, home: Home = None) -> Opened | None:
+def find(dataset: Dataset, home: Home = None) -> OpenedDataset | None:
     """The data on disk, not yet read; a damaged file is refused here or when it is read."""
     for folder in folders(home):
         for form in dataset.forms:
@@ -79,7 +79,7 @@ def _held(dataset: Dataset, home: Home) -> Held:
     return Held(dataset.name, dataset.summary, dataset.classes, sizes, place, note)
 
 
-def _checked(dataset: Dataset, opened: Opened, pictures: Pictures) -> Pictures:
+def _checked(dataset: Dataset, opened: OpenedDataset, pictures: Pictures) -> Pictures:
     inputs, labels = pictures
     if inputs.shape[1:] != dataset.shape:
         expected = f"those of {dataset.name} are {dataset.shape}"

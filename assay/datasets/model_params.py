@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.datasets.damage import damaged
-from assay.datasets.dataset import Dataset, Form, Opened, Pictures, Remote
+from assay.core.damage import damaged
+from assay.datasets.dataset import Dataset, Form, OpenedDataset, Pictures, Remote
 
 REMOTE = Remote(
     url="https://databank.illinois.edu/datafiles/o3izd/download",
@@ -23,7 +23,7 @@ _WORD = 4  # bytes of a float32, and of a label
 def bins(network: str, shape: tuple[int, int, int]) -> Form:
     """The form of one network's folder: float32 pictures, channels first, and uint32 labels."""
 
-    def find(folder: Path) -> Opened | None:
+    def find(folder: Path) -> OpenedDataset | None:
         place = folder / "model_params" / network
         if not place.is_dir():
             return None
@@ -39,7 +39,7 @@ def bins(network: str, shape: tuple[int, int, int]) -> Form:
             ).astype(np.int32)
             return Pictures(inputs.transpose(0, 2, 3, 1), labels)
 
-        return Opened(place, _PARTS, sizes.__getitem__, read)
+        return OpenedDataset(place, _PARTS, sizes.__getitem__, read)
 
     return find
 

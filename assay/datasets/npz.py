@@ -10,8 +10,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from assay.datasets.damage import damaged, intact
-from assay.datasets.dataset import Form, Opened, Pictures
+from assay.core.damage import damaged, intact
+from assay.datasets.dataset import Form, OpenedDataset, Pictures
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -19,7 +19,7 @@ _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0
 def archive(file: str) -> Form:
     """The form of one `.npz` file; a picture without a channel axis gets one."""
 
-    def find(folder: Path) -> Opened | None:
+    def find(folder: Path) -> OpenedDataset | None:
         path = folder / file
         if not path.is_file():
             return None
@@ -27,7 +27,7 @@ def archive(file: str) -> Form:
         def read(part: str, start: int, stop: int) -> Pictures:
             return _pictures(path, part, start, stop)
 
-        return Opened(path, _parts(path), lambda part: _size(path, part), read)
+        return OpenedDataset(path, _parts(path), lambda part: _size(path, part), read)
 
     return find
 

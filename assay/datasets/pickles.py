@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.datasets.damage import REPLACE, damaged
-from assay.errors import AssayError
+from assay.core.damage import REPLACE, damaged
+from assay.core.errors import AssayError
 
 # What the pickle module says a damaged file may raise.
 _BROKEN = (
@@ -48,7 +48,7 @@ def _value(value: object) -> object:
     return value.array() if isinstance(value, _Array) else value
 
 
-class _Kind:
+class _Dtype:
     """Stands in for numpy.dtype."""
 
     def __init__(self, name: str | bytes, *_: object) -> None:
@@ -69,7 +69,7 @@ class _Array:
 
     def array(self) -> NDArray[np.uint8]:
         _, shape, kind, fortran, data = self.state
-        if not isinstance(kind, _Kind) or kind.name not in {"u1", "|u1"} or fortran:
+        if not isinstance(kind, _Dtype) or kind.name not in {"u1", "|u1"} or fortran:
             raise ValueError("an array is not of plain bytes in row order")
         return np.frombuffer(data, np.uint8).reshape(shape)
 
@@ -85,7 +85,7 @@ _ALLOWED = {
     ("numpy.core.multiarray", "_reconstruct"): _Array,
     ("numpy._core.multiarray", "_reconstruct"): _Array,
     ("numpy", "ndarray"): _Array,
-    ("numpy", "dtype"): _Kind,
+    ("numpy", "dtype"): _Dtype,
     ("_codecs", "encode"): _bytes,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from assay.errors import UsageError
+from assay.core.errors import UsageError
 
 Home = str | Path | None
 

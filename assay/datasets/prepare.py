@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UsageError, unknown
+from assay.core.errors import UsageError, unknown
 
 FORMATS = ("channels_last", "channels_first")
 

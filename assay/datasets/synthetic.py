@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.datasets.batches import joined
-from assay.datasets.dataset import Dataset, Opened, Pictures
+from assay.datasets.dataset import Dataset, OpenedDataset, Pictures
 
 SIZES = {"train": 10000, "test": 10000}
 _BLOCK = 500  # pictures drawn together; the first N are the same whatever N is
@@ -21,7 +21,7 @@ def synthetic(
 ) -> Dataset:
     """Each class is a pattern; a picture is its class's pattern under as much noise."""
 
-    def find(folder: Path) -> Opened:
+    def find(folder: Path) -> OpenedDataset:
         def read(part: str, start: int, stop: int) -> Pictures:
             first = start // _BLOCK
             blocks = [
@@ -32,7 +32,7 @@ def synthetic(
             cut = slice(start - first * _BLOCK, stop - first * _BLOCK)
             return Pictures(all_of_them.inputs[cut], all_of_them.labels[cut])
 
-        return Opened(Path("synthetic"), tuple(SIZES), SIZES.__getitem__, read)
+        return OpenedDataset(Path("synthetic"), tuple(SIZES), SIZES.__getitem__, read)
 
     return Dataset(
         name="synthetic",

@@ -18,6 +18,7 @@ class Look:
     clock: float | None = None  # hertz, of the multiprocessors
     temperature: float | None = None  # degrees Celsius
     throttled: bool | None = None
+    number: int | None = None  # of the GPU; None: its place among the looks
 
 
 class Source(Protocol):
@@ -48,6 +49,15 @@ def together(looks: list[Look]) -> dict[str, float]:
         "gpu_throttled": _of(max, [look.throttled for look in looks]),
     }
     return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def memory_of_each(looks: list[Look]) -> dict[str, float]:
+    """`gpu0_memory_used` and so on, of every GPU there is, by the driver's numbers."""
+    return {
+        f"gpu{place if look.number is None else look.number}_memory_used": float(look.memory_used)
+        for place, look in enumerate(looks)
+        if look.memory_used is not None
+    }
 
 
 def _of(how: Callable[[list[float]], float], values: Sequence[float | None]) -> float | None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.monitors._look import Look
 from assay.monitors._nvml import THROTTLES
@@ -59,7 +60,7 @@ class SmiSource:
             number, look = read_line(line)
             if number >= 0:
                 newest[number] = look
-        return [newest[number] for number in sorted(newest)]
+        return [replace(newest[number], number=number) for number in sorted(newest)]
 
     def close(self) -> None:
         if self._process:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from assay.contracts import Peak
+from assay.core.contracts import Peak
 
 
 def read(path: Path) -> list[dict[str, float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assay.contracts import Peak
+from assay.core.contracts import Peak
 from assay.monitors._files import KeptFile
 
 FOLDER = Path("/sys/class/powercap")
@@ -35,7 +35,7 @@ class EnergyMonitor:
 
 
 class _Counter:
-    """One zone's microjoules, which start again at nought when the counter is full."""
+    """One zone's microjoules, which start again at zero when the counter is full."""
 
     def __init__(self, zone: Path) -> None:
         self._file = KeptFile(str(zone / "energy_uj"))

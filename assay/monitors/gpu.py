@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from assay.contracts import Peak
+from assay.core.contracts import Peak
 from assay.monitors import _amd, _nvidia_smi, _nvml
-from assay.monitors._look import Source, ours, together
+from assay.monitors._look import Source, memory_of_each, ours, together
 
 
 class GpuMonitor:
@@ -45,7 +45,7 @@ class GpuMonitor:
             return {}
         now = self._clock()
         passed, self._last = max(0.0, now - self._last), now
-        found = together([looks[number] for number in ours(looks)])
+        found = together([looks[number] for number in ours(looks)]) | memory_of_each(looks)
         if "gpu_power" in found and self._source and not self._source.counts_energy:
             self._energy += found["gpu_power"] * passed
             found["gpu_energy"] = self._energy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.contracts import Peak
+from assay.core.contracts import Peak
 from assay.monitors import _nvml
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from assay.contracts import Peak
+from assay.core.contracts import Peak
 from assay.monitors import _cgroup
 from assay.monitors._files import KeptFile, line_value
 

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from assay.contracts import Peak
+from assay.core.contracts import Peak
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.native.ops import Activation
+from assay.native.ops import ActivationOp
 
 Array = np.ndarray[Any, Any]
 
@@ -16,19 +16,23 @@ Array = np.ndarray[Any, Any]
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 # Those that never fall as their input grows, so that they may change places with a maximum.
-RISING = {
-    *("relu", "tanh", "sigmoid", "elu", "selu", "softplus", "softsign", "exponential"),
-    "hard_sigmoid",
-}
+# Not softsign: it has no number for minus infinity, which a maximum would hide.
+RISING = {"relu", "tanh", "sigmoid", "elu", "selu", "softplus", "exponential", "hard_sigmoid"}
 
 
-def activated(op: Activation, values: Array) -> Array:
+def activated(op: ActivationOp, values: Array) -> Array:
     if op.kind == "relu":
-        result = np.where(values > 0, values, values * values.dtype.type(op.alpha))
+        result = _relu(values, op.alpha)
         return np.minimum(result, values.dtype.type(op.limit)) if op.limit else result
     if op.kind == "elu":
         return _elu(values, op.alpha)
     return _PLAIN[op.kind](values).astype(values.dtype)
+
+
+def _relu(values: Array, alpha: float) -> Array:
+    if not alpha:  # no product: infinity times 0 is no number
+        return np.asarray(np.maximum(values, values.dtype.type(0)))
+    return np.where(values > 0, values, values * values.dtype.type(alpha))
 
 
 def _sigmoid(values: Array) -> Array:

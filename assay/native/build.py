@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.errors import AssayError
-from assay.native.compiler import Toolchain
+from assay.core.errors import AssayError
 from assay.native.emit import Emitted
+from assay.native.toolchain import Toolchain
 from assay.native.weightfile import write_weights
 
 RUNTIME = Path(__file__).parent / "runtime"

@@ -10,15 +10,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.errors import UsageError
+from assay.core.errors import UsageError
 from assay.native import ops
-from assay.native.graph import Array, Graph, Node, Shape
-
-_KEYWORDS = {"input", "net", "auto", "int", "float", "double", "char", "bool", "short", "long"}
-_KEYWORDS |= {"class", "struct", "union", "enum", "this", "new", "delete", "return", "if", "else"}
-_KEYWORDS |= {"for", "while", "do", "switch", "case", "default", "break", "continue", "const"}
-_KEYWORDS |= {"static", "public", "private", "template", "typename", "operator", "main", "and"}
-_KEYWORDS |= {"or", "not", "xor", "true", "false", "using", "namespace", "void", "try", "catch"}
+from assay.native.graph import Array, Graph, Layout, Node, Shape
+from assay.native.passes.pipeline import drop_dead
+from assay.native.passes.turning import take_channels_first
 
 
 class Emitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,20 +23,22 @@ class Emitted(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     source: str
     constants: dict[str, Array]
-    input_shape: Shape  # of an image (channels, height, width), whatever the model's own order
+    input_shape: Shape  # as data files have it: of an image (channels, height, width)
     output_shape: Shape
-    channels_last: bool  # the model itself takes its pictures so
+    layout: Layout  # of data files: "channels_first" where the input is an image
+    channels_last: bool  # the model itself takes its images so
 
 
 def emit(graph: Graph) -> Emitted:
-    """One input, one output. An input that the model takes channels last is turned at the door."""
+    """One input, one output. Images have their channels first, whatever the model's own order."""
     if len(graph.inputs) != 1 or len(graph.outputs) != 1:
         raise UsageError(
             f"{graph.name} has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs, "
             "but a native program has one of each.",
             hint="Compile the parts, or run it on another backend.",
         )
-    return _Emitter(graph).emitted()
+    channels_last = graph.inputs[0].layout == "channels_last"
+    return _Emitter(drop_dead(take_channels_first(graph))).emitted(channels_last)
 
 
 def file_name(model: str) -> str:
@@ -57,38 +55,28 @@ class _Emitter:
         self.lines: list[str] = []
         self.variables: dict[str, str] = {}
 
-    def emitted(self) -> Emitted:
+    def emitted(self, channels_last: bool) -> Emitted:
         (value,) = self.graph.inputs
-        turned = self._turned_input()
-        shape = self.shapes[turned[0]] if turned else value.shape
-        self.lines.append(f"const Value input = net.input({_sizes(shape)});")
-        self.variables |= dict.fromkeys([*turned, value.name], "input")
+        kind = "image" if value.layout else "input"
+        variable = self._variable(value.name)
+        self.lines.append(f"const Value {variable} = net.{kind}({_sizes(value.shape)});")
         for node in self.graph.nodes:
-            if node.output not in turned:
-                self._add(node)
+            self._add(node)
         self.lines.append(f"net.output({self.variables[self.graph.outputs[0]]});")
         return Emitted(
             name=file_name(self.graph.name),
             source=_SOURCE.format(
                 title=_comment(self.graph.name),
-                layers=len(self.graph.nodes) - len(turned),
+                layers=len(self.graph.nodes),
                 body="\n".join(f"    {line}" for line in self.lines),
                 name=json.dumps(file_name(self.graph.name)),
             ),
             constants=self.constants,
-            input_shape=shape,
+            input_shape=value.shape,
             output_shape=self.shapes[self.graph.outputs[0]],
-            channels_last=bool(turned),
+            layout=value.layout,
+            channels_last=channels_last,
         )
-
-    def _turned_input(self) -> list[str]:
-        """The input with its channels first, if that is all that is ever read of it."""
-        (value,) = self.graph.inputs
-        readers = self.graph.readers()[value.name]
-        turns = all(_puts_channels_first(node.op, value.shape) for node in readers)
-        if not readers or not turns or value.name in self.graph.outputs:
-            return []
-        return [node.output for node in readers]
 
     def _add(self, node: Node) -> None:
         variable = self._variable(node.output)
@@ -96,19 +84,18 @@ class _Emitter:
         self.lines.append(f"const Value {variable} = {call};")
 
     def _variable(self, value: str) -> str:
-        name = re.sub(r"\W", "_", value, flags=re.ASCII)
-        if not name[:1].isalpha() or name in _KEYWORDS:
-            name = f"layer_{name}"
+        """A layer may have any name: `export` and `NULL` too, so none is used as it is."""
+        name = "v_" + re.sub(r"\W", "_", value, flags=re.ASCII)
         while name in self.variables.values():
             name += "_"
         self.variables[value] = name
         return name
 
     def _constant(self, name: str, values: Array | None = None) -> str:
-        """Its name as a C++ text; whitespace would end it in the weights' index."""
+        """Its name as a C++ text, of plain letters and signs; a space would end it in the index."""
         if not name:
             return '""'
-        plain = re.sub(r"\s", "_", name)
+        plain = re.sub(r"[^!-~]", "_", name)
         array = self.graph.constants[name] if values is None else values
         while plain in self.constants and self.constants[plain] is not array:
             plain += "_"
@@ -116,7 +103,7 @@ class _Emitter:
         return json.dumps(plain)
 
     def conv(self, node: Node) -> str:
-        op = _of(ops.Conv, node)
+        op = _of(ops.ConvOp, node)
         shape, window = node.shape, self.graph.constants[op.weight].shape[2:]
         call = (
             f"net.convolution({self._read(node)}, {_sizes(shape)}, {_sizes(window)}, "
@@ -128,7 +115,7 @@ class _Emitter:
 
     def dense(self, node: Node) -> str:
         """Rows of a matrix; what has more axes is one while the layer works."""
-        op, before = _of(ops.Dense, node), self._read(node)
+        op, before = _of(ops.DenseOp, node), self._read(node)
         shape = node.shape
         if len(shape) > 2:
             rows = int(np.prod(shape[:-1]))
@@ -142,7 +129,7 @@ class _Emitter:
         return self._after(call, node, op.post)
 
     def batch_norm(self, node: Node) -> str:
-        op, constants = _of(ops.BatchNorm, node), self.graph.constants
+        op, constants = _of(ops.BatchNormOp, node), self.graph.constants
         deviation = np.sqrt(constants[op.variance].astype(np.float64) + op.epsilon)
         scale = (constants[op.gamma] if op.gamma else 1.0) / deviation
         shift = (constants[op.beta] if op.beta else 0.0) - constants[op.mean] * scale
@@ -153,47 +140,47 @@ class _Emitter:
         return f"net.normalize({self._read(node)}, {', '.join(names)})" + self._posts(node, op.post)
 
     def pool(self, node: Node) -> str:
-        op = _of(ops.Pool, node)
+        op = _of(ops.PoolOp, node)
         call = f"net.{op.kind}_pool({self._read(node)}, {_sizes(node.shape)}, {_sizes(op.window)})"
         call += _unless(op.strides, op.window, "strides") + _unless(op.pads, (0,) * 4, "pads")
         return call + self._posts(node, op.post)
 
     def global_pool(self, node: Node) -> str:
-        op, shape = _of(ops.GlobalPool, node), self._shape(node)
+        op, shape = _of(ops.GlobalPoolOp, node), self._shape(node)
         whole = f"{self._read(node)}, {_sizes((shape[0], 1, 1))}, {_sizes(shape[1:])}"
         return f"net.reshape(net.{op.kind}_pool({whole}), {_sizes(node.shape)})"
 
     def activation(self, node: Node) -> str:
-        op = _of(ops.Activation, node)
+        op = _of(ops.ActivationOp, node)
         return f"net.activation({self._read(node)})" + self._posts(node, (op,))
 
     def softmax(self, node: Node) -> str:
-        return f"net.softmax({self._read(node)}, {_of(ops.Softmax, node).axis})"
+        return f"net.softmax({self._read(node)}, {_of(ops.SoftmaxOp, node).axis})"
 
     def binary(self, node: Node) -> str:
-        op = _of(ops.Binary, node)
+        op = _of(ops.BinaryOp, node)
         both = f"{self._read(node)}, {self._read(node, 1)}"
         call = f"net.binary(Kind::{op.kind}, {both}, {_sizes(node.shape)})"
         return call + self._posts(node, op.post)
 
     def concatenate(self, node: Node) -> str:
         inputs = ", ".join(self.variables[name] for name in node.inputs)
-        axis = _of(ops.Concatenate, node).axis
+        axis = _of(ops.ConcatenateOp, node).axis
         return f"net.concatenate({{{inputs}}}, {_sizes(node.shape)}, {axis})"
 
     def reshape(self, node: Node) -> str:
         return f"net.reshape({self._read(node)}, {_sizes(node.shape)})"
 
     def transpose(self, node: Node) -> str:
-        order = _sizes(_of(ops.Transpose, node).order)
+        order = _sizes(_of(ops.TransposeOp, node).order)
         return f"net.transpose({self._read(node)}, {_sizes(node.shape)}, {order})"
 
     def pad(self, node: Node) -> str:
-        pads = _unless(_of(ops.Pad, node).pads, (0,) * 4, "pads")
+        pads = _unless(_of(ops.PadOp, node).pads, (0,) * 4, "pads")
         return f"net.pad({self._read(node)}, {_sizes(node.shape)})" + pads
 
     def upsample(self, node: Node) -> str:
-        scale = _sizes(_of(ops.Upsample, node).scale)
+        scale = _sizes(_of(ops.UpsampleOp, node).scale)
         return f"net.upsample({self._read(node)}, {_sizes(node.shape)}, {scale})"
 
     def _read(self, node: Node, which: int = 0) -> str:
@@ -209,9 +196,9 @@ class _Emitter:
         return "".join(self._post(node, post) for post in posts)
 
     def _post(self, node: Node, post: ops.Post) -> str:
-        if isinstance(post, ops.Residual):
+        if isinstance(post, ops.ResidualOp):
             return f".add({self._read(node, -1)})"
-        if isinstance(post, ops.Pool):
+        if isinstance(post, ops.PoolOp):
             raise AssertionError("pools are layers of their own here: fuse_pools is not among ours")
         numbers = [f"{number!r}f" for number in (post.alpha, post.limit)]
         while numbers and numbers[-1] == "0.0f":
@@ -223,7 +210,7 @@ class _Emitter:
     def _after(self, call: str, node: Node, posts: Sequence[ops.Post]) -> str:
         """Posts of a layer that had to be given another shape first."""
         for post in posts:
-            if isinstance(post, ops.Residual):
+            if isinstance(post, ops.ResidualOp):
                 other, shape = self._read(node, -1), _sizes(node.shape)
                 call = f"net.binary(Kind::add, {call}, {other}, {shape})"
             else:
@@ -232,24 +219,24 @@ class _Emitter:
 
 
 _CALLS: dict[type, Callable[[_Emitter, Node], str]] = {
-    ops.Conv: _Emitter.conv,
-    ops.Dense: _Emitter.dense,
-    ops.BatchNorm: _Emitter.batch_norm,
-    ops.Pool: _Emitter.pool,
-    ops.GlobalPool: _Emitter.global_pool,
-    ops.Activation: _Emitter.activation,
-    ops.Softmax: _Emitter.softmax,
-    ops.Binary: _Emitter.binary,
-    ops.Concatenate: _Emitter.concatenate,
-    ops.Reshape: _Emitter.reshape,
-    ops.Transpose: _Emitter.transpose,
-    ops.Pad: _Emitter.pad,
-    ops.Upsample: _Emitter.upsample,
+    ops.ConvOp: _Emitter.conv,
+    ops.DenseOp: _Emitter.dense,
+    ops.BatchNormOp: _Emitter.batch_norm,
+    ops.PoolOp: _Emitter.pool,
+    ops.GlobalPoolOp: _Emitter.global_pool,
+    ops.ActivationOp: _Emitter.activation,
+    ops.SoftmaxOp: _Emitter.softmax,
+    ops.BinaryOp: _Emitter.binary,
+    ops.ConcatenateOp: _Emitter.concatenate,
+    ops.ReshapeOp: _Emitter.reshape,
+    ops.TransposeOp: _Emitter.transpose,
+    ops.PadOp: _Emitter.pad,
+    ops.UpsampleOp: _Emitter.upsample,
 }
 
 _SOURCE = """\
 // {title}: {layers} layers, written by assay from the model's graph.
-// Shapes are of one image: channels, height, width. Weights are in the file beside the program.
+// Shapes are of one item; an image is channels, height, width. Weights are in the file beside it.
 #include "model.hpp"
 
 void assay::describe(Network& net) {{
@@ -258,12 +245,6 @@ void assay::describe(Network& net) {{
 
 int main(int count, char** words) {{ return assay::program(count, words, {name}); }}
 """
-
-
-def _puts_channels_first(op: ops.Op, shape: Shape) -> bool:
-    if isinstance(op, ops.Reshape):  # of one channel, for which that is all it takes
-        return shape[2:] == (1,) and op.shape == (1, *shape[:2])
-    return op == ops.Transpose((2, 0, 1))
 
 
 def _of(kind: type[Any], node: Node) -> Any:  # noqa: ANN401 (the node's op, of that kind)

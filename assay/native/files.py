@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.errors import AssayError, UsageError
+from assay.core.errors import AssayError, UsageError
+from assay.core.files import user_file
 from assay.native.graph import Graph, Node, Value
-from assay.native.writing import written_whole
 
-FORM = 1  # of the file; another number is refused
+FORM = 2  # of the file; another number is refused. 2: inputs tell their layout
 _GRAPH = "graph.json"
 
 
-class _Written(msgspec.Struct, frozen=True, kw_only=True):
+class _GraphRecord(msgspec.Struct, frozen=True, kw_only=True):
     """All of a graph but the values of its constants."""
 
     form: int
@@ -31,7 +31,7 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True):
 def write(graph: Graph, path: str | Path) -> None:
     arrays = {str(number): array for number, array in enumerate(graph.constants.values())}
     text = np.frombuffer(_text(graph), np.uint8)
-    with written_whole(path) as temporary, open(temporary, "wb") as file:
+    with user_file(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, **{_GRAPH: text}, **arrays)  # type: ignore[arg-type]
 
 
@@ -41,7 +41,7 @@ def read(path: str | Path) -> Graph:
         raise UsageError(f"There is no graph file {place}.", hint="Capture a model into it first.")
     try:
         with np.load(place, allow_pickle=False) as file:
-            written = msgspec.json.decode(file[_GRAPH].tobytes(), type=_Written)
+            written = msgspec.json.decode(file[_GRAPH].tobytes(), type=_GraphRecord)
             arrays = [file[str(number)] for number in range(len(written.constants))]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise _unreadable(place, str(error)) from None
@@ -66,7 +66,7 @@ def digest(graph: Graph) -> str:
 
 def _text(graph: Graph) -> bytes:
     return msgspec.json.encode(
-        _Written(
+        _GraphRecord(
             form=FORM,
             name=graph.name,
             inputs=graph.inputs,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
-from assay.errors import UsageError
+from assay.core.errors import UsageError
 from assay.native.ops import Op, constants_of
 from assay.native.shapes import ShapeError, output_shape
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]  # of one item: the batch is free and always first
+Layout = Literal["", "channels_first", "channels_last"]  # of a picture; "": it is none
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -21,6 +22,7 @@ class Value(msgspec.Struct, frozen=True):
 
     name: str
     shape: Shape
+    layout: Layout = ""
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +46,9 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         shapes = {value.name: value.shape for value in self.inputs}
+        for value in self.inputs:
+            if value.layout and len(value.shape) != 3:
+                raise _wrong(f"the input '{value.name}' of {value.shape} is no picture")
         for node in self.nodes:
             _check_node(node, shapes, self.constants)
             shapes[node.output] = node.shape

@@ -30,7 +30,7 @@ ActivationKind = Literal[
 ]
 
 
-class Activation(msgspec.Struct, frozen=True, tag="activation"):
+class ActivationOp(msgspec.Struct, frozen=True, tag="activation"):
     """An elementwise function; a node of its own, or something done after another op."""
 
     kind: ActivationKind
@@ -38,11 +38,11 @@ class Activation(msgspec.Struct, frozen=True, tag="activation"):
     limit: float = 0.0  # relu: the largest result; 0: none
 
 
-class Residual(msgspec.Struct, frozen=True, tag="residual"):
+class ResidualOp(msgspec.Struct, frozen=True, tag="residual"):
     """Done after another op: the node's last input, of the result's shape, is added."""
 
 
-class Pool(msgspec.Struct, frozen=True, tag="pool"):
+class PoolOp(msgspec.Struct, frozen=True, tag="pool"):
     """The mean is over what lies inside the image, as in Keras: padding is not counted.
 
     Done after a convolution, it has no `post` of its own: what follows it follows in the list.
@@ -52,14 +52,14 @@ class Pool(msgspec.Struct, frozen=True, tag="pool"):
     window: Pair
     strides: Pair
     pads: Pads = (0, 0, 0, 0)
-    post: tuple[Activation, ...] = ()
+    post: tuple[ActivationOp, ...] = ()
 
 
 # What is done after an op, in order, before its result is written; at most one Residual.
-Post = Activation | Residual | Pool
+Post = ActivationOp | ResidualOp | PoolOp
 
 
-class Conv(msgspec.Struct, frozen=True, tag="conv"):
+class ConvOp(msgspec.Struct, frozen=True, tag="conv"):
     """Weight: (out, in / groups, height, width). Depthwise: as many groups as channels come in."""
 
     weight: str
@@ -71,15 +71,15 @@ class Conv(msgspec.Struct, frozen=True, tag="conv"):
     post: tuple[Post, ...] = ()
 
 
-class Dense(msgspec.Struct, frozen=True, tag="dense"):
+class DenseOp(msgspec.Struct, frozen=True, tag="dense"):
     """Weight: (out, in), over the last axis of the item; the axes before it are rows."""
 
     weight: str
     bias: str = ""  # (out,); "": none
-    post: tuple[Activation | Residual, ...] = ()
+    post: tuple[ActivationOp | ResidualOp, ...] = ()
 
 
-class BatchNorm(msgspec.Struct, frozen=True, tag="batch_norm"):
+class BatchNormOp(msgspec.Struct, frozen=True, tag="batch_norm"):
     """(x - mean) / sqrt(variance + epsilon) * gamma + beta, along axis 0 of the item."""
 
     mean: str
@@ -87,68 +87,68 @@ class BatchNorm(msgspec.Struct, frozen=True, tag="batch_norm"):
     gamma: str = ""  # "": 1
     beta: str = ""  # "": 0
     epsilon: float = 1e-3
-    post: tuple[Activation, ...] = ()
+    post: tuple[ActivationOp, ...] = ()
 
 
-class GlobalPool(msgspec.Struct, frozen=True, tag="global_pool"):
+class GlobalPoolOp(msgspec.Struct, frozen=True, tag="global_pool"):
     """(channels, height, width) → (channels,)"""
 
     kind: Literal["max", "average"]
 
 
-class Softmax(msgspec.Struct, frozen=True, tag="softmax"):
+class SoftmaxOp(msgspec.Struct, frozen=True, tag="softmax"):
     axis: int = 0
 
 
-class Binary(msgspec.Struct, frozen=True, tag="binary"):
+class BinaryOp(msgspec.Struct, frozen=True, tag="binary"):
     """Two inputs of one rank; an axis of size 1 is repeated to fit the other's."""
 
     kind: Literal["add", "multiply", "subtract", "maximum", "minimum"]
-    post: tuple[Activation, ...] = ()
+    post: tuple[ActivationOp, ...] = ()
 
 
-class Concatenate(msgspec.Struct, frozen=True, tag="concatenate"):
+class ConcatenateOp(msgspec.Struct, frozen=True, tag="concatenate"):
     axis: int = 0
 
 
-class Reshape(msgspec.Struct, frozen=True, tag="reshape"):
+class ReshapeOp(msgspec.Struct, frozen=True, tag="reshape"):
     """The same values in the same (row-major) order; flattening too."""
 
     shape: tuple[int, ...]
 
 
-class Transpose(msgspec.Struct, frozen=True, tag="transpose"):
+class TransposeOp(msgspec.Struct, frozen=True, tag="transpose"):
     """Axis i of the result is axis order[i] of the input."""
 
     order: tuple[int, ...]
 
 
-class Pad(msgspec.Struct, frozen=True, tag="pad"):
+class PadOp(msgspec.Struct, frozen=True, tag="pad"):
     """Zeros around an image."""
 
     pads: Pads
 
 
-class Upsample(msgspec.Struct, frozen=True, tag="upsample"):
+class UpsampleOp(msgspec.Struct, frozen=True, tag="upsample"):
     """Each pixel repeated `scale` times."""
 
     scale: Pair
 
 
 Op = (
-    Conv
-    | Dense
-    | BatchNorm
-    | Pool
-    | GlobalPool
-    | Activation
-    | Softmax
-    | Binary
-    | Concatenate
-    | Reshape
-    | Transpose
-    | Pad
-    | Upsample
+    ConvOp
+    | DenseOp
+    | BatchNormOp
+    | PoolOp
+    | GlobalPoolOp
+    | ActivationOp
+    | SoftmaxOp
+    | BinaryOp
+    | ConcatenateOp
+    | ReshapeOp
+    | TransposeOp
+    | PadOp
+    | UpsampleOp
 )
 
 

@@ -21,9 +21,9 @@ def output_shape(op: ops.Op, shapes: Sequence[Shape], constants: Constants) -> S
     """Raises ShapeError, in words, where the operation cannot be done."""
     shape = _shape(op, shapes, constants)
     for post in getattr(op, "post", ()):
-        if isinstance(post, ops.Pool):
+        if isinstance(post, ops.PoolOp):
             shape = _pool_shape(post, shape)
-        elif isinstance(post, ops.Residual):
+        elif isinstance(post, ops.ResidualOp):
             _expect(shapes[-1] == shape, f"a residual of {shapes[-1]} is added to {shape}")
     _expect(all(size > 0 for size in shape), f"the result {shape} would be empty")
     return shape
@@ -37,7 +37,7 @@ def _shape(op: ops.Op, shapes: Sequence[Shape], constants: Constants) -> Shape:
 
 
 @_shape.register
-def _(op: ops.Conv, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.ConvOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     channels, height, width = _image(shapes[0])
     _count_inputs(op, shapes)
     weight = constants[op.weight].shape
@@ -50,7 +50,7 @@ def _(op: ops.Conv, shapes: Sequence[Shape], constants: Constants) -> Shape:
 
 
 @_shape.register
-def _(op: ops.Dense, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.DenseOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _count_inputs(op, shapes)
     weight = constants[op.weight].shape
     fits = len(weight) == 2 and weight[1] == shapes[0][-1]
@@ -60,7 +60,7 @@ def _(op: ops.Dense, shapes: Sequence[Shape], constants: Constants) -> Shape:
 
 
 @_shape.register
-def _(op: ops.BatchNorm, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.BatchNormOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _count_inputs(op, shapes)
     for name in (op.mean, op.variance, op.gamma, op.beta):
         _vector(name, shapes[0][0], constants)
@@ -68,26 +68,26 @@ def _(op: ops.BatchNorm, shapes: Sequence[Shape], constants: Constants) -> Shape
 
 
 @_shape.register
-def _(op: ops.Pool, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.PoolOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _count_inputs(op, shapes)
     return _pool_shape(op, shapes[0])
 
 
 @_shape.register
-def _(op: ops.GlobalPool, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.GlobalPoolOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _count_inputs(op, shapes)
     return _image(shapes[0])[:1]
 
 
 @_shape.register
-def _(op: ops.Softmax, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.SoftmaxOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _count_inputs(op, shapes)
     _expect(0 <= op.axis < len(shapes[0]), f"there is no axis {op.axis} in {shapes[0]}")
     return shapes[0]
 
 
 @_shape.register
-def _(op: ops.Binary, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.BinaryOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _expect(len(shapes) == 2, f"{len(shapes)} inputs, but it takes two")
     first, second = shapes
     fits = len(first) == len(second) and all(
@@ -98,7 +98,7 @@ def _(op: ops.Binary, shapes: Sequence[Shape], constants: Constants) -> Shape:
 
 
 @_shape.register
-def _(op: ops.Concatenate, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.ConcatenateOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     axis, first = op.axis, shapes[0]
     _expect(0 <= axis < len(first), f"there is no axis {axis} in {first}")
     rest = {(shape[:axis], shape[axis + 1 :]) for shape in shapes}
@@ -107,14 +107,14 @@ def _(op: ops.Concatenate, shapes: Sequence[Shape], constants: Constants) -> Sha
 
 
 @_shape.register
-def _(op: ops.Reshape, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.ReshapeOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _count_inputs(op, shapes)
     _expect(math.prod(op.shape) == math.prod(shapes[0]), f"{shapes[0]} is not {op.shape}")
     return op.shape
 
 
 @_shape.register
-def _(op: ops.Transpose, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.TransposeOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _count_inputs(op, shapes)
     whole = sorted(op.order) == list(range(len(shapes[0])))
     _expect(whole, f"the order {op.order} for an input of {shapes[0]}")
@@ -122,7 +122,7 @@ def _(op: ops.Transpose, shapes: Sequence[Shape], constants: Constants) -> Shape
 
 
 @_shape.register
-def _(op: ops.Pad, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.PadOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _count_inputs(op, shapes)
     channels, height, width = _image(shapes[0])
     top, left, bottom, right = op.pads
@@ -130,13 +130,13 @@ def _(op: ops.Pad, shapes: Sequence[Shape], constants: Constants) -> Shape:
 
 
 @_shape.register
-def _(op: ops.Upsample, shapes: Sequence[Shape], constants: Constants) -> Shape:
+def _(op: ops.UpsampleOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     _count_inputs(op, shapes)
     channels, height, width = _image(shapes[0])
     return (channels, height * op.scale[0], width * op.scale[1])
 
 
-def _pool_shape(op: ops.Pool, shape: Shape) -> Shape:
+def _pool_shape(op: ops.PoolOp, shape: Shape) -> Shape:
     channels, height, width = _image(shape)
     # A window wholly in the padding has no maximum and no mean.
     fits = all(pad < op.window[index % 2] for index, pad in enumerate(op.pads))
@@ -164,7 +164,7 @@ def _vector(name: str, size: int, constants: Constants) -> None:
 
 
 def _count_inputs(op: ops.Op, shapes: Sequence[Shape]) -> None:
-    residuals = sum(isinstance(post, ops.Residual) for post in getattr(op, "post", ()))
+    residuals = sum(isinstance(post, ops.ResidualOp) for post in getattr(op, "post", ()))
     _expect(residuals <= 1, f"{residuals} residuals, but one at most can be added")
     _expect(len(shapes) == 1 + residuals, f"{len(shapes)} inputs, but it takes {1 + residuals}")
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
-from assay import codec
-from assay.errors import StoreError, UsageError
-from assay.records import Plan, Result
+from assay.core import codec
+from assay.core.errors import StoreError, UsageError
+from assay.core.files import write_whole
+from assay.core.records import Plan, Result
 
-COMPARISON, RACE = "comparison.json", "race.json"  # what such a run found, in its folder
-
+# A run's name, and an id: nothing that leads out of the folder of runs.
+RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+STAMPED = re.compile(r"\d{8}-\d{6}-")  # as runs are named here
+_ID = re.compile(rf"{RUN.pattern}/[0-9]{{3,6}}")
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
 
@@ -29,13 +34,20 @@ def new_run(runs: Path, plan: Plan) -> Path:
     return folder
 
 
-def new_case(run: Path) -> Path:
-    """The folder of the next case of a run: NNN, counted from 001."""
+class CasePlace(NamedTuple):
+    """Where one case is measured: the id its result will have, and a folder for its files."""
+
+    id: str
+    folder: Path
+
+
+def new_case(run: Path) -> CasePlace:
+    """The place of the next case of a run: NNN, counted from 001."""
     with _explained(run):
         number = 1 + max((int(p.name) for p in run.iterdir() if p.name.isdecimal()), default=0)
         folder = run / f"{number:03d}"
         folder.mkdir()
-    return folder
+    return CasePlace(f"{run.name}/{folder.name}", folder)
 
 
 def write_result(folder: Path, result: Result) -> None:
@@ -58,17 +70,51 @@ def _rescued(folder: Path, data: bytes) -> str:
         spare.mkdir(parents=True)
         write_whole(spare / "result.json", data)
     except OSError:
-        return "Make room there, then: assay run --resume " + folder.parent.name
+        return f"Make room there, then resume {folder.parent.name}."
     return f"It is saved in {spare.parent}. Make room, then: assay import {spare.parent}"
 
 
 def read_result(folder: Path) -> Result:
-    result = codec.decode(_read(folder / "result.json"), Result, str(folder / "result.json"))
-    return result
+    found = codec.decode(_read(folder / "result.json"), Result, str(folder / "result.json"))
+    if not _ID.fullmatch(found.id):
+        raise StoreError(
+            f"{folder / 'result.json'} has the id {found.id[:60]!r}, but an id is RUN/NNN.",
+            hint="The file is damaged or was made to harm: move it away to hide it.",
+        )
+    return found
 
 
 def read_plan(run: Path) -> Plan:
     return codec.decode(_read(run / "plan.json"), Plan, str(run / "plan.json"))
+
+
+def read_document(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def write_document(path: Path, data: bytes) -> None:
+    with _explained(path):
+        write_whole(path, data)
+
+
+def remove(folder: Path) -> None:
+    import shutil  # rarely needed, and slow to load
+
+    with _explained(folder):
+        shutil.rmtree(folder)
+
+
+def made_at(run: Path) -> int:
+    """When a run was made, in nanoseconds, by its plan; without one, by its folder."""
+    for file in (run / "plan.json", run):
+        with suppress(OSError):
+            return file.stat().st_mtime_ns
+    return 0
 
 
 def finished(run: Path) -> list[Path]:
@@ -93,26 +139,6 @@ def locked(run: Path) -> Iterator[None]:
         yield
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """All of it or nothing, even if the power fails: temporary name, fsync, rename, fsync."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(temporary, path)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
-
-
 def _read(path: Path) -> bytes:
     with _explained(path):
         return path.read_bytes()
@@ -123,7 +149,11 @@ def _explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StoreError(
-            f"{error.filename or path} cannot be used ({error.strerror}).",
-            hint="Choose another folder with --home or ASSAY_HOME, or mend this one.",
-        ) from None
+        raise _unusable(path, error) from None
+
+
+def _unusable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{error.filename or path} cannot be used ({error.strerror}).",
+        hint="Choose another folder with --home or ASSAY_HOME, or repair this one.",
+    )

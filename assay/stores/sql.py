@@ -11,9 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from assay.errors import StoreError, UsageError, unknown
-from assay.findings import Summary
-from assay.records import Plan, Query, Result
+from assay.core import codec
+from assay.core.errors import StoreError, UsageError, unknown
+from assay.core.findings import Summary
+from assay.core.records import Plan, Query, Result
 from assay.stores import folders
 
 _TABLES = """
@@ -26,12 +27,14 @@ CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS summaries (
     id TEXT PRIMARY KEY, version INTEGER NOT NULL, summary TEXT NOT NULL);
 """
+MOST_ROWS = 2**63 - 1  # a number SQLite can read
 
 
 class SqlStore:
     """Runs and results of one home folder. Several processes may append at once."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, place: str | Path) -> None:
+        self.home = home = Path(place)
         self.runs = home / "runs"
         self.problems: list[str] = []  # files passed over, in words
         try:
@@ -40,11 +43,17 @@ class SqlStore:
         except (OSError, sqlite3.OperationalError) as error:
             raise StoreError(
                 f"The store in {home} cannot be opened ({error}).",
-                hint="Choose another folder with --home or ASSAY_HOME, or mend this one.",
+                hint="Choose another folder with --home or ASSAY_HOME, or repair this one.",
             ) from None
 
     def new_run(self, plan: Plan) -> Path:
         return folders.new_run(self.runs, plan)
+
+    def folder(self, run: str) -> Path:
+        return self.runs / run
+
+    def plan(self, run: str) -> Plan:
+        return folders.read_plan(self.runs / run)
 
     def append(self, result: Result) -> None:
         """Write a result into its run folder, then tell the index."""
@@ -55,23 +64,39 @@ class SqlStore:
         """Whole results, oldest first. A file that cannot be read is passed over and noted."""
         for row in self.rows(query):
             try:
-                yield folders.read_result(self.runs / row["id"])
+                result = folders.read_result(self.runs / row["id"])
             except StoreError as error:
                 self.problems.append(f"{error} {error.hint}")
+                continue
+            if _on_machine(result, query.machine):
+                yield result
+
+    def count(self, query: Query) -> int:
+        whole = msgspec.structs.replace(query, limit=0)
+        return sum(1 for _ in (self.results if query.machine else self.rows)(whole))
 
     def rows(self, query: Query) -> list[sqlite3.Row]:
         """What the index knows of results, oldest first, without opening their files."""
-        conditions = {"workload": query.workload, "backend": query.backend, "label": query.label}
+        names = ("workload", "backend", "label", "status")
+        conditions = {name: str(getattr(query, name)) for name in names}
         where = [f"{column} = :{column}" for column, value in conditions.items() if value]
+        if query.since:
+            where.append("started >= :since")
+        if query.until:
+            where.append("substr(started, 1, length(:until)) <= :until")
+        conditions |= {"since": query.since, "until": query.until}
         ids = [found for text in query.ids for found in self.find(text)]
         if query.ids:
             conditions |= {f"id{number}": found for number, found in enumerate(ids)}
             where.append(f"id IN ({','.join(f':id{number}' for number in range(len(ids)))})")
         for number, (name, value) in enumerate(query.tags.items()):
-            where.append(f"json_extract(tags, :name{number}) = :value{number}")
-            conditions |= {f"name{number}": f'$."{name}"', f"value{number}": value}
+            where.append(
+                "EXISTS (SELECT 1 FROM json_each(tags) AS tag "
+                f"WHERE tag.key = :name{number} AND tag.value = :value{number})"
+            )
+            conditions |= {f"name{number}": name, f"value{number}": value}
         clause = f"WHERE {' AND '.join(where)}" if where else ""
-        limit = f"LIMIT {query.limit}" if query.limit else ""
+        limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
         rows = self._database.execute(
             f"SELECT * FROM results {clause} ORDER BY started DESC, id DESC {limit}", conditions
         ).fetchall()
@@ -91,11 +116,15 @@ class SqlStore:
         return [wanted]
 
     def find_run(self, text: str) -> str:
-        runs = sorted(entry.name for entry in os.scandir(self.runs) if entry.is_dir())
+        runs = sorted(
+            entry.name
+            for entry in os.scandir(self.runs)
+            if entry.is_dir() and folders.RUN.fullmatch(entry.name)
+        )
         if not runs:
             raise UsageError("Nothing has been measured yet.", hint="Try: assay run mnist-mlp")
         if text == "last":
-            return runs[-1]
+            return self._last(runs)
         if text in runs:
             return text
         near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
@@ -107,17 +136,34 @@ class SqlStore:
             )
         raise unknown("run", text, runs, hint="assay list results shows what there is.")
 
+    def _last(self, runs: list[str]) -> str:
+        """The newest by its name; of those made within a second, by its plan."""
+        stamped = [run for run in runs if folders.STAMPED.match(run)] or runs
+        second = stamped[-1][: len("20261115-101500")]
+        return max(
+            (run for run in stamped if run.startswith(second)),
+            key=lambda run: folders.made_at(self.runs / run),
+        )
+
+    def document(self, run: str, name: str) -> bytes | None:
+        return folders.read_document(self.runs / run / name)
+
+    def keep_document(self, run: str, name: str, data: bytes) -> None:
+        folders.write_document(self.runs / run / name, data)
+
     def summary(self, result_id: str, version: int) -> Summary | None:
         """The summary kept for a result, if it was made by this version of the analysis."""
         row = self._database.execute(
             "SELECT summary FROM summaries WHERE id = ? AND version = ?", (result_id, version)
         ).fetchone()
-        return msgspec.json.decode(row["summary"], type=Summary) if row else None
+        try:  # not strict: a number that is not finite is kept as text
+            return msgspec.convert(msgspec.json.decode(row["summary"]), Summary, strict=False)
+        except (msgspec.MsgspecError, TypeError):  # there is none, or it cannot be read: made anew
+            return None
 
-    def keep_summary(self, result_id: str, version: int, summary: bytes) -> None:
-        self._write(
-            "INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", (result_id, version, summary)
-        )
+    def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
+        row = (result_id, version, codec.encode(summary))
+        self._write("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", row)
 
     def adopt(self, folder: Path) -> list[str]:
         """Copy a run folder into the store; what it holds is checked first and never changed."""
@@ -139,6 +185,16 @@ class SqlStore:
         if (folder / "plan.json").exists() and not plan.exists():
             shutil.copy2(folder / "plan.json", plan)
         return [result.id for result in found]
+
+    def delete(self, text: str) -> list[str]:
+        """The folder first: what is left of an index without it is passed over."""
+        ids = self.find(text)
+        run = self.find_run(text.partition("/")[0])
+        folders.remove(self.runs / (ids[0] if "/" in text else run))
+        for table in ("results", "summaries"):
+            for gone in ids:
+                self._write(f"DELETE FROM {table} WHERE id = ?", (gone,))
+        return ids
 
     def close(self) -> None:
         self._database.close()
@@ -220,4 +276,11 @@ class SqlStore:
             ) from None
 
 
-PROVIDES = {"sql": SqlStore}
+def _on_machine(result: Result, wanted: str) -> bool:
+    here = result.environment
+    return (
+        wanted.lower() in f"{here.system.get('hostname', '')} {here.machine.get('cpu', '')}".lower()
+    )
+
+
+PROVIDES = {"sqlite": SqlStore}

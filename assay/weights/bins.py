@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UsageError
+from assay.core.errors import UsageError
 from assay.weights.layers import Layer, Shape, Weights, kind_of, named
 from assay.weights.rows import Flattened, to_channels_first, to_channels_last
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import AssayError, UsageError
+from assay.core.errors import AssayError, UsageError
+from assay.core.files import written_whole
 from assay.weights.bins import read_bins, write_bins
 from assay.weights.h5 import read_h5, read_keras, write_h5, write_old_h5
 from assay.weights.layers import Layer, Weights, by_layer
@@ -64,12 +65,8 @@ def write(
             f"Weights cannot be written as {place.name}.", hint=hint or f"Use {FORMS}."
         )
     place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = place.with_name(f".{os.getpid()}-{place.name}")
-    try:
+    with written_whole(place) as temporary:
         writers[form](temporary, weights)
-        os.replace(temporary, place)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def check_place(path: str | Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import UsageError
+from assay.core.errors import UsageError
 from assay.weights.layers import Layer, by_layer, named
 
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import NotPossibleError, UsageError
+from assay.core.errors import NotPossibleError, UsageError
 from assay.weights.layers import (
     VARIABLES,
     Stored,

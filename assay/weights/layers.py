@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from assay.errors import UsageError
+from assay.core.errors import UsageError
 
 Shape = tuple[int, ...]
 Weights = dict[str, NDArray[Any]]

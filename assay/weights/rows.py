@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from assay.errors import UsageError
+from assay.core.errors import UsageError
 from assay.weights.layers import Shape, Weights
 
 Flattened = Mapping[str, Shape]  # dense layer → rows, columns, channels of the map before it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from assay.workloads.layers import (
+from assay.workloads.net.layers import (
     Conv,
     Dense,
     Depthwise,
@@ -18,7 +18,7 @@ from assay.workloads.layers import (
     ScaledNorm,
     Tanh,
 )
-from assay.workloads.nets import Net
+from assay.workloads.net.nets import Net
 
 Layers = tuple[Layer, ...]
 

@@ -9,21 +9,21 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from assay.contracts import Examples
+from assay.core.errors import EndingError, UsageError
+from assay.core.records import Evaluation, Value
+from assay.core.sessions import Examples
 from assay.datasets import catalog, library
 from assay.datasets.dataset import Dataset, split_sizes
 from assay.datasets.places import folders
 from assay.datasets.prepare import prepare
-from assay.errors import EndingError, UsageError
-from assay.records import Evaluation, Value
 from assay.weights import files
 from assay.weights.fit import assign, misfits
 from assay.weights.layers import Layer as Stored
 from assay.weights.layers import kind_of, named
-from assay.workloads import nets
 from assay.workloads.accuracy import KERAS_MODEL_FILE, RELOAD_DIR, TRAINED, AccuracyWorkload
-from assay.workloads.layers import Layer, Residual, variables
-from assay.workloads.nets import Net
+from assay.workloads.net import nets
+from assay.workloads.net.layers import Layer, Residual, variables
+from assay.workloads.net.nets import Net
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from assay.contracts import Builder, Examples, Job
-from assay.recipe import Recipe
-from assay.records import Evaluation, Value
-from assay.workloads import nets
-from assay.workloads.nets import Net
+from assay.core.recipe import Recipe
+from assay.core.records import Evaluation, Value
+from assay.core.sessions import Builder, Examples, Job
+from assay.workloads.net import nets
+from assay.workloads.net.nets import Net
 from assay.workloads.recipes import RECIPES
 
 # Values of `weights` that are no path: those that lie beside the data, under the net's name; and

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from assay.contracts import Builder
-from assay.errors import UsageError
-from assay.records import Value
+from assay.core.errors import UsageError
+from assay.core.records import Value
+from assay.core.sessions import Builder
 
 
 class BuiltWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +21,7 @@ class BuiltWorkload(msgspec.Struct, frozen=True, kw_only=True):
     kinds: Mapping[str, Builder]
     choices: Mapping[str, tuple[str, ...]] = {}  # of parameters that take no other values
     version: str = "1"
+    pictures: bool = True
 
 
 def sized(sizes: Mapping[str, Mapping[str, int]], size: str, **given: int) -> dict[str, int]:

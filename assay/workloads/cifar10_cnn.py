@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.workloads.layers import Conv, Dense, Dropout, Flatten, Layer, Pool, Relu
-from assay.workloads.nets import Net, NetWorkload
+from assay.workloads.net.layers import Conv, Dense, Dropout, Flatten, Layer, Pool, Relu
+from assay.workloads.net.nets import Net, NetWorkload
 
 
 def net(filters: int, units: int) -> Net:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.contracts import Job
+from assay.core.sessions import Job
 from assay.workloads.built import BuiltWorkload, sized
 
 NUMBERS, TABLES = 13, 26  # features of a row of the Criteo data sets, by kind
@@ -63,6 +63,7 @@ def batch(size: int, rows: int, seed: int) -> tuple[Any, Any]:
 
 PROVIDES = {
     "dlrm": BuiltWorkload(
+        pictures=False,
         summary="recommendation, 26 tables of embeddings; small 4,635,985 and base "
         "135,488,897 parameters",
         source="Naumov and others (2019); base: MLPerf, with fewer rows",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.workloads.layers import Dense, Dropout, Relu
-from assay.workloads.nets import Net, NetWorkload
+from assay.workloads.net.layers import Dense, Dropout, Relu
+from assay.workloads.net.nets import Net, NetWorkload
 
 
 def net(units: int, hidden: int) -> Net:
@@ -14,6 +14,7 @@ def net(units: int, hidden: int) -> Net:
 
 PROVIDES = {
     "mnist-mlp": NetWorkload(
+        pictures=False,
         summary="multilayer perceptron on MNIST-shaped vectors, 4 x 1024 units",
         source="keras-benchmarks (2017), mnist_mlp",
         params={"batch_size": 32, "units": 1024, "hidden": 4, "seed": 0},

@@ -7,7 +7,7 @@ batches, a rate that warms up and falls along a cosine, and pictures shifted and
 
 from __future__ import annotations
 
-from assay.recipe import Augmentation, Recipe
+from assay.core.recipe import Augmentation, Recipe
 
 _MOVED = Augmentation(shift=4, flip=True)  # as He et al. (2015) for CIFAR-10
 

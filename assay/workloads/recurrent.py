@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from assay.contracts import Job
+from assay.core.sessions import Job
 from assay.workloads.built import BuiltWorkload, pictures
 
 PARAMS = {"batch_size": 32, "units": 128, "length": 40, "features": 60, "seed": 0}
@@ -33,6 +33,7 @@ def model(cell: str, units: int, length: int, features: int) -> Any:  # noqa: AN
 
 PROVIDES = {
     "lstm": BuiltWorkload(
+        pictures=False,
         summary="one LSTM layer of 128 units over 40 steps of 60 features, 104,508 parameters",
         source="keras-benchmarks (2017), lstm",
         params=PARAMS,
@@ -41,6 +42,7 @@ PROVIDES = {
     # There the units were the batch size, by mistake: 32 units at a batch of 32. Here they are
     # a parameter of their own, so results of the two are not comparable.
     "gru": BuiltWorkload(
+        pictures=False,
         summary="one GRU layer of 128 units over 40 steps of 60 features, 80,700 parameters",
         source="keras-benchmarks (2017), gru; its units no longer follow the batch size",
         params=PARAMS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.contracts import Job
+from assay.core.sessions import Job
 from assay.workloads.built import BuiltWorkload, at_least, counts, pictures
 
 

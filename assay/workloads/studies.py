@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.contracts import Study, Variant
-from assay.errors import unknown
+from assay.core.contracts import Study, Variant
+from assay.core.errors import unknown
 
 STUDIES = {
     # the matrix of the study of 2017, on all that exists today

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.errors import unknown
+from assay.core.errors import unknown
 from assay.workloads.accuracy import TEN
 
 SUITES = {

@@ -6,7 +6,7 @@ in 32 ms takes 0.5 ms for each.
 
 from __future__ import annotations
 
-from assay.contracts import Job
+from assay.core.sessions import Job
 from assay.workloads.built import BuiltWorkload, at_least, divides, sized, tokens
 
 # small is nanoGPT's "baby" model with GPT-2's vocabulary
@@ -63,6 +63,7 @@ def _generating(
 
 PROVIDES = {
     "transformer-decoder": BuiltWorkload(
+        pictures=False,
         summary="GPT-2 with a tied head, trained or generating; small 30,044,544 and base "
         "124,439,808 parameters",
         source="Radford and others (2019); small: nanoGPT (2022)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.contracts import Job
+from assay.core.sessions import Job
 from assay.workloads.built import BuiltWorkload, divides, pictures, sized, tokens
 
 # small is BERT-small of Turc and others (2019)
@@ -53,6 +53,7 @@ def model(
 
 PROVIDES = {
     "transformer-encoder": BuiltWorkload(
+        pictures=False,
         summary="BERT with a classifier; small 28,764,674 and base 109,483,778 parameters",
         source="Devlin and others (2018); small: Turc and others (2019)",
         params={

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.errors import UsageError
-from assay.workloads.layers import Conv, Dense, Flatten, Layer, Norm, Pool, Relu
-from assay.workloads.nets import Net, NetWorkload
+from assay.core.errors import UsageError
+from assay.workloads.net.layers import Conv, Dense, Flatten, Layer, Norm, Pool, Relu
+from assay.workloads.net.nets import Net, NetWorkload
 
 BLOCKS = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))  # filters, convolutions
 SMALLEST = 32  # pixels: five pools leave one

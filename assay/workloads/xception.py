@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.contracts import Job
+from assay.core.sessions import Job
 from assay.workloads.built import BuiltWorkload, at_least, pictures
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from assay.analysis import compare
 from assay.analysis.compare import Terms, judged
-from assay.findings import PairRatio, Quantity
-from assay.records import Case, Procedure, Result, Samples
+from assay.core.findings import PairRatio, Quantity
+from assay.core.records import Case, Procedure, Result, Samples
 
 STEP = Terms("step_time")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.analysis.pooling import pooled
-from assay.records import Case, Procedure, Result, Samples
+from assay.core.records import Case, Procedure, Result, Samples
 
 
 def visit(key: str, value: float = 1.0, status: str = "ok", **other) -> Result:

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.analysis.roofline import position, under_roof
-from assay.records import Case, Environment, Procedure, Result, Samples
+from assay.core.records import Case, Environment, Procedure, Result, Samples
 
 
 def result(mode="infer", precision="float32", facts=None, machine=None, values=(0.5, 0.5)):

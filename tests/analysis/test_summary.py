@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.summary import summarize
-from assay.records import Case, Procedure, Result, Samples
+from assay.core.findings import Reading
+from assay.core.records import Case, Procedure, Result, Samples
 
 CASE = Case(workload="fake", backend="fake", key="fake@fake")
 ANY = st.floats(allow_nan=True, allow_infinity=True)
@@ -146,3 +147,30 @@ def test_every_result_has_a_summary(values, count):
     for quantity in summary.quantities.values():
         assert not math.isnan(quantity.value)
         assert quantity.n >= 1
+
+
+def test_one_sample_has_no_interval_no_spread_and_no_detectable_change():
+    found = summarize(result(steady([2.0]))).quantities
+
+    assert found["step_time"].value == 2.0
+    assert math.isnan(found["step_time"].low) and math.isnan(found["step_time"].high)
+    assert not found.keys() & {"coefficient_of_variation", "minimum_detectable_effect"}
+
+
+def test_the_fastest_is_that_of_all_usable_values_also_before_the_steady_state():
+    values = [0.005] * 20 + [0.01 + 1e-6 * (at % 7) for at in range(200)]
+
+    summary = summarize(result(steady(values)))
+
+    assert summary.skipped[0] >= 20
+    assert summary.quantities["min"].value == 0.005
+
+
+def test_what_a_reading_counts_is_what_its_summary_is_made_of():
+    made = result(steady([0.005] * 20 + [0.01 + 1e-6 * (at % 7) for at in range(200)]))
+    summary = summarize(made)
+
+    (counted,) = Reading(result=made, summary=summary).counted()
+
+    assert len(counted) == summary.quantities["step_time"].n <= 200
+    assert min(counted) == 0.01

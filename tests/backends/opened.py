@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from assay import plan, protocol
-from assay.child import Child
-from assay.records import Case
+from assay.core import messages
+from assay.core.records import Case
+from assay.engine import plan
+from assay.engine.process import WorkerProcess
 
 SIX = ("keras-jax", "keras-tensorflow", "keras-torch", "jax", "tensorflow", "torch")
 SMALL = {
@@ -33,17 +34,17 @@ def case(text: str) -> Case:
 
 @dataclass
 class Opened:
-    child: Child
+    child: WorkerProcess
     facts: dict[str, Any]
 
     def outputs(self) -> Any:
-        (given,) = self.child.ask(protocol.Outputs())
-        assert isinstance(given, protocol.Given)
+        (given,) = self.child.ask(messages.GetOutputs())
+        assert isinstance(given, messages.OutputValues)
         return np.array(given.values).reshape(given.shape)
 
     def step(self, count: int = 1) -> tuple[float, ...]:
-        (taken,) = self.child.ask(protocol.Take(steps=1, count=count, seconds=1e6))
-        assert isinstance(taken, protocol.Taken)
+        (taken,) = self.child.ask(messages.TakeSamples(steps=1, count=count, seconds=1e6))
+        assert isinstance(taken, messages.TimedSteps)
         return taken.seconds
 
 
@@ -51,7 +52,7 @@ class Opened:
 def opened(text: str, folder: Path) -> Iterator[Opened]:
     """The worker of a case that backends do not refuse, ready for orders."""
     folder.mkdir(parents=True, exist_ok=True)
-    with Child(case(text), folder, timeout=250) as child:
-        (answer,) = child.ask(protocol.Open(case=case(text)))
-        assert isinstance(answer, protocol.Opened)
+    with WorkerProcess(case(text), folder, timeout=250) as child:
+        (answer,) = child.ask(messages.Open(case=case(text)))
+        assert isinstance(answer, messages.Opened)
         yield Opened(child, answer.facts)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assay import api, registry
+from assay import registry
 from assay.backends import _options
-from assay.errors import EndingError, UsageError
+from assay.core.errors import EndingError, UsageError
+from assay.verbs import run
 from tests.backends.opened import SIX, case
 
 
@@ -81,7 +82,7 @@ def test_a_framework_that_sees_no_gpu_does_not_measure_the_cpu_instead(one_gpu):
 
 
 def test_a_refused_case_is_a_skipped_result(no_gpu):
-    (result,) = api.run("mnist-mlp@jax:device='gpu:3'", params={"batch_size": ["max"]})
+    (result,) = run.run("mnist-mlp@jax:device='gpu:3'", params={"batch_size": ["max"]})
 
     assert result.status == "skipped"
     assert "gpu:3" in result.reason

@@ -7,11 +7,12 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from assay import plan, registry
-from assay.backends import engines
-from assay.backends._captured import Captured
-from assay.errors import UsageError
-from assay.native import ops, oracle
+from assay import registry
+from assay.backends.captured.backend import Captured
+from assay.backends.keras import engines
+from assay.core.errors import UsageError
+from assay.engine import plan
+from assay.native import ops, reference
 from tests.backends.opened import SMALL, opened
 from tests.backends.test_same_outputs import expected, near
 from tests.native.making import Making
@@ -51,8 +52,8 @@ def test_outputs_are_those_of_numpy_in_either_layout(backend, data_format, tmp_p
 @pytest.mark.parametrize("channels_first", [True, False])
 def test_other_pictures_than_the_batch_are_predicted(backend, channels_first):
     made = Making(*(3, 4, 5) if channels_first else (4, 5, 3))
-    image = made.input if channels_first else made.add(ops.Transpose((2, 0, 1)), made.input)
-    graph = made.graph(made.add(ops.GlobalPool("max"), made.conv(image, 6)))
+    image = made.input if channels_first else made.add(ops.TransposeOp((2, 0, 1)), made.input)
+    graph = made.graph(made.add(ops.GlobalPoolOp("max"), made.conv(image, 6)))
     opened_for, given = inputs_for(graph)[0], np.random.default_rng(5).random((2, 4, 5, 3))
     held = Captured(
         graph=graph,
@@ -61,14 +62,14 @@ def test_other_pictures_than_the_batch_are_predicted(backend, channels_first):
         parameters=0,
         channels_first=channels_first,
     )
-    module = import_module(f"assay.backends._{backend}_session")
+    module = import_module(f"assay.backends.captured._{backend}_session")
 
     session = module.open_session(held, plan.cases([f"mnist-mlp@{backend}"])[0])
 
     laid = given.transpose(0, 3, 1, 2) if channels_first else given
-    (wanted,) = oracle.outputs(graph, laid)
+    (wanted,) = reference.outputs(graph, laid)
     np.testing.assert_allclose(session.predict(given), wanted, rtol=1e-5)
-    (own,) = oracle.outputs(graph, opened_for)
+    (own,) = reference.outputs(graph, opened_for)
     np.testing.assert_allclose(session.outputs(), own, rtol=1e-5)
 
 

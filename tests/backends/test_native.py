@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay import plan, registry
-from assay.native import compiler
+from assay import registry
+from assay.engine import plan
+from assay.native import toolchain
 from tests.backends.opened import SMALL, opened
 from tests.backends.test_same_outputs import expected, near
 
@@ -32,7 +33,7 @@ def test_without_a_compiler_it_says_what_to_install(monkeypatch):
 
 
 def test_onednn_that_is_not_here_is_refused_before_a_process_starts(monkeypatch):
-    monkeypatch.setattr(compiler, "onednn_folder", lambda: "")
+    monkeypatch.setattr(toolchain, "onednn_folder", lambda: "")
     case = plan.resolve(plan.parse_case("mnist-mlp@native:kernels=onednn"))
 
     assert "pip install 'assay[native]'" in registry.backend("native").refuses(case)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay import registry
-from assay.workloads import layers, nets
+from assay.workloads.net import layers, nets
 from tests.backends.opened import SIX, SMALL, case, frameworks, opened
 
 NEAR = 1e-4  # of the largest output

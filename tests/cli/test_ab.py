@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from assay.cli import ab
+
 
 @pytest.fixture
 def work(tmp_path):
@@ -61,3 +63,24 @@ def test_one_case_alone_is_a_mistake(assay, work):
 
     assert status == 2
     assert "Two cases are compared, but 1 given" in err
+
+
+@pytest.mark.parametrize(
+    ("verdict", "gate", "status"),
+    [
+        ("slower", False, 0),
+        ("slower", True, 5),
+        ("faster", True, 0),
+        ("same", True, 0),
+        ("cannot-tell", True, 6),
+    ],
+)
+def test_a_gate_leaves_with_5_where_the_candidate_is_slower(verdict, gate, status):
+    assert ab._status(verdict, gate) == status
+
+
+def test_a_gate_holds_up_what_is_slower(assay, work):
+    status, out, _ = assay("ab", f"{work}:ms=1@python", f"{work}@python", *QUICK, "--gate")
+
+    assert status == 5
+    assert "slower" in out

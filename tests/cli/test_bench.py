@@ -1,4 +1,4 @@
-"""assay bench and assay list benchmarks: what they print, and with which status they leave."""
+"""assay bench: what it prints, and with which status it leaves."""
 
 from __future__ import annotations
 
@@ -71,23 +71,11 @@ def test_a_label_nobody_used_is_an_error(assay):
     assert "No benchmark method was run under the label 'before'" in error
 
 
-def test_benchmarks_of_a_package_are_listed(assay, monkeypatch):
-    monkeypatch.chdir(DATA)
-    status, out, _ = assay("list", "benchmarks", "bench_endings")
-
-    assert status == 0
-    assert f"{FINE}  " in out
-    assert "All is well." in out
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("list", "benchmarks"), "benchmarks were asked for with no package"),
-        (("list", "workloads", "x"), "workloads were asked for with x"),
-        (("list", "benchmarks", "no_such"), "there is no module 'no_such'"),
         (("bench", "run", "fine"), "names no method of a class"),
-        (("bench", "run", FINE, "--trials", "0"), "0 trials were asked for"),
+        (("bench", "run", FINE, "--trials", "0"), "trials is 0, but has to be 1 or more"),
         (("bench", "run", FINE, "--constructor-args", "{"), "--constructor-args is no JSON"),
         (("bench", "run", FINE, "--profile", "5:1"), "5:1 ends before it begins"),
         (("bench", "run", FINE, "--timeout", "long"), "long"),

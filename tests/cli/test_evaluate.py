@@ -1,4 +1,4 @@
-"""assay evaluate, and the suite of accuracies."""
+"""assay evaluate as it is typed."""
 
 from __future__ import annotations
 
@@ -50,22 +50,6 @@ def test_weights_that_do_not_fit_fail_with_the_layer_and_the_shapes(assay):
 
 
 @pytest.mark.real("torch")
-def test_the_suite_evaluates_what_is_here_and_says_what_the_others_need(assay, home):
-    status, out, _ = assay("run", "--suite", "accuracy", "-b", "torch", "--first", "30")
-
-    rows = {line.split()[0]: line for line in out.splitlines() if " torch " in line}
-    assert status == 0
-    assert len(rows) == 10
-    assert rows.pop("resnet18-cifar10").split()[-1] == "pass"
-    assert {line.split()[-1] for line in rows.values()} == {"skipped"}
-    assert "lenet has no trained weights here" in out
-
-    (run,) = (path.name for path in (home / "runs").iterdir())
-    _, again, _ = assay("show", run)
-    assert again == out
-
-
-@pytest.mark.real("torch")
 def test_an_accuracy_that_is_not_the_expected_fails_in_the_document_of_run(assay):
     words = ("--first", "30", "--expect", "12.5", "--format", "json", "--label", "odd")
 
@@ -92,13 +76,6 @@ def test_an_accuracy_that_is_not_the_expected_fails_in_the_document_of_run(assay
             "by": "value",
         }
     ]
-
-
-def test_first_is_for_accuracies(assay):
-    status, _, err = assay("run", "mnist-mlp@torch", "--first", "5")
-
-    assert status == 2
-    assert "speed is measured on a batch" in err
 
 
 @pytest.mark.real("torch")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
-import assay as package
-from assay.errors import UsageError
-from assay.native import oracle
-from assay.native.onnx_file import onnx_bytes
+from assay.engine import capture
+from assay.native import answers
+from assay.verbs import export_onnx
+from tests.native.test_emit import small
 
 REAL = pytest.mark.real("keras", "jax", "onnxruntime")
 
@@ -23,13 +24,41 @@ def test_a_saved_model_computes_the_same_in_onnxruntime(file, assay, tmp_path, k
     model = keras.Sequential([keras.Input((6, 6, 2)), *layers])
     model.save(tmp_path / file)
 
-    status, out, _ = assay("export-onnx", str(tmp_path / file), "-o", str(tmp_path / "n.onnx"))
+    status, out, err = assay("export-onnx", str(tmp_path / file), "-o", str(tmp_path / "n.onnx"))
 
     images = np.random.default_rng(0).normal(size=(5, 6, 6, 2)).astype(np.float32)
     session = onnxruntime.InferenceSession(tmp_path / "n.onnx", providers=["CPUExecutionProvider"])
     (found,) = session.run(None, {"input": images})
     assert (status, out) == (0, f"{tmp_path / 'n.onnx'}\n")
     np.testing.assert_allclose(found, model.predict_on_batch(images), rtol=1e-4, atol=1e-6)
+    assert "checked: ONNX Runtime differs from Keras by at most" in err
+
+
+@pytest.mark.real("onnxruntime")
+def test_a_file_that_computes_something_else_is_not_written(assay, monkeypatch, tmp_path):
+    graph = small("net")
+    right = answers.by_reference(graph)
+    wrong = msgspec.structs.replace(right, judge="Keras", outputs=(right.outputs[0] * 1.001,))
+    found = capture.CapturedModel(graph, wrong)
+    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+
+    status, _, err = assay("export-onnx", "mnist-mlp", "-o", str(tmp_path / "net.onnx"))
+
+    assert status == 1
+    assert "net as ONNX is wrong: its output 'soft' differs from Keras by 0.001" in err
+    assert not list(tmp_path.glob("*onnx*"))
+
+
+def test_without_onnx_runtime_it_says_that_nothing_was_checked(assay, monkeypatch, tmp_path):
+    graph = small("net")
+    found = capture.CapturedModel(graph, answers.by_reference(graph))
+    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+    monkeypatch.setattr(export_onnx.importlib.util, "find_spec", lambda name: None)
+
+    status, _, err = assay("export-onnx", "mnist-mlp", "-o", str(tmp_path / "net.onnx"))
+
+    assert status == 0
+    assert "not checked: ONNX Runtime is not here" in err
 
 
 @REAL
@@ -46,24 +75,3 @@ def test_another_suffix_is_refused_before_anything_is_built(assay, tmp_path):
 
     assert status == 2
     assert "model.pb is no name for an ONNX file" in err
-
-
-@pytest.mark.real("keras", "torch")
-def test_the_python_twin_takes_a_model_that_is_built(tmp_path, keras):
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, "relu")])
-
-    graph = package.export_onnx(model, tmp_path / "net.onnx")
-
-    assert (tmp_path / "net.onnx").read_bytes() == onnx_bytes(graph)
-    values = np.ones((1, 4), np.float32)
-    np.testing.assert_allclose(
-        oracle.outputs(graph, values)[0], model.predict_on_batch(values), rtol=1e-5
-    )
-
-
-@pytest.mark.real("keras", "torch")
-def test_a_model_that_is_built_takes_no_other_weights(tmp_path, keras):
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
-
-    with pytest.raises(UsageError, match="with weights or parameters for it"):
-        package.export_onnx(model, tmp_path / "net.onnx", weights="held.npz")

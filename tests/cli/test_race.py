@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from assay import racing
-from assay.heat import Heat
-from assay.records import Result
+from assay.cli import race as cli_race
+from assay.core.records import Result
+from assay.engine.turns import Heat
+from assay.verbs import race
 
 
 @pytest.fixture
@@ -21,9 +22,9 @@ def test_a_race_shows_who_is_in_and_the_ranking(assay, nap):
 
     assert status == 0
     assert out.startswith("fastest: ")
-    assert "What each option bought" in out
+    assert "What each option gains" in out
     assert "to run it: assay run '" in out
-    assert "to go on: assay race --resume" in err
+    assert "to see it again: assay show" in err
     assert assay("show", "last")[:2] == (0, out)
 
 
@@ -50,13 +51,13 @@ def test_a_race_without_a_heat_is_one_sentence(assay, nap, monkeypatch):
     def interrupted(entries, procedure, *_, **more):
         results = {
             one.name: Result(
-                id=one.result_id, case=one.case, procedure=procedure, status="interrupted"
+                id=one.place.id, case=one.case, procedure=procedure, status="interrupted"
             )
             for one in entries
         }
         return Heat(results, {}, 1.0, {})
 
-    monkeypatch.setattr(racing, "run_heat", interrupted)
+    monkeypatch.setattr(race, "run_heat", interrupted)
     _, out, err = assay("race", nap, "--over", "ms=5,20")
 
     assert out == ""
@@ -69,3 +70,15 @@ def test_a_workload_or_a_race_to_resume_but_not_both(assay, words):
 
     assert status == 2
     assert "A race needs a workload, or --resume" in err
+
+
+def test_only_precisions_that_are_allowed_run(monkeypatch):
+    seen = []
+    monkeypatch.setattr(race, "race", lambda *_, over, **__: seen.append(over) or iter(()))
+    given = {"over": (), "backends": (), "precision": "float32", "budget": "1s", "minimum": "2%"}
+
+    cli_race._begun(
+        "w", {**given, "timeout": "1s", "mode": "infer", "label": "", "home": None}, None
+    )
+
+    assert seen == [{"precision": ["float32"]}]

@@ -6,9 +6,6 @@ import json
 
 import pytest
 
-from assay.cli.progress import LiveLine
-from assay.cli.run import carried_out
-from assay.records import Case, Procedure, Result
 from tests.datasets.making import SAMPLE
 
 
@@ -57,22 +54,6 @@ def test_a_place_for_the_weights_that_cannot_be_is_refused_before_the_training(
     assert status == 2
     assert complaint in error
     assert not (home / "runs").exists()
-
-
-@pytest.mark.parametrize(("facts", "verb"), [({"recipe": "its own"}, "train"), ({}, "run")])
-def test_what_was_interrupted_goes_on_by_the_verb_that_began_it(capsys, home, facts, verb):
-    cut = Result(
-        id="20261115-101500-k3fq/001",
-        case=Case(workload="lenet", backend="keras-jax", key="lenet@keras-jax"),
-        procedure=Procedure(),
-        status="interrupted",
-        reason="by Ctrl-C",
-        facts=facts,
-    )
-
-    carried_out(iter([cut]), LiveLine(), {"form": "text", "home": str(home)})
-
-    assert f"to go on: assay {verb} --resume 20261115-101500-k3fq" in capsys.readouterr().err
 
 
 @pytest.mark.real("keras", "torch")

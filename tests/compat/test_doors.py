@@ -1,13 +1,13 @@
-"""The command lines of keras-benchmarks and of the VGG16 study, as their users wrote them."""
+"""The flags of keras-benchmarks and of the VGG16 study, as cases of assay."""
 
 from __future__ import annotations
 
-import json
-
+import msgspec
 import pytest
 
-from assay import plan
-from assay.compat import keras_benchmarks, vgg16_study
+from assay.compat import keras_benchmarks, vgg16
+from assay.core.records import Case, Environment
+from assay.engine import plan
 
 GIVEN = {
     "run_keras": False,
@@ -33,41 +33,10 @@ def test_every_old_model_is_a_case_that_can_be_planned(model):
     assert case.options["device"] == "cpu"
 
 
-@pytest.mark.real("jax", "keras")
-def test_a_dry_run_prints_the_old_row_and_keeps_nothing(assay, home):
-    words = ("--mode", "cpu_config", "--model_name", "mnist_mlp", "--dry_run")
-    status, out, _ = assay("keras-benchmarks", *words, "--keras_backend", "jax")
-
-    row = json.loads(out)
-    assert status == 0
-    assert (row["test_name"], row["keras_backend"]["type"]) == ("mnist_mlp", "jax")
-    assert row["metrics"]["epochs"] == 3
-    assert row["metrics"]["total_time"] > 0
-    assert row["cpu_info"]["num_cores"] >= 1
-    assert row["keras_version"]
-    assert not (home / "runs").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "status", "complaint"),
-    [
-        (("--mode", "multi_gpu_config", "--model_name", "lstm"), 3, "several GPUs"),
-        (("--mode", "cpu", "--model_name", "lstm"), 2, "no mode of keras-benchmarks"),
-        (("--model_name", "lstmm"), 2, "no model of keras-benchmarks named 'lstmm'"),
-        (("--model_name", "lstm", "--keras_backend", "theano"), 2, "any more"),
-    ],
-)
-def test_what_the_old_tool_cannot_do_here_is_said(assay, words, status, complaint):
-    left, _, error = assay("keras-benchmarks", *words)
-
-    assert left == status
-    assert complaint in error
-
-
 def test_old_flags_become_cases_in_the_old_order():
     wishes = GIVEN | {"run_keras": True, "run_tensorflow": True, "use_xla": True, "use_bn": True}
 
-    found = plan.cases(vgg16_study.cases(wishes))
+    found = plan.cases(vgg16.cases(wishes))
 
     assert [case.backend for case in found] == ["keras-jax", "tensorflow"]
     assert found[1].options["compiler"] == "on"
@@ -77,32 +46,22 @@ def test_old_flags_become_cases_in_the_old_order():
 def test_fused_becomes_a_parameter():
     wishes = GIVEN | {"run_tensorflow": True, "use_bn": True, "use_fused": True, "bn_mode": "0"}
 
-    (case,) = plan.cases(vgg16_study.cases(wishes))
+    (case,) = plan.cases(vgg16.cases(wishes))
 
     assert (case.params["bn"], case.params["fused"]) == ("mode0", True)
 
 
-@pytest.mark.real("torch")
-def test_the_mean_is_printed_as_it_was(assay):
-    words = ("--run_pytorch", "--batch_size", "1", "--n_trials", "2", "--image_size", "32")
-    status, out, _ = assay("vgg16", *words)
+def test_only_the_framework_that_was_used_is_named():
+    from tests.analysis.test_summary import result, steady
 
-    assert status == 0
-    assert "torch version: " in out
-    assert float(out.partition("Mean Time per update:")[2].split()[0]) > 0
+    found = msgspec.structs.replace(
+        result(steady([0.1])),
+        case=Case(workload="vgg16", backend="keras-tensorflow", key="vgg16@keras-tensorflow"),
+        environment=Environment(
+            packages={"jax": "0.9", "keras": "3.1", "tensorflow_cpu": "2.21", "torch": "2.9"}
+        ),
+    )
 
+    named = [line for line in vgg16.lines(found) if "version" in line]
 
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ((), "None of --run_keras"),
-        (("--run_keras", "--keras_backend", "theano"), "any more"),
-        (("--run_tensorflow", "--data_format", "HWC"), "has to be NHWC or NCHW"),
-        (("--run_tensorflow", "--use_fused"), "without --use_bn"),
-    ],
-)
-def test_misuse_of_the_study_is_said(assay, words, complaint):
-    status, _, error = assay("vgg16", *words)
-
-    assert status == 2
-    assert complaint in error
+    assert named == ["keras version: 3.1", "tensorflow_cpu version: 2.21"]

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from assay.contracts import Job
+from assay.core.sessions import Job
 
 
 def arrays(units=16):

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.core.errors import AssayError
 from assay.datasets import cifar
 from assay.datasets.library import find, get
-from assay.errors import AssayError
 from tests.datasets.making import WHOLE, binary_batch, needs_whole, pictures, python2_batch
 
 FEW = {"train": 20, "test": 20}

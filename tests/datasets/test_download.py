@@ -8,9 +8,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.dataset import Remote
 from assay.datasets.download import FRUITLESS, download
-from assay.errors import AssayError, NotPossibleError
 from tests.datasets.serving import Site, serving
 
 pytestmark = pytest.mark.real("http.server")

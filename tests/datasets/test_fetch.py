@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.catalog import DATASETS, get
 from assay.datasets.fetch import fetch
 from assay.datasets.library import load
-from assay.errors import AssayError, NotPossibleError
 from tests.datasets.making import SAMPLE
 from tests.datasets.serving import Site, serving
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.core.errors import AssayError
 from assay.datasets.imagenet import decoded, folder_form
-from assay.errors import AssayError
 
 pytestmark = pytest.mark.real("PIL")
 NAMES = [f"n{number:08d}" for number in range(1000)]

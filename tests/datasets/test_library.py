@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.datasets.dataset import Opened, rows, split_sizes
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.datasets.dataset import OpenedDataset, rows, split_sizes
 from assay.datasets.library import find, get, held, load
-from assay.errors import AssayError, NotPossibleError, UsageError
 from tests.datasets.making import SAMPLE, WHOLE, needs_whole
 
 
@@ -81,7 +81,7 @@ def test_a_split_that_is_not_stored_is_refused(data):
 )
 def test_test_is_the_first_5000_and_tune_the_last_5000(stored, test, tune):
     asked = []
-    opened = Opened(SAMPLE, ("test",), lambda part: stored, lambda *told: asked.append(told))
+    opened = OpenedDataset(SAMPLE, ("test",), lambda part: stored, lambda *told: asked.append(told))
 
     assert split_sizes(opened) == {"test": 5000, "tune": 5000}
     assert rows(opened, "test")[1:] == test

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.core.errors import AssayError
 from assay.datasets.library import load
-from assay.errors import AssayError
 
 LENET = "model_params/lenet_mnist"
 

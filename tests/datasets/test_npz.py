@@ -7,8 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
+from assay.core.errors import AssayError
 from assay.datasets.npz import archive
-from assay.errors import AssayError
 
 FORM = archive("mnist.npz")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.core.errors import UsageError
 from assay.datasets.catalog import DATASETS
 from assay.datasets.library import load
 from assay.datasets.prepare import RULES, prepare
-from assay.errors import UsageError
 from tests.datasets.making import WHOLE, needs_whole
 
 PICTURES = np.arange(2 * 4 * 4 * 3, dtype=np.uint8).reshape(2, 4, 4, 3)

@@ -46,6 +46,22 @@ def test_where_the_driver_names_no_process_all_are_counted():
     assert found["gpu_power"] == 370.0
 
 
+def test_the_memory_of_each_gpu_is_told_by_its_number():
+    looks = [Look(memory_used=3.0, memory=1.0), Look(memory_used=6.0)]
+
+    found = GpuMonitor(Looks(looks), clock(0.0, 1.0)).sample([1])
+
+    assert (found["gpu0_memory_used"], found["gpu1_memory_used"]) == (3.0, 6.0)
+    assert found["gpu_memory_used"] == 3.0
+
+
+def test_a_gpu_whose_line_came_alone_keeps_its_number():
+    found = GpuMonitor(Looks([Look(memory_used=6.0, number=1)]), clock(0.0, 1.0)).sample([1])
+
+    assert found["gpu1_memory_used"] == 6.0
+    assert "gpu0_memory_used" not in found
+
+
 class Counting(Looks):
     """A source with counters, one list of joules a reading."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.native.compiler import toolchain
+from assay.native.toolchain import toolchain
 
 
 @pytest.fixture(scope="session")

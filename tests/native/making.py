@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.native import ops
-from assay.native.building import Building
+from assay.native.capture.graph_builder import Building
 
 
 class Making:
@@ -24,11 +24,11 @@ class Making:
     def conv(self, value, out, kernel=1, **more):
         into = self.building.shapes[value][0]
         weight = self.constant(out, into // more.get("groups", 1), kernel, kernel)
-        return self.add(ops.Conv(weight, self.constant(out), **more), value)
+        return self.add(ops.ConvOp(weight, self.constant(out), **more), value)
 
     def norm(self, value):
         size = self.building.shapes[value][0]
-        return self.add(ops.BatchNorm(self.constant(size), self.constant(size)), value)
+        return self.add(ops.BatchNormOp(self.constant(size), self.constant(size)), value)
 
     def graph(self, *outputs):
         return self.building.graph("made", list(outputs))

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from assay.native import ops
-from assay.native.building import Building
+from assay.native.capture.graph_builder import Building
 from assay.native.graph import Graph
 
 KINDS = ("relu", "tanh", "sigmoid", "elu", "selu", "gelu", "gelu_tanh", "silu", "softplus")
@@ -47,7 +47,7 @@ def conv(made, value):
     roomy = min(height, width) >= 5
     dilations = (made.integers(1, 2), made.integers(1, 2)) if roomy else (1, 1)
     strides = (made.integers(1, 2), made.integers(1, 2))
-    op = ops.Conv(weight, bias, strides, pads, dilations, groups)
+    op = ops.ConvOp(weight, bias, strides, pads, dilations, groups)
     return made.add(op, value)
 
 
@@ -56,7 +56,7 @@ def batch_norm(made, value):
     gamma = made.constant(size) if made.some(True, False) else ""
     beta = made.constant(size) if made.some(True, False) else ""
     mean, variance = made.constant(size), made.constant(size, 0.1, 2.0)
-    return made.add(ops.BatchNorm(mean, variance, gamma, beta), value)
+    return made.add(ops.BatchNormOp(mean, variance, gamma, beta), value)
 
 
 def pool(made, value):
@@ -64,14 +64,14 @@ def pool(made, value):
     window = (made.integers(1, min(3, height)), made.integers(1, min(3, width)))
     pads = tuple(made.integers(0, window[axis % 2] - 1) for axis in range(4))
     strides = (made.integers(1, 2), made.integers(1, 2))
-    return made.add(ops.Pool(made.some("max", "average"), window, strides, pads), value)
+    return made.add(ops.PoolOp(made.some("max", "average"), window, strides, pads), value)
 
 
 def activation(made, value):
     kind = made.some(*KINDS)
     if kind == "relu":
-        return made.add(ops.Activation(kind, made.some(0.0, 0.1), made.some(0.0, 1.0)), value)
-    return made.add(ops.Activation(kind, 1.0 if kind == "elu" else 0.0), value)
+        return made.add(ops.ActivationOp(kind, made.some(0.0, 0.1), made.some(0.0, 1.0)), value)
+    return made.add(ops.ActivationOp(kind, 1.0 if kind == "elu" else 0.0), value)
 
 
 def binary(made, value):
@@ -80,10 +80,10 @@ def binary(made, value):
     others = [name for name in made.images if made.building.shapes[name] == shape]
     other = made.some(*others)
     if made.some(True, False, False):
-        other = made.add(ops.GlobalPool("average"), other)
-        other = made.add(ops.Reshape((shape[0], 1, 1)), other)
+        other = made.add(ops.GlobalPoolOp("average"), other)
+        other = made.add(ops.ReshapeOp((shape[0], 1, 1)), other)
     kind = made.some("add", "add", "multiply", "subtract", "maximum", "minimum")
-    return made.add(ops.Binary(kind), value, other)
+    return made.add(ops.BinaryOp(kind), value, other)
 
 
 def residual(made, value):
@@ -91,36 +91,92 @@ def residual(made, value):
     shape = made.building.shapes[value]
     inner = made.some(value, value, batch_norm(made, value))
     weight = made.constant((shape[0], shape[0], 1, 1))
-    inner = made.add(ops.Conv(weight), inner)
+    inner = made.add(ops.ConvOp(weight), inner)
     inner = activation(made, inner) if made.some(True, False) else inner
     if made.some(True, False, False):
-        inner = made.add(ops.Reshape((shape[0], 1, 1)), made.add(ops.GlobalPool("max"), inner))
+        inner = made.add(ops.ReshapeOp((shape[0], 1, 1)), made.add(ops.GlobalPoolOp("max"), inner))
     first, second = made.some((inner, value), (value, inner))
-    return made.add(ops.Binary("add"), first, second)
+    return made.add(ops.BinaryOp("add"), first, second)
 
 
 def concatenate(made, value):
     _, height, width = made.building.shapes[value]
     others = [name for name in made.images if made.building.shapes[name][1:] == (height, width)]
-    return made.add(ops.Concatenate(0), value, made.some(*others))
+    return made.add(ops.ConcatenateOp(0), value, made.some(*others))
 
 
 def pad(made, value):
-    return made.add(ops.Pad(tuple(made.integers(0, 2) for _ in range(4))), value)
+    return made.add(ops.PadOp(tuple(made.integers(0, 2) for _ in range(4))), value)
 
 
 def turned(made, value):
     """Turned away and back, or half way: what a model with channels last leaves behind."""
-    away = made.add(ops.Transpose((1, 2, 0)), value)
-    return made.add(ops.Transpose(made.some((2, 0, 1), (0, 2, 1))), away)
+    away = made.add(ops.TransposeOp((1, 2, 0)), value)
+    return made.add(ops.TransposeOp(made.some((2, 0, 1), (0, 2, 1))), away)
 
 
 def upsample(made, value):
-    return made.add(ops.Upsample((made.integers(1, 2), 2)), value)
+    """Of a picture only."""
+    return made.add(ops.UpsampleOp((made.integers(1, 2), 2)), value)
 
 
 STEPS = (conv, conv, batch_norm, pool, activation, binary, residual, residual, concatenate, pad)
 STEPS += (turned, upsample)
+
+
+def alike(made, value):
+    """With a value of the same shape."""
+    shape = made.building.shapes[value]
+    others = [name for name in made.images if made.building.shapes[name] == shape]
+    return made.add(
+        ops.BinaryOp(made.some("add", "multiply", "maximum")), value, made.some(*others)
+    )
+
+
+def beside(made, value):
+    """Set beside itself or another, along any axis."""
+    shape = made.building.shapes[value]
+    axis = made.integers(0, len(shape) - 1)
+    rest = (shape[:axis], shape[axis + 1 :])
+    others = [
+        name
+        for name in made.images
+        if len(there := made.building.shapes[name]) == len(shape)
+        and (there[:axis], there[axis + 1 :]) == rest
+    ]
+    return made.add(ops.ConcatenateOp(axis), value, made.some(*others))
+
+
+def reordered(made, value):
+    rank = len(made.building.shapes[value])
+    return made.add(ops.TransposeOp(tuple(made.draw(st.permutations(range(rank))))), value)
+
+
+def reshaped(made, value):
+    """Its values in another number of axes, so that ranks meet."""
+    size = int(np.prod(made.building.shapes[value]))
+    first = made.some(*(each for each in (1, 2, 3, 4, 6) if size % each == 0))
+    shape = made.some((size,), (first, size // first), (1, first, size // first))
+    return made.add(ops.ReshapeOp(shape), value)
+
+
+def dense_rows(made, value):
+    """Twice by the same square weights, or once by others."""
+    last = made.building.shapes[value][-1]
+    if made.some(True, False):
+        weight = made.constant((last, last), -0.5, 0.5)
+        return made.add(ops.DenseOp(weight), made.add(ops.DenseOp(weight), value))
+    units = made.integers(1, 5)
+    bias = made.some(made.constant((units,)), "")
+    return made.add(ops.DenseOp(made.constant((units, last)), bias), value)
+
+
+def softmax(made, value):
+    return made.add(ops.SoftmaxOp(made.integers(0, len(made.building.shapes[value]) - 1)), value)
+
+
+ANY_RANK = (batch_norm, batch_norm, activation, alike, beside, reordered, reshaped, dense_rows)
+ANY_RANK += (dense_rows, softmax)
 
 
 def head(made, value):
@@ -129,23 +185,50 @@ def head(made, value):
     if way == "none":
         return value
     if way == "pooled":
-        value = made.add(ops.GlobalPool(made.some("max", "average")), value)
+        value = made.add(ops.GlobalPoolOp(made.some("max", "average")), value)
     else:
-        value = made.add(ops.Transpose((1, 2, 0)), value) if way == "turned" else value
-        value = made.add(ops.Reshape((int(np.prod(made.building.shapes[value])),)), value)
+        value = made.add(ops.TransposeOp((1, 2, 0)), value) if way == "turned" else value
+        value = made.add(ops.ReshapeOp((int(np.prod(made.building.shapes[value])),)), value)
     (size,) = made.building.shapes[value]
+    if size <= 40 and made.some(True, False):
+        square = made.constant((size, size), -0.3, 0.3)  # shared by a picture and a vector
+        value = made.add(ops.DenseOp(square), made.add(ops.DenseOp(square), value))
     weight, bias = made.constant((4, size), -0.3, 0.3), made.constant((4,))
-    value = made.add(ops.Dense(weight, made.some(bias, "")), value)
+    value = made.add(ops.DenseOp(weight, made.some(bias, "")), value)
     if made.some(True, False):
         value = batch_norm(made, value)
-    return made.add(ops.Softmax(0), value) if made.some(True, False) else value
+    return made.add(ops.SoftmaxOp(0), value) if made.some(True, False) else value
 
 
 @st.composite
 def graphs(draw) -> Graph:
     made = Drawn(draw, draw(st.integers(0, 2**16)))
+    if draw(st.sampled_from((True, True, False))):
+        return _of_pictures(made)
+    return _of_any_rank(made)
+
+
+def _of_any_rank(made) -> Graph:
+    shape = tuple(made.integers(1, 5) for _ in range(made.integers(1, 4)))
+    layout = made.some("", "channels_first", "channels_last") if len(shape) == 3 else ""
+    made.images.append(made.building.add_input("input", shape, layout).value)
+    for step in made.draw(st.lists(st.sampled_from(ANY_RANK), min_size=1, max_size=7)):
+        value = made.some(*made.images[-2:])
+        size = np.prod(made.building.shapes[value])
+        made.images.append(step(made, value) if size < 2000 else activation(made, value))
+    outputs = [made.images[-1], *([made.some(*made.images)] if made.some(True, False) else [])]
+    return made.building.graph("random", outputs)
+
+
+def _of_pictures(made) -> Graph:
+    draw = made.draw
     shape = (draw(st.integers(1, 4)), draw(st.integers(3, 7)), draw(st.integers(3, 7)))
-    made.images.append(made.building.add_input("input", shape).value)
+    layout = made.some("", "channels_first", "channels_last")
+    own = (*shape[1:], shape[0]) if layout == "channels_last" else shape
+    value = made.building.add_input("input", own, layout).value
+    if layout == "channels_last":
+        value = made.add(ops.TransposeOp((2, 0, 1)), value)
+    made.images.append(value)
     for step in draw(st.lists(st.sampled_from(STEPS), min_size=1, max_size=7)):
         value = made.some(*made.images[-2:])
         size = np.prod(made.building.shapes[value])

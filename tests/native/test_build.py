@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.errors import AssayError, NotPossibleError
-from assay.native import compiler
+from assay.core.errors import AssayError, NotPossibleError
+from assay.native import toolchain as compiler
 from assay.native.build import build, digest
-from assay.native.compiler import Toolchain, toolchain
 from assay.native.emit import emit
+from assay.native.toolchain import Toolchain, toolchain
 from tests.native.test_emit import small
 
 FAKE = Toolchain(command=("false",), version="0", flags=())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.errors import UsageError
-from assay.native import oracle
+from assay.core.errors import UsageError
+from assay.native import reference
 from assay.native.capture import capture, supported
 from assay.native.passes.pipeline import optimized
 
@@ -50,7 +50,7 @@ def check(model):
     ]
     wanted = model.predict_on_batch(inputs if len(inputs) > 1 else inputs[0])
     for each in (graph, optimized(graph)):
-        (found,) = oracle.outputs(each, *inputs, dtype=np.float64)
+        (found,) = reference.outputs(each, *inputs, dtype=np.float64)
         assert found.shape == wanted.shape
         assert np.abs(found - wanted).max() < NEAR * max(1, np.abs(wanted).max())
     return graph

@@ -8,28 +8,29 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.errors import UsageError
+from assay.core.errors import UsageError
 from assay.native import ops
-from assay.native.building import Building
+from assay.native.capture.graph_builder import Building
 from assay.native.emit import emit, file_name
 from assay.native.passes.pipeline import optimized
 from assay.native.weightfile import write_weights
-from tests.native.test_passes import Making
+from tests.native.built import compiled, loaded_outputs
+from tests.native.making import Making
 
 
 def small(name="small"):
     """Channels last, as Keras writes it: turned where it comes in, and before it is flattened."""
     made = Building()
-    made.add_input("picture", (6, 6, 2))
-    turned = made.add("turn", ops.Transpose((2, 0, 1)), "picture")
+    made.add_input("picture", (6, 6, 2), "channels_last")
+    turned = made.add("turn", ops.TransposeOp((2, 0, 1)), "picture")
     kernel = made.constant("conv/kernel", np.ones((4, 2, 3, 3)))
     bias = made.constant("conv/bias", np.zeros(4))
-    conv = made.add("conv", ops.Conv(kernel, bias, pads=(1, 1, 1, 1)), turned)
-    active = made.add("tanh", ops.Activation("tanh"), conv)
-    pooled = made.add("pool", ops.Pool("max", (2, 2), (2, 2)), active)
-    flat = made.add("flat", ops.Reshape((36,)), pooled)
-    dense = made.add("dense", ops.Dense(made.constant("dense/kernel", np.ones((3, 36)))), flat)
-    return optimized(made.graph(name, [made.add("soft", ops.Softmax(0), dense)]))
+    conv = made.add("conv", ops.ConvOp(kernel, bias, pads=(1, 1, 1, 1)), turned)
+    active = made.add("tanh", ops.ActivationOp("tanh"), conv)
+    pooled = made.add("pool", ops.PoolOp("max", (2, 2), (2, 2)), active)
+    flat = made.add("flat", ops.ReshapeOp((36,)), pooled)
+    dense = made.add("dense", ops.DenseOp(made.constant("dense/kernel", np.ones((3, 36)))), flat)
+    return optimized(made.graph(name, [made.add("soft", ops.SoftmaxOp(0), dense)]))
 
 
 def test_each_layer_is_a_line():
@@ -37,31 +38,49 @@ def test_each_layer_is_a_line():
 
     body = [line.strip() for line in found.source.splitlines() if line.startswith("    ")]
     assert body == [
-        "const Value input = net.input({2, 6, 6});",
-        "const Value conv = net.convolution(input, {4, 6, 6}, {3, 3}, "
+        "const Value v_picture = net.image({2, 6, 6});",
+        "const Value v_conv = net.convolution(v_picture, {4, 6, 6}, {3, 3}, "
         '"conv/kernel", "conv/bias").pads(1, 1, 1, 1);',
-        "const Value pool = net.max_pool(conv, {4, 3, 3}, {2, 2}).tanh();",
-        "const Value flat = net.reshape(pool, {36});",
-        'const Value dense = net.dense(flat, {3}, "dense/kernel");',
-        "const Value soft = net.softmax(dense, 0);",
-        "net.output(soft);",
+        "const Value v_pool = net.max_pool(v_conv, {4, 3, 3}, {2, 2}).tanh();",
+        "const Value v_flat = net.reshape(v_pool, {36});",
+        'const Value v_dense = net.dense(v_flat, {3}, "dense/kernel");',
+        "const Value v_soft = net.softmax(v_dense, 0);",
+        "net.output(v_soft);",
     ]
 
 
-def test_an_input_with_channels_last_is_turned_at_the_door():
+def test_data_files_have_channels_first_whatever_the_model_has():
     found = emit(small())
 
-    assert (found.input_shape, found.channels_last) == ((2, 6, 6), True)
+    assert (found.input_shape, found.layout, found.channels_last) == (
+        (2, 6, 6),
+        "channels_first",
+        True,
+    )
 
 
 def test_names_that_are_no_names_in_cxx_are_made_so():
     made = Making(2, 4, 4)
-    graph = made.graph(made.add(ops.Activation("relu"), made.input))
+    graph = made.graph(made.add(ops.ActivationOp("relu"), made.input))
     graph = msgspec.structs.replace(
         graph, nodes=(msgspec.structs.replace(graph.nodes[0], output="2/for"),), outputs=("2/for",)
     )
 
-    assert "const Value layer_2_for = " in emit(graph).source
+    assert "const Value v_2_for = " in emit(graph).source
+
+
+@pytest.mark.real("compiler")
+def test_a_layer_may_have_any_name(plain_tools, native_cache):
+    made = Building()
+    value = made.add_input("input", (4,)).value
+    for name in ("export", "register", "NULL", "net", "v_net", "EOF", "linux", "a é ☃ b", '"\\'):
+        value = made.add(name, ops.DenseOp(made.constant(f"{name}/kernel", np.eye(4))), value)
+    graph = made.graph("names", [value])
+    items = np.arange(4, dtype=np.float32).reshape(1, 4)
+
+    found = loaded_outputs(*compiled(graph, plain_tools, native_cache), items, 1)
+
+    assert (found == items).all()
 
 
 def test_a_model_is_a_file_of_its_last_name():
@@ -74,7 +93,7 @@ def test_a_model_is_a_file_of_its_last_name():
 
 def test_two_outputs_are_refused_in_words():
     made = Making(2, 4, 4)
-    value = made.add(ops.Activation("relu"), made.input)
+    value = made.add(ops.ActivationOp("relu"), made.input)
     graph = msgspec.structs.replace(made.graph(value), outputs=(value, value))
 
     with pytest.raises(UsageError, match="1 inputs and 2 outputs"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from assay.errors import AssayError, UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.native import files, ops
 from assay.native.graph import Graph, Node, Value
 from tests.native.making import Making
@@ -73,7 +73,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         files.read(tmp_path / "lost.npz")
 
 
-RELU = ops.Activation("relu")
+RELU = ops.ActivationOp("relu")
 
 
 @pytest.mark.parametrize(
@@ -101,16 +101,16 @@ def test_a_graph_that_is_not_right_is_refused(nodes, outputs, what):
 @pytest.mark.parametrize(
     "op, what",
     [
-        (ops.Conv("weight", groups=3), r"a weight of \(4, 3, 3, 3\) in 3 groups for 3 channels"),
-        (ops.Conv("weight", bias="weight"), r"is not of shape \(4,\)"),
-        (ops.Conv("lost"), "needs the constant 'lost', which is not there"),
-        (ops.Pool("max", (9, 9), (1, 1)), "does not fit"),
-        (ops.Pool("max", (2, 2), (1, 1), (2, 0, 0, 0)), r"a window of \(2, 2\) with padding"),
-        (ops.Reshape((7,)), r"\(3, 5, 5\) is not \(7,\)"),
-        (ops.Transpose((0, 1)), r"the order \(0, 1\)"),
-        (ops.Binary("add"), "1 inputs, but it takes two"),
-        (ops.Softmax(3), "there is no axis 3"),
-        (ops.Conv("weight", post=(ops.Residual(),)), "1 inputs, but it takes 2"),
+        (ops.ConvOp("weight", groups=3), r"a weight of \(4, 3, 3, 3\) in 3 groups for 3 channels"),
+        (ops.ConvOp("weight", bias="weight"), r"is not of shape \(4,\)"),
+        (ops.ConvOp("lost"), "needs the constant 'lost', which is not there"),
+        (ops.PoolOp("max", (9, 9), (1, 1)), "does not fit"),
+        (ops.PoolOp("max", (2, 2), (1, 1), (2, 0, 0, 0)), r"a window of \(2, 2\) with padding"),
+        (ops.ReshapeOp((7,)), r"\(3, 5, 5\) is not \(7,\)"),
+        (ops.TransposeOp((0, 1)), r"the order \(0, 1\)"),
+        (ops.BinaryOp("add"), "1 inputs, but it takes two"),
+        (ops.SoftmaxOp(3), "there is no axis 3"),
+        (ops.ConvOp("weight", post=(ops.ResidualOp(),)), "1 inputs, but it takes 2"),
     ],
 )
 def test_an_operation_that_does_not_fit_is_told_in_words(op, what):

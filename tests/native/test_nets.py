@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from assay import registry
-from assay.native import oracle
+from assay.native import reference
 from assay.native.capture import capture
-from assay.native.ops import Activation, BatchNorm, Binary, Pad
+from assay.native.ops import ActivationOp, BatchNormOp, BinaryOp, PadOp
 from assay.native.passes.pipeline import optimized
 from assay.workloads.accuracy import TEN
 
@@ -39,7 +39,7 @@ def test_outputs_are_those_of_keras_before_and_after_the_passes(name, keras):
     graph = capture(job.model, name)
 
     for each in (graph, optimized(graph)):
-        (found,) = oracle.outputs(each, pictures)
+        (found,) = reference.outputs(each, pictures)
         np.testing.assert_allclose(found, wanted, atol=1e-4 * np.abs(wanted).max(), rtol=0)
 
 
@@ -58,6 +58,8 @@ def test_the_large_ones_are_captured_with_every_weight(name, keras):
 def test_no_norm_padding_sum_or_activation_is_left_to_itself(name, keras):
     graph = optimized(capture(built(name).model, name))
 
-    left = [node.name for node in graph.nodes if isinstance(node.op, BatchNorm | Pad | Binary)]
-    left += [node.name for node in graph.nodes if isinstance(node.op, Activation)]
+    left = [
+        node.name for node in graph.nodes if isinstance(node.op, BatchNormOp | PadOp | BinaryOp)
+    ]
+    left += [node.name for node in graph.nodes if isinstance(node.op, ActivationOp)]
     assert left == []

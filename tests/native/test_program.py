@@ -8,8 +8,11 @@ import shutil
 import numpy as np
 import pytest
 
-from assay.native import oracle
+from assay.native import ops, reference
+from assay.native.capture import capture
 from tests.native.built import compiled, program, write_data
+from tests.native.making import Making
+from tests.native.test_capture import with_random_weights
 from tests.native.test_emit import small
 
 pytestmark = pytest.mark.real("compiler")
@@ -25,7 +28,7 @@ def built(checked_tools, native_cache):
 @pytest.fixture
 def folder(tmp_path):
     """Labels of which the first seven are what the network says, and the others are not."""
-    said = oracle.outputs(small(), IMAGES.transpose(0, 2, 3, 1))[0].argmax(1)
+    said = reference.outputs(small(), IMAGES.transpose(0, 2, 3, 1))[0].argmax(1)
     write_data(tmp_path, IMAGES, [*said[:7], *(said[7:] + 1) % 3])
     return tmp_path
 
@@ -94,6 +97,81 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(words, sentence, built, fo
     assert sentence in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
     assert not (folder / "final_accuracy").exists()
+
+
+def test_the_program_says_what_it_takes(built, folder):
+    said = program(built, folder, "--help").stdout
+    told = json.loads(program(built, folder, "--json").stdout)
+
+    takes = "images of 2 x 6 x 6 float32: channels, height, width (channels first)"
+    assert said.endswith(f"It takes {takes}.\n")
+    assert told["takes"] == takes
+
+
+def test_files_with_channels_last_are_read_if_it_is_said(built, folder):
+    program(built, folder, "--outputs", "first.bin")
+    labels = np.fromfile(folder / "test_labels.bin", np.uint32)
+    write_data(folder, IMAGES.transpose(0, 2, 3, 1), labels)
+    program(built, folder, "--outputs", "last.bin", "--layout", "channels-last")
+
+    assert (folder / "first.bin").read_bytes() == (folder / "last.bin").read_bytes()
+
+
+def test_a_folder_of_something_else_is_refused(built, folder):
+    (folder / "layout.txt").write_text("items of 72 float32, the last axis innermost\n")
+
+    ended = program(built, folder)
+
+    assert ended.returncode == 2
+    assert "holds items of 72 float32, the last axis innermost, but this program takes" in (
+        ended.stderr
+    )
+
+
+def test_what_is_no_image_has_no_layout(plain_tools, native_cache, folder):
+    made = Making(6, 12)
+    dense = made.add(ops.DenseOp(made.constant(2, 12)), made.input)
+    _, plain = compiled(made.graph(dense), plain_tools, native_cache)
+
+    ended = program(plain, folder, "--layout", "channels-last")
+
+    assert ended.returncode == 2
+    assert "takes items of 6 x 12 float32, the last axis innermost." in ended.stderr
+
+
+FIRST = {
+    "relu": lambda k: [k.ReLU(), k.Conv2D(3, 2)],
+    "rescaling": lambda k: [k.Rescaling(0.5, offset=1.0), k.Flatten(), k.Dense(3)],
+    "mlp": lambda k: [k.Flatten(), k.Dense(3), k.Dense(2)],
+    "rows": lambda k: [k.Dense(3), k.Flatten()],
+    "permuted": lambda k: [k.Permute((2, 3, 1)), k.Flatten(), k.Dense(3)],
+    "reshaped": lambda k: [k.Reshape((-1, 4)), k.BatchNormalization(), k.Flatten(), k.Dense(2)],
+    "normalized": lambda k: [k.BatchNormalization(axis=1), k.Conv2D(2, 1)],
+    "nothing": lambda k: [k.Dropout(0.5)],
+}
+
+
+@pytest.mark.real("keras", "jax")
+@pytest.mark.parametrize("data_format", ["channels_last", "channels_first"])
+@pytest.mark.parametrize("name", FIRST)
+def test_pictures_come_channels_first_whatever_reads_them(
+    name, data_format, keras, plain_tools, native_cache, tmp_path
+):
+    last, before = data_format == "channels_last", keras.config.image_data_format()
+    keras.config.set_image_data_format(data_format)
+    shape = (5, 4, 3) if last else (3, 5, 4)
+    model = keras.Sequential([keras.Input(shape), *FIRST[name](keras.layers)], name=name)
+    images = np.random.default_rng(4).normal(size=(3, 3, 5, 4)).astype(np.float32)
+    write_data(tmp_path, images, np.zeros(3))
+    graph = capture(with_random_weights(model))
+    keras.config.set_image_data_format(before)
+    wanted = np.asarray(model(images.transpose(0, 2, 3, 1) if last else images))
+
+    ended = program(compiled(graph, plain_tools, native_cache)[1], tmp_path, "--outputs", "out")
+
+    assert ended.returncode == 0
+    found = np.fromfile(tmp_path / "out", np.float32).reshape(wanted.shape)
+    np.testing.assert_allclose(found, wanted, atol=1e-5 * np.abs(wanted).max(), rtol=0)
 
 
 def test_labels_of_the_wrong_length_are_refused(built, folder):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from assay.native import ops, oracle
+from assay.native import ops, reference
 from assay.native.build import RUNTIME
-from assay.native.compiler import onednn_folder, toolchain
+from assay.native.toolchain import onednn_folder, toolchain
 from tests.native.built import compiled, loaded_outputs, program, write_data
 from tests.native.random_graphs import graphs, inputs_for
 from tests.native.test_passes import Making
@@ -31,7 +31,7 @@ def single(graph):
 
 
 @settings(
-    max_examples=6,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
@@ -53,7 +53,7 @@ def test_random_graphs_compute_as_the_oracle_and_touch_only_their_own_memory(
         ended = program(built, folder, *words)
         assert (ended.returncode, ended.stderr) == (0, "")
         found = np.fromfile(folder / "out.bin", np.float32)
-        wanted = oracle.outputs(graph, images, dtype=np.float64)[0]
+        wanted = reference.outputs(graph, images, dtype=np.float64)[0]
         assert near(found.reshape(wanted.shape), wanted)
 
 
@@ -68,11 +68,11 @@ def shapes_of_convolutions():
     value = made.conv(value, 16, 3, strides=(2, 2), dilations=(2, 2), pads=(2, 2, 2, 2))
     value = made.conv(value, 24, 3, groups=2, pads=(1, 1, 1, 1))
     for kind in ("tanh", "relu"):
-        value = made.add(ops.Activation(kind), value)
+        value = made.add(ops.ActivationOp(kind), value)
     size = int(np.prod(made.building.shapes[value]))
-    flat = made.add(ops.Reshape((size,)), value)
+    flat = made.add(ops.ReshapeOp((size,)), value)
     weight = made.building.constant("halves", made.random.integers(-8, 8, (300, size)) / 512)
-    return made.graph(made.add(ops.Dense(weight), flat))
+    return made.graph(made.add(ops.DenseOp(weight), flat))
 
 
 @pytest.mark.parametrize("kernels", ["auto", "portable", "onednn"])
@@ -85,10 +85,42 @@ def test_every_kernel_computes_as_the_oracle(kernels, native_cache):
         graph, toolchain("portable" if kernels == "portable" else "onednn"), native_cache
     )
 
-    wanted = oracle.outputs(graph, images, dtype=np.float64)[0]
+    wanted = reference.outputs(graph, images, dtype=np.float64)[0]
 
     for batch, threads in ((5, 1), (1, 2), (4, 2)):
         assert near(loaded_outputs(emitted, built, images, batch, threads, kernels), wanted)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (5, 3, 4), (5, 3, 4, 2)])
+def test_a_batch_norm_is_along_the_first_axis_of_items_of_any_rank(
+    shape, plain_tools, native_cache
+):
+    made = Making(*shape)
+    graph = made.graph(made.norm(made.input))
+    items = inputs_for(graph, 3)[0]
+    emitted, built = compiled(graph, plain_tools, native_cache)
+
+    wanted = reference.outputs(graph, items, dtype=np.float64)[0]
+
+    assert near(loaded_outputs(emitted, built, items, 3), wanted)
+
+
+def test_weights_shared_by_pictures_and_a_vector_fit_each(plain_tools, native_cache):
+    made = Making(2, 3, 4)
+    weight = made.constant(24, 24)
+    other = made.add(ops.PadOp((0, 0, 1, 0)), made.conv(made.input, 2, 1))
+    other = made.add(ops.PoolOp("max", (2, 1), (1, 1)), other)
+    other = made.add(ops.TransposeOp((2, 1, 0)), other)  # another picture of as many numbers
+    flat = [made.add(ops.ReshapeOp((24,)), value) for value in (made.input, other)]
+    dense = [made.add(ops.DenseOp(weight), value) for value in flat]
+    dense.append(made.add(ops.DenseOp(weight), dense[0]))
+    graph = made.graph(made.add(ops.ConcatenateOp(0), *dense))
+    images = inputs_for(graph, 3)[0]
+    emitted, built = compiled(graph, plain_tools, native_cache)
+
+    wanted = reference.outputs(graph, images, dtype=np.float64)[0]
+
+    assert near(loaded_outputs(emitted, built, images, 3), wanted)
 
 
 def test_values_share_memory_only_where_nobody_needs_both(checked_tools, tmp_path):

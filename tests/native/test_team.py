@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.native.build import RUNTIME
-from assay.native.compiler import SANITIZED, toolchain
+from assay.native.toolchain import SANITIZED, toolchain
 
 pytestmark = pytest.mark.real("compiler")
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.api import readings
-from assay.errors import StoreError
-from assay.records import Plan
+from assay.core.errors import StoreError
+from assay.core.files import write_whole
+from assay.core.records import Plan
 from assay.stores import folders
+from assay.verbs.show import readings
 from tests.stores.test_sql import CASE, result
 
 
@@ -33,7 +34,7 @@ def test_a_full_disk_leaves_no_half_file(small_disk):
     path = small_disk / "result.json"
 
     with pytest.raises(OSError, match="No space left"):
-        folders.write_whole(path, b"x" * 2_000_000)
+        write_whole(path, b"x" * 2_000_000)
 
     assert list(small_disk.iterdir()) == []
 
@@ -44,7 +45,7 @@ def test_a_result_that_does_not_fit_is_saved_elsewhere(small_disk):
     made = result(run.name, reason="y" * 2_000_000)
 
     with pytest.raises(StoreError, match="No space left") as caught:
-        folders.write_result(place, made)
+        folders.write_result(place.folder, made)
 
     spare = Path(caught.value.hint.rpartition("assay import ")[2])
     assert folders.read_result(spare / "001") == made
@@ -70,7 +71,9 @@ def test_a_full_disk_keeps_earlier_results_and_says_so(small_disk, assay, ending
 def test_case_folders_are_counted_on(tmp_path):
     run = folders.new_run(tmp_path, Plan(cases=(CASE,)))
 
-    assert [folders.new_case(run).name for _ in range(3)] == ["001", "002", "003"]
+    assert [folders.new_case(run).id for _ in range(3)] == [
+        f"{run.name}/{number}" for number in ("001", "002", "003")
+    ]
 
 
 def test_a_plan_comes_back_as_it_was(tmp_path):

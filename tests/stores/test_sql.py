@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -11,9 +12,10 @@ from concurrent.futures import ProcessPoolExecutor
 import msgspec
 import pytest
 
-from assay import codec
-from assay.errors import StoreError, UsageError
-from assay.records import Case, Plan, Procedure, Query, Result, Samples
+from assay.core import codec
+from assay.core.errors import StoreError, UsageError
+from assay.core.findings import Quantity, Summary
+from assay.core.records import Case, Plan, Procedure, Query, Result, Samples
 from assay.stores.sql import SqlStore
 
 CASE = Case(workload="w", backend="b", key="w@b")
@@ -199,7 +201,24 @@ def test_a_home_that_is_a_file_is_said(tmp_path):
 
 def test_summaries_of_another_analysis_are_not_used(store):
     (made,) = stored(store)
-    store.keep_summary(made.id, 1, b'{"quantities": {}}')
+    store.keep_summary(made.id, 1, Summary())
 
     assert store.summary(made.id, 1) is not None
     assert store.summary(made.id, 2) is None
+
+
+def test_a_summary_with_a_number_that_is_not_finite_comes_back(store):
+    (made,) = stored(store)
+    nan = Quantity(value=math.nan, low=-math.inf, high=1.0, unit="", estimator="median", n=1)
+    store.keep_summary(made.id, 1, Summary(quantities={"loss": nan}))
+
+    found = store.summary(made.id, 1).quantities["loss"]
+
+    assert math.isnan(found.value) and found.low == -math.inf
+
+
+def test_a_summary_that_cannot_be_read_is_as_none(store):
+    (made,) = stored(store)
+    store._write("INSERT INTO summaries VALUES (?, ?, ?)", (made.id, 1, b'{"quantities": 5}'))
+
+    assert store.summary(made.id, 1) is None

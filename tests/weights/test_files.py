@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from assay.errors import AssayError, UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.weights.files import read, write
 from assay.weights.layers import Layer, by_layer, kind_of
 from assay.weights.rows import to_channels_first, to_channels_last

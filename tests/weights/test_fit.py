@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.errors import UsageError
+from assay.core.errors import UsageError
 from assay.weights.fit import assign, misfits
 from assay.weights.layers import Layer
 

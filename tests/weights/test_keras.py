@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.core.errors import UsageError
 from assay.datasets.library import load as load_data
 from assay.datasets.prepare import prepare
-from assay.errors import UsageError
 from assay.weights.files import read, write
 from assay.weights.rows import to_channels_first
 from tests.datasets.making import SAMPLE, WHOLE, needs_whole

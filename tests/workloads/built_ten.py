@@ -9,8 +9,8 @@ import keras
 import numpy as np
 import torch
 
-from assay.workloads import nets
 from assay.workloads.accuracy import TEN
+from assay.workloads.net import nets
 
 
 def looked_at(net: nets.Net) -> dict[str, object]:

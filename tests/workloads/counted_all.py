@@ -7,7 +7,8 @@ import sys
 
 import keras
 
-from assay import plan, registry
+from assay import registry
+from assay.engine import plan
 
 OURS = {
     "lstm": "lstm",

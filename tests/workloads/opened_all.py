@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from assay import plan, registry
-from assay.records import Case
+from assay import registry
+from assay.core.records import Case
+from assay.engine import plan
 
 RESIDUAL = "image_size=64,blocks=1-1-1-1,narrower=16,classes=10"
 ATTENTION = "layers=2,width=16,heads=2"
@@ -66,7 +67,7 @@ def taken_by_all(
 
 def _take(backend: str, folder: Path, names: Sequence[str], options: str) -> None:
     asked = {name: f"{SMALL[name]},batch_size=2@{backend}:{options}mode=" for name in names}
-    world = registry.backend(backend).world(_case(asked[names[0]], "train"), folder)
+    world = registry.backend(backend).variables(_case(asked[names[0]], "train"), folder)
     subprocess.run(
         [sys.executable, __file__, str(folder), json.dumps(asked)],
         env={**os.environ, **world, **QUICK, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from assay import registry
-from assay.workloads import layers
 from assay.workloads.accuracy import TEN
+from assay.workloads.net import layers
 
 NEAR = 1e-4  # of the largest output
 # Weights with running averages, those that are trained, and multiply-adds of one picture.

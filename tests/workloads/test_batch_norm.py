@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assay import registry
-from assay.errors import EndingError, UsageError
-from assay.workloads import layers, nets
+from assay.core.errors import EndingError, UsageError
+from assay.workloads.net import layers, nets
 from tests.backends.opened import SIX, opened
 
 NEAR = 1e-4  # of the largest output

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay import plan, registry
-from assay.errors import UsageError
+from assay import registry
+from assay.core.errors import UsageError
+from assay.engine import plan
 from assay.workloads import built, dlrm, suites
 
 SIZES = {"small": {"layers": 4, "width": 512}}

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from assay import registry
-from assay.errors import UsageError
-from assay.records import Evaluation
+from assay.core.errors import UsageError
+from assay.core.records import Evaluation
 from assay.weights import files
-from assay.workloads import _evaluated, nets
+from assay.workloads import _evaluated
+from assay.workloads.net import nets
 from tests.datasets.making import SAMPLE
 
 RESNET18 = registry.workload("resnet18-cifar10")

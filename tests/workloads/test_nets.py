@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assay import registry
-from assay.errors import UsageError
-from assay.workloads import layers, nets
+from assay.core.errors import UsageError
+from assay.workloads.net import layers, nets
 
 
 def net(workload: str, **other: int) -> nets.Net:

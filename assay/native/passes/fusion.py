@@ -6,8 +6,16 @@ import msgspec
 
 from assay.native.activations import RISING
 from assay.native.graph import Graph, Node
-from assay.native.ops import Activation, BatchNorm, Binary, Conv, Dense, Pool, Residual
-from assay.native.passes.rewriting import merge_pairs, read_once, rewritten
+from assay.native.ops import (
+    ActivationOp,
+    BatchNormOp,
+    BinaryOp,
+    ConvOp,
+    DenseOp,
+    PoolOp,
+    ResidualOp,
+)
+from assay.native.passes.rewriting import merge_pairs, read_once, rewritten, unused
 
 # A maximum taken first leaves these fewer values to work on; relu costs nothing where it is.
 DEAR = RISING - {"relu"}
@@ -15,8 +23,8 @@ DEAR = RISING - {"relu"}
 
 def fuse_activations(graph: Graph) -> Graph:
     def merge(before: Node, node: Node) -> Node | None:
-        takes = isinstance(before.op, Conv | Dense | BatchNorm | Binary | Pool)
-        return _joined(before, node, (node.op,)) if takes and _is(node, Activation) else None
+        takes = isinstance(before.op, ConvOp | DenseOp | BatchNormOp | BinaryOp | PoolOp)
+        return _joined(before, node, (node.op,)) if takes and _is(node, ActivationOp) else None
 
     return merge_pairs(graph, merge)
 
@@ -26,18 +34,18 @@ def fuse_residuals(graph: Graph) -> Graph:
 
     def merge(before: Node, node: Node) -> Node | None:
         op = node.op
-        if not isinstance(op, Binary) or op.kind != "add" or not _can_add(before, node):
+        if not isinstance(op, BinaryOp) or op.kind != "add" or not _can_add(before, node):
             return None
         other = node.inputs[1] if node.inputs[0] == before.output else node.inputs[0]
-        joined = _joined(before, node, (Residual(), *op.post))
+        joined = _joined(before, node, (ResidualOp(), *op.post))
         return msgspec.structs.replace(joined, inputs=(*before.inputs, other))
 
     shapes = graph.shapes()
 
     def _can_add(before: Node, node: Node) -> bool:
-        if not isinstance(before.op, Conv | Dense) or len(before.inputs) > 1:
+        if not isinstance(before.op, ConvOp | DenseOp) or len(before.inputs) > 1:
             return False
-        pools = any(isinstance(post, Pool) for post in before.op.post)
+        pools = any(isinstance(post, PoolOp) for post in before.op.post)
         return not pools and all(shapes[name] == node.shape for name in node.inputs)
 
     return merge_pairs(graph, merge)
@@ -47,7 +55,7 @@ def fuse_pools(graph: Graph) -> Graph:
     """A convolution whose result is pooled at once, so that it need not be written whole."""
 
     def merge(before: Node, node: Node) -> Node | None:
-        if not isinstance(before.op, Conv) or not isinstance(node.op, Pool):
+        if not isinstance(before.op, ConvOp) or not isinstance(node.op, PoolOp):
             return None
         bare = msgspec.structs.replace(node.op, post=())
         return _joined(before, node, (bare, *node.op.post))
@@ -62,7 +70,7 @@ def pool_before_activation(graph: Graph) -> Graph:
     for node in graph.nodes:
         before = nodes.get(node.inputs[0])
         if before and node.inputs[0] in free and _may_swap(before, node):
-            inner = f"{node.output}/before"
+            inner = unused(f"{node.output}/before", graph)
             nodes[inner] = msgspec.structs.replace(node, inputs=before.inputs, output=inner)
             del nodes[node.inputs[0]]
             node = msgspec.structs.replace(before, inputs=(inner,), output=node.output)
@@ -72,7 +80,7 @@ def pool_before_activation(graph: Graph) -> Graph:
 
 def _may_swap(before: Node, node: Node) -> bool:
     activation, pool = before.op, node.op
-    if not isinstance(activation, Activation) or not isinstance(pool, Pool):
+    if not isinstance(activation, ActivationOp) or not isinstance(pool, PoolOp):
         return False
     rising = activation.kind in DEAR and activation.alpha >= 0
     return rising and pool.kind == "max" and not pool.post

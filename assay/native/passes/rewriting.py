@@ -28,6 +28,14 @@ def rewritten(
     return msgspec.structs.replace(graph, nodes=tuple(made), constants=held)
 
 
+def unused(name: str, graph: Graph) -> str:
+    """A name that no value of the graph has; a pass may run over what it has made before."""
+    taken = graph.shapes()
+    while name in taken:
+        name += "'"
+    return name
+
+
 def read_once(graph: Graph) -> set[str]:
     """Values that one node reads, once, and nobody else: they may be done without."""
     counts = Counter(name for node in graph.nodes for name in node.inputs)

@@ -7,9 +7,9 @@ import math
 import msgspec
 import numpy as np
 
-from assay.native.graph import Array, Graph, Node, Shape
-from assay.native.ops import Dense, Reshape, Transpose
-from assay.native.passes.rewriting import rewritten
+from assay.native.graph import Array, Graph, Node, Shape, Value, make_node
+from assay.native.ops import DenseOp, ReshapeOp, TransposeOp
+from assay.native.passes.rewriting import rewritten, unused
 
 
 def join_turns(graph: Graph) -> Graph:
@@ -31,25 +31,61 @@ def _joined(node: Node, made: dict[str, Node]) -> Node:
     before = made.get(node.inputs[0]) if node.inputs else None
     if before is None or type(before.op) is not type(node.op):
         return node
-    if isinstance(node.op, Reshape):
+    if isinstance(node.op, ReshapeOp):
         return msgspec.structs.replace(node, inputs=before.inputs)
-    if isinstance(node.op, Transpose) and isinstance(before.op, Transpose):
+    if isinstance(node.op, TransposeOp) and isinstance(before.op, TransposeOp):
         order = tuple(before.op.order[axis] for axis in node.op.order)
-        return msgspec.structs.replace(node, op=Transpose(order), inputs=before.inputs)
+        return msgspec.structs.replace(node, op=TransposeOp(order), inputs=before.inputs)
     return node
 
 
 def _simple(node: Node, shapes: dict[str, Shape]) -> Node:
     """A transpose that moves only axes of size 1 moves no value."""
-    if not isinstance(node.op, Transpose):
+    if not isinstance(node.op, TransposeOp):
         return node
     shape = shapes[node.inputs[0]]
     moved = [axis for axis in node.op.order if shape[axis] > 1]
-    return node if moved != sorted(moved) else msgspec.structs.replace(node, op=Reshape(node.shape))
+    return (
+        node if moved != sorted(moved) else msgspec.structs.replace(node, op=ReshapeOp(node.shape))
+    )
 
 
 def _does_nothing(node: Node, shapes: dict[str, Shape]) -> bool:
-    return isinstance(node.op, Reshape) and node.op.shape == shapes[node.inputs[0]]
+    return isinstance(node.op, ReshapeOp) and node.op.shape == shapes[node.inputs[0]]
+
+
+def take_channels_first(graph: Graph) -> Graph:
+    """Pictures come in with channels first, and are turned where the model's own order matters."""
+    own = {
+        value.name: make_node(
+            unused(f"{value.name}/channels_last", graph),
+            TransposeOp((1, 2, 0)),
+            [(value.name, (value.shape[2], *value.shape[:2]))],
+            {},
+        )
+        for value in graph.inputs
+        if value.layout == "channels_last"
+    }
+    if not own:
+        return graph
+    turned = msgspec.structs.replace(
+        graph,
+        inputs=tuple(_channels_first(value) for value in graph.inputs),
+        nodes=(*own.values(), *(_reading(node, own) for node in graph.nodes)),
+        outputs=tuple(own[name].output if name in own else name for name in graph.outputs),
+    )
+    return turn_dense_rows(join_turns(turned))
+
+
+def _channels_first(value: Value) -> Value:
+    if value.layout != "channels_last":
+        return value
+    return Value(value.name, (value.shape[2], *value.shape[:2]), "channels_first")
+
+
+def _reading(node: Node, own: dict[str, Node]) -> Node:
+    inputs = tuple(own[name].output if name in own else name for name in node.inputs)
+    return msgspec.structs.replace(node, inputs=inputs)
 
 
 def turn_dense_rows(graph: Graph) -> Graph:
@@ -59,13 +95,12 @@ def turn_dense_rows(graph: Graph) -> Graph:
     nodes: list[Node] = []
     for node in graph.nodes:
         flat = writers.get(node.inputs[0])
-        turn = writers.get(flat.inputs[0]) if flat and isinstance(flat.op, Reshape) else None
-        if flat and turn and isinstance(turn.op, Transpose) and _flattens(flat, node):
-            name = f"{node.name}/flat"
+        turn = writers.get(flat.inputs[0]) if flat and isinstance(flat.op, ReshapeOp) else None
+        if flat and turn and isinstance(turn.op, TransposeOp) and _flattens(flat, node):
+            name = unused(f"{node.name}/flat", graph)
             bare = msgspec.structs.replace(flat, name=name, output=name, inputs=turn.inputs)
-            if name not in writers:
-                nodes.append(bare)
-                writers[name] = bare
+            nodes.append(bare)
+            writers[name] = bare
             node = _turned(node, bare, turn, graph, made)
         nodes.append(node)
         writers[node.output] = node
@@ -73,11 +108,11 @@ def turn_dense_rows(graph: Graph) -> Graph:
 
 
 def _flattens(flat: Node, node: Node) -> bool:
-    return len(flat.shape) == 1 and isinstance(node.op, Dense)
+    return len(flat.shape) == 1 and isinstance(node.op, DenseOp)
 
 
 def _turned(node: Node, flat: Node, turn: Node, graph: Graph, made: dict[str, Array]) -> Node:
-    assert isinstance(node.op, Dense) and isinstance(turn.op, Transpose)
+    assert isinstance(node.op, DenseOp) and isinstance(turn.op, TransposeOp)
     weight = graph.constants[node.op.weight]
     shape = graph.shapes()[turn.inputs[0]]
     # Where each value of the unturned picture stands in the turned one.

@@ -2,33 +2,16 @@
 #pragma once
 
 #include <cmath>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
+#include "post.hpp"
 #include "vector.hpp"
 
 namespace assay {
 
-enum class Function {
-    residual,  // not a function: another value is added
-    relu, tanh, sigmoid, elu, selu, gelu, gelu_tanh, silu, softplus, softsign,
-    exponential, hard_sigmoid, hard_silu,
-};
-
-// Something done to a result before it is written for good.
-struct Post {
-    Function function = Function::relu;
-    float alpha = 0;  // relu: slope below 0; elu: scale
-    float limit = 0;  // relu: the largest result; 0: none
-};
-
-using Posts = std::vector<Post>;
-
 // Rational approximation on [-7.9, 7.9], beyond which float32 has only ±1; within 4 units of the
 // last place. The coefficients are those Eigen uses.
 ASSAY_INLINE Vector tanh(Vector x) {
-    x = smaller(larger(x, fill(-7.90531110763549805f)), fill(7.90531110763549805f));
+    x = at_most(at_least(x, fill(-7.90531110763549805f)), fill(7.90531110763549805f));
     const Vector s = x * x;
     Vector p = s * -2.76076847742355e-16f + 2.00018790482477e-13f;
     p = s * p + -8.60467152213735e-11f;
@@ -49,9 +32,14 @@ ASSAY_INLINE Vector by_lane(Vector x, Each each) {
 }
 
 ASSAY_INLINE Vector relu(Vector x, const Post& post) {
-    Vector y = larger(x, x * post.alpha);
-    if (post.alpha > 1 || post.alpha < 0) y = x > Vector{} ? x : x * post.alpha;
-    return post.limit > 0 ? smaller(y, fill(post.limit)) : y;
+    // No slope is no product: infinity times 0 is no number.
+    const Vector y = post.alpha == 0 ? at_least(x, Vector{}) : x > Vector{} ? x : x * post.alpha;
+    return post.limit > 0 ? at_most(y, fill(post.limit)) : y;
+}
+
+inline float hard_sigmoid(float x) {
+    const float y = x / 6 + 0.5f;
+    return y < 0 ? 0 : y > 1 ? 1 : y;  // not by fmax, which takes 0 for what is no number
 }
 
 inline float apply_one(const Post& post, float x) {
@@ -67,8 +55,8 @@ inline float apply_one(const Post& post, float x) {
         case Function::softplus: return std::fmax(x, 0.0f) + std::log1p(std::exp(-std::fabs(x)));
         case Function::softsign: return x / (1 + std::fabs(x));
         case Function::exponential: return std::exp(x);
-        case Function::hard_sigmoid: return std::fmin(std::fmax(x / 6 + 0.5f, 0.0f), 1.0f);
-        case Function::hard_silu: return x * std::fmin(std::fmax(x / 6 + 0.5f, 0.0f), 1.0f);
+        case Function::hard_sigmoid: return hard_sigmoid(x);
+        case Function::hard_silu: return x * hard_sigmoid(x);
         default: return x;
     }
 }

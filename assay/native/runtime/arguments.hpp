@@ -12,6 +12,7 @@ namespace assay {
 
 struct Arguments {
     std::string set = "test";
+    std::string layout;  // of images in the files; "": channels-first
     std::string data;    // folder of inputs and labels; "": where the binary lies
     std::string config;  // "": full precision
     std::string outputs;  // file for the network's outputs; "": none
@@ -26,6 +27,7 @@ constexpr const char* usage =
     " [-t test|tune] [options]\n"
     "  -t, -d test|tune     which images; NAME_input.bin and NAME_labels.bin are read\n"
     "  --data DIR           where they are, if not beside this program\n"
+    "  --layout L           of images in the files: channels-first or channels-last\n"
     "  -c, --config FILE    a config; only fp32 is known so far\n"
     "  --batch N            images in one step (64)\n"
     "  --threads N          as many as it may use, if not given\n"
@@ -73,6 +75,8 @@ inline void set_value(Arguments& found, const std::string& flag, const std::stri
     if (flag == "-t" || flag == "-d") found.set = one_of(flag, value, {"test", "tune"});
     else if (flag == "-c" || flag == "--config") found.config = value;
     else if (flag == "--data") found.data = value;
+    else if (flag == "--layout")
+        found.layout = one_of(flag, value, {"channels-first", "channels-last"});
     else if (flag == "--outputs") found.outputs = value;
     else if (flag == "--batch") found.batch = whole_number(flag, value);
     else if (flag == "--repeat") found.repeat = whole_number(flag, value);

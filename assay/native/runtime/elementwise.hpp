@@ -25,31 +25,58 @@ class ByItem : public Step {
     Size items_;
 };
 
-// Scale and shift of each channel, where there are any, then functions.
-class Elementwise : public ByItem {
+// Functions of every number.
+class Activation : public ByItem {
   public:
-    Elementwise(Size items, Size size, Size channels, const float* scale, const float* shift,
-                Posts posts, const float* input, float* output)
-        : ByItem(items), size_(size), channels_(channels), scale_(scale), shift_(shift),
-          posts_(std::move(posts)), input_(input), output_(output) {}
-    const char* name() const override { return scale_ ? "normalize" : "activation"; }
+    Activation(Size items, const Shape& shape, Posts posts, const float* input, float* output)
+        : ByItem(items), size_(count(shape)), posts_(std::move(posts)), input_(input),
+          output_(output) {}
+    const char* name() const override { return "activation"; }
+
+  protected:
+    void item(Size number) override {
+        float* to = output_ + number * size_;
+        std::copy_n(input_ + number * size_, size_, to);
+        apply(posts_, to, nullptr, size_);
+    }
+
+  private:
+    Size size_;
+    Posts posts_;
+    const float* input_;
+    float* output_;
+};
+
+// A scale and a shift for each index along axis 0, then functions. That axis is the innermost in
+// memory where the item is an image or a vector, else the outermost: see `steps_of`.
+class Normalize : public ByItem {
+  public:
+    Normalize(Size items, const Shape& shape, const float* scale, const float* shift, Posts posts,
+              const float* input, float* output)
+        : ByItem(items), size_(count(shape)), channels_(shape[0]), step_(steps_of(shape)[0]),
+          scale_(scale), shift_(shift), posts_(std::move(posts)), input_(input), output_(output) {}
+    const char* name() const override { return "normalize"; }
 
   protected:
     void item(Size number) override {
         const float* from = input_ + number * size_;
         float* to = output_ + number * size_;
-        for (Size first = 0; first < size_; first += channels_)
-            for (Size c = 0; c < channels_; c += lanes) {
-                const Size left = channels_ - c;
-                Vector value = load(from + first + c, left);
-                if (scale_) value = value * load(scale_ + c, left) + load(shift_ + c, left);
-                for (const Post& post : posts_) value = apply(post, value);
-                store(to + first + c, value, left);
-            }
+        if (step_ == 1)
+            for (Size first = 0; first < size_; first += channels_)
+                for (Size c = 0; c < channels_; c += lanes) {
+                    const Size left = channels_ - c;
+                    const Vector scale = load(scale_ + c, left), shift = load(shift_ + c, left);
+                    store(to + first + c, load(from + first + c, left) * scale + shift, left);
+                }
+        else
+            for (Size c = 0; c < channels_; ++c)
+                for (Size i = c * step_; i < (c + 1) * step_; ++i)
+                    to[i] = from[i] * scale_[c] + shift_[c];
+        apply(posts_, to, nullptr, size_);
     }
 
   private:
-    Size size_, channels_;
+    Size size_, channels_, step_;
     const float *scale_, *shift_;
     Posts posts_;
     const float* input_;
@@ -61,8 +88,8 @@ inline float combined(Kind kind, float a, float b) {
         case Kind::add: return a + b;
         case Kind::multiply: return a * b;
         case Kind::subtract: return a - b;
-        case Kind::maximum: return a < b ? b : a;
-        default: return b < a ? b : a;
+        case Kind::maximum: return a > b || a != a ? a : b;  // if one is no number, so is the result
+        default: return a < b || a != a ? a : b;
     }
 }
 

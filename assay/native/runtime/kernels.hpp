@@ -43,8 +43,8 @@ inline std::vector<Kernel> candidates(const Geometry& g, const float* weight, Al
     if (allowed == Allowed::onednn && with_onednn) return {Kernel::onednn};
     std::vector<Kernel> found;
     if (Depthwise::fits(g)) found.push_back(Kernel::depthwise);
-    if (Winograd<6, 3>::fits(g)) found.insert(found.end(), {Kernel::winograd_4x3, Kernel::winograd_2x3});
-    if (Winograd<6, 5>::fits(g)) found.push_back(Kernel::winograd_2x5);
+    if (Winograd<6, 3>::fits(g, weight)) found.insert(found.end(), {Kernel::winograd_4x3, Kernel::winograd_2x3});
+    if (Winograd<6, 5>::fits(g, weight)) found.push_back(Kernel::winograd_2x5);
     // Many weights for few pixels are waited for: half the bytes is half the wait.
     if (halves && worth_halving(g) && all_halves(weight, weights_of(g)))
         found.push_back(Kernel::direct_half);
@@ -65,8 +65,8 @@ std::unique_ptr<Step> winograd(const Work& w, Constants& constants) {
         w.key + "/winograd" + std::to_string(size) + std::to_string(window), [&w] {
             return transformed<size, window>(w.g, w.weight, columns_for(w.g.filters));
         });
-    return holding(std::make_unique<Winograd<size, window>>(w.g, weight->data(), w.after, w.input,
-                                                            w.output), weight);
+    return holding(std::make_unique<Winograd<size, window>>(w.g, weight->data(), w.weight, w.after,
+                                                            w.input, w.output), weight);
 }
 
 template <typename Weight, typename Convert>

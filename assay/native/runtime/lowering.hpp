@@ -85,10 +85,13 @@ class Lowering {
         return found->data();
     }
 
+    // These are other weights from here on, with a key of their own: the layer may be shared with
+    // inputs that lie otherwise. The names of constants have no space.
     void reorder(Work& work, const Shape& image) {
+        work.key += " after";
+        for (Size size : image) work.key += "-" + std::to_string(size);
         const auto found = constants_.get<Buffer<float>>(
-            work.key + "/reordered",
-            [&] { return reordered(work.weight, work.g.filters, image); });
+            work.key, [&] { return reordered(work.weight, work.g.filters, image); });
         held_.push_back(found);
         work.weight = found->data();
     }
@@ -102,12 +105,12 @@ class Lowering {
 
     std::unique_ptr<Step> elementwise(Value value) const {
         const Layer& layer = net_.at(value);
-        const Size size = count(layer.shape), channels = layer.shape[0];
         if (layer.kind == Kind::activation)
-            return std::make_unique<Elementwise>(images_, size, size, nullptr, nullptr,
-                                                 layer.posts, input(value), at(value));
-        return std::make_unique<Elementwise>(
-            images_, size, channels, constants_.weights().get(layer.weight, channels),
+            return std::make_unique<Activation>(images_, layer.shape, layer.posts, input(value),
+                                                at(value));
+        const Size channels = layer.shape[0];
+        return std::make_unique<Normalize>(
+            images_, layer.shape, constants_.weights().get(layer.weight, channels),
             constants_.weights().get(layer.bias, channels), layer.posts, input(value), at(value));
     }
 

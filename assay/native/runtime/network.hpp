@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "activation.hpp"
+#include "post.hpp"
 
 namespace assay {
 
@@ -72,6 +72,11 @@ class Described {
 class Network {
   public:
     Described input(Shape shape) { return added(Kind::input, {}, std::move(shape)); }
+    // An input that is an image: its data files have channels first.
+    Described image(Shape shape) {
+        takes_images = true;
+        return input(std::move(shape));
+    }
     Described convolution(Value input, Shape shape, Pair window, std::string weight,
                           std::string bias = "") {
         Described made = added(Kind::convolution, {input}, std::move(shape));
@@ -132,6 +137,7 @@ class Network {
 
     std::vector<Layer> layers;
     Value result = -1;
+    bool takes_images = false;
 
   private:
     Described added(Kind kind, std::vector<Value> inputs, Shape shape) {

@@ -70,6 +70,9 @@ class Onednn : public Step {
     Onednn(const Geometry& g, const float* weight, Epilogue after, const float* input,
            float* output, int parts)
         : after_(std::move(after)) {
+        // oneDNN's relu makes 0 of what is no number.
+        if (after_.relu) after_.rest.insert(after_.rest.begin(), Post{});
+        after_.relu = false;
         for (; !after_.rest.empty() && after_.rest.front().function == Function::tanh; ++tanhs_)
             after_.rest.erase(after_.rest.begin());
         omp_set_num_threads(1);  // oneDNN prepares for as many as this says
@@ -147,7 +150,6 @@ class Onednn : public Step {
     dnnl::primitive_attr attributes(const Geometry& g) const {
         dnnl::post_ops posts;
         if (after_.adds) posts.append_binary(dnnl::algorithm::binary_add, outputs(g));
-        if (after_.relu) posts.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
         for (int i = 0; i < tanhs_; ++i) posts.append_eltwise(dnnl::algorithm::eltwise_tanh, 0, 0);
         dnnl::primitive_attr made;
         made.set_post_ops(posts);

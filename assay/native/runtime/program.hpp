@@ -45,6 +45,30 @@ inline void write_whole(const std::string& path, const void* data, std::size_t s
     }
 }
 
+// What one item of the input files is, in words.
+inline std::string takes(const Network& net) {
+    std::string sizes;
+    for (Size size : net.at(0).shape) sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
+    if (!net.takes_images) return "items of " + sizes + " float32, the last axis innermost";
+    return "images of " + sizes + " float32: channels, height, width (channels first)";
+}
+
+// The order in which the files have their images, as the user says; else channels first.
+inline Order order_of(const Arguments& asked, const Network& net) {
+    if (!asked.layout.empty() && !net.takes_images)
+        throw Mistake("--layout is " + asked.layout + ", but this program takes " + takes(net) +
+                      ".");
+    return asked.layout == "channels-last" ? Order::channels_last : Order::channels_first;
+}
+
+// A folder that `assay compile` wrote says what its files hold; it may be another program's.
+inline void check_folder(const std::string& folder, const Network& net) {
+    std::ifstream file(folder + "layout.txt");
+    std::string told;
+    if (std::getline(file, told) && told != takes(net))
+        throw Mistake(folder + " holds " + told + ", but this program takes " + takes(net) + ".");
+}
+
 // Inputs and labels, as HPVM's files have them: float32 images, and a 32-bit label for each.
 class Data {
   public:
@@ -83,6 +107,7 @@ inline bool right(const float* output, Size classes, std::uint32_t label) {
 }
 
 inline Report evaluated(Engine& engine, const Data& data, const Arguments& asked) {
+    const Order order = order_of(asked, engine.network());
     const Size classes = engine.outputs(), total = data.images();
     Report report;
     report.outputs.resize(static_cast<std::size_t>(total * classes));
@@ -93,7 +118,7 @@ inline Report evaluated(Engine& engine, const Data& data, const Arguments& asked
         engine.ready(count);  // a tail is prepared before it is timed
         float* output = report.outputs.data() + first * classes;
         const auto start = Clock::now();
-        engine.run(data.input() + first * engine.inputs(), Order::channels_first, output, count);
+        engine.run(data.input() + first * engine.inputs(), order, output, count);
         report.seconds += since(start);
         Size here = 0;
         for (Size i = 0; i < count; ++i)
@@ -127,18 +152,21 @@ inline void tell(const Report& report, Engine& engine, const Data& data, const A
         kernels += (kernels.empty() ? "\"" : ", \"") + name + "\"";
     std::printf("{\"schema\": 1, \"kind\": \"native\", \"set\": \"%s\", \"images\": %td, "
                 "\"accuracy\": %.6f, \"seconds\": %.9g, \"batch\": %td, \"at_once\": %td, "
-                "\"threads\": %d, \"kernels\": [%s]}\n",
+                "\"threads\": %d, \"takes\": \"%s\", \"kernels\": [%s]}\n",
                 asked.set.c_str(), data.images(), report.accuracy, report.seconds, asked.batch,
-                engine.at_once(), threads, kernels.c_str());
+                engine.at_once(), threads, takes(engine.network()).c_str(), kernels.c_str());
 }
 
 int program(int count, char** words, const std::string& model) try {
     const Arguments asked = arguments(count, words);
-    if (asked.help) return std::printf("%s%s", words[0], usage), 0;
-    const std::string folder = asked.data.empty() ? data_folder(model) : asked.data + "/";
-    const int threads = asked.threads ? asked.threads : cpus();
     Network net;
     describe(net);
+    if (asked.help)
+        return std::printf("%s%sIt takes %s.\n", words[0], usage, takes(net).c_str()), 0;
+    const std::string folder = asked.data.empty() ? data_folder(model) : asked.data + "/";
+    const int threads = asked.threads ? asked.threads : cpus();
+    order_of(asked, net);  // a mistake is told before anything is read
+    if (asked.layout.empty()) check_folder(folder, net);
     const Data data(folder, asked.set, assay::count(net.at(0).shape));
     Engine engine(own_folder() + model + ".weights",
                   {std::min(asked.batch, data.images()), threads, asked.allowed, asked.seconds});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "activation.hpp"
 #include "memory.hpp"
 #include "network.hpp"
 
@@ -72,7 +73,7 @@ struct Epilogue {
 
 ASSAY_INLINE Vector finished(const Epilogue& after, Vector sum, Size at, Size left) {
     if (after.adds) sum += load(after.residual + at, left);
-    if (after.relu) sum = larger(sum, Vector{});
+    if (after.relu) sum = at_least(sum, Vector{});
     for (const Post& post : after.rest)
         sum = post.function == Function::residual ? sum + load(after.residual + at, left)
                                                   : apply(post, sum);

@@ -65,7 +65,7 @@ __attribute__((noinline)) void tile(const Tile& tile, const float* input, const 
             if (left <= 0) break;
             Vector value = sum[r][c];
             if (tile.residual) value += load(residual + at, left);
-            if (tile.relu) value = larger(value, Vector{});
+            if (tile.relu) value = at_least(value, Vector{});
             store(output + at, value, left);
         }
 }

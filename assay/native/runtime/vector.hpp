@@ -2,17 +2,16 @@
 // the same source is AVX-512, AVX, SSE or NEON code, as the flags say.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "post.hpp"
 
 #if defined(__AVX512F__) || defined(__F16C__)
 #include <immintrin.h>
 #endif
 
 namespace assay {
-
-using Size = std::ptrdiff_t;
 
 #if defined(__AVX512F__)
 constexpr Size lanes = 16;
@@ -54,8 +53,19 @@ ASSAY_INLINE void store(float* to, Vector value, Size count) {
     std::memcpy(to, &value, static_cast<std::size_t>(count) * sizeof(float));
 }
 
-ASSAY_INLINE Vector larger(Vector a, Vector b) { return a > b ? a : b; }
-ASSAY_INLINE Vector smaller(Vector a, Vector b) { return a < b ? a : b; }
+// What is no number stays none, as in Keras: no comparison with it holds, so the value that may be
+// one is what is left over. Bounds are numbers.
+ASSAY_INLINE Vector at_least(Vector value, Vector bound) { return value < bound ? bound : value; }
+ASSAY_INLINE Vector at_most(Vector value, Vector bound) { return value > bound ? bound : value; }
+ASSAY_INLINE Vector larger(Vector a, Vector b) { return (a > b) | (a != a) ? a : b; }
+
+// Lanes that are no number count as being something.
+ASSAY_INLINE bool all_zero(Vector value) {
+    const Whole unlike = value != Vector{};
+    std::int32_t any = 0;
+    for (Size i = 0; i < lanes; ++i) any |= unlike[i];
+    return any == 0;
+}
 
 // A float16, as stored; wide machines widen a row of them in one instruction.
 struct Half {

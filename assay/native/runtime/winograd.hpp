@@ -90,9 +90,11 @@ class Winograd : public Step {
     static constexpr int kept = size - window + 1;  // outputs of a tile, each way
     static constexpr int places = size * size;
 
-    Winograd(const Geometry& g, const float* weight, Epilogue after, const float* input,
-             float* output)
-        : g_(g), weight_(weight), after_(std::move(after)), input_(input), output_(output) {
+    // `weight` is transformed; `plain` is as the definition of the layer has it.
+    Winograd(const Geometry& g, const float* weight, const float* plain, Epilogue after,
+             const float* input, float* output)
+        : g_(g), weight_(weight), plain_(plain), after_(std::move(after)), input_(input),
+          output_(output) {
         columns_ = columns_for(g_.filters);
         blocks_ = (g_.filters + columns_ * lanes - 1) / (columns_ * lanes);
         down_ = (g_.high + kept - 1) / kept;
@@ -107,6 +109,15 @@ class Winograd : public Step {
     static bool fits(const Geometry& g) {
         return g.window == Pair{window, window} && g.strides == Pair{1, 1} &&
                g.dilations == Pair{1, 1} && g.groups == 1 && g.channels >= lanes / 2;
+    }
+
+    // The transforms multiply inputs and weights by some hundreds: far from the largest float they
+    // cannot overflow, but for inputs of such a size.
+    static bool fits(const Geometry& g, const float* weight) {
+        const Size weights = g.filters * g.channels / g.groups * g.window[0] * g.window[1];
+        return fits(g) && std::all_of(weight, weight + weights, [](float each) {
+                   return std::fabs(each) <= 1e30f;  // and not where it is no number
+               });
     }
 
     const char* name() const override {
@@ -208,22 +219,52 @@ class Winograd : public Step {
                 transform_output<size, kept>(column, turned);
                 for (int y = 0; y < kept; ++y) half[y][x] = turned[y];
             }
-            const Vector bias = after_.bias ? load(after_.bias + k) : Vector{};
+            Vector doubt{};
             for (int y = 0; y < high; ++y) {
                 Vector turned[kept];
                 transform_output<size, kept>(half[y], turned);
-                const Size row = ((at.image * g_.high + at.y + y) * g_.wide + at.x) * g_.filters + k;
-                for (int x = 0; x < wide; ++x)
-                    {
-                    const Size place = row + x * g_.filters, left = g_.filters - k;
-                    store(output_ + place, finished(after_, turned[x] + bias, place, left), left);
+                for (int x = 0; x < wide; ++x) {
+                    put({at.image, at.y + y, at.x + x}, k, turned[x]);
+                    doubt += turned[x] - turned[x];  // 0, unless it is infinite or no number
                 }
             }
+            if (!all_zero(doubt)) write_plainly(at, high, wide, k);
         }
     }
 
+    void put(const Corner& at, Size k, Vector sum) const {
+        const Size place = ((at.image * g_.high + at.y) * g_.wide + at.x) * g_.filters + k;
+        if (after_.bias) sum += load(after_.bias + k);
+        store(output_ + place, finished(after_, sum, place, g_.filters - k), g_.filters - k);
+    }
+
+    // By the definition. The transforms mix all inputs of a tile: one that is infinite or no number
+    // would be seen in outputs that have nothing to do with it.
+    void write_plainly(const Corner& at, Size high, Size wide, Size k) const {
+        for (Size y = at.y; y < at.y + high; ++y)
+            for (Size x = at.x; x < at.x + wide; ++x) {
+                Vector sum{};
+                for (Size lane = 0; lane < std::min(lanes, g_.filters - k); ++lane)
+                    sum[lane] = plainly({at.image, y, x}, k + lane);
+                put({at.image, y, x}, k, sum);
+            }
+    }
+
+    float plainly(const Corner& at, Size filter) const {
+        const Size top = at.y - g_.pads[0], left = at.x - g_.pads[1];
+        const float* image = input_ + at.image * g_.height * g_.width * g_.channels;
+        const float* weight = plain_ + filter * g_.channels * window * window;
+        float sum = 0;
+        for (Size y = std::max<Size>(0, -top); y < window && top + y < g_.height; ++y)
+            for (Size x = std::max<Size>(0, -left); x < window && left + x < g_.width; ++x)
+                for (Size c = 0; c < g_.channels; ++c)
+                    sum += image[((top + y) * g_.width + left + x) * g_.channels + c] *
+                           weight[(c * window + y) * window + x];
+        return sum;
+    }
+
     Geometry g_;
-    const float* weight_;
+    const float *weight_, *plain_;
     Epilogue after_;
     const float* input_;
     float* output_;

@@ -1,0 +1,117 @@
+"""Reasons to doubt a number that lie in the machine: each a function from result to doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay.core.findings import Doubt
+from assay.core.records import Result
+from assay.core.units import human
+
+OTHERS = 0.2  # cores kept busy by others
+STOLEN = 0.01  # of the time of all CPUs
+HELD_BACK = 0.05  # of the time, for a GPU's clocks
+QUOTA_WAIT = 0.01  # of the case's time
+WATCHING = 0.005  # of a core; it is built to stay under 0.002
+SWAPPED = 1 << 20  # bytes
+
+# Others, as schedutil, follow the load and are as steady as performance once a case runs.
+_SLOW_GOVERNORS = {"powersave", "ondemand", "conservative", "userspace"}
+
+
+def throttled(result: Result) -> Doubt | None:
+    share = result.peaks.get("gpu_throttled_share", 0.0)
+    if share > HELD_BACK:
+        return Doubt(
+            code="throttled",
+            text=f"the GPU held its clocks back for {share:.0%} of the time (heat or power)",
+            remedy="Cool it or lock its clocks, as with nvidia-smi --lock-gpu-clocks.",
+        )
+    times = result.peaks.get("thermal_throttles", 0.0)
+    if times > 0:
+        return Doubt(
+            code="throttled",
+            text=f"the processor slowed down for heat {times:.0f} times",
+            remedy="Cool the machine, or use fewer --threads.",
+        )
+    return None
+
+
+def other_load(result: Result) -> Doubt | None:
+    busy, own = result.peaks.get("machine_busy_cores"), result.peaks.get("mean_cpu_percent")
+    if busy is None or own is None or busy - own / 100 <= OTHERS:
+        return None
+    return Doubt(
+        code="other-load",
+        text=f"other programs kept {busy - own / 100:.1f} cores busy meanwhile",
+        remedy="Close them, and measure again.",
+    )
+
+
+def swap(result: Result) -> Doubt | None:
+    moved = result.peaks.get("swapped_bytes", 0.0)
+    if moved <= SWAPPED:
+        return None
+    return Doubt(
+        code="swap",
+        text=f"the machine swapped {human(moved, 'B')} in or out meanwhile",
+        remedy="Free memory, or use a smaller batch_size.",
+    )
+
+
+def steal(result: Result) -> Doubt | None:
+    share = result.peaks.get("steal_share", 0.0)
+    if share <= STOLEN:
+        return None
+    return Doubt(
+        code="steal",
+        text=f"the host took {share:.1%} of the CPUs' time for other virtual machines",
+        remedy="Use a machine of its own, or more --processes over a longer time.",
+    )
+
+
+def quota(result: Result) -> Doubt | None:
+    waited = result.peaks.get("cgroup_throttled_seconds", 0.0)
+    if not result.seconds or waited / result.seconds <= QUOTA_WAIT:
+        return None
+    cpus = result.environment.machine.get("cgroup_cpus")
+    limit = f" of {cpus:g} CPUs" if isinstance(cpus, int | float) else ""
+    fewer = f"--threads {max(1, int(cpus))}" if isinstance(cpus, int | float) else "fewer --threads"
+    return Doubt(
+        code="quota",
+        text=f"the container's quota{limit} made the case wait for {human(waited, 's')}",
+        remedy=f"Use {fewer}, or raise the quota.",
+    )
+
+
+def governor(result: Result) -> Doubt | None:
+    found = result.environment.machine.get("governor")
+    if found not in _SLOW_GOVERNORS:
+        return None
+    return Doubt(
+        code="governor",
+        text=f"the processor's clock is governed by {found}",
+        remedy="As root: cpupower frequency-set --governor performance",
+    )
+
+
+def watching(result: Result) -> Doubt | None:
+    cost = result.peaks.get("monitor_cost", 0.0)
+    if cost <= WATCHING:
+        return None
+    return Doubt(
+        code="monitor-cost",
+        text=f"watching the case took {cost:.1%} of a core",
+        remedy="Sample longer with --budget 1m: most of it is spent at the start.",
+    )
+
+
+MACHINE_DOUBTS: tuple[Callable[[Result], Doubt | None], ...] = (
+    throttled,
+    other_load,
+    swap,
+    steal,
+    quota,
+    governor,
+    watching,
+)

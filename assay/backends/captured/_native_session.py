@@ -1,0 +1,61 @@
+"""A compiled model: a step is one call of its library over a batch that stays where it is."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, cast
+
+from assay.backends.captured.backend import Captured
+from assay.core.records import Case, Value
+from assay.native.build import build
+from assay.native.emit import emit
+from assay.native.loaded import Loaded
+from assay.native.passes.pipeline import optimized
+from assay.native.toolchain import Kernels, toolchain
+
+CHOOSING = 4.0  # seconds for timing kernels, while the case is opened
+
+
+class NativeSession:
+    def __init__(self, captured: Captured, case: Case) -> None:
+        self._captured, self._case = captured, case
+        self.items = captured.items
+        kernels = cast(Kernels, case.options["kernels"])
+        self._tools = toolchain(kernels)
+        emitted = emit(optimized(captured.graph))
+        self._built = build(emitted, self._tools)
+        (inputs,) = captured.inputs
+        self._threads = len(os.sched_getaffinity(0))
+        self._loaded = Loaded(self._built, emitted, len(inputs), self._threads, kernels, CHOOSING)
+        self._step, self._outputs = self._loaded.bound(inputs)
+
+    def step(self) -> None:
+        self._step()
+
+    def wait(self) -> None:
+        pass  # a call returns when its outputs are written
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        self._step()
+        return self._outputs.copy()
+
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch; pictures are given with channels last."""
+        return self._loaded.run(self._captured.given(inputs))
+
+    def facts(self) -> Mapping[str, Value]:
+        counted = Counter(self._loaded.kernels)
+        return {
+            **self._captured.facts(self._case),
+            "threads": self._threads,
+            "kernels": ", ".join(f"{count} {name}" for name, count in counted.items()),
+            "images_at_once": self._loaded.at_once,
+            "onednn": bool(self._tools.onednn),
+            "cxx": self._tools.version,
+            "build_cached": self._built.cached,
+        }
+
+
+open_session = NativeSession

@@ -1,0 +1,151 @@
+"""Backends that infer a captured Keras model without Keras: native, ONNX Runtime, OpenVINO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.backends import _options
+from assay.backends.keras import engines
+from assay.core.contracts import Option
+from assay.core.records import Case, Value
+from assay.core.sessions import Job, Session
+from assay.native import toolchain
+
+OPTIONS = {
+    "mode": Option(default="infer", choices=("infer",), help="forward only: it does not train"),
+    "precision": Option(
+        default="float32",
+        choices=("float32",),
+        help="of all that is computed",
+        synonyms=_options.PRECISION.synonyms,
+    ),
+    "data_format": _options.DATA_FORMAT,
+    "device": Option(default="cpu", choices=("cpu", "auto"), help="the CPU, in either case"),
+    "threads": _options.THREADS,
+    "python": _options.PYTHON,
+}
+
+KERNELS = Option(
+    default="auto",
+    choices=("auto", "portable", "onednn"),
+    help="auto times oneDNN's and our own for each layer; portable and onednn take one of the two",
+)
+
+
+class Captured(msgspec.Struct, frozen=True, kw_only=True):
+    """A job as a graph, with its batch in the layout the graph takes."""
+
+    graph: Any  # assay.native's Graph
+    inputs: tuple[Any, ...]  # an array for each of the graph's inputs
+    items: int
+    parameters: int  # trained ones, as the other backends count
+    channels_first: bool
+
+    def given(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """A batch whose pictures have channels last, as the graph takes it."""
+        import numpy as np
+
+        laid = _options.in_layout(inputs, self.channels_first)
+        return np.ascontiguousarray(laid, dtype=np.float32)
+
+    def facts(self, case: Case) -> dict[str, Value]:
+        return {
+            **_options.facts(case),
+            "mode": "infer",
+            "device": "cpu",
+            "parameters": self.parameters,
+            "compute_dtype": "float32",
+            "parameter_dtype": "float32",
+            "output_dtype": "float32",
+            "data_format": "channels_first" if self.channels_first else "channels_last",
+            "input_shape": _options.shape_text(*self.inputs),
+        }
+
+
+class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
+    """One library. Its session is in `_NAME_session.py`, loaded in the worker."""
+
+    name: str
+    summary: str
+    accepts: frozenset[str] = frozenset({"keras"})
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return OPTIONS
+
+    def missing(self) -> str:
+        return _options.lacking(("numpy", self.name), self.name) or engines.lacking()
+
+    def refuses(self, case: Case) -> str:
+        return _options.refused(case)
+
+    def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
+        """Keras builds the model, on the CPU, and is not used after."""
+        hidden = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+        data_format = str(case.options["data_format"])
+        return {**engines.variables(engines.installed(), data_format, folder), **hidden}
+
+    @contextmanager
+    def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
+        session = import_module(f"assay.backends.captured._{self.name}_session").open_session
+        yield session(captured(build, case), case)
+
+
+class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
+    """It needs a compiler; oneDNN only where it is asked for."""
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return {**OPTIONS, "kernels": KERNELS}
+
+    def missing(self) -> str:
+        return _options.lacking(("numpy",), "native") or toolchain.lacking() or engines.lacking()
+
+    def refuses(self, case: Case) -> str:
+        if case.options["kernels"] == "onednn" and not toolchain.onednn_folder():
+            return "oneDNN is not installed here: pip install 'assay[native]'"
+        return _options.refused(case)
+
+
+def captured(build: Callable[[], Job], case: Case) -> Captured:
+    """Called in the worker only: builds the Keras model and takes it down as a graph."""
+    import math
+
+    import keras
+    import numpy as np
+
+    from assay.backends.keras import _model
+    from assay.native.capture import capture
+
+    keras.utils.set_random_seed(_options.seed(case))
+    job = build()
+    model = _model.checked(job.model, case)
+    graph = capture(model, case.workload)
+    inputs, targets = _model.batch(job, case)
+    arrays = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    return Captured(
+        graph=graph,
+        inputs=tuple(np.ascontiguousarray(array, dtype=np.float32) for array in arrays),
+        items=_options.items(job) or len(targets),
+        parameters=sum(math.prod(weight.shape) for weight in model.trainable_variables),
+        channels_first=_model.channels_first(job, case),
+    )
+
+
+PROVIDES = {
+    "native": NativeBackend(
+        name="native", summary="assay's own compiler, inference of a captured Keras model"
+    ),
+    "onnxruntime": CapturedBackend(
+        name="onnxruntime", summary="ONNX Runtime on the CPU, inference of a captured Keras model"
+    ),
+    "openvino": CapturedBackend(
+        name="openvino", summary="OpenVINO on the CPU, inference of a captured Keras model"
+    ),
+}

@@ -1,0 +1,118 @@
+"""JAX, TensorFlow and PyTorch, each by itself: what they share, and the options of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
+from pathlib import Path
+
+import msgspec
+
+from assay.backends import _options, _profilers
+from assay.core.contracts import Option
+from assay.core.records import Case, Value
+from assay.core.sessions import Job, Session
+
+
+class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
+    """One framework, without Keras. Its session is in `NAME/_session.py`, loaded in the worker."""
+
+    name: str
+    summary: str
+    own: Mapping[str, Option] = {}  # beside those all have
+    refusal: Callable[[Case], str] = lambda case: ""
+
+    @property
+    def for_evaluation(self) -> Mapping[str, Value]:
+        """Options an evaluation takes where none are chosen."""
+        return {"mode": "infer"}
+
+    @property
+    def accepts(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return {**_options.COMMON, **self.own}
+
+    def missing(self) -> str:
+        return _options.lacking(("numpy", self.name), self.name)
+
+    def refuses(self, case: Case) -> str:
+        return _options.refused(case) or self.refusal(case)
+
+    def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
+        return _options.device_variables(case)
+
+    @contextmanager
+    def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
+        import_module(f"assay.backends.{self.name}._setup").prepare(case)
+        yield import_module(f"assay.backends.{self.name}._session").open_session(build(), case)
+
+    def profile(self, folder: Path) -> AbstractContextManager[_profilers.Mark]:
+        return _profilers.PROFILERS[self.name](folder)
+
+
+JAX_COMPILER = Option(
+    default="on",
+    choices=("on", "off"),
+    help="jax.jit of the whole step, or op by op",
+    synonyms=_options.SWITCH,
+)
+TENSORFLOW_COMPILER = Option(
+    default="off",
+    choices=("off", "on"),
+    help="jit_compile of the tf.function around the step",
+    synonyms=_options.SWITCH,
+)
+TORCH_COMPILER = Option(
+    default="off",
+    choices=("off", "on", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"),
+    help="torch.compile; on is its default mode, the others are its modes of that name",
+    synonyms={**_options.SWITCH, "default": "on"},
+)
+CUDA_GRAPHS = Option(
+    default="off",
+    choices=("off", "on"),
+    help="capture one whole step and replay it",
+    synonyms=_options.SWITCH,
+)
+DATA_FORMAT = Option(
+    default="channels_first",
+    choices=("channels_first", "channels_last"),
+    help="channels_last is torch's memory format of that name; the axes stay as they are",
+    synonyms=_options.DATA_FORMAT.synonyms,
+)
+
+
+def _torch_refusal(case: Case) -> str:
+    if case.options["cuda_graphs"] == "off":
+        return ""
+    if _options.on_cpu(case):
+        return "CUDA graphs need an NVIDIA GPU, and this case runs on the CPU"
+    if case.options["compiler"] in ("reduce-overhead", "max-autotune"):
+        return (
+            f"compiler {case.options['compiler']} makes CUDA graphs itself; with cuda_graphs=on "
+            "use compiler on or max-autotune-no-cudagraphs"
+        )
+    if case.options["precision"] == "float16":
+        return "float16's loss scaling asks the host after each step, which no CUDA graph can hold"
+    return ""
+
+
+PROVIDES = {
+    "jax": FrameworkBackend(name="jax", summary="JAX by itself", own={"compiler": JAX_COMPILER}),
+    "tensorflow": FrameworkBackend(
+        name="tensorflow",
+        summary="TensorFlow by itself",
+        own={"compiler": TENSORFLOW_COMPILER},
+        refusal=_options.no_channels_first,
+    ),
+    "torch": FrameworkBackend(
+        name="torch",
+        summary="PyTorch by itself",
+        own={"compiler": TORCH_COMPILER, "cuda_graphs": CUDA_GRAPHS, "data_format": DATA_FORMAT},
+        refusal=_torch_refusal,
+    ),
+}

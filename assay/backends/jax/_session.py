@@ -1,0 +1,169 @@
+"""JAX: a step is one jitted function from the state to the next state, whose memory it reuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from assay.backends import _options
+from assay.backends.jax import _setup
+from assay.backends.jax._optimizers import JaxOptimizer
+from assay.core.errors import UsageError
+from assay.core.records import Case, Value
+from assay.core.sessions import Job
+
+_MIXED = {"bfloat16": jnp.bfloat16, "float16": jnp.float16}
+SCALE = 1024.0  # of the loss in float16, whose small gradients would be 0; JAX has none of its own
+
+
+class JaxSession:
+    """The state goes round: out of one step, into the next."""
+
+    def __init__(self, job: Job, case: Case) -> None:
+        self._case, self._job = case, job
+        self._train = _options.trains(job, case)
+        self._apply, params, *kept = _parts(job.model, case)
+        pure = case.options["precision"] == "pure-bfloat16"
+        first = case.options["data_format"] == "channels_first"
+        self._layout = {"data_format": "channels_first"} if first else {}
+        inputs, targets = _options.batch(job, case, first)
+        self._inputs = jax.device_put(jnp.asarray(inputs, jnp.bfloat16 if pure else None))
+        self._targets = jax.device_put(targets)
+        self.items = _options.items(job)
+        if pure:
+            params = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), params)
+        self._name = _options.chosen_optimizer(case, job.optimizer)
+        self._optimizer = JaxOptimizer(self._name, job.learning_rate)
+        self._state: Any = {"params": params, "kept": kept}
+        if self._train:
+            self._state |= {
+                "slots": self._optimizer.slots(params),
+                "key": jax.random.key(_options.seed(case)),
+                "count": jnp.zeros((), jnp.int32),
+            }
+        self._found: Any = None
+        self._function = self._compiled()
+
+    def step(self) -> None:
+        if self._train:
+            self._state, self._found = self._function(self._state, self._inputs, self._targets)
+        else:
+            self._found = self._function(*self._forward_arguments())
+
+    def wait(self) -> None:
+        # JAX returns before the device has finished; the new state and the outputs are the last
+        jax.block_until_ready((self._state, self._found))
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return np.asarray(self._inferred(*self._forward_arguments()), np.float32)
+
+    def weights(self) -> Iterator[Any]:
+        return (np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(self._state["params"]))
+
+    def macs(self) -> float:
+        return _setup.macs(self._infer, *self._forward_arguments())
+
+    def product_dtypes(self) -> str:
+        return _setup.product_dtypes(self._infer, *self._forward_arguments())
+
+    def facts(self) -> Mapping[str, Value]:
+        weights = jax.tree.leaves(self._state["params"])
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        found = jax.eval_shape(self._infer, *self._forward_arguments())
+        return {
+            **_options.facts(self._case),
+            **_setup.facts(),
+            "mode": _options.mode(self._train),
+            "input_shape": _options.shape_text(self._inputs),
+            "parameters": sum(weight.size for weight in weights),
+            "compute_dtype": np.dtype(mixed or self._inputs.dtype).name,
+            "parameter_dtype": weights[0].dtype.name,
+            "output_dtype": found.dtype.name,
+            "data_format": self._case.options["data_format"],
+            "compiler": self._case.options["compiler"],
+            "optimizer": self._name,
+        }
+
+    def _compiled(self) -> Any:  # noqa: ANN401
+        function = self._train_step if self._train else self._infer
+        if self._case.options["compiler"] == "off":
+            return function
+        return jax.jit(function, donate_argnums=(0,) if self._train else ())
+
+    @cached_property
+    def _inferred(self) -> Any:  # noqa: ANN401
+        if self._case.options["compiler"] == "off":
+            return self._infer
+        # a function of its own: else a first inference would find itself compiled already
+        return jax.jit(lambda *arguments: self._infer(*arguments))
+
+    def _forward_arguments(self) -> tuple[Any, ...]:
+        return self._state["params"], self._state["kept"], self._inputs
+
+    def _infer(self, params: Any, kept: Any, inputs: Any) -> Any:  # noqa: ANN401
+        return self._forward(params, kept, inputs)[0]
+
+    def _forward(self, params: Any, kept: Any, inputs: Any, **dropout: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        """Outputs, and what the model keeps beside its parameters, anew."""
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        if mixed is not None:
+            params, inputs = jax.tree.map(lambda leaf: leaf.astype(mixed), (params, inputs))
+        if not kept:
+            return self._apply(params, inputs, **dropout, **self._layout), kept
+        found, new = self._apply(params, inputs, state=kept[0], **dropout, **self._layout)
+        return found, [new]
+
+    def _train_step(self, state: Any, inputs: Any, targets: Any) -> Any:  # noqa: ANN401
+        key, used = jax.random.split(state["key"])
+        scale = SCALE if self._case.options["precision"] == "float16" else 1.0
+
+        def loss(params: Any) -> Any:  # noqa: ANN401
+            found, kept = self._forward(params, state["kept"], inputs, key=used)
+            return _LOSSES[self._job.loss](found.astype(jnp.float32), targets) * scale, kept
+
+        (value, kept), gradients = jax.value_and_grad(loss, has_aux=True)(state["params"])
+        if scale != 1.0:
+            gradients = jax.tree.map(lambda gradient: gradient / scale, gradients)
+        count = state["count"] + 1
+        params, slots = self._optimizer.updated(state["params"], gradients, state["slots"], count)
+        new = {"params": params, "kept": kept, "slots": slots, "key": key, "count": count}
+        return new, value
+
+
+open_session = JaxSession
+
+
+def _parts(model: Any, case: Case) -> tuple[Any, ...]:  # noqa: ANN401
+    if isinstance(model, tuple) and len(model) in {2, 3} and callable(model[0]):
+        return model
+    raise UsageError(
+        f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, but jax opens "
+        "a pair: a function of (params, inputs, key=None), and params.",
+        hint="Return (apply, params); or (apply, params, state), whose apply takes state= and "
+        "returns (outputs, new state).",
+    )
+
+
+def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], axis=-1)
+    return -chosen.mean()
+
+
+def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401
+    return jnp.mean((outputs - targets) ** 2)
+
+
+def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    return jnp.mean(jax.nn.softplus(logits) - labels * logits)
+
+
+_LOSSES = {
+    "cross-entropy": _cross_entropy,
+    "mse": _mean_square,
+    "binary-cross-entropy": _binary_cross_entropy,
+}

@@ -1,0 +1,39 @@
+"""What JAX is told before a model is built, for Keras on JAX and for JAX alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+
+from assay.backends import _options
+from assay.backends.jax._products import products
+from assay.core.records import Case, Value
+
+# JAX lets a float32 product use TF32 on a GPU unless told; the other precisions stay as it likes.
+_MATMUL = {"float32": "float32", "tf32": "tensorfloat32"}
+
+
+def prepare(case: Case) -> None:
+    _options.check_device(case, f"JAX {jax.__version__}", jax.default_backend() == "gpu")
+    jax.config.update("jax_default_matmul_precision", _MATMUL.get(str(case.options["precision"])))
+
+
+def macs(forward: Callable[..., object], *arguments: object) -> float:
+    """Multiply-adds of the products and convolutions that JAX traces, before XLA sees them."""
+    return sum(product.multiply_adds for product in products(forward, *arguments))
+
+
+def product_dtypes(forward: Callable[..., object], *arguments: object) -> str:
+    """Of all that goes into products and convolutions of a forward pass, whoever cast it."""
+    found = (product.dtypes for product in products(forward, *arguments))
+    return " ".join(sorted(frozenset().union(*found)))
+
+
+def facts() -> dict[str, Value]:
+    device, chosen = jax.devices()[0], jax.config.jax_default_matmul_precision
+    return {
+        "device": f"{device.platform} {device.device_kind}",
+        "matmul_precision": chosen or "default",
+        "tf32": chosen not in {"float32", "highest"},
+    }

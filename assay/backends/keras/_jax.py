@@ -1,0 +1,65 @@
+"""Keras on JAX: the step is the compiled train function over a batch that is on the device."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import jax
+
+from assay.backends.jax import _setup
+from assay.backends.keras._count import multiply_adds
+from assay.backends.keras._model import KerasModel, KerasSession, as_array
+
+
+def open_session(model: KerasModel) -> KerasJaxSession:
+    return KerasJaxSession(model)
+
+
+class KerasJaxSession(KerasSession):
+    """The state goes round as in Keras' own fit(): out of one step, into the next."""
+
+    def __init__(self, built: KerasModel) -> None:
+        super().__init__(built)
+        model, train = built.model, built.train
+        inputs, targets = jax.device_put((built.inputs, built.targets))
+        self._batches = itertools.repeat((inputs, targets) if train else (inputs,))
+        model._symbolic_build(data_batch=(inputs, targets))
+        self._state: Any = model._get_jax_state(
+            trainable_variables=True,
+            non_trainable_variables=True,
+            optimizer_variables=train,
+            metrics_variables=train,
+        )
+        (model.make_train_function if train else model.make_predict_function)()
+        self._function = model.train_function if train else model.predict_function
+        self._outputs: Any = None
+        self._call = functools.partial(model.stateless_call, training=False)
+        self._inferred = self._call if model.run_eagerly else jax.jit(self._call)
+
+    def step(self) -> None:
+        self._outputs, self._state = self._function(self._state, self._batches)
+
+    def wait(self) -> None:
+        # JAX returns before the device has finished; the outputs and the new state are the last
+        jax.block_until_ready((self._outputs, self._state))
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return as_array(self._inferred(*self._arguments())[0])
+
+    def macs(self) -> float:
+        return _setup.macs(self._call, *self._arguments())
+
+    def multiply_adds(self) -> float:
+        def call(*arguments: Any) -> Any:  # noqa: ANN401 (JAX traces a function it knows no more)
+            return self._call(*arguments)
+
+        return multiply_adds(lambda: jax.eval_shape(call, *self._arguments()))
+
+    def product_dtypes(self) -> str:
+        return _setup.product_dtypes(self._call, *self._arguments())
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """Of inference from the state, not the model's variables: a step gave their memory away."""
+        return (*self._state[:2], next(self._batches)[0])

@@ -1,0 +1,57 @@
+"""Keras on TensorFlow: the step is the train function over a batch that is on the device."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from assay.backends.keras._count import multiply_adds
+from assay.backends.keras._model import KerasModel, KerasSession, as_array
+from assay.backends.tensorflow import _setup
+
+
+def open_session(model: KerasModel) -> KerasTensorFlowSession:
+    return KerasTensorFlowSession(model)
+
+
+class KerasTensorFlowSession(KerasSession):
+    def __init__(self, built: KerasModel) -> None:
+        super().__init__(built)
+        model, train = built.model, built.train
+        inputs, targets = keras.tree.map_structure(
+            keras.ops.convert_to_tensor, (built.inputs, built.targets)
+        )
+        # A plain iterator: Keras then calls its function of one batch, without tf.data around it.
+        self._data: Any = itertools.repeat((inputs, targets)) if train else [(inputs,)]
+        model._symbolic_build(data_batch=(inputs, targets))
+        (model.make_train_function if train else model.make_predict_function)()
+        self._function = model.train_function if train else model.predict_function
+        self._call = lambda values: model(values, training=False)
+        traced = tf.function(self._call, jit_compile=model.jit_compile)
+        self._inferred = self._call if model.run_eagerly else traced
+
+    def step(self) -> None:
+        self._function(self._data)
+
+    def wait(self) -> None:
+        # not the outputs but the devices are waited for: the update of the weights comes after them
+        _setup.wait()
+
+    def macs(self) -> float:
+        return _setup.macs(self._call, self._inputs())
+
+    def multiply_adds(self) -> float:
+        traced = tf.function(self._call)
+        return multiply_adds(lambda: traced.get_concrete_function(self._inputs()))
+
+    def product_dtypes(self) -> str:
+        return _setup.product_dtypes(self._call, self._inputs())
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return as_array(self._inferred(self._inputs()))
+
+    def _inputs(self) -> Any:  # noqa: ANN401
+        return next(iter(self._data))[0]

@@ -1,0 +1,54 @@
+"""Keras on PyTorch: the step is the train function over a batch that is on the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import torch
+
+from assay.backends.keras._count import multiply_adds
+from assay.backends.keras._model import KerasModel, KerasSession, as_array
+from assay.backends.torch import _setup
+
+
+def open_session(model: KerasModel) -> KerasTorchSession:
+    return KerasTorchSession(model)
+
+
+class KerasTorchSession(KerasSession):
+    def __init__(self, built: KerasModel) -> None:
+        super().__init__(built)
+        model, train = built.model, built.train
+        inputs, targets = keras.tree.map_structure(
+            keras.ops.convert_to_tensor, (built.inputs, built.targets)
+        )
+        self._data = [(inputs, targets) if train else (inputs,)]
+        model._symbolic_build(data_batch=(inputs, targets))
+        model.train(train)  # fit() and predict() do so too, for layers that ask torch
+        (model.make_train_function if train else model.make_predict_function)()
+        self._function: Any = model.train_function if train else model.predict_function
+
+    def step(self) -> None:
+        self._function(self._data)
+
+    def wait(self) -> None:
+        # not the outputs but the device is waited for: the update of the weights comes after them
+        _setup.wait()
+
+    def macs(self) -> float:
+        return _setup.macs(self._inferred)
+
+    def multiply_adds(self) -> float:
+        with torch.no_grad():
+            return multiply_adds(self._inferred)
+
+    def product_dtypes(self) -> str:
+        return _setup.product_dtypes(self._inferred)
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        with torch.no_grad():
+            return as_array(self._inferred())
+
+    def _inferred(self) -> Any:  # noqa: ANN401
+        return self._built.model(self._data[0][0], training=False)

@@ -1,0 +1,142 @@
+"""TensorFlow: a step is one tf.function that reads and updates variables on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import tensorflow as tf
+
+from assay.backends import _options
+from assay.backends.tensorflow import _setup
+from assay.backends.tensorflow._optimizers import TensorFlowOptimizer
+from assay.core.errors import UsageError
+from assay.core.records import Case, Value
+from assay.core.sessions import Job
+
+_MIXED = {"bfloat16": tf.bfloat16, "float16": tf.float16}
+SCALE = (
+    1024.0  # of the loss in float16, whose small gradients would be 0; Keras has the dynamic one
+)
+
+
+class TensorFlowSession:
+    def __init__(self, job: Job, case: Case) -> None:
+        self._case, self._job, self._model = case, job, _checked(job.model, case)
+        self._train = _options.trains(job, case)
+        self._pure = case.options["precision"] == "pure-bfloat16"
+        first = case.options["data_format"] == "channels_first"
+        self._layout = {"data_format": "channels_first"} if first else {}
+        self._weights = self._variables()
+        inputs, targets = _options.batch(job, case, first)
+        self.items = _options.items(job)
+        self._inputs = tf.cast(inputs, tf.bfloat16) if self._pure else tf.constant(inputs)
+        self._targets = tf.constant(targets)
+        name = _options.chosen_optimizer(case, job.optimizer)
+        self._optimizer = TensorFlowOptimizer(
+            name, job.learning_rate, self._weights if self._train else []
+        )
+        step = self._train_step if self._train else self._forward
+        self._function = tf.function(step, jit_compile=case.options["compiler"] == "on")
+        self._data = (self._inputs, self._targets) if self._train else (self._inputs,)
+
+    def step(self) -> None:
+        self._function(*self._data)
+
+    def wait(self) -> None:
+        # not an output but the devices are waited for: the update of the weights comes last
+        _setup.wait()
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return tf.cast(self._inferred(self._inputs), tf.float32).numpy()
+
+    def weights(self) -> Iterator[Any]:
+        return (tf.cast(weight, tf.float32).numpy() for weight in self._weights)
+
+    def macs(self) -> float:
+        return _setup.macs(self._forward, self._inputs)
+
+    def product_dtypes(self) -> str:
+        return _setup.product_dtypes(self._forward, self._inputs)
+
+    def facts(self) -> Mapping[str, Value]:
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        traced = tf.function(self._forward).get_concrete_function(self._inputs)
+        return {
+            **_options.facts(self._case),
+            **_setup.facts(),
+            "mode": _options.mode(self._train),
+            "input_shape": _options.shape_text(self._inputs),
+            "parameters": sum(weight.shape.num_elements() for weight in self._weights),
+            "compute_dtype": (mixed or self._inputs.dtype).name,
+            "parameter_dtype": self._weights[0].dtype.name,
+            "output_dtype": traced.structured_outputs.dtype.name,
+            "data_format": self._case.options["data_format"],
+            "compiler": self._case.options["compiler"],
+            "optimizer": _options.chosen_optimizer(self._case, self._job.optimizer),
+        }
+
+    @cached_property
+    def _inferred(self) -> Any:  # noqa: ANN401
+        compiled = self._case.options["compiler"] == "on"
+        return tf.function(self._forward, jit_compile=compiled)
+
+    def _variables(self) -> list[Any]:
+        """The model's own weights, or bfloat16 ones in their place."""
+        own = list(getattr(self._model, "weights", self._model.trainable_variables))
+        return [tf.Variable(tf.cast(weight, tf.bfloat16)) for weight in own] if self._pure else own
+
+    def _forward(self, inputs: Any, **training: bool) -> Any:  # noqa: ANN401 (tensors)
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        other: dict[str, Any] = {**training, **self._layout}
+        if mixed is not None:
+            inputs = tf.cast(inputs, mixed)
+            other["weights"] = [tf.cast(weight, mixed) for weight in self._weights]
+        elif self._pure:
+            other["weights"] = self._weights
+        return self._model(inputs, **other)
+
+    def _train_step(self, inputs: Any, targets: Any) -> Any:  # noqa: ANN401
+        scale = SCALE if self._case.options["precision"] == "float16" else 1.0
+        with tf.GradientTape() as tape:
+            outputs = tf.cast(self._forward(inputs, training=True), tf.float32)
+            loss = _LOSSES[self._job.loss](outputs, targets) * scale
+        gradients = tape.gradient(loss, self._weights)
+        if scale != 1.0:
+            gradients = [gradient / scale for gradient in gradients]
+        self._optimizer.update(gradients)
+        return loss
+
+
+open_session = TensorFlowSession
+
+
+def _checked(model: Any, case: Case) -> Any:  # noqa: ANN401
+    if isinstance(model, tf.Module):
+        return model
+    raise UsageError(
+        f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, "
+        "but tensorflow opens a tf.Module.",
+        hint="Return a tf.Module called with (inputs, training=…), or choose another backend.",
+    )
+
+
+def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+    return tf.reduce_mean(losses)
+
+
+def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401
+    return tf.reduce_mean(tf.math.squared_difference(outputs, tf.cast(targets, tf.float32)))
+
+
+def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels, logits))
+
+
+_LOSSES = {
+    "cross-entropy": _cross_entropy,
+    "mse": _mean_square,
+    "binary-cross-entropy": _binary_cross_entropy,
+}

@@ -1,0 +1,210 @@
+"""PyTorch: a step is forward, loss, backward and update, over tensors that stay on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from assay.backends import _options
+from assay.backends.torch import _setup
+from assay.core.errors import UsageError
+from assay.core.records import Case, Value
+from assay.core.sessions import Job
+
+_MIXED = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+_FORMATS = {
+    "channels_last": torch.channels_last,
+    "channels_first": torch.contiguous_format,
+}
+_LOSSES: dict[str, Callable[..., Any]] = {
+    "cross-entropy": functional.cross_entropy,
+    "mse": functional.mse_loss,
+    "binary-cross-entropy": functional.binary_cross_entropy_with_logits,
+}
+WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
+
+
+class TorchSession:
+    def __init__(self, job: Job, case: Case) -> None:
+        self._case, self._device = case, _setup.device()
+        self._train = _options.trains(job, case)
+        self._model = _placed(job.model, case, self._device).train(self._train)
+        self._inputs, self._targets = _batch(job, case, self._device)
+        self.items = _options.items(job)
+        self._mixed = _MIXED.get(str(case.options["precision"]))
+        self._optimizer_name = _options.chosen_optimizer(case, job.optimizer)
+        self._optimizer = _optimizer(job, case, self._model)
+        self._scaler = torch.amp.GradScaler(self._device.type)
+        self._forward = _compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
+        self._enqueue = self._capture_first if _captures(case) else self._step_here()
+
+    def step(self) -> None:
+        self._enqueue()
+
+    def wait(self) -> None:
+        # not an output but the device is waited for: the update of the weights comes last
+        _setup.wait()
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return self._inferred().float().cpu().numpy()
+
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch, without dropout; pictures are given with channels last."""
+        values = _options.in_layout(inputs, channels_first=True)
+        placed = _placed_inputs(values, self._case, self._device)
+        self._model.eval()
+        with torch.inference_mode():
+            found = (self._outputs_of() if self._train else self._forward)(placed)
+        self._model.train(self._train)
+        return found.float().cpu().numpy()
+
+    def macs(self) -> float:
+        return _setup.macs(self._inferred)
+
+    def product_dtypes(self) -> str:
+        return _setup.product_dtypes(self._inferred)
+
+    def weights(self) -> Iterator[Any]:
+        return (weight.detach().float().cpu().numpy() for weight in self._model.parameters())
+
+    def facts(self) -> Mapping[str, Value]:
+        weights = list(self._model.parameters())
+        return {
+            **_options.facts(self._case),
+            **_setup.facts(),
+            "mode": _options.mode(self._train),
+            "input_shape": _options.shape_text(self._inputs),
+            "parameters": sum(weight.numel() for weight in weights),
+            "compute_dtype": _setup.name(self._mixed or self._inputs.dtype),
+            "parameter_dtype": _setup.name(weights[0].dtype),
+            "output_dtype": _setup.name(self._inferred().dtype),
+            "data_format": self._case.options["data_format"],
+            "compiler": self._case.options["compiler"],
+            "cuda_graphs": self._case.options["cuda_graphs"],
+            "optimizer": self._optimizer_name,
+        }
+
+    def _outputs_of(self) -> Callable[..., Any]:
+        """The forward pass as a plain function: torch.compile guards all a method could see."""
+        model, mixed, device = self._model, self._mixed, self._device.type
+        if mixed is None:  # no context at all: entering one costs a short step 1 %
+            return lambda inputs: model(inputs)
+
+        def outputs(inputs: torch.Tensor) -> Any:  # noqa: ANN401 (a tensor)
+            with torch.autocast(device, dtype=mixed):
+                return model(inputs)
+
+        return outputs
+
+    def _loss_of(self, job: Job) -> Callable[..., Any]:
+        model, mixed, device, targets = self._model, self._mixed, self._device.type, self._targets
+        criterion = _LOSSES[job.loss]
+        if mixed is None:
+            return lambda inputs: criterion(model(inputs), targets)
+
+        def loss(inputs: torch.Tensor) -> Any:  # noqa: ANN401
+            with torch.autocast(device, dtype=mixed):
+                return criterion(model(inputs), targets)
+
+        return loss
+
+    def _inferred(self) -> Any:  # noqa: ANN401
+        """Outputs without dropout, as the weights are now."""
+        self._model.eval()
+        with torch.no_grad():
+            found = self._outputs_of()(self._inputs)
+        self._model.train(self._train)
+        return found
+
+    def _step_here(self) -> Callable[[], None]:
+        if not self._train:
+            return self._infer
+        scaled = self._case.options["precision"] == "float16"
+        return self._train_scaled if scaled else self._train_plain
+
+    def _infer(self) -> None:
+        with torch.inference_mode():
+            self._forward(self._inputs)
+
+    def _train_plain(self) -> None:
+        self._optimizer.zero_grad()
+        self._forward(self._inputs).backward()
+        self._optimizer.step()
+
+    def _train_scaled(self) -> None:
+        self._optimizer.zero_grad()
+        self._scaler.scale(self._forward(self._inputs)).backward()
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+
+    def _capture_first(self) -> None:
+        """The first step captures; those after it replay. Every tensor keeps its place."""
+        step, aside = self._step_here(), torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP):  # compiles, tries algorithms, makes the optimizer's state
+                step()
+        torch.cuda.current_stream().wait_stream(aside)
+        self._optimizer.zero_grad()  # so that the capture makes gradients in its own memory
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            step()
+        self._enqueue = self._graph.replay
+        self._enqueue()
+
+
+open_session = TorchSession
+
+
+def _captures(case: Case) -> bool:
+    return case.options["cuda_graphs"] == "on"
+
+
+def _compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
+    chosen = str(case.options["compiler"])
+    if chosen == "off":
+        return function
+    compiled: Callable[..., Any] = torch.compile(function, mode=None if chosen == "on" else chosen)
+    return compiled
+
+
+def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401 (a Module)
+    if not isinstance(model, torch.nn.Module):
+        raise UsageError(
+            f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, "
+            "but torch opens a torch.nn.Module.",
+            hint="Return a torch.nn.Module, or choose a backend for what it returns.",
+        )
+    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else torch.float32
+    return model.to(device, dtype, memory_format=_FORMATS[str(case.options["data_format"])])
+
+
+def _batch(job: Job, case: Case, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    arrays, targets = _options.batch(job, case, channels_first=True)
+    inputs = _placed_inputs(arrays, case, device)
+    kind = torch.int64 if job.loss == "cross-entropy" else inputs.dtype
+    return inputs, torch.from_numpy(targets).to(device, kind)
+
+
+def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> torch.Tensor:  # noqa: ANN401
+    given = torch.from_numpy(inputs)
+    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else given.dtype
+    layout = _FORMATS[str(case.options["data_format"])] if given.ndim == 4 else None
+    return given.to(device, dtype, memory_format=layout or torch.preserve_format)
+
+
+def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: ANN401
+    weights, rate, captured = list(model.parameters()), job.learning_rate, _captures(case)
+    made: dict[str, Callable[[], Any]] = {
+        "sgd": lambda: torch.optim.SGD(weights, rate),
+        "momentum": lambda: torch.optim.SGD(weights, rate, momentum=0.9),
+        # Keras' decay and epsilon, so that all contenders compute the same
+        "rmsprop": lambda: torch.optim.RMSprop(
+            weights, rate, alpha=0.9, eps=1e-7, capturable=captured
+        ),
+        "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured),
+    }
+    return made[_options.chosen_optimizer(case, job.optimizer)]()

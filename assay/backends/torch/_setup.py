@@ -1,0 +1,87 @@
+"""What PyTorch is told before a model is built, for Keras on torch and for torch alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_count
+
+from assay.backends import _options
+from assay.core.records import Case, Value
+
+
+def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    return int(sdpa_flop_count(query, key, value))
+
+
+# of the CPU, which torch's counter does not know yet
+_ATTENTION = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention}
+
+
+def prepare(case: Case) -> None:
+    _options.check_device(case, f"PyTorch {torch.__version__}", torch.cuda.is_available())
+    torch.manual_seed(_options.seed(case))
+    tf32 = case.options["precision"] == "tf32"
+    # torch's own default is TF32 for convolutions and not for products: float32 here means float32
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    torch.backends.cudnn.allow_tf32 = tf32
+    # XLA and TensorFlow try cuDNN's algorithms by default; torch does when told
+    torch.backends.cudnn.benchmark = True
+
+
+def device() -> torch.device:
+    """The first GPU that `world` left visible, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def facts() -> dict[str, Value]:
+    on_gpu = torch.cuda.is_available()
+    return {
+        "device": f"gpu {torch.cuda.get_device_name()}" if on_gpu else "cpu",
+        "threads": torch.get_num_threads(),
+        "tf32": torch.backends.cudnn.allow_tf32
+        or torch.get_float32_matmul_precision() != "highest",
+        "matmul_precision": torch.get_float32_matmul_precision(),
+        "cudnn_benchmark": torch.backends.cudnn.benchmark,
+    }
+
+
+def macs(forward: Callable[[], object]) -> float:
+    """Multiply-adds of a forward pass by torch's own counter, which counts each as two."""
+    with FlopCounterMode(display=False, custom_mapping=_ATTENTION) as counter, torch.no_grad():
+        forward()
+    return float(counter.get_total_flops()) / 2
+
+
+def product_dtypes(forward: Callable[[], object]) -> str:
+    """Of all that goes into products and convolutions of a forward pass, whoever cast it."""
+    with _Products() as seen, torch.no_grad():
+        forward()
+    return " ".join(sorted(seen.dtypes))
+
+
+class _Products(TorchDispatchMode):  # type: ignore[misc]
+    """Looks at every operation that torch's counter of FLOPs knows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dtypes: set[str] = set()
+
+    def __torch_dispatch__(self, function: Any, _: object, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+        if function.overloadpacket in flop_registry:
+            tensors = (part for part in args if isinstance(part, torch.Tensor))
+            self.dtypes |= {name(part.dtype) for part in tensors if part.is_floating_point()}
+        return function(*args, **(kwargs or {}))
+
+
+def name(dtype: object) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def wait() -> None:
+    """On a CPU every operation has ended when its call returns; a GPU's queue is waited for."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()

@@ -1,0 +1,157 @@
+"""Tab completion: what may stand at the end of an unfinished line. It loads no numpy."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterable
+from functools import wraps
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from assay.core import settings
+from assay.core.errors import AssayError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+NEWEST = 50  # runs that are offered
+Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
+
+
+class NumpyLater(ModuleType):
+    """Stands for numpy until something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever numpy has)
+        if sys.modules.get("numpy") is self:
+            del sys.modules["numpy"]
+        return getattr(importlib.import_module("numpy"), name)
+
+
+def load_numpy_later() -> None:
+    """Verbs import it, through what they measure with; to complete a word, none of it is used."""
+    sys.modules.setdefault("numpy", NumpyLater("numpy"))
+
+
+def _words(find: Callable[[click.Context, str], Iterable[str]]) -> Completer:
+    """What is found as click wants it; a mistake earlier in the line offers nothing."""
+
+    @wraps(find)
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # 9 ms
+
+        try:
+            found = list(find(ctx, incomplete))
+        except AssayError:
+            return []
+        return [CompletionItem(one, type=_kind(one)) for one in found]
+
+    return complete
+
+
+@_words
+def cases(ctx: click.Context, incomplete: str) -> Iterable[str]:
+    """`WORKLOAD`, then `@BACKEND`; or a file."""
+    from assay.registry import names
+
+    workload, at, begun = _apart(ctx, incomplete)
+    if at:
+        before = "" if _bash_broke(ctx, incomplete) else f"{workload}@"
+        return [f"{before}{name}" for name in _opening(workload) if name.startswith(begun)]
+    if _kind(incomplete) == "file":
+        return [incomplete]
+    return [name for name in names("workloads") if name.startswith(incomplete)]
+
+
+@_words
+def backends(_: click.Context, incomplete: str) -> Iterable[str]:
+    """One, or several by commas."""
+    from assay.registry import names
+
+    before, comma, begun = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in names("backends") if name.startswith(begun)]
+
+
+@_words
+def runs(ctx: click.Context, incomplete: str) -> Iterable[str]:
+    """`last`, and the newest runs; behind a slash their results."""
+    folder = settings.home(ctx.params.get("home")) / "runs"
+    run, slash, _ = incomplete.partition("/")
+    place = folder / run if slash else folder
+    try:
+        found = sorted((e.name for e in os.scandir(place) if e.is_dir()), reverse=not slash)
+    except OSError:
+        return []
+    known = [f"{run}/{name}" for name in found] if slash else ["last", *found[:NEWEST]]
+    return [name for name in known if name.startswith(incomplete)]
+
+
+@_words
+def suites(_: click.Context, incomplete: str) -> Iterable[str]:
+    from assay.workloads.suites import SUITES
+
+    return [name for name in SUITES if name.startswith(incomplete)]
+
+
+@_words
+def studies(_: click.Context, incomplete: str) -> Iterable[str]:
+    from assay.workloads.studies import STUDIES
+
+    return [name for name in STUDIES if name.startswith(incomplete)]
+
+
+def values(option: str) -> Completer:
+    """Those that any backend has for an option; several by commas."""
+
+    @_words
+    def complete(_: click.Context, incomplete: str) -> Iterable[str]:
+        from assay.registry import backend, names
+
+        before, comma, begun = incomplete.rpartition(",")
+        known = dict.fromkeys(
+            str(choice)
+            for name in names("backends")
+            if option in backend(name).options
+            for choice in backend(name).options[option].choices
+        )
+        return [f"{before}{comma}{one}" for one in known if one and one.startswith(begun)]
+
+    return complete
+
+
+def _kind(word: str) -> str:
+    """As click calls it: the shell itself completes files."""
+    return "file" if word.startswith((".", "/", "~")) else "plain"
+
+
+def _opening(workload: str) -> Iterable[str]:
+    from assay.engine.plan import opening, parse_case
+    from assay.registry import workload as get
+
+    return opening(get(parse_case(workload).workload))
+
+
+def _apart(ctx: click.Context, incomplete: str) -> tuple[str, bool, str]:
+    """Workload, whether an @ follows, and the beginning of the backend."""
+    if _bash_broke(ctx, incomplete):
+        *_, workload = [word for word in _given(ctx) if word != "@"] or [""]
+        return workload, True, incomplete.removeprefix("@")
+    workload, at, begun = incomplete.rpartition("@")
+    return workload, bool(at), begun
+
+
+def _bash_broke(ctx: click.Context, incomplete: str) -> bool:
+    """bash takes @ for the end of a word: `w@ja` comes as `w`, `@` and `ja`."""
+    return incomplete == "@" or (not incomplete.count("@") and _given(ctx)[-1:] == ["@"])
+
+
+def _given(ctx: click.Context) -> list[str]:
+    """Arguments before the one that is completed."""
+    found: list[str] = []
+    for value in ctx.params.values():
+        if isinstance(value, tuple):
+            found += [word for word in value if isinstance(word, str)]
+    return found

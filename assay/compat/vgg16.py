@@ -1,0 +1,75 @@
+"""The VGG16 study of 2017: the flags of its main.py as cases of assay, and what it printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.core.records import Procedure, Result
+
+LAYOUTS = {"NHWC": "channels_last", "NCHW": "channels_first"}
+
+
+def cases(given: Mapping[str, Any]) -> list[str]:
+    """The cases the old command line meant, in its order: Keras, TensorFlow, PyTorch."""
+    _check(given)
+    layout = f"data_format={LAYOUTS[given['data_format']]}"
+    compiled = f"compiler={'on' if given['use_xla'] else 'off'}"
+    found = []
+    if given["run_keras"]:
+        found.append(f"{_workload(given)}@keras-{given['keras_backend']}:{layout}")
+    if given["run_tensorflow"]:
+        found.append(f"{_workload(given)}@tensorflow:{layout},{compiled}")
+    if given["run_pytorch"]:
+        found.append(f"{_workload(given)}@torch:{layout},{compiled}")
+    return found
+
+
+def procedure(given: Mapping[str, Any]) -> Procedure:
+    """One timer around all trials, as it was."""
+    return Procedure(samples=1, steps_per_sample=given["n_trials"], timeout=3600)
+
+
+def lines(result: Result) -> Iterator[str]:
+    """What main.py printed, and what it did not: that a case failed, and why."""
+    yield f"{result.case.key}"
+    used = str(result.case.backend).split("-")  # torch, tensorflow, or keras and its engine
+    for name in sorted(result.environment.packages):
+        if name.replace("-", "_").removesuffix("_cpu") in used:
+            yield f"{name} version: {result.environment.packages[name]}"
+    times = result.values("step_time")
+    if times:
+        yield f"Mean Time per update: {1e3 * sum(times) / len(times):7.3f} ms"
+    else:
+        yield f"{result.status}: {result.reason}"
+
+
+def _workload(given: Mapping[str, Any]) -> str:
+    norm = f",bn=mode{given['bn_mode']}" if given["use_bn"] else ""
+    fused = ",fused=true" if given["use_fused"] else ""
+    size = f"batch_size={given['batch_size']},image_size={given['image_size']}"
+    return f"vgg16:{size}{norm}{fused}"
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    if given["n_trials"] < 1:
+        raise UsageError(
+            f"--n_trials is {given['n_trials']}, but has to be 1 or more.",
+            hint="100 is the default.",
+        )
+    if given["data_format"] not in LAYOUTS:
+        raise UsageError(
+            f"--data_format is '{given['data_format']}', but has to be NHWC or NCHW.",
+            hint="NHWC is channels last, NCHW channels first.",
+        )
+    if given["use_fused"] and not given["use_bn"]:
+        raise UsageError(
+            "--use_fused was given without --use_bn, which the old tool passed over in silence.",
+            hint="Add --use_bn, or leave --use_fused out.",
+        )
+    if not (given["run_keras"] or given["run_tensorflow"] or given["run_pytorch"]):
+        raise UsageError(
+            "None of --run_keras, --run_tensorflow and --run_pytorch was given.",
+            hint="Try: assay vgg16 --run_keras --keras_backend jax",
+        )

@@ -1,0 +1,78 @@
+"""Records to JSON and back, for every schema there ever was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from assay.core.errors import StoreError
+from assay.core.records import SCHEMA
+
+# History of the schema.
+# 1: first.
+
+T = TypeVar("T")
+Document = dict[str, Any]
+
+# UPGRADES[n] turns a plain document of schema n into one of schema n + 1.
+UPGRADES: dict[int, Callable[[Document], Document]] = {}
+
+
+def encode(record: object, indent: int = 0) -> bytes:
+    """JSON, where a number that is not finite is the string nan, inf or -inf."""
+    plain = _spell(msgspec.to_builtins(record))
+    text = msgspec.json.encode(plain)
+    return msgspec.json.format(text, indent=indent) if indent else text
+
+
+def decode(data: bytes, kind: type[T], origin: str) -> T:
+    """A record from JSON of this schema or an older one; `origin` names the file in errors."""
+    try:
+        plain = msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise StoreError(
+            f"{origin} is not readable JSON ({error}).",
+            hint="The file is damaged: restore it, or move it away to hide it.",
+        ) from None
+    if not isinstance(plain, dict):
+        raise StoreError(f"{origin} holds no document of assay.", hint="Move it away to hide it.")
+    return _convert(upgraded(plain, origin), kind, origin)
+
+
+def upgraded(plain: Document, origin: str) -> Document:
+    """The document in today's schema; one from the future is refused, never guessed at."""
+    schema = plain.get("schema")
+    if not isinstance(schema, int) or schema < 1:
+        raise StoreError(f"{origin} has no schema number.", hint="Is it a file of assay?")
+    if schema > SCHEMA:
+        raise StoreError(
+            f"{origin} has schema {schema}, but this assay reads up to {SCHEMA}.",
+            hint="Upgrade assay to read it; the file is left as it is.",
+        )
+    for number in range(schema, SCHEMA):
+        plain = UPGRADES[number](plain) | {"schema": number + 1}
+    return plain
+
+
+def _convert(plain: Document, kind: type[T], origin: str) -> T:
+    try:
+        # not strict: only so does the string nan become the number
+        return msgspec.convert(plain, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise StoreError(
+            f"{origin} is not a {kind.__name__.lower()} of assay ({error}).",
+            hint="The file is damaged: restore it, or move it away to hide it.",
+        ) from None
+
+
+def _spell(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {key: _spell(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spell(item) for item in value]
+    return value

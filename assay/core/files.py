@@ -1,0 +1,53 @@
+"""Files that are there whole or not at all: the one way in which assay writes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from assay.core.errors import AssayError
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """All of it or nothing, even if the power fails."""
+    with written_whole(path) as temporary:
+        temporary.write_bytes(data)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path`: what is written there is synced, then takes its name."""
+    temporary = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        yield temporary
+        _sync(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync(path.parent)
+
+
+@contextmanager
+def user_file(path: str | Path) -> Iterator[Path]:
+    """`written_whole` where a user said so: its folder is made, and what fails is said in words."""
+    place = Path(path).expanduser()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(place) as temporary:
+            yield temporary
+    except OSError as error:
+        raise AssayError(
+            f"{place} cannot be written ({error.strerror}).", hint="Give another place."
+        ) from None
+
+
+def _sync(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,0 +1,179 @@
+"""What parent and worker say to each other, over two pipes: a length, then a msgpack message.
+
+Not JSON: a loss may be nan, and must arrive as nan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from assay.core.recipe import Training
+from assay.core.records import Case, Samples, Value
+
+MODEL_FILES = {".keras", ".h5", ".hdf5"}  # suffixes of files that hold a whole model
+VERSION = 2  # a worker of another version is refused in words, not misread
+
+
+class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
+    """Build the workload and open the backend on it."""
+
+    case: Case
+    memory: int = 0  # bytes the worker may take from the host; 0: as many as there are
+    outputs: bool = True  # look at outputs and weights before the first step
+    version: int = VERSION
+
+
+class TakeSamples(msgspec.Struct, tag="take", frozen=True, kw_only=True):
+    """Take samples of `steps` steps until there are `count` or `seconds` have passed."""
+
+    steps: int
+    count: int
+    seconds: float
+
+
+class Calibrate(msgspec.Struct, tag="calibrate", frozen=True, kw_only=True):
+    """Find how many steps make one sample."""
+
+
+class RunSelfTimed(msgspec.Struct, tag="tell", frozen=True, kw_only=True):
+    """Run a self-timed session and report as it goes."""
+
+
+class GetOutputs(msgspec.Struct, tag="outputs", frozen=True, kw_only=True):
+    """Run the batch forward without dropout, with the weights as they are, and say what comes."""
+
+
+class CheckWait(msgspec.Struct, tag="check", frozen=True, kw_only=True):
+    """Look whether `wait` waits. It takes steps of its own, so it comes after all samples."""
+
+
+class Evaluate(msgspec.Struct, tag="evaluate", frozen=True, kw_only=True):
+    """Predict the class of every example of a split, and say how many are right."""
+
+    split: str
+    first: int  # so many of it; 0: all
+    file: str  # where the predicted classes go
+
+
+class Train(msgspec.Struct, tag="train", frozen=True, kw_only=True):
+    """Train the model, tell every epoch, and write the weights to a file."""
+
+    training: Training
+    weights: str
+    checkpoint: str  # written now and then, and removed at the end
+    earlier: str = ""  # that of a training that was cut short, removed too
+
+
+class ProfileSteps(msgspec.Struct, tag="profile", frozen=True, kw_only=True):
+    """Take `steps` single steps under the framework's profiler, whose trace goes to `folder`.
+
+    A self-timed session is run whole, and reports as it goes.
+    """
+
+    folder: str
+    steps: int
+
+
+class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
+    """Leave in good order."""
+
+
+Request = (
+    Open
+    | TakeSamples
+    | Calibrate
+    | RunSelfTimed
+    | GetOutputs
+    | CheckWait
+    | Evaluate
+    | Train
+    | ProfileSteps
+    | Close
+)
+
+
+class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
+    seconds: float
+    items: int
+    stepped: bool
+    facts: dict[str, Value]
+    packages: dict[str, str]
+    python: dict[str, Value]
+    workload_version: str
+    version: int = VERSION
+    outputs: bool = False  # whether it can be asked for them
+
+
+class TimedSteps(msgspec.Struct, tag="taken", frozen=True, kw_only=True):
+    starts: tuple[float, ...]
+    seconds: tuple[float, ...]
+    steps: int
+
+
+class Calibrated(msgspec.Struct, tag="calibrated", frozen=True, kw_only=True):
+    steps: int
+
+
+class Reported(msgspec.Struct, tag="told", frozen=True, kw_only=True):
+    """One report of a self-timed session."""
+
+    samples: Samples
+
+
+class OutputValues(msgspec.Struct, tag="given", frozen=True, kw_only=True):
+    """A session's outputs, row by row."""
+
+    shape: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+class LateFacts(msgspec.Struct, tag="checked", frozen=True, kw_only=True):
+    """Facts that are known only after the samples."""
+
+    facts: dict[str, Value]
+
+
+class Done(msgspec.Struct, tag="done", frozen=True, kw_only=True):
+    """The order is carried out; nothing more follows."""
+
+
+class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
+    status: str
+    reason: str
+
+
+Answer = Opened | TimedSteps | Calibrated | Reported | OutputValues | LateFacts | Done | Failed
+
+
+class CaptureRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process that captures a model is to capture; it leaves its answer in a file."""
+
+    model: str  # a file of MODEL_FILES, or a workload
+    weights: str = ""
+    params: dict[str, Value] = {}  # of the workload, every one
+
+
+class CaptureRefused(msgspec.Struct, frozen=True, kw_only=True):
+    """An AssayError on its way between processes."""
+
+    sentence: str
+    hint: str = ""
+    status: int = 1
+
+
+def pack(message: Request | Answer) -> bytes:
+    body = msgspec.msgpack.encode(message)
+    return len(body).to_bytes(4, "little") + body
+
+
+def unpack(buffer: bytearray) -> Iterator[bytes]:
+    """Whole messages, taken off the front of what has arrived so far."""
+    while len(buffer) >= 4:
+        end = 4 + int.from_bytes(buffer[:4], "little")
+        if len(buffer) < end:
+            return
+        body = bytes(buffer[4:end])
+        del buffer[:end]
+        yield body

@@ -1,0 +1,66 @@
+"""How a network is trained, as data: what one training loop is told."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from assay.core.errors import UsageError
+
+OptimizerName = Literal["adam", "sgd"]
+Initial = Literal["own", "he", "quiet-branches"]
+
+
+def _check(holds: bool, name: str, received: object, expected: str) -> None:
+    if not holds:
+        raise UsageError(
+            f"{name} of a recipe is {received}, but has to be {expected}.",
+            hint="assay/recipe.py says what each part of a recipe means.",
+        )
+
+
+class Augmentation(msgspec.Struct, frozen=True, kw_only=True):
+    """How a training picture is changed before each use, drawn anew for every picture."""
+
+    shift: int = 0  # pixels at most, up or down and left or right; what comes in is 0
+    flip: bool = False  # left and right exchanged, in half of the cases
+    rotation: float = 0.0  # degrees at most, either way
+
+    def __post_init__(self) -> None:
+        _check(self.shift >= 0, "shift", self.shift, "0 or more")
+        _check(0 <= self.rotation <= 180, "rotation", self.rotation, "from 0 to 180")
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+    """The rate rises from 0 to its peak over the warm-up, then falls to 0 along a cosine."""
+
+    epochs: int
+    batch_size: int
+    optimizer: OptimizerName
+    learning_rate: float  # at its peak
+    warmup: float = 1.0  # epochs; shortened where all epochs are fewer than five times as many
+    momentum: float = 0.9  # of sgd, in Nesterov's way
+    weight_decay: float = 0.0  # of kernels, times the rate, beside the gradient, as in AdamW
+    label_smoothing: float = 0.0
+    clip: float = 0.0  # the norm of all gradients together at most; 0: as it comes
+    augmentation: Augmentation = Augmentation()
+    # Weights to start from. he: He et al. (2015), for deep networks of relus without a norm.
+    # quiet-branches: he, but each residual branch ends in zeros, as in Fixup (Zhang et al., 2019).
+    initial: Initial = "own"
+
+    def __post_init__(self) -> None:
+        _check(self.epochs > 0, "epochs", self.epochs, "1 or more")
+        _check(self.batch_size > 0, "batch_size", self.batch_size, "1 or more")
+        _check(self.learning_rate > 0, "learning_rate", self.learning_rate, "more than 0")
+        _check(0 <= self.label_smoothing < 1, "label_smoothing", self.label_smoothing, "below 1")
+
+
+class Training(msgspec.Struct, frozen=True, kw_only=True):
+    """One training: by a recipe, or by the model's own method, and how far."""
+
+    recipe: Recipe | None = None  # None: the model trains itself
+    until: float = 0.0  # percent of the test pictures right, where it may stop; 0: all epochs
+    first: int = 0  # of the training pictures; 0: all
+    cut: str = ""  # what makes it less than the known recipe, in words; "": nothing
+    save: str = ""  # a file for the weights, beside the one in the case's folder

@@ -1,0 +1,134 @@
+"""A job, and what a backend makes of it: a session, and what some sessions can do besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from assay.core.records import Samples, Value
+
+
+class Examples(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model is evaluated on."""
+
+    inputs: Any  # numpy, one row an example; pictures have channels last
+    labels: Any  # numpy, the class number of each
+    ready: Callable[[Any], Any] = lambda inputs: inputs  # rows as stored → as the model takes them
+    facts: Mapping[str, Value] = {}  # where they come from
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A model and all it needs to take a step; the only way data reaches a backend."""
+
+    model: Any  # what the kind's framework calls a model
+    loss: str = "cross-entropy"  # of logits and integer labels; or "mse", "binary-cross-entropy"
+    optimizer: str = "rmsprop"
+    learning_rate: float = 0.001
+    train_batch: tuple[Any, Any] | None = (
+        None  # numpy inputs and targets; None: made to fit the model
+    )
+    eval_data: Callable[[str, int], Examples] | None = (
+        None  # a split and how many of it, 0 for all → what to evaluate on; called when asked
+    )
+    train: Callable[[Any], Any] | None = (
+        None  # trains the model in its own way and gives it back; None: a recipe does
+    )
+    data_format: str = ""  # the layout its model was built for; "": what the case says
+    facts: Mapping[str, Value] = {}  # what the workload tells of the model, such as its weights
+    items: int = 0  # what one step handles; 0: the rows of the batch
+    trains: bool = True  # False: it can only infer, whatever the mode; so text generation
+    eager: bool = False  # operations dispatched one by one, whatever the compiler
+    multiply_adds: int = 0  # of one item's forward pass, counted from the model; 0: not known
+
+
+Builder = Callable[..., Job]
+
+
+@runtime_checkable
+class Stepped(Protocol):
+    """A session that assay times. What else it may offer are the protocols below."""
+
+    items: int  # what one step handles
+
+    def step(self) -> None:
+        """Enqueue one unit of work."""
+
+    def wait(self) -> None:
+        """Return only when the device has finished all of it."""
+
+    def facts(self) -> Mapping[str, Value]:
+        """What is really run: parameters, dtype, layout, threads, devices."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """One thing a self-timed session says: values, and how it fared."""
+
+    samples: Samples
+    status: str = "ok"
+    reason: str = ""
+
+
+@runtime_checkable
+class SelfTimed(Protocol):
+    """A session that tells its own numbers: fit(), commands, benchmark methods, binaries."""
+
+    items: int
+
+    def run(self) -> Iterator[Report]: ...
+
+    def facts(self) -> Mapping[str, Value]: ...
+
+
+Session = Stepped | SelfTimed
+
+
+@runtime_checkable
+class WithOutputs(Protocol):
+    """A session that shows what it computes, so that it can be compared to others."""
+
+    def outputs(self) -> Any:  # noqa: ANN401 (numpy)
+        """Of its batch, without dropout."""
+
+
+@runtime_checkable
+class WithWeights(Protocol):
+    """A session that shows its trained weights."""
+
+    def weights(self) -> Any: ...  # noqa: ANN401 (numpy arrays)
+
+
+@runtime_checkable
+class CountedByModel(Protocol):
+    """A session whose model tells how much work a forward pass of the batch is."""
+
+    def multiply_adds(self) -> float: ...
+
+
+@runtime_checkable
+class CountedByFramework(Protocol):
+    """A session whose framework counts the multiply-adds of a forward pass of the batch."""
+
+    def macs(self) -> float: ...
+
+
+@runtime_checkable
+class WithProductDtypes(Protocol):
+    """A session that tells in which dtypes its products are really computed."""
+
+    def product_dtypes(self) -> str: ...
+
+
+@runtime_checkable
+class PredictingSession(Protocol):
+    """A session that can be given other inputs than its batch."""
+
+    def predict(self, inputs: Any) -> Any: ...  # noqa: ANN401 (numpy)
+
+
+@runtime_checkable
+class TrainingSession(Protocol):
+    """A session that can train its model, by a recipe or by the model's own method."""
+
+    def train(self, order: Any) -> Iterator[Report]: ...  # noqa: ANN401 (messages.Train)

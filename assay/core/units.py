@@ -1,0 +1,117 @@
+"""Human units at the edge: text to SI numbers, and back."""
+
+from __future__ import annotations
+
+import math
+
+from assay.core.errors import UsageError
+
+_DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SECONDS = (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
+_BYTES = (("TiB", 2.0**40), ("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
+_COUNTS = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
+
+
+def seconds(text: str) -> float:
+    """`10s`, `500ms`, `2m`, `1h30m` or a bare number of seconds."""
+    total, rest = 0.0, text.strip()
+    try:
+        return _finite(float(rest))
+    except ValueError:
+        pass
+    while rest:
+        number = rest[: len(rest) - len(rest.lstrip("0123456789.e"))]
+        letters = rest[len(number) :]
+        unit = letters[: len(letters) - len(letters.lstrip("nuµmsh"))]
+        if unit not in _DURATIONS:
+            raise _no_duration(text)
+        try:
+            total += float(number) * _DURATIONS[unit]
+        except ValueError:
+            raise _no_duration(text) from None
+        rest = letters[len(unit) :]
+    if not text.strip():
+        raise _no_duration(text)
+    return total
+
+
+def share(text: str) -> float:
+    """`1%` or `0.01`."""
+    stripped = text.strip()
+    try:
+        number = _finite(float(stripped.removesuffix("%")))
+    except ValueError:
+        raise UsageError(f"'{text}' is not a share.", hint="Write 1% or 0.01.") from None
+    return number / 100 if stripped.endswith("%") else number
+
+
+def as_seconds(given: float | str, name: str, usual: str) -> float:
+    """A budget or limit as a user gives it, a number of seconds or a text: more than nothing.
+
+    `usual` is the default, to be named where it is refused.
+    """
+    found = seconds(given) if isinstance(given, str) else _number(given, name, "Write 10 or '10s'.")
+    if not 0 < found < math.inf:
+        raise UsageError(
+            f"{name} is {found:g}, but has to be more than 0 s.", hint=f"{usual} is the default."
+        )
+    return found
+
+
+def as_share(given: float | str, name: str, usual: str) -> float:
+    """Likewise a target or a smallest effect: between nothing and the whole."""
+    found = share(given) if isinstance(given, str) else _number(given, name, "Write 0.01 or '1%'.")
+    if not 0 < found < 1:
+        raise UsageError(
+            f"{name} is {found:g}, but has to be between 0 and 1.", hint=f"{usual} is the default."
+        )
+    return found
+
+
+def human(value: float, unit: str, digits: int = 3) -> str:
+    """Three significant digits with the prefix that suits: 0.00341 s reads `3.41 ms`."""
+    if not math.isfinite(value):
+        return str(value)
+    if unit == "s":
+        return _scaled(value, _SECONDS, digits)
+    if unit == "B":
+        return _scaled(value, _BYTES, digits)
+    if unit == "%":
+        return f"{value:.{digits}g} %"
+    if unit.endswith("/s") or unit in {"", "FLOP", "J", "W"}:
+        return f"{_scaled(value, _COUNTS, digits)}{unit}".strip()
+    return f"{plain(value, digits)} {unit}".strip()
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """Significant digits without an exponent: 1234.5 reads `1234`, 0.01234 reads `0.0123`."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    rounded = float(f"{value:.{digits - 1}e}")  # first: 0.9996 is 1.00, not 1.000
+    places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{value:.{places}f}"
+
+
+def _scaled(value: float, scale: tuple[tuple[str, float], ...], digits: int) -> str:
+    zero = next(step for step in scale if step[1] == 1.0)
+    smallest = scale[-1] if value else zero
+    name, factor = next(
+        (s for s in scale if abs(float(f"{value / s[1]:.{digits - 1}e}")) >= 1), smallest
+    )
+    return f"{plain(value / factor, digits)} {name}"
+
+
+def _number(given: object, name: str, hint: str) -> float:
+    if isinstance(given, bool) or not hasattr(given, "__float__"):
+        raise UsageError(f"{name} is {given!r}, which is no number and no text.", hint=hint)
+    return float(given)
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError(number)
+    return number
+
+
+def _no_duration(text: str) -> UsageError:
+    return UsageError(f"'{text}' is not a duration.", hint="Write 500ms, 10s, 2m or 1h30m.")

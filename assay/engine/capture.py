@@ -1,0 +1,155 @@
+"""A model → Graph, and what Keras makes of some items, for what is built to be judged by.
+
+For a model by name, Keras is loaded in a process of its own, never in this one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay import registry
+from assay.backends.keras import engines
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
+from assay.core.records import Case, Value
+from assay.engine import plan, process_env
+from assay.native import answers, capture, files
+from assay.native.answers import Answers
+from assay.native.graph import Graph
+
+TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
+
+
+class CapturedModel(msgspec.Struct, frozen=True):
+    graph: Graph
+    answers: Answers
+
+
+def model_of(
+    model: str,
+    weights: str | Path = "",
+    params: Mapping[str, Value] | None = None,
+    timeout: float = TIMEOUT,
+) -> CapturedModel:
+    """That of `WORKLOAD[:k=v,…]`, `FILE.py:NAME`, `FILE.keras` or `FILE.h5`.
+
+    `weights` is any file of weights that fits; without one, a model has those it is built with.
+    """
+    if lacking := engines.lacking():
+        raise NotPossibleError(
+            f"{model} cannot be built: {lacking.partition(':')[0]}.",
+            hint=lacking.partition(": ")[2],
+        )
+    request = _checked(model, weights, params or {})
+    with tempfile.TemporaryDirectory(prefix="assay-capture-") as folder:
+        return _captured(request, Path(folder), timeout)
+
+
+def captured(
+    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    weights: str | Path = "",
+    params: Mapping[str, Value] | None = None,
+) -> CapturedModel:
+    """A model by name in another process; one that is built already in this one."""
+    if isinstance(model, str):
+        return model_of(model, weights, params)
+    if weights or params:
+        raise UsageError(
+            "A model that is built already was given with weights or parameters for it.",
+            hint="Load the weights into it, or give its name.",
+        )
+    if isinstance(model, Graph):
+        return CapturedModel(model, answers.by_reference(model))
+    graph = capture.capture(model)
+    return CapturedModel(graph, capture.answers(model, graph))
+
+
+def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> CaptureRequest:
+    """Every mistake that can be told without loading Keras."""
+    held = str(Path(weights).expanduser().resolve()) if weights else ""
+    if held and not Path(held).exists():
+        raise UsageError(
+            f"There is no weights file {weights}.",
+            hint="It may be .npz, .keras, .weights.h5, .h5 or a folder of .bin files.",
+        )
+    if Path(model).suffix in MODEL_FILES:
+        path = Path(model).expanduser().resolve()
+        if not path.is_file():
+            raise UsageError(f"There is no model file {model}.", hint="Save it with model.save.")
+        if params:
+            raise UsageError(
+                f"{model} is a whole model, and takes no parameter {next(iter(params))}.",
+                hint="Leave them out, or give the workload it was made from.",
+            )
+        return CaptureRequest(model=str(path), weights=held)
+    case = plan.parse_case(model)
+    if case.backend != "?":
+        raise UsageError(
+            f"{model} names a backend, but a model is asked for.", hint=f"Try: {case.workload}"
+        )
+    workload = registry.workload(case.workload)
+    if engines.KIND not in workload.kinds:
+        raise UsageError(
+            f"{case.workload} has no Keras model: it is made for {', '.join(workload.kinds)}.",
+            hint="assay list workloads shows those that have one.",
+        )
+    own = "weights" in workload.params  # it reads such a file itself, and knows its names
+    given = {**case.params, **params, **({"weights": held} if own and held else {})}
+    name = next(n for n in plan.opening(workload) if engines.KIND in registry.backend(n).accepts)
+    whole = plan.resolve(Case(workload=case.workload, backend=name, params=given))
+    return CaptureRequest(model=case.workload, weights="" if own else held, params=whole.params)
+
+
+def _captured(request: CaptureRequest, folder: Path, timeout: float) -> CapturedModel:
+    (folder / "asked.json").write_bytes(msgspec.json.encode(request))
+    command = [sys.executable, "-m", "assay.worker.capture", str(folder)]
+    try:
+        ended = subprocess.run(
+            command,
+            env={**os.environ, **_variables(folder)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise AssayError(
+            f"{request.model} was not captured within {timeout:g} s.",
+            hint="Is something in its file waiting?",
+        ) from None
+    return _answer(request, folder, ended.stderr.decode(errors="replace"))
+
+
+def _variables(folder: Path) -> dict[str, str]:
+    package = str(process_env.PACKAGE.parent)
+    return {
+        **process_env.COMMON,
+        **engines.variables(engines.installed(), "channels_last", folder),
+        "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH")))),
+        "CUDA_VISIBLE_DEVICES": "",  # nothing is computed: a GPU would only be waited for
+        "JAX_PLATFORMS": "cpu",
+    }
+
+
+def _answer(request: CaptureRequest, folder: Path, said: str) -> CapturedModel:
+    refused = folder / "refused.json"
+    if refused.exists():
+        found = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)
+        error = AssayError(found.sentence, hint=found.hint)
+        error.status = found.status
+        raise error
+    if not (folder / "graph.npz").exists():
+        last = next((line for line in reversed(said.splitlines()) if line.strip()), "no word")
+        raise AssayError(
+            f"{request.model} could not be captured: its process ended with: {last.strip()}",
+            hint="Does the model compute an output in Keras?",
+        )
+    return CapturedModel(files.read(folder / "graph.npz"), answers.read(folder / "answers.npz"))

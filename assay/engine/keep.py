@@ -1,0 +1,101 @@
+"""The one loop that keeps a run: folder, lock, label, tags, peaks, store, summaries, interrupt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from assay.core import codec
+from assay.core.contracts import Store
+from assay.core.errors import UsageError
+from assay.core.findings import Reading
+from assay.core.loading import check_not_loading
+from assay.core.records import Plan, Query, Result
+from assay.core.settings import Home
+from assay.engine.command import uninterrupted
+from assay.machine.doctor import peaks_for
+from assay.registry import open_store
+from assay.stores import folders, summaries
+from assay.stores.folders import CasePlace
+from assay.stores.runs import how_to_resume, verb_of
+
+A = TypeVar("A")
+
+
+class Run:
+    """A run while it is measured. Nobody else measures it at the same time."""
+
+    def __init__(self, plan: Plan, store: Store, folder: Path) -> None:
+        self.plan, self.name, self.store = plan, folder.name, store
+        self._folder = folder
+        self._peaks = peaks_for(store.home)
+
+    def new_case(self) -> CasePlace:
+        return folders.new_case(self._folder)
+
+    def results(self) -> list[Result]:
+        """Kept before, but for those that were interrupted."""
+        found = self.store.results(Query(ids=(self.name,)))
+        return [result for result in found if result.status != "interrupted"]
+
+    def keep(
+        self, batches: Iterable[tuple[A, Sequence[Result]]]
+    ) -> Iterator[tuple[A, list[Reading]]]:
+        """Each batch of results is kept before it is yielded; an interrupted one is the last."""
+        for what, results in batches:
+            with uninterrupted():  # a batch is kept whole
+                readings = [self._kept(result) for result in results]
+            yield what, readings
+            for result in results:
+                if result.status == "interrupted":
+                    raise KeyboardInterrupt(result.reason)
+
+    def keep_document(self, name: str, document: object) -> None:
+        self.store.keep_document(self.name, name, codec.encode(document, indent=2))
+
+    def _kept(self, result: Result) -> Reading:
+        """With what the plan and the doctor know of it, so that it explains itself for ever."""
+        machine = {**result.environment.machine, **self._peaks}
+        whole = msgspec.structs.replace(
+            result,
+            label=self.plan.label,
+            tags={**self.plan.tags, **result.tags},
+            environment=msgspec.structs.replace(result.environment, machine=machine),
+        )
+        self.store.append(whole)
+        return summaries.read(self.store, whole)
+
+
+@contextmanager
+def new_run(plan: Plan, home: Home) -> Iterator[Run]:
+    check_not_loading()
+    with closing(open_store(home)) as store:
+        folder = store.new_run(plan)
+        with folders.locked(folder):
+            yield Run(plan, store, folder)
+
+
+@contextmanager
+def resumed_run(name: str, home: Home) -> Iterator[Run]:
+    """A run taken up again, by its whole name: `resumable` gives it."""
+    with closing(open_store(home)) as store:
+        folder = store.folder(name)
+        with folders.locked(folder):
+            yield Run(store.plan(name), store, folder)
+
+
+def resumable(text: str, verb: str, home: Home) -> str:
+    """The name of a run that this verb may go on with. Only the one that made it knows how."""
+    with closing(open_store(home)) as store:
+        name = store.find_run(text)
+        made_by = verb_of(store, name)
+        if made_by == verb:
+            return name
+        raise UsageError(
+            f"Run {name} was made by assay {made_by}, so assay {verb} cannot go on with it.",
+            hint=how_to_resume(store, name),
+        )

@@ -1,0 +1,218 @@
+"""One case → fresh processes → Result, whatever happens in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay import registry
+from assay.analysis import estimates
+from assay.analysis.pooling import joined_peaks
+from assay.core import redaction
+from assay.core.contracts import Refusing
+from assay.core.errors import EndingError
+from assay.core.messages import LateFacts, Opened
+from assay.core.progress import ProgressCallback
+from assay.core.records import Case, Environment, Procedure, Result, Samples
+from assay.engine import process_env
+from assay.engine.process import WorkerProcess
+from assay.engine.stepping import Piece, Pieces, Worker, alone
+from assay.machine import environment
+from assay.stores.folders import CasePlace
+
+# What is asked of the worker of a case instead of measuring it.
+Conduct = Callable[[Worker], Pieces]
+
+
+def measure_case(
+    case: Case,
+    procedure: Procedure,
+    place: CasePlace,
+    progress: ProgressCallback,
+    conduct: Conduct | None = None,
+    lacking: str = "",
+) -> Result:
+    """The whole life of a case. Nothing a case does raises; an interrupt is an ending too.
+
+    What is `lacking` for it, in words, ends it before a process starts.
+    """
+    account = Account(case, procedure, place)
+    try:
+        refuse(case, lacking)
+        for number in range(procedure.processes):
+            part = _part(procedure, account.seconds if number else 0.0)
+            earlier = _medians(account.samples)
+            folder = _folder(place.folder, number)
+            numbered = _of_process(progress, number + 1, procedure.processes)
+            for piece in _process(case, part, folder, numbered, earlier, account.peaks, conduct):
+                account.add(piece, number)
+    except EndingError as error:
+        return account.closed(error.status, error.reason)
+    except KeyboardInterrupt as error:
+        return account.closed("interrupted", str(error) or "by Ctrl-C")
+    return account.closed()
+
+
+def _of_process(progress: ProgressCallback, process: int, processes: int) -> ProgressCallback:
+    return lambda one: progress(msgspec.structs.replace(one, process=process, processes=processes))
+
+
+class Account:
+    """What is known of a case while it is measured, and in the end its result."""
+
+    def __init__(self, case: Case, procedure: Procedure, place: CasePlace) -> None:
+        self.peaks: list[dict[str, float]] = []
+        self._samples: dict[tuple[str, str, int, int], _Growing] = {}
+        self._result = blank(case, procedure, place)
+        self._begun = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since it was opened."""
+        return time.monotonic() - self._begun
+
+    def add(self, piece: Piece, process: int = 0) -> None:
+        if isinstance(piece, Opened):
+            self._result = opened(self._result, piece)
+        elif isinstance(piece, LateFacts):
+            facts = {**self._result.facts, **piece.facts}
+            self._result = msgspec.structs.replace(self._result, facts=facts)
+        else:
+            kind = (piece.metric, piece.phase, piece.steps, process)
+            self._samples.setdefault(kind, _Growing(piece, process)).add(piece)
+
+    @property
+    def samples(self) -> tuple[Samples, ...]:
+        """All so far, those of one kind joined."""
+        return tuple(growing.samples() for growing in self._samples.values())
+
+    def closed(self, status: str = "ok", reason: str = "") -> Result:
+        return msgspec.structs.replace(
+            self._result,
+            samples=self.samples,
+            peaks=joined_peaks(self.peaks),
+            seconds=self.seconds,
+            status=status,
+            reason=reason,
+        )
+
+
+class _Growing:
+    """Samples of one kind, in lists: joining tuples piece by piece would copy a long case often."""
+
+    def __init__(self, first: Samples, process: int) -> None:
+        self._empty = msgspec.structs.replace(first, values=(), starts=(), process=process)
+        self._values: list[float] = []
+        self._starts: list[float] = []
+
+    def add(self, piece: Samples) -> None:
+        self._values += piece.values
+        self._starts += piece.starts
+
+    def samples(self) -> Samples:
+        return msgspec.structs.replace(
+            self._empty, values=tuple(self._values), starts=tuple(self._starts)
+        )
+
+
+def refuse(case: Case, lacking: str = "") -> None:
+    """What is known to be impossible ends before a process starts."""
+    workload, backend = registry.workload(case.workload), registry.backend(case.backend)
+    reason = backend.refuses(case)
+    if not reason and not case.options.get("python"):
+        reason = backend.missing()
+    if not reason and isinstance(workload, Refusing):
+        kind = next(kind for kind in workload.kinds if kind in backend.accepts)
+        reason = workload.refuses(kind, case.params)
+    reason = reason or lacking
+    if reason:
+        raise EndingError("skipped", reason)
+
+
+def blank(case: Case, procedure: Procedure, place: CasePlace) -> Result:
+    """The result of a case before anything is known of it."""
+    return Result(
+        id=place.id,
+        case=case,
+        procedure=procedure,
+        status="ok",
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        environment=_environment(case, place.folder),
+    )
+
+
+def opened(result: Result, answer: Opened) -> Result:
+    """The result with what the worker said when it had opened the case."""
+    return msgspec.structs.replace(
+        result,
+        items=answer.items,
+        facts=answer.facts,
+        workload_version=answer.workload_version,
+        environment=msgspec.structs.replace(
+            result.environment, packages=answer.packages, python=answer.python
+        ),
+    )
+
+
+def _process(
+    case: Case,
+    procedure: Procedure,
+    folder: Path,
+    progress: ProgressCallback,
+    earlier: list[float],
+    peaks: list[dict[str, float]],
+    conduct: Conduct | None,
+) -> Pieces:
+    """The life of one process; the medians of those before it count when it has enough."""
+    child = WorkerProcess(case, folder, procedure.timeout)
+    try:
+        with child as worker:
+            yield from (
+                conduct(worker)
+                if conduct
+                else alone(
+                    worker,
+                    case,
+                    procedure,
+                    progress,
+                    lambda values: estimates.so_far(values, earlier),
+                )
+            )
+    finally:
+        peaks.append(child.peaks)
+
+
+def _medians(samples: Sequence[Samples]) -> list[float]:
+    """Of the step times of the processes so far."""
+    return [
+        float(estimates.so_far(part.values).value)
+        for part in samples
+        if (part.metric, part.phase) == ("step_time", "steady")
+    ]
+
+
+def _part(procedure: Procedure, spent: float) -> Procedure:
+    """What one process may use: its share of the budget, and all the time the case has left."""
+    left = procedure.timeout - spent
+    if left <= 0:
+        raise EndingError("timeout", f"not finished after {procedure.timeout:g} s")
+    budget = procedure.budget / procedure.processes
+    return msgspec.structs.replace(procedure, budget=budget, timeout=left)
+
+
+def _folder(folder: Path, number: int) -> Path:
+    """A folder for the log of each process; that of the first is the case's own."""
+    place = folder / f"process-{number}" if number else folder
+    place.mkdir(exist_ok=True)
+    return place
+
+
+def _environment(case: Case, folder: Path) -> Environment:
+    """This machine, with the variables the worker gets on top of the user's own."""
+    found = environment.here()
+    given = redaction.safe_values(process_env.variables(case, folder))
+    return msgspec.structs.replace(found, variables=found.variables | given)

@@ -1,0 +1,76 @@
+"""Data a benchmark needs: fetched unless it is there, and unpacked where it is an archive."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from assay.core.archives import is_archive, unpack
+from assay.core.damage import writing
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.datasets.dataset import Remote
+from assay.datasets.download import check, download
+from assay.formats.perfzero.setup import Download
+
+DownloadProgress = Callable[
+    [str, int, int | None], None
+]  # file, bytes so far, bytes in all if known
+
+_ARCHIVES = (".gz", ".tgz", ".tar", ".tbz", ".bz2", ".xz", ".zip")
+
+
+def obtain(wanted: Download, progress: DownloadProgress) -> bool:
+    """Whether it had to be fetched. The file has its name only once it is whole and unpacked."""
+    if wanted.path.exists():
+        return False
+    with writing(wanted.path):
+        wanted.path.parent.mkdir(parents=True, exist_ok=True)
+    arrived = _arrived(wanted, progress)
+    if wanted.url.endswith(_ARCHIVES) and is_archive(arrived):
+        try:
+            unpack(arrived, wanted.path.parent)
+        except AssayError:
+            arrived.unlink()  # damaged or hostile: another try is to fetch it anew
+            raise
+    if wanted.path.exists():  # the archive held something of its own name
+        arrived.unlink()
+    else:
+        arrived.rename(wanted.path)
+    return True
+
+
+def _arrived(wanted: Download, progress: DownloadProgress) -> Path:
+    """The file, checked, under a name of its own."""
+    folder, name = wanted.path.parent, f".{wanted.path.name}.arrived"
+    checksum = f"sha256:{wanted.sha256}" if wanted.sha256 else ""
+    remote = Remote(url=wanted.url, file=name, checksum=checksum)
+    scheme = urlsplit(wanted.url).scheme
+    if scheme in {"http", "https"}:
+        return download(remote, folder, progress)
+    if scheme in {"file", ""}:
+        return _copied(remote, folder / name)
+    if scheme == "gs":
+        raise NotPossibleError(
+            f"{wanted.url} lies in Google Cloud Storage, which assay cannot fetch from yet.",
+            hint=f"Copy it to {wanted.path} by other means; what is there is not fetched.",
+        )
+    raise UsageError(
+        f"'{wanted.url}' has the scheme {scheme}, which is not known.",
+        hint="Use https, http or file.",
+    )
+
+
+def _copied(remote: Remote, target: Path) -> Path:
+    source = Path(unquote(urlsplit(remote.url).path))
+    if not source.is_file():
+        raise UsageError(f"There is no file {source}.", hint="As in file:///home/me/data.tar.gz")
+    with writing(target):
+        shutil.copyfile(source, target)
+    try:
+        check(remote, target)
+    except AssayError:
+        target.unlink()
+        raise
+    return target

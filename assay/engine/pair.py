@@ -1,0 +1,166 @@
+"""One fresh pair of processes → two results: warm together where that is possible, else apart."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from assay.analysis import compare
+from assay.analysis.intervals import quantile, student
+from assay.analysis.pooling import joined_peaks
+from assay.core.findings import PairRatio
+from assay.core.messages import OutputValues
+from assay.core.progress import ProgressCallback
+from assay.core.records import Procedure, Result, Samples
+from assay.engine import task
+from assay.engine.contenders import Contender, Pair
+from assay.engine.keep import Run
+from assay.engine.measure_case import measure_case
+from assay.engine.racer import HeatEntry
+from assay.engine.turns import run_heat, sampled
+
+SIDES = ("baseline", "candidate")
+CLOSE = 4  # a pair whose error is the minimum over this needs no more turns
+COMMAND_TURNS = 5  # of a command in one pair, if they are
+SHORT = 3.0  # seconds; longer commands have one turn a pair
+
+APART = "one after the other"  # the tag `order` of results that were not taken in turns
+COMMANDS = "commands cannot be stepped"
+NOT_RUN = "not run, because the other did not end well"
+
+
+class PairResults(NamedTuple):
+    """What one pair gave."""
+
+    results: tuple[Result, Result]
+    outputs: dict[str, OutputValues]
+    apart: str  # why they were not warm together; "": they were
+
+
+class PairSetting(NamedTuple):
+    """What every pair of a comparison shares."""
+
+    run: Run
+    procedure: Procedure
+    minimum: float
+    deadline: float
+    progress: ProgressCallback
+
+
+def take_pair(
+    pair: Pair, setting: PairSetting, number: int, known: Sequence[PairRatio], apart: str = ""
+) -> PairResults:
+    """The pair of this number; `known` are those before it, which say how long it should take."""
+    why = apart or (COMMANDS if pair[0].task else "")
+    if not why:
+        heat = run_heat(
+            [_entry(side, one, setting.run) for side, one in zip(SIDES, pair, strict=True)],
+            setting.procedure,
+            setting.progress,
+            PairKeepGoing(setting, known),
+            seed=number,
+        )
+        why = next(iter(heat.apart.values()), "")
+        if not why:
+            return PairResults(_both(heat.results, number, compare.IN_TURNS), heat.outputs, "")
+    return PairResults(_apart(pair, setting, number), {}, why)
+
+
+def pairs_of(results: Sequence[Result]) -> list[tuple[Result, Result]]:
+    """Whole pairs among kept results, in their order; both of a pair ended well."""
+    found: dict[int, dict[str, Result]] = {}
+    for result in results:
+        if result.status == "ok":
+            found.setdefault(int(result.tags["pair"]), {})[result.tags["contender"]] = result
+    return [(pair[SIDES[0]], pair[SIDES[1]]) for _, pair in sorted(found.items()) if len(pair) == 2]
+
+
+class PairKeepGoing:
+    """Whether a pair needs more turns: until as many as pay off, or until its ratio is known."""
+
+    def __init__(self, setting: PairSetting, known: Sequence[PairRatio]) -> None:
+        self._setting, self._known = setting, known
+
+    def __call__(self, turns: Mapping[str, Sequence[Samples]], opening: float) -> bool:
+        baseline, candidate = (turns[side] for side in SIDES)
+        count = len(baseline)
+        if count < compare.FEWEST_TURNS:
+            return True
+        if time.monotonic() > self._setting.deadline:
+            return False
+        if self._close(baseline, candidate):
+            return False
+        return count < compare.turns_wanted(self._known, opening, sampled(turns) / count)
+
+    def _close(self, baseline: Sequence[Samples], candidate: Sequence[Samples]) -> bool:
+        logs = [np.log([np.median(part.values) for part in side]) for side in (baseline, candidate)]
+        error = quantile(logs[1] - logs[0]).half_width / student(np.inf)
+        return error < self._setting.minimum / CLOSE
+
+
+def _apart(pair: Pair, setting: PairSetting, number: int) -> tuple[Result, Result]:
+    """Each in processes of its own; who is first is drawn."""
+    order = random.Random(number)
+    sides = dict(zip(SIDES, pair, strict=True))
+    entries = {side: _entry(side, one, setting.run) for side, one in sides.items()}
+    found: dict[str, Result] = {}
+    begun = time.monotonic()
+    for turn in range(COMMAND_TURNS):
+        for side in order.sample(SIDES, 2):
+            result = _alone(sides[side], entries[side], setting)
+            found[side] = _joined(found[side], result) if turn else result
+            if result.status != "ok":
+                found = {s: found.get(s) or _not_run(entries[s], result) for s in SIDES}
+                return _both(found, number, APART)
+        if not pair[0].task or time.monotonic() - begun > SHORT:
+            break
+    return _both(found, number, compare.IN_TURNS if turn else APART)
+
+
+def _alone(one: Contender, entry: HeatEntry, setting: PairSetting) -> Result:
+    if one.task:
+        return task.run_task(one.task, entry.place, suggest=False)
+    return measure_case(one.case, setting.procedure, entry.place, setting.progress)
+
+
+def _not_run(entry: HeatEntry, failed: Result) -> Result:
+    return Result(
+        id=entry.place.id,
+        case=entry.case,
+        procedure=failed.procedure,
+        status="skipped",
+        reason=NOT_RUN,
+        started=failed.started,
+        environment=failed.environment,
+    )
+
+
+def _joined(before: Result, after: Result) -> Result:
+    """Two turns of one command."""
+    return msgspec.structs.replace(
+        after,
+        samples=before.samples + after.samples,
+        seconds=before.seconds + after.seconds,
+        peaks=joined_peaks([before.peaks, after.peaks]),
+        started=before.started,
+    )
+
+
+def _both(found: Mapping[str, Result], number: int, order: str) -> tuple[Result, Result]:
+    first, second = (
+        msgspec.structs.replace(
+            found[side],
+            tags={**found[side].tags, "pair": str(number), "contender": side, "order": order},
+        )
+        for side in SIDES
+    )
+    return first, second
+
+
+def _entry(side: str, one: Contender, run: Run) -> HeatEntry:
+    return HeatEntry(side, one.case, run.new_case())

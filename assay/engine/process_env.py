@@ -1,0 +1,93 @@
+"""The worker's world: its interpreter and its environment variables, explicit and recorded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import assay
+from assay import registry
+from assay.core.errors import EndingError
+from assay.core.records import Case
+
+PACKAGE = Path(assay.__file__).parent
+
+# Equal for every contender: no framework grabs a whole device, or shouts in the log.
+COMMON = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONUNBUFFERED": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+}
+
+# A foreign interpreter finds assay, and nothing else of this environment, behind its own packages.
+_BORROW = (
+    "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
+    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+)
+
+
+def interpreter(case: Case, folder: Path, module: str = "assay.worker") -> list[str]:
+    """The command that starts a worker for this case."""
+    chosen = str(case.options.get("python", ""))
+    if not chosen:
+        return [sys.executable, "-m", module]
+    found = python_of(chosen)
+    if not os.access(found, os.X_OK):
+        raise EndingError("skipped", f"there is no Python interpreter at {found}")
+    _check_modules(found)
+    borrowed = folder / "borrowed"
+    borrowed.mkdir(exist_ok=True)
+    (borrowed / "assay").symlink_to(PACKAGE)
+    return [str(found.absolute()), "-c", _BORROW, str(borrowed), module]
+
+
+def python_of(chosen: str) -> Path:
+    """The interpreter of a virtual environment, or the one named."""
+    return Path(chosen) / "bin" / "python" if Path(chosen).is_dir() else Path(chosen)
+
+
+def _check_modules(python: Path) -> None:
+    """The worker speaks through msgspec; without it, it could not even say what it lacks."""
+    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('msgspec') is None)"
+    try:
+        ran = subprocess.run([python, "-c", look], capture_output=True, timeout=60, check=False)
+    except OSError as error:
+        raise EndingError("failed", f"{python} did not start: {error.strerror}") from None
+    except subprocess.TimeoutExpired as error:
+        raise EndingError("failed", f"{python} did not answer in {error.timeout:g} s") from None
+    if ran.returncode == 1:
+        raise EndingError(
+            "skipped", f"in {python}, msgspec is not installed, which every worker needs"
+        )
+
+
+def variables(case: Case, folder: Path) -> dict[str, str]:
+    """What the worker's environment has beyond the user's own."""
+    threads = case.options.get("threads", "all")
+    count = {"OMP_NUM_THREADS": str(threads)} if threads != "all" else {}
+    own = own_path(case)
+    return {
+        **COMMON,
+        **own,
+        **_home(folder),
+        **count,
+        **registry.backend(case.backend).variables(case, folder),
+    }
+
+
+def _home(folder: Path) -> dict[str, str]:
+    """Where the run is kept, for workers that read data kept there too: `HOME/runs/RUN/NNN`."""
+    runs = next((place for place in folder.absolute().parents if place.name == "runs"), None)
+    return {"ASSAY_HOME": str(runs.parent)} if runs else {}
+
+
+def own_path(case: Case) -> dict[str, str]:
+    """This assay is found by our own interpreter wherever it lies; a foreign one borrows it."""
+    if case.options.get("python"):
+        return {}
+    package = str(PACKAGE.parent)
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))}

@@ -1,0 +1,180 @@
+"""One contender of a heat, in a process of its own, from its start to its result."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from assay.core.errors import EndingError
+from assay.core.messages import (
+    CheckWait,
+    GetOutputs,
+    LateFacts,
+    Open,
+    Opened,
+    OutputValues,
+    TimedSteps,
+)
+from assay.core.progress import ProgressCallback
+from assay.core.records import Case, Procedure, Result, Samples, Status
+from assay.engine import measure_case
+from assay.engine.process import WorkerProcess
+from assay.engine.stepping import FIRST, Worker, ask_one, open_time, samples, settled, take
+from assay.stores.folders import CasePlace
+
+TURN = 0.1  # seconds a turn lasts, so that waking a worker costs little of it
+MOST = 1000  # samples of one turn
+
+
+class HeatEntry(NamedTuple):
+    """A case that takes part, and where its result goes."""
+
+    name: str
+    case: Case
+    place: CasePlace
+
+
+class Racer:
+    """One entry of a heat, from its birth to its result."""
+
+    def __init__(self, entry: HeatEntry, procedure: Procedure) -> None:
+        self.name, self.case = entry.name, entry.case
+        self.status = "ok"
+        self.steps = 0  # of one sample; 0: it times itself
+        self.turns: list[Samples] = []
+        self.outputs: OutputValues | None = None
+        self._entry, self._procedure = entry, procedure
+        self._begun = time.monotonic()
+        self._result = measure_case.blank(entry.case, procedure, entry.place)
+        self.reason = ""
+        self._stepped = False
+        self._before: list[Samples] = []
+        self._child: WorkerProcess | None = None
+        self._peaks: dict[str, float] = {}
+
+    def start(self) -> None:
+        """Its process, which begins to load."""
+        try:
+            measure_case.refuse(self._entry.case)
+            self._child = WorkerProcess(
+                self._entry.case, self._entry.place.folder, self._procedure.timeout
+            )
+            self._child.send(Open(case=self._entry.case))
+        except EndingError as error:
+            self.end(error.status, error.reason)
+
+    def open(self) -> None:
+        """Loaded and at its first step, or ended."""
+        if not self._child:
+            return
+        try:
+            answer = next(a for a in self._child.answers() if isinstance(a, Opened))
+            self._opened(self._child, answer)
+            if self._stepped:
+                self._child.send(FIRST)
+        except EndingError as error:
+            self.end(error.status, error.reason)
+
+    def first(self) -> None:
+        """Past its first step and standing still, or ended."""
+        if not self._child or not self._stepped:
+            return
+        try:
+            timed = next(a for a in self._child.answers() if isinstance(a, TimedSteps))
+            self._before.append(samples(timed, "first"))
+            self._child.stand_still()
+        except EndingError as error:
+            self.end(error.status, error.reason)
+
+    def warm(self, progress: ProgressCallback) -> None:
+        """Steady and standing still, or ended."""
+        if not self._child or not self._stepped:
+            return
+        self._child.wake()
+        try:
+            self.steps = self._settled(self._child, progress)
+            self._child.stand_still()
+        except EndingError as error:
+            self.end(error.status, error.reason)
+
+    def turn(self) -> None:
+        assert self._child
+        try:
+            self.turns.append(take_turn(self._child, self.steps))
+        except EndingError as error:
+            self.end(error.status, error.reason)
+
+    def check(self) -> None:
+        """Whether its wait waits; after all turns, for it takes steps of its own."""
+        if not self._child or not self.turns:
+            return
+        self._child.wake()
+        try:
+            found = ask_one(self._child, CheckWait(), LateFacts)
+        except EndingError as error:
+            self.end(error.status, error.reason)
+            return
+        facts = {**self._result.facts, **found.facts}
+        self._result = msgspec.structs.replace(self._result, facts=facts)
+
+    def end(self, status: str, reason: str) -> None:
+        """At once: a process that hangs would disturb the others."""
+        if self.status == "ok":
+            self.status, self.reason = status, reason
+        self.close()
+
+    def close(self) -> None:
+        if self._child:
+            child, self._child = self._child, None
+            child.__exit__(None if self.status == "ok" else EndingError, None, None)
+            self._peaks = child.peaks
+
+    def result(self) -> Result:
+        status: Status = msgspec.convert(self.status, Status)
+        return msgspec.structs.replace(
+            self._result,
+            samples=(*self._before, *self.turns),
+            peaks=self._peaks,
+            seconds=time.monotonic() - self._begun,
+            status=status,
+            reason=self.reason,
+        )
+
+    def _settled(self, child: WorkerProcess, progress: ProgressCallback) -> int:
+        pieces = settled(child, self._entry.case, self._procedure, progress)
+        while True:
+            try:
+                self._before.append(next(pieces))
+            except StopIteration as end:
+                return int(end.value)
+
+    def _opened(self, child: WorkerProcess, answer: Opened) -> None:
+        """What it says of itself; its outputs now, before a step changes the weights."""
+        self._result = measure_case.opened(self._result, answer)
+        self._stepped = answer.stepped
+        self._before.append(open_time(answer))
+        if answer.outputs:
+            self.outputs = ask_one(child, GetOutputs(), OutputValues)
+
+
+class Sleeper(Worker, Protocol):
+    """A worker that can be made to stand still."""
+
+    def stand_still(self) -> None: ...
+
+    def wake(self) -> None: ...
+
+
+def take_turn(worker: Sleeper, steps: int, seconds: float = TURN) -> Samples:
+    """Samples for so many seconds, at least one, after a step that is not recorded.
+
+    Caches, clocks and sleeping threads have to come back first.
+    """
+    worker.wake()
+    try:
+        take(worker, "steady", 1, 1, 0.0)
+        return take(worker, "steady", steps, MOST, seconds)
+    finally:
+        worker.stand_still()

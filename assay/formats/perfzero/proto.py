@@ -1,0 +1,67 @@
+"""BenchmarkEntries files of TensorFlow, decoded without TensorFlow or protobuf.
+
+Fields after tensorflow/core/util/test_log.proto. Unknown fields are passed over.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from assay.core.protobuf import DamagedError, Scalar, fields, number, raw
+from assay.formats.perfzero.entries import BenchmarkEntry, ReportedMetric
+
+__all__ = ["DamagedError", "decode"]
+
+_NUMBERS = {3: "cpu_time", 4: "wall_time", 5: "throughput"}
+
+
+def decode(data: bytes, when: float = 0.0) -> tuple[BenchmarkEntry, ...]:
+    """All entries of a file."""
+    try:
+        return tuple(_entry(raw(part), when) for place, part in fields(data) if place == 1)
+    except (IndexError, struct.error, UnicodeDecodeError) as error:
+        raise DamagedError(f"it is no report of TensorFlow ({error})") from None
+
+
+def _entry(data: bytes, when: float) -> BenchmarkEntry:
+    name, iters = "", None
+    numbers: dict[str, float] = {}
+    extras: dict[str, float | str] = {}
+    metrics: list[ReportedMetric] = []
+    for place, value in fields(data):
+        if place == 1:
+            name = raw(value).decode()
+        elif place == 2:
+            iters = int(number(value))
+        elif place in _NUMBERS:
+            numbers[_NUMBERS[place]] = number(value)
+        elif place == 6:
+            extras |= dict([_extra(raw(value))])
+        elif place == 7:
+            metrics.append(_metric(raw(value)))
+    return BenchmarkEntry(
+        name=name, iters=iters, extras=extras, metrics=tuple(metrics), time=when, **numbers
+    )
+
+
+def _extra(data: bytes) -> tuple[str, float | str]:
+    """An item of a map: key 1, value 2, which holds a double in 1 or a text in 2."""
+    item = dict(fields(data))
+    value = dict(fields(raw(item.get(2, b""))))
+    text = raw(value[2]).decode() if 2 in value else ""
+    return raw(item.get(1, b"")).decode(), text if 2 in value else number(value.get(1, 0.0))
+
+
+def _metric(data: bytes) -> ReportedMetric:
+    found = dict(fields(data))
+    return ReportedMetric(
+        name=raw(found.get(1, b"")).decode(),
+        value=number(found.get(2, 0.0)),
+        min_value=_wrapped(found.get(3)),
+        max_value=_wrapped(found.get(4)),
+    )
+
+
+def _wrapped(value: Scalar | None) -> float | None:
+    """A DoubleValue; present but empty it means zero."""
+    return None if value is None else number(dict(fields(raw(value))).get(1, 0.0))

@@ -1,0 +1,136 @@
+"""A benchmark method's run → PerfZero's summary, key by key.
+
+Beyond PerfZero's own keys there is one, `benchmark_result.reports`: all reports, whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from assay.core.records import Value
+from assay.formats.perfzero.entries import BenchmarkEntry, labelled, main_entry
+from assay.formats.perfzero.messages import Benched
+
+Document = dict[str, Any]
+
+
+class Execution(msgspec.Struct, frozen=True, kw_only=True):
+    """What the flags and the set-up say about a run."""
+
+    execution_id: str
+    execution_label: str | None = None
+    ml_framework_build_label: str | None = None
+    platform_name: str | None = None
+    system_name: str | None = None
+    tpu: bool = False
+    env_vars: dict[str, str] = {}
+    flags: dict[str, object] = {}
+    harness_info: dict[str, str] = {}
+    site_package_info: dict[str, dict[str, Any]] = {}
+
+
+def summary(benched: Benched, execution: Execution) -> Document:
+    found: Document = {
+        "execution_id": execution.execution_id,
+        "execution_timestamp": benched.told.began or benched.started,
+        "benchmark_result": _result(benched),
+        "benchmark_info": _info(benched, execution),
+        "setup_info": {},
+        "ml_framework_info": _framework(benched, execution),
+        "system_info": system_info(benched.result.environment.machine, execution)
+        | {"hostname": benched.result.environment.system.get("hostname", "")},
+    }
+    peaks = benched.result.peaks
+    if "max_rss" in peaks:
+        found["process_info"] = {
+            "max_rss": int(peaks["max_rss"]),
+            "max_vms": int(peaks.get("max_vms", 0)),
+            "max_cpu_percent": peaks.get("max_cpu_percent", 0.0),
+        }
+    return found
+
+
+def env_vars(variables: Mapping[str, str]) -> dict[str, str]:
+    """Those of PerfZero alone."""
+    return {name: value for name, value in variables.items() if name.startswith("PERFZERO_")}
+
+
+def system_info(machine: Mapping[str, Value], execution: Execution) -> Document:
+    found: Document = {}
+    if execution.platform_name:
+        found["platform_name"] = execution.platform_name
+    if execution.system_name:
+        found["system_name"] = execution.system_name
+    if not execution.tpu:
+        found |= _accelerators(machine)
+    return found | {
+        "cpu_model": machine.get("cpu", ""),
+        "physical_cpu_count": machine.get("cores", 0),
+        "logical_cpu_count": machine.get("cpus", 0),
+        "cpu_socket_count": machine.get("sockets", 0),
+    }
+
+
+def _accelerators(machine: Mapping[str, Value]) -> Document:
+    """The first GPU's name stands for all; a Quadro before others only drives a screen."""
+    count = int(machine.get("gpus", 0))
+    if not count:
+        return {}
+    names = [str(machine.get(f"gpu{number}", "")) for number in range(count)]
+    quadro_first = len(names) > 1 and "Quadro" in names[0]
+    return {
+        "accelerator_driver_version": str(machine.get("driver", "")),
+        "accelerator_model": names[1] if quadro_first else names[0],
+        "accelerator_count": count,
+    }
+
+
+def _result(benched: Benched) -> Document:
+    """As PerfZero has it, nothing of a method that raised counts; `reports` keeps it all."""
+    named = labelled(benched.entries, benched.method.owner, benched.method.method)
+    counted = [] if benched.has_exception else named
+    main = main_entry(benched.entries, benched.method.owner, benched.method.method)
+    wall_time = -1.0 if not counted or main is None else (main.wall_time or 0.0)
+    return {
+        "name": benched.method.name,
+        "wall_time": wall_time,
+        "succeeded": benched.result.status == "ok",
+        "extras": [extra for prefix, entry in counted for extra in _extras(prefix, entry)],
+        "metrics": [
+            {**msgspec.to_builtins(metric), "name": f"{prefix}{metric.name}"}
+            for prefix, entry in counted
+            for metric in entry.metrics
+        ],
+        "trial_id": benched.trial,
+        "reports": [msgspec.to_builtins(entry) for entry in benched.entries],
+    }
+
+
+def _extras(prefix: str, entry: BenchmarkEntry) -> list[Document]:
+    """As they were reported: a text that holds JSON stays that text."""
+    return [{"name": f"{prefix}{name}", "value": value} for name, value in entry.extras.items()]
+
+
+def _info(benched: Benched, execution: Execution) -> Document:
+    found: Document = {
+        "harness_name": "perfzero",
+        "harness_info": execution.harness_info,
+        "has_exception": benched.has_exception,
+    }
+    if execution.execution_label:
+        found["execution_label"] = execution.execution_label
+    if execution.env_vars:
+        found["env_vars"] = execution.env_vars
+    if execution.flags:
+        found["flags"] = execution.flags
+    return found | {"site_package_info": execution.site_package_info}
+
+
+def _framework(benched: Benched, execution: Execution) -> Document:
+    found: Document = {"name": "none", "version": "", "build_version": "", **benched.told.framework}
+    if execution.ml_framework_build_label:
+        found["build_label"] = execution.ml_framework_build_label
+    return found

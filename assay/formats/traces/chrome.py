@@ -1,0 +1,81 @@
+"""Chrome's trace format, which Perfetto opens too: PyTorch's is read, others are written."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from assay.core.protobuf import DamagedError
+from assay.formats.traces.events import Event, Place
+
+# PyTorch's categories of events that are operations.
+_PLACES: dict[str, Place] = {
+    "cpu_op": "host",
+    "kernel": "device",
+    "gpu_memcpy": "device",
+    "gpu_memset": "device",
+}
+
+
+class _TraceEvent(msgspec.Struct, frozen=True):
+    """What is read of an event; PyTorch writes more."""
+
+    ph: str = ""
+    cat: str = ""
+    name: str = ""
+    pid: int | str = ""
+    tid: int | str = ""
+    ts: float = 0.0
+    dur: float = 0.0
+
+
+class _Document(msgspec.Struct, frozen=True):
+    traceEvents: tuple[_TraceEvent, ...]  # as the format has it
+
+
+def events(data: bytes) -> Iterator[Event]:
+    """The events of a trace that have a length, gzipped or not; times there are microseconds."""
+    try:
+        text = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+        document = msgspec.json.decode(text, type=_Document, strict=False)
+    except (OSError, EOFError, msgspec.DecodeError) as error:
+        raise DamagedError(f"it is no Chrome trace ({error})") from None
+    for one in document.traceEvents:
+        if one.ph == "X":
+            place = _PLACES.get(one.cat, "")
+            yield Event(one.name, str(one.pid), str(one.tid), one.ts / 1e6, one.dur / 1e6, place)
+
+
+def document(events: Iterable[Event]) -> bytes:
+    """A gzipped trace that chrome://tracing and Perfetto open."""
+    processes: dict[str, int] = {}
+    threads: dict[tuple[str, str], int] = {}
+    written: list[dict[str, Any]] = []
+    for event in events:
+        pid = processes.setdefault(event.process, len(processes) + 1)
+        tid = threads.setdefault((event.process, event.thread), len(threads) + 1)
+        written.append(
+            {
+                "ph": "X",
+                "name": event.name,
+                "cat": f"{event.place}_op" if event.place else "other",
+                "pid": pid,
+                "tid": tid,
+                "ts": event.start * 1e6,
+                "dur": event.seconds * 1e6,
+                "args": {"source": event.source} if event.source else {},
+            }
+        )
+    titles = [_title("process_name", name, pid, 0) for name, pid in processes.items()]
+    titles += [
+        _title("thread_name", name, processes[owner], tid) for (owner, name), tid in threads.items()
+    ]
+    text = msgspec.json.encode({"displayTimeUnit": "ms", "traceEvents": titles + written})
+    return gzip.compress(text, mtime=0)
+
+
+def _title(kind: str, name: str, pid: int, tid: int) -> dict[str, Any]:
+    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}

@@ -1,0 +1,130 @@
+"""XSpace files (`*.xplane.pb`) of JAX and TensorFlow, decoded without either, or protobuf.
+
+Fields after tsl/profiler/protobuf/xplane.proto, checked with files of JAX 0.10 and TensorFlow 2.21.
+Space: planes 1. Plane: name 2, lines 3, names of events 4 and of stats 5. Line: name 2, start 3 in
+nanoseconds, events 4. Event: its name's id 1, offset 2 and duration 3 in picoseconds, stats 4.
+Stat: its name's id 1, a number 3 or 4, a text 5, the id of a text 7. Others are passed over.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay.core.protobuf import DamagedError, Scalar, fields, number, raw
+from assay.formats.traces import hlo
+from assay.formats.traces.events import Event, Place
+
+DEVICE = "/device:"  # what planes of accelerators begin with
+METADATA = "/host:metadata"  # the plane of the compiled programs
+XLA_OPS = "XLA Ops"  # a line that repeats, by operation, what others of its device have
+STREAM = "Stream"
+
+# TensorFlow's operations that only wait for others: calls of functions, and of what XLA compiled.
+_CALLS = ("__", "PartitionedCall", "StatefulPartitionedCall", "XlaLaunch", "_XlaRun")
+
+
+class _Plane(NamedTuple):
+    name: str
+    lines: list[dict[int, list[Scalar]]]
+    events: dict[int, tuple[str, str]]  # id → name, and the type of a TensorFlow operation
+    stats: dict[int, str]
+
+
+def events(data: bytes) -> Iterator[Event]:
+    """All events of a file."""
+    try:
+        found = [raw(value) for place, value in fields(data) if place == 1]
+        planes = [_plane(plane) for plane in found]
+        programs: hlo.Programs = {}
+        for plane, encoded in zip(planes, found, strict=True):
+            if plane.name == METADATA:
+                programs |= hlo.programs(encoded)
+        for plane in planes:
+            yield from _of_plane(plane, programs)
+    except (IndexError, struct.error, UnicodeDecodeError) as error:
+        raise DamagedError(f"it is no trace of JAX or TensorFlow ({error})") from None
+
+
+def _plane(data: bytes) -> _Plane:
+    found = _lists(data)
+    stats = dict(_named(item) for item in found.get(5, []))
+    return _Plane(
+        name=_text(found, 2),
+        lines=[_lists(raw(line)) for line in found.get(3, [])],
+        events=dict(_named(item) for item in found.get(4, [])),
+        stats={key: name for key, (name, _) in stats.items()},
+    )
+
+
+def _of_plane(plane: _Plane, programs: hlo.Programs) -> Iterator[Event]:
+    titles = [_text(line, 2) for line in plane.lines]
+    for title, line in zip(titles, plane.lines, strict=True):
+        place = _place(plane.name, title, titles)
+        begin = _number(line, 3) * 1e-9
+        for event in line.get(4, []):
+            yield _event(_lists(raw(event)), plane, title, begin, place, programs)
+
+
+def _place(plane: str, title: str, titles: list[str]) -> Place:
+    """Where the operations of a line ran; "" where the line only repeats or groups others."""
+    if not plane.startswith(DEVICE):
+        return "host"
+    if XLA_OPS in titles:
+        return "device" if title == XLA_OPS else ""
+    return "device" if title.startswith(STREAM) else ""
+
+
+def _event(
+    values: dict[int, list[Scalar]],
+    plane: _Plane,
+    title: str,
+    begin: float,
+    place: Place,
+    programs: hlo.Programs,
+) -> Event:
+    name, kind = plane.events.get(int(_number(values, 1)), ("", ""))
+    answer = dict(_stat(raw(stat), plane.stats) for stat in values.get(4, []))
+    program = programs.get(f"{answer.get('hlo_module')}({answer.get('program_id')})", {})
+    operation = answer.get("hlo_op", "")
+    is_one = place == "device" or operation or (kind and not kind.startswith(_CALLS))
+    return Event(
+        name=name,
+        process=plane.name,
+        thread=title,
+        start=begin + _number(values, 2) * 1e-12,
+        seconds=_number(values, 3) * 1e-12,
+        place=place if is_one else "",
+        source=program.get(operation, ""),
+    )
+
+
+def _stat(data: bytes, names: dict[int, str]) -> tuple[str, str]:
+    found = _lists(data)
+    name = names.get(int(_number(found, 1)), "")
+    if 7 in found:
+        return name, names.get(int(_number(found, 7)), "")
+    return name, _text(found, 5) or str(int(_number(found, 3) or _number(found, 4)))
+
+
+def _named(item: Scalar) -> tuple[int, tuple[str, str]]:
+    """An item of a map: key 1, value 2, which holds a name in 2 and one for display in 4."""
+    found = _lists(raw(item))
+    value = _lists(raw(found.get(2, [b""])[0]))
+    return int(_number(found, 1)), (_text(value, 2), _text(value, 4))
+
+
+def _lists(data: bytes) -> dict[int, list[Scalar]]:
+    found: dict[int, list[Scalar]] = {}
+    for place, value in fields(data):
+        found.setdefault(place, []).append(value)
+    return found
+
+
+def _text(found: dict[int, list[Scalar]], place: int) -> str:
+    return raw(found.get(place, [b""])[0]).decode(errors="replace")
+
+
+def _number(found: dict[int, list[Scalar]], place: int) -> float:
+    return number(found.get(place, [0])[0])

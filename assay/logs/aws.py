@@ -1,0 +1,171 @@
+"""The AWS deep-learning benchmark driver's task file, an INI with Python lists in it."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+import warnings
+from collections.abc import Mapping
+
+from assay.core.errors import UsageError
+from assay.logs.overrides import needs_shell
+from assay.logs.places import at, ini_line, section_alone
+from assay.logs.task import FieldError, Metric, Task
+
+_FIELDS = {"pattern": "patterns", "compute": "compute_method"}  # of a metric → of the file
+_PERCENT = re.compile(r"%%|%\((\w+)\)s")
+_LISTS = ("patterns", "metrics", "compute_method")
+
+
+def result_key(task: str, metric: str, framework: str = "", suffix: str = "") -> str:
+    """The old result file's name of a metric: `[framework.]task.metric[.suffix]`."""
+    return ".".join(part for part in (framework, task, metric, suffix) if part)
+
+
+def read_aws(text: str, origin: str, only: str = "") -> dict[str, Task]:
+    """Every section as a task, or only one; one without a command is a metric policy."""
+    parser = _parsed(section_alone(text, only, aws_names(text, origin)) if only else text, origin)
+    return {
+        name: _Section(name, _interpolated(dict(parser[name])), text, origin).task()
+        for name in ([only] if only else parser.sections())
+    }
+
+
+def aws_names(text: str, origin: str) -> list[str]:
+    """The sections of a file, whatever is wrong inside of them."""
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(text, origin)
+    except configparser.MissingSectionHeaderError as error:
+        raise _malformed(origin, error.lineno, "no [section] stands before it") from None
+    except configparser.ParsingError:  # the lines it could not read belong to some section
+        pass
+    return parser.sections()
+
+
+def _parsed(text: str, origin: str) -> configparser.RawConfigParser:
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(text, origin)
+    except configparser.MissingSectionHeaderError as error:
+        raise _malformed(origin, error.lineno, "no [section] stands before it") from None
+    except configparser.ParsingError as error:
+        raise _malformed(origin, error.errors[0][0], f"'{error.errors[0][1]}' has no =") from None
+    except configparser.DuplicateSectionError as error:
+        raise _malformed(
+            origin, error.lineno or 0, f"there already is a section [{error.section}]"
+        ) from None
+    except configparser.DuplicateOptionError as error:
+        raise _malformed(
+            origin, error.lineno or 0, f"[{error.section}] already has {error.option}"
+        ) from None
+    return parser
+
+
+def _malformed(origin: str, line: int, what: str) -> UsageError:
+    return at(
+        origin,
+        line,
+        UsageError(
+            f"this is no task file of the AWS driver: {what}.",
+            hint="A section is [NAME] and lines such as patterns = ['loss: (.*)'].",
+        ),
+    )
+
+
+def _interpolated(options: Mapping[str, str]) -> dict[str, str]:
+    """`%(name)s` and `%%` as ConfigParser means them; any other % is just that."""
+
+    def fill(found: re.Match[str]) -> str:
+        return "%" if found[0] == "%%" else options.get(found[1].lower(), found[0])
+
+    return {name: _PERCENT.sub(fill, value) for name, value in options.items()}
+
+
+class _Section:
+    """One section on its way to be a task."""
+
+    def __init__(self, name: str, options: Mapping[str, str], text: str, origin: str) -> None:
+        self._name, self._options, self._text, self._origin = name, options, text, origin
+
+    def task(self) -> Task:
+        metrics, notes = self._metrics()
+        command = self._options.get("command_to_execute", "").strip()
+        try:
+            return Task(
+                name=self._name,
+                command=command,
+                shell=needs_shell(command),
+                num_gpus=self._num_gpus(),
+                metrics=metrics,
+                origin=self._origin,
+                notes=notes,
+            )
+        except FieldError as error:
+            raise self._wrong(error.field, error) from None
+
+    def _metrics(self) -> tuple[tuple[Metric, ...], tuple[str, ...]]:
+        patterns, names, methods = (self._list(option) for option in _LISTS)
+        if not len(patterns) == len(names) == len(methods):
+            raise self._wrong(
+                "patterns",
+                UsageError(
+                    f"[{self._name}] has {len(patterns)} patterns, {len(names)} metrics and "
+                    f"{len(methods)} compute methods, but needs as many of each.",
+                    hint="They belong together by their order.",
+                ),
+            )
+        unique, notes = _unique(names)
+        rows = zip(unique, patterns, methods, strict=True)
+        return tuple(self._metric(*row) for row in rows), notes
+
+    def _metric(self, name: str, pattern: str, method: str) -> Metric:
+        try:
+            return Metric(name=name, pattern=pattern, compute=method)
+        except FieldError as error:
+            option = _FIELDS.get(error.field, "patterns")
+            raise self._wrong(option, error, pattern if option == "patterns" else method) from None
+
+    def _list(self, option: str) -> list[str]:
+        written = self._options.get(option, "[]")
+        try:
+            with warnings.catch_warnings():  # '\d' is no escape, and meant as it stands
+                warnings.simplefilter("ignore")
+                found = ast.literal_eval(written.strip())
+        except (ValueError, SyntaxError):
+            found = None
+        if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+            raise self._wrong(
+                option,
+                UsageError(
+                    f"{option} of [{self._name}] is no Python list of texts.",
+                    hint=f"Write {option} = ['…', '…'].",
+                ),
+            )
+        return found
+
+    def _num_gpus(self) -> int:
+        written = self._options.get("num_gpus", "0").strip()
+        if not written.isdecimal():
+            wrong = f"num_gpus of [{self._name}] is '{written}', but has to be a whole number."
+            raise self._wrong("num_gpus", UsageError(wrong))
+        return int(written)
+
+    def _wrong(self, option: str, error: UsageError, item: str = "") -> UsageError:
+        return at(self._origin, ini_line(self._text, self._name, option, item), error)
+
+
+def _unique(names: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The last of equal names keeps it, as in the old result file; no other is lost."""
+    unique: list[str] = []
+    for place, name in enumerate(names):
+        number = names[:place].count(name) + 1
+        unique.append(f"{name}#{number}" if name in names[place + 1 :] else name)
+    notes = tuple(
+        f"the metric '{name}' is there more than once: the last keeps the name, "
+        f"the others are {name}#1 and so on"
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    )
+    return unique, notes

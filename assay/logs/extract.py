@@ -1,0 +1,166 @@
+"""What is looked for in a log: patterns, `key=value`, JSON lines and `:::MLLOG` lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from assay.logs.numbers import numbers
+from assay.logs.patterns import Pattern, compile_pattern
+from assay.logs.values import Values
+
+_OBJECT = re.compile(r'\{\s*"')
+
+SHOWN = 60  # characters of a bad text that are quoted
+
+
+class Extractor(Protocol):
+    """Takes its values from texts of whole lines; each text is seen once, in order."""
+
+    literals: tuple[str, ...]  # a line that lacks one of these holds nothing for it
+    finds: Finds
+
+    def take(self, text: str) -> None: ...
+
+
+class Finds:
+    """Numbers found so far, with what was matched but holds no number."""
+
+    def __init__(self, unit: str) -> None:
+        self.values = Values()
+        self.bad = 0
+        self.first_bad = ""
+        self.last = ""  # number, as printed
+        self._unit = unit
+
+    def add(self, texts: Sequence[str]) -> None:
+        if not texts:
+            return
+        found, bad = numbers(texts, self._unit)
+        self.values.extend(found)
+        self.last = next((text for text in reversed(texts) if text not in bad), self.last)
+        for text in bad:
+            self.refuse(f"'{text[:SHOWN]}' is not one number")
+
+    def refuse(self, reason: str) -> None:
+        self.first_bad = self.first_bad or reason
+        self.bad += 1
+
+
+class ByPattern:
+    """A regular expression. One group, or the one named `value`, holds the number; without a
+    group the whole match does; of several groups exactly one may take part in a match."""
+
+    def __init__(self, pattern: Pattern, unit: str = "") -> None:
+        self.crossing = pattern.crossing
+        self.literals = pattern.literals
+        self.finds = Finds(unit)
+        self._regex = pattern.regex
+        named = pattern.regex.groupindex.get("value")
+        self._group = named if named else min(1, pattern.regex.groups)
+        self._several = pattern.regex.groups > 1 and not named
+        self._direct = pattern.regex.groups <= 1  # findall gives the texts themselves
+
+    def take(self, text: str) -> None:
+        if self._direct:
+            self.finds.add(self._regex.findall(text))
+        else:
+            self._add(list(self._regex.finditer(text)))
+
+    def take_window(self, text: str, start: int, stop: int) -> int:
+        """Matches that begin between start and stop, wherever they end; where to go on."""
+        found = []
+        if all(literal in text for literal in self.literals):
+            for match in self._regex.finditer(text, start):
+                if match.start() >= stop:
+                    break
+                found.append(match)
+                start = match.end() + (match.end() == match.start())
+        self._add(found)
+        return max(start, stop)
+
+    def _add(self, found: list[re.Match[str]]) -> None:
+        if not self._several:
+            self.finds.add([match[self._group] or "" for match in found])
+            return
+        for match in found:
+            texts = [text for text in match.groups() if text is not None]
+            if len(texts) == 1:
+                self.finds.add(texts)
+            else:
+                self.finds.refuse(
+                    f"{len(texts)} groups of the pattern took part in one match; "
+                    "name the one meant (?P<value>…)"
+                )
+
+
+class ByDocument:
+    """A field of JSON objects printed one a line, whatever stands before or after the object."""
+
+    def __init__(self, path: Sequence[str], marks: tuple[str, ...] = (), unit: str = "") -> None:
+        quoted = [json.dumps(part) for part in path if part.isascii()]
+        # {"a.b": 1} is found by the path a.b too, so only a lone name surely stands in quotes
+        self.literals = (*marks, *(quoted if len(path) == 1 else [q[1:-1] for q in quoted]))
+        self.finds = Finds(unit)
+        self._path = path
+        self._decode = json.JSONDecoder().raw_decode  # unlike others it reads NaN and Infinity
+
+    def take(self, text: str) -> None:
+        found = []
+        for line in text.split("\n"):
+            if all(literal in line for literal in self.literals):
+                value = self._look_up(self._document(line))
+                if isinstance(value, bool) or not isinstance(value, str | int | float):
+                    if value is not Missing:
+                        self.finds.refuse(f"{json.dumps(value)[:SHOWN]} is no number")
+                else:
+                    found.append(str(value))
+        self.finds.add(found)
+
+    def _document(self, line: str) -> Any:  # noqa: ANN401 (any JSON value)
+        for brace in _OBJECT.finditer(line):
+            try:
+                return self._decode(line, brace.start())[0]
+            except ValueError:
+                continue
+        return Missing
+
+    def _look_up(self, document: Any) -> Any:  # noqa: ANN401
+        if isinstance(document, dict) and ".".join(self._path) in document:
+            return document[".".join(self._path)]
+        for part in self._path:
+            if not isinstance(document, dict) or part not in document:
+                return Missing
+            document = document[part]
+        return document
+
+
+class ByMllog(ByDocument):
+    """The value of one key of MLPerf's `:::MLLOG` lines: `eval_accuracy`, or a field of an
+    object as `tracked_stats.throughput`."""
+
+    def __init__(self, key: str, unit: str = "") -> None:
+        self._key, *rest = key.split(".")
+        super().__init__(rest, marks=(":::MLLOG", json.dumps(self._key)), unit=unit)
+
+    def _look_up(self, document: Any) -> Any:  # noqa: ANN401
+        if not isinstance(document, dict) or document.get("key") != self._key:
+            return Missing
+        value = document.get("value")
+        return super()._look_up(value) if self._path else value
+
+
+class Missing:
+    """What a JSON object that lacks the field gives; null is a value."""
+
+
+def by_json(path: str, unit: str = "") -> ByDocument:
+    return ByDocument(path.split("."), unit=unit)
+
+
+def by_key(key: str, unit: str = "") -> ByPattern:
+    """`key=12.5`, `key: 12.5` or `"key": "12.5"`, the key being a whole word."""
+    text = rf"(?<![\w.-]){re.escape(key)}[\"']?[ \t]*[=:][ \t]*[\"']?{{quantity}}"
+    return ByPattern(compile_pattern(text), unit)

@@ -1,0 +1,155 @@
+"""Task files: our own TOML, or the INI of the AWS driver, checked to the line."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import UsageError, unknown
+from assay.core.units import seconds
+from assay.logs.aws import aws_names, read_aws
+from assay.logs.places import at, toml_line
+from assay.logs.task import FieldError, Metric, Task
+
+_OWN = {"name", "origin", "notes"}  # set by the reader, never written in a file
+TASK_FIELDS = tuple(name for name in Task.__struct_fields__ if name not in _OWN)
+METRIC_FIELDS = tuple(name for name in Metric.__struct_fields__ if name != "name")
+
+
+def read_tasks(path: str | Path) -> dict[str, Task]:
+    """Every task of a file, by name. `.toml` is ours, everything else the AWS driver's INI."""
+    text = _text(Path(path))
+    return (read_toml if _is_toml(path) else read_aws)(text, str(path))
+
+
+def find_task(path: str | Path, name: str) -> Task:
+    """One task of a file; what is wrong with the others is not its business."""
+    text = _text(Path(path))
+    names = (toml_names if _is_toml(path) else aws_names)(text, str(path))
+    if name not in names:
+        raise unknown(f"task in {path}", name, names)
+    return (read_toml if _is_toml(path) else read_aws)(text, str(path), name)[name]
+
+
+def task_names(path: str | Path) -> list[str]:
+    """Of all tasks and metric policies, also of those that could not be read."""
+    return (toml_names if _is_toml(path) else aws_names)(_text(Path(path)), str(path))
+
+
+def _is_toml(path: str | Path) -> bool:
+    return Path(path).suffix == ".toml"
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"The task file {path} cannot be read ({error.strerror}).",
+            hint="Give the path of a .toml file, or of a .cfg file of the AWS driver.",
+        ) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise UsageError(
+            f"{path}, line {line}: byte {data[error.start]:#04x} is no UTF-8.",
+            hint="Save the file as UTF-8.",
+        ) from None
+
+
+def read_toml(text: str, origin: str, only: str = "") -> dict[str, Task]:
+    tables = _tables(text, origin)
+    names = [only] if only else list(tables)
+    return {name: _task(name, tables[name], origin, text) for name in names}
+
+
+def toml_names(text: str, origin: str) -> list[str]:
+    return list(_tables(text, origin))
+
+
+def _tables(text: str, origin: str) -> dict[str, Any]:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        what, _, place = str(error).rpartition(" (at ")
+        line = place.removesuffix(")").removeprefix("line ").partition(",")[0]
+        where = f", line {line}" if line.isdecimal() else ", at its end"
+        raise UsageError(
+            f"{origin}{where}: this is not TOML: {what or error}.",
+            hint="Quote texts; write patterns between single quotes: 'loss: {number}'.",
+        ) from None
+    for name in document:
+        if name != "tasks":
+            raise at(origin, toml_line(text, [name]), unknown("table", name, ["tasks"]))
+    tasks: dict[str, Any] = document.get("tasks", {})
+    _expect(tasks, dict, "tasks", "a table [tasks.NAME]", at_line=(origin, text, ["tasks"]))
+    return tasks
+
+
+def _task(name: str, table: Any, origin: str, text: str) -> Task:  # noqa: ANN401 (any TOML value)
+    path = ["tasks", name]
+    _expect(table, dict, name, "a table", at_line=(origin, text, path))
+    metrics = table.get("metrics", {})
+    _expect(metrics, dict, "metrics", "a table", at_line=(origin, text, [*path, "metrics"]))
+    found = []
+    for metric, settings in metrics.items():
+        place = [*path, "metrics", metric]
+        if isinstance(settings, str):
+            settings = {"pattern": settings}
+        _expect(settings, dict, metric, "a table or a pattern", at_line=(origin, text, place))
+        made = _made(Metric, settings | {"name": metric}, METRIC_FIELDS, origin, text, place)
+        found.append(made)
+    plain = {key: value for key, value in table.items() if key != "metrics"}
+    if isinstance(plain.get("timeout"), str):
+        try:
+            plain["timeout"] = seconds(plain["timeout"])
+        except UsageError as error:
+            raise at(origin, toml_line(text, [*path, "timeout"]), error) from None
+    plain |= {"name": name, "origin": origin}
+    task: Task = _made(Task, plain, TASK_FIELDS, origin, text, path)
+    return msgspec.structs.replace(task, metrics=tuple(found))
+
+
+def _made(
+    kind: Any,  # noqa: ANN401 (Metric or Task)
+    settings: Mapping[str, Any],
+    fields: Iterable[str],
+    origin: str,
+    text: str,
+    path: list[str],
+) -> Any:  # noqa: ANN401
+    noun = kind.__name__.lower()
+    for name in settings:
+        if name not in {*fields, *_OWN}:
+            raise at(
+                origin,
+                toml_line(text, [*path, name]),
+                unknown(f"setting of a {noun}", name, fields),
+            )
+    try:
+        return msgspec.convert(settings, kind)
+    except FieldError as error:
+        raise at(origin, toml_line(text, [*path, error.field]), error) from None
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).partition(" - at `$.")
+        field = place.rstrip("`").partition("[")[0]
+        raise at(
+            origin,
+            toml_line(text, [*path, field]),
+            UsageError(f"{field} of the {noun} '{path[-1]}' is not right: {what}."),
+        ) from None
+
+
+def _expect(
+    value: object, kind: type, name: str, wanted: str, at_line: tuple[str, str, list[str]]
+) -> None:
+    if not isinstance(value, kind):
+        origin, text, path = at_line
+        wrong = UsageError(f"'{name}' is {json.dumps(value)}, but has to be {wanted}.")
+        raise at(origin, toml_line(text, path), wrong)

@@ -1,0 +1,161 @@
+"""A metric's pattern, compiled: what it captures, whether it can cross lines, what it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from re import _constants as codes  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.logs.numbers import NUMBER, QUANTITY, fraction
+
+# Groups people write for "a number", which lose signs, exponents and nan: they get all of NUMBER.
+IDIOMS = (
+    r"(\d+\.\d+|\d+)",
+    r"(\d+|\d+\.\d+)",
+    r"(\d+\.?\d*)",
+    r"(\d*\.\d+|\d+)",
+    r"(\d*\.?\d+)",
+    r"([\d.]+)",
+    r"([\d\.]+)",
+    r"([0-9.]+)",
+    r"([0-9]*\.?[0-9]+)",
+)
+# Groups that ask for a fraction, of so many digits at least: 2018 of a date stays no number.
+_FRACTION = re.compile(r"(?<!\\)((?:\\\\)*)\((?:\\d|\[0-9\])\+\\\.((?:(?:\\d|\[0-9\])\+)+)\)")
+FLAGS = re.ASCII | re.MULTILINE
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression ready for a log."""
+
+    source: str  # as written
+    regex: re.Pattern[str]
+    crossing: bool  # may match a line end, so it needs a window of lines
+    literals: tuple[str, ...]  # texts that every match contains
+
+
+def compile_pattern(source: str) -> Pattern:
+    """Placeholders and idioms filled in; ^ and $ are the ends of a line, \\d is 0 to 9."""
+    text = expand(source)
+    try:
+        regex = re.compile(text, FLAGS)
+    except re.error as error:
+        place = f" at position {error.pos}" if error.pos is not None and text == source else ""
+        raise UsageError(
+            f"The pattern '{source}' is no regular expression: {error.msg}{place}.",
+            hint="Put a backslash before a bracket, dot or star that is meant literally.",
+        ) from None
+    tree = parser.parse(text, FLAGS)
+    if any(_of(tree, {codes.AT_BEGINNING_STRING, codes.AT_END_STRING})):
+        raise UsageError(
+            f"The pattern '{source}' asks for the end of the whole log (\\A or \\Z).",
+            hint="Write ^ and $: the ends of a line.",
+        )
+    literals = () if regex.flags & re.IGNORECASE else tuple(_literals(tree))
+    crossing = _can_match_line_end(tree, bool(regex.flags & re.DOTALL))
+    return Pattern(source, regex, crossing, literals)
+
+
+def expand(source: str) -> str:
+    """The pattern with the whole number grammar where it says {number}, {quantity} or an idiom."""
+    text = source.replace("{number}", f"({NUMBER})").replace("{quantity}", f"({QUANTITY})")
+    for idiom in IDIOMS:
+        text = _replace_unescaped(text, idiom)
+    return _FRACTION.sub(lambda found: f"{found[1]}({fraction(found[2].count('+'))})", text)
+
+
+def _replace_unescaped(text: str, idiom: str) -> str:
+    """`\\(\\d+\\.\\d+)` opens no group: the idiom counts only where its bracket is one."""
+    return re.sub(
+        r"(?<!\\)((?:\\\\)*)" + re.escape(idiom), lambda found: f"{found[1]}({NUMBER})", text
+    )
+
+
+def _of(tree: Any, wanted: set[Any]) -> Iterator[bool]:  # noqa: ANN401 (sre's own types)
+    for code, argument in tree:
+        if code is codes.AT and argument in wanted:
+            yield True
+        for part in _inside(code, argument):
+            yield from _of(part, wanted)
+
+
+def _inside(code: Any, argument: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """The subpatterns of one node."""
+    if code is codes.BRANCH:
+        return tuple(argument[1])
+    if code is codes.ATOMIC_GROUP:
+        return (argument,)
+    if code is codes.GROUPREF_EXISTS:
+        return tuple(part for part in argument[1:] if part is not None)
+    if code is codes.SUBPATTERN:
+        return (argument[3],)
+    if code in (codes.ASSERT, codes.ASSERT_NOT):
+        return (argument[1],)
+    if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+        return (argument[2],)
+    return ()
+
+
+def _can_match_line_end(tree: Any, dotall: bool) -> bool:  # noqa: ANN401
+    for code, argument in tree:
+        if code is codes.LITERAL and argument == 10:
+            return True
+        if code is codes.NOT_LITERAL and argument != 10:
+            return True
+        if code is codes.ANY and dotall:
+            return True
+        if code is codes.IN and _holds_line_end(argument):
+            return True
+        inner = dotall or (code is codes.SUBPATTERN and bool(argument[1] & re.DOTALL))
+        if any(_can_match_line_end(part, inner) for part in _inside(code, argument)):
+            return True
+    return False
+
+
+def _holds_line_end(items: Any) -> bool:  # noqa: ANN401
+    spaces = (codes.CATEGORY_SPACE, codes.CATEGORY_NOT_DIGIT, codes.CATEGORY_NOT_WORD)
+    inside = any(
+        (code is codes.LITERAL and argument == 10)
+        or (code is codes.RANGE and argument[0] <= 10 <= argument[1])
+        or (code is codes.CATEGORY and argument in spaces)
+        for code, argument in items
+    )
+    negated = any(code is codes.NEGATE for code, _ in items)
+    return inside != negated
+
+
+def _literals(tree: Any) -> Iterator[str]:  # noqa: ANN401
+    """Runs of characters that stand in every match, longest first."""
+    yield from sorted(set(_runs(tree)), key=lambda run: (-len(run), run))
+
+
+def _runs(tree: Any) -> Iterator[str]:  # noqa: ANN401
+    run = ""
+    for code, argument in tree:
+        if code is codes.LITERAL:
+            run += chr(argument)
+            continue
+        if code is codes.AT:  # takes no room, so what stands around it is adjacent
+            continue
+        if run:
+            yield run
+        run = ""
+        if _always(code, argument):
+            for part in _inside(code, argument):
+                yield from _runs(part)
+    if run:
+        yield run
+
+
+def _always(code: Any, argument: Any) -> bool:  # noqa: ANN401
+    """Whether what is inside a node stands in every match as it is written."""
+    if code is codes.SUBPATTERN:
+        return not argument[1] & re.IGNORECASE
+    if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+        return bool(argument[0])
+    return code is codes.ATOMIC_GROUP

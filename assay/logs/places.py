@@ -1,0 +1,85 @@
+"""Where in a task file a setting stands: TOML and INI readers do not tell."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+from assay.core.errors import UsageError
+
+DEFAULT = "DEFAULT"  # the section whose options all others have too
+_SECTION = re.compile(r"\s*\[([^\]]+)\]\s*(?:[#;].*)?$")
+_OPTION = re.compile(r"\s*([^\s#;=:\[][^=:]*?)\s*[=:]")
+
+
+def at(origin: str, line: int, error: UsageError) -> UsageError:
+    """The same mistake with the file and line in front."""
+    place = f"{origin}, line {line}" if line else origin
+    return UsageError(f"{place}: {error}", hint=error.hint)
+
+
+def toml_line(text: str, path: Sequence[str]) -> int:
+    """The line of the deepest part of a dotted path that the text spells out; 0: none."""
+    best, deepest, table = 0, 0, ()  # type: int, int, tuple[str, ...]
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            table = _names(stripped.strip("[]") + " = 0")
+            here = table
+        else:
+            key, equals, rest = line.partition("=")
+            here = (*table, *_names(f"{key} = 0")) if equals else ()
+            following = path[len(here)] if len(path) > len(here) else ""
+            if here == tuple(path[: len(here)]) and following and _spelled(following, rest):
+                here = (*here, following)
+        depth = min(len(here), len(path))
+        if depth > deepest and here[:depth] == tuple(path[:depth]):
+            best, deepest = number, depth
+    return best
+
+
+def _names(setting: str) -> tuple[str, ...]:
+    """The dotted key of one setting, quotes undone; empty where it is none."""
+    try:
+        found: Any = tomllib.loads(setting)
+    except tomllib.TOMLDecodeError:
+        return ()
+    names = []
+    while isinstance(found, dict):
+        ((name, found),) = found.items()
+        names.append(name)
+    return tuple(names)
+
+
+def _spelled(name: str, inline: str) -> bool:
+    return re.search(rf"[{{,]\s*['\"]?{re.escape(name)}['\"]?\s*[=.]", inline) is not None
+
+
+def section_alone(text: str, wanted: str, sections: Sequence[str]) -> str:
+    """The text with every line of another section left empty, so that line numbers stay."""
+    kept, inside = [], True
+    for line in text.split("\n"):
+        header = _SECTION.match(line)
+        if header and header[1] in (*sections, DEFAULT):
+            inside = header[1] in (wanted, DEFAULT)
+        kept.append(line if inside else "")
+    return "\n".join(kept)
+
+
+def ini_line(text: str, section: str, option: str = "", item: str = "") -> int:
+    """The line of a section, of an option in it, or of an item in that option's value; 0: none."""
+    inside, found = False, 0
+    for number, line in enumerate(text.split("\n"), 1):
+        header = _SECTION.match(line)
+        setting = _OPTION.match(line)
+        if header and not (found and item):
+            inside = header[1] == section
+            if inside and not option:
+                return number
+        elif inside and setting and setting[1].strip().lower() == option:
+            found = number
+        if found and (not item or item in line):
+            return number
+    return found

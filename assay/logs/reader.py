@@ -1,0 +1,193 @@
+"""A log read while it is written: bytes in, at the end one outcome for each metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+from types import TracebackType
+
+import msgspec
+
+from assay.core.records import Status
+from assay.logs.closing import Closing, check_closing
+from assay.logs.compute import NotComputableError, compute
+from assay.logs.endings import ending
+from assay.logs.extract import ByMllog, ByPattern, Extractor, by_json, by_key
+from assay.logs.patterns import compile_pattern
+from assay.logs.scan import Scanner
+from assay.logs.stream import Lines
+from assay.logs.task import Metric
+from assay.logs.values import Values
+
+CHUNK = 1 << 16  # bytes to read at a time: larger ones cost more, in fresh memory, than they save
+TAIL = 1 << 14  # characters of the end, to see how the command ended
+RAW = 10_000  # values of a metric that are handed on one by one
+CHECKED = 1_000_000  # values that a closing mean is checked against
+
+
+class FoundMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """What a log gave for one metric. A number stands even where a bound makes it a failure."""
+
+    metric: Metric
+    status: Status
+    reason: str = ""
+    value: float = math.nan
+    computed: bool = False  # whether there is a value at all; a computed one may be nan too
+    count: int = 0  # values in the log, skipped ones included
+    raw: tuple[float, ...] = ()  # the values that count, unless they are more than RAW
+    closing: Closing | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a whole log gave."""
+
+    status: Status
+    reason: str
+    metrics: tuple[FoundMetric, ...]
+    bytes: int
+
+
+class LogReader:
+    """Feed it chunks as they come; `finish` closes it."""
+
+    def __init__(self, metrics: Sequence[Metric], workers: int = 0) -> None:
+        self._metrics = metrics
+        self._workers = workers
+        self._extractors = [_extractor(metric) for metric in metrics]
+        self._closings = {
+            metric.name: ByPattern(compile_pattern(metric.closing), metric.unit)
+            for metric in metrics
+            if metric.closing
+        }
+        self._scanner = Scanner([*self._extractors, *self._closings.values()])
+        self._lines = Lines()
+        self._tail = ""
+
+    def __enter__(self) -> LogReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def feed(self, chunk: bytes) -> None:
+        self._take(self._lines.feed(chunk))
+
+    def counts(self) -> dict[str, int]:
+        """Values of each metric so far, for showing progress."""
+        return {
+            metric.name: len(extractor.finds.values)
+            for metric, extractor in zip(self._metrics, self._extractors, strict=True)
+        }
+
+    def finish(self, returncode: int | None = None) -> Outcome:
+        """Every metric's ending and the command's; without an exit status the log tells it."""
+        self._take(self._lines.finish())
+        self._scanner.finish()
+        status, reason = ending(self._tail, returncode)
+        found = tuple(
+            self._found(metric, extractor)
+            for metric, extractor in zip(self._metrics, self._extractors, strict=True)
+        )
+        bad = [one for one in found if one.status != "ok"]
+        if status == "ok" and bad:
+            status, reason = "failed", _summed_up(bad, len(found))
+        self.close()
+        return Outcome(status=status, reason=reason, metrics=found, bytes=self._lines.bytes)
+
+    def close(self) -> None:
+        for extractor in (*self._extractors, *self._closings.values()):
+            extractor.finds.values.close()
+
+    def _take(self, text: str) -> None:
+        if text:
+            self._tail = (self._tail + text[-TAIL:])[-TAIL:]
+            self._scanner.feed(text)
+
+    def _found(self, metric: Metric, extractor: Extractor) -> FoundMetric:
+        finds = extractor.finds
+        count = len(finds.values)
+        bad = f"{finds.bad} of the matches gave no number; the first: {finds.first_bad}"
+        if not count:
+            reason = bad if finds.bad else f"{_source(metric)} was not in the log"
+            return FoundMetric(metric=metric, status="failed", reason=reason)
+        found = FoundMetric(
+            metric=metric, status="ok", count=count, notes=(bad,) if finds.bad else ()
+        )
+        try:
+            value = compute(metric.compute, finds.values, metric.skip, self._workers)
+        except NotComputableError as error:
+            return msgspec.structs.replace(found, status="failed", reason=str(error))
+        reason = _no_good(metric, value)
+        return msgspec.structs.replace(
+            found,
+            status="failed" if reason else "ok",
+            reason=reason,
+            value=value,
+            computed=True,
+            raw=_up_to(RAW, finds.values, metric.skip),
+            closing=self._closing(metric, extractor),
+            notes=(*found.notes, *_not_finite(finds.values)),
+        )
+
+    def _closing(self, metric: Metric, extractor: Extractor) -> Closing | None:
+        closing = self._closings.get(metric.name)
+        if not closing or not closing.finds.last:
+            return None
+        values = _up_to(CHECKED, extractor.finds.values)
+        if not values or not all(map(math.isfinite, values)):
+            return None
+        return check_closing(closing.finds.last, values, metric.skip)
+
+
+def _extractor(metric: Metric) -> Extractor:
+    if metric.json:
+        return by_json(metric.json, metric.unit)
+    if metric.mllog:
+        return ByMllog(metric.mllog, metric.unit)
+    if metric.key:
+        return by_key(metric.key, metric.unit)
+    return ByPattern(compile_pattern(metric.pattern), metric.unit)
+
+
+def _source(metric: Metric) -> str:
+    kind = next(kind for kind in ("pattern", "key", "json", "mllog") if getattr(metric, kind))
+    return f"the {kind} '{getattr(metric, kind)}'"
+
+
+def _up_to(limit: int, values: Values, skip: int = 0) -> tuple[float, ...]:
+    """All values, or none where they are more than the limit."""
+    many = len(values) - skip > limit
+    return () if many else tuple(chain.from_iterable(values.chunks(skip)))
+
+
+def _no_good(metric: Metric, value: float) -> str:
+    """Why a value is a failure, though it was computed: nan and infinity are within no bounds."""
+    if not math.isfinite(value):
+        return f"its value is {value:g}"
+    if metric.min is not None and not value >= metric.min:
+        return f"{value:g} is below the least allowed, {metric.min:g}"
+    if metric.max is not None and not value <= metric.max:
+        return f"{value:g} is above the most allowed, {metric.max:g}"
+    return ""
+
+
+def _not_finite(values: Values) -> tuple[str, ...]:
+    if math.isfinite(compute("total", values)):
+        return ()
+    strange = [
+        place
+        for place, value in enumerate(chain.from_iterable(values.chunks()), 1)
+        if not math.isfinite(value)
+    ]
+    if not strange:
+        return ()
+    return (f"{len(strange)} values are nan or infinite; the first is value {strange[0]}",)
+
+
+def _summed_up(bad: Sequence[FoundMetric], count: int) -> str:
+    first = f"{bad[0].metric.name}: {bad[0].reason}"
+    return f"{len(bad)} of {count} metrics failed; {first}"

@@ -1,0 +1,163 @@
+"""Many extractors over one stream of text, each line looked at no more often than it must be.
+
+Reading a log is searching: most of the time goes into text that holds nothing. So extractors share
+probes: characters or short texts that are rare in this log and without which none of them can
+match. Only lines with the probe are searched. An extractor no probe would help sees everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.logs.extract import ByPattern, Extractor
+
+WINDOW = 16  # lines that a match across lines may span
+SMALL = 4096  # characters; a shorter block is not worth any choosing
+SAMPLE = 1 << 15  # characters that probes are chosen by
+AGAIN = 1024  # blocks after which they are chosen anew
+GRAM = 4  # length of the texts that several literals may share
+
+# Rough costs in seconds, measured with CPython 3.11; only their ratios matter.
+SEARCH_CHARACTER = 0.01e-9  # a character of the log, looking for one character
+SEARCH_TEXT = 0.15e-9  # looking for a text,
+SEARCH_SHORT = 2e-9  # and so much more over its length: a long one is looked for in long steps
+SEARCH_PATTERN = 0.7e-9  # looking for a pattern
+HIT = 0.6e-6  # cutting out one line
+
+
+class Scanner:
+    """Feeds blocks of whole lines to extractors."""
+
+    def __init__(self, extractors: Iterable[Extractor]) -> None:
+        every = list(extractors)
+        crossing = [one for one in every if isinstance(one, ByPattern) and one.crossing]
+        self._lone = [one for one in every if one not in crossing]
+        self._window = _Window(crossing) if crossing else None
+        self._everywhere: list[Extractor] = []
+        self._probes: list[_Probe] = []
+        self._left = 0  # blocks until probes are chosen again
+
+    def feed(self, block: str) -> None:
+        """`block` ends with a line end."""
+        if self._window:
+            self._window.feed(block)
+        if len(block) < SMALL:
+            _take(self._lone, block)
+            return
+        if not self._left:
+            self._everywhere, self._probes = _choose(self._lone, block[:SAMPLE])
+            self._left = AGAIN
+        self._left -= 1
+        _take(self._everywhere, block)
+        for probe in self._probes:
+            text = _lines_with(probe.text, block)
+            if len(text) > len(block) * (4 * probe.share + 0.01):
+                self._left = 0  # it is not as rare as it was
+            _take(probe.members, text)
+
+    def finish(self) -> None:
+        if self._window:
+            self._window.feed("", last=True)
+
+
+def _take(extractors: Sequence[Extractor], text: str) -> None:
+    if text:
+        for extractor in extractors:
+            extractor.take(text)
+
+
+class _Window:
+    """Patterns that cross lines: each sees every line together with the next ones."""
+
+    def __init__(self, extractors: list[ByPattern]) -> None:
+        self._extractors = extractors
+        self._starts = [0] * len(extractors)
+        self._text = ""
+
+    def feed(self, block: str, last: bool = False) -> None:
+        text = self._text + block
+        stop = len(text) if last else _last_lines(text)
+        self._starts = [
+            extractor.take_window(text, start, stop)
+            for extractor, start in zip(self._extractors, self._starts, strict=True)
+        ]
+        keep = text.rfind("\n", 0, max(0, stop - 1)) + 1  # one line more, to look back into
+        self._text = text[keep:]
+        self._starts = [start - keep for start in self._starts]
+
+
+def _last_lines(text: str) -> int:
+    """Where the last lines begin: what starts there may need lines yet to come."""
+    place = len(text)
+    for _ in range(WINDOW):
+        place = text.rfind("\n", 0, max(0, place - 1)) + 1
+        if place == 0:
+            break
+    return place
+
+
+def _lines_with(probe: str, block: str) -> str:
+    picked = []
+    place = block.find(probe)
+    while place >= 0:
+        end = block.find("\n", place) + 1
+        picked.append(block[block.rfind("\n", 0, place) + 1 : end])
+        place = block.find(probe, end)
+    return "".join(picked)
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """A text that stands in every line any of its members can match."""
+
+    text: str
+    members: list[Extractor]
+    share: float  # of the lines that have it
+
+
+def _choose(extractors: Sequence[Extractor], sample: str) -> tuple[list[Extractor], list[_Probe]]:
+    """Who sees everything, and the cheapest probes for the others (greedy set cover)."""
+    needs = {number: set(_candidates(one)) for number, one in enumerate(extractors)}
+    lines = sample.split("\n")
+    shares = {
+        text: sum(text in line for line in lines) / len(lines)
+        for text in set().union(*needs.values())
+    }
+    left = set(needs)
+    probes: list[_Probe] = []
+    while left:
+        holders = _holders(needs, left)
+        costs = {
+            text: _cost(text, shares[text], len(sample) / len(lines), len(numbers))
+            for text, numbers in holders.items()
+        }
+        best = min(costs, key=lambda text: costs[text], default="")
+        if not best or costs[best] > SEARCH_PATTERN:
+            break
+        members = [extractors[number] for number in sorted(holders[best])]
+        probes.append(_Probe(best, members, shares[best]))
+        left -= holders[best]
+    return [extractors[number] for number in sorted(left)], probes
+
+
+def _candidates(extractor: Extractor) -> Iterator[str]:
+    for literal in extractor.literals:
+        if "\n" not in literal:
+            yield literal
+            yield from literal
+            yield from (literal[i : i + GRAM] for i in range(len(literal) - GRAM + 1))
+
+
+def _holders(needs: dict[int, set[str]], left: set[int]) -> dict[str, set[int]]:
+    holders: dict[str, set[int]] = {}
+    for number in left:
+        for text in needs[number]:
+            holders.setdefault(text, set()).add(number)
+    return holders
+
+
+def _cost(text: str, share: float, line: float, members: int) -> float:
+    """Seconds a character of the log, for each member; `line` is the usual length of one."""
+    search = SEARCH_CHARACTER if len(text) == 1 else SEARCH_TEXT + SEARCH_SHORT / len(text)
+    return (search + HIT * share / line) / members + SEARCH_PATTERN * share

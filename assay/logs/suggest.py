@@ -1,0 +1,249 @@
+"""Metrics that a log seems to hold: lines that repeat with changing numbers, named."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import nan
+
+from assay.core.findings import Table
+from assay.logs.extract import ByPattern
+from assay.logs.numbers import NUMBER, number
+from assay.logs.patterns import compile_pattern
+from assay.logs.reader import Outcome
+from assay.logs.scan import Scanner
+from assay.logs.stream import Lines
+from assay.logs.task import Direction, Metric
+
+SLOTS = 2000  # contexts of numbers that are told apart
+REPEATS = 2  # numbers in one context before they are worth a metric
+CONTEXT = 40  # characters before a number that name it
+LENGTH = 2000  # characters of a line that are looked at
+
+# Not the 4 of BLEU-4, nor what begins a word: 3x3.
+_NUMBER = re.compile(rf"(?<![\w.@])(?<!\w[-+])(?:{NUMBER})(?![\d_]|x\d)", re.ASCII)
+_WORD = re.compile(r"(?<!\w)\d*[A-Za-z][\w/]*(?:[@-]\d+)?", re.ASCII)
+_UNIT = re.compile(
+    r" ?(?:%|(?:[a-zA-Zµ]+/[a-zA-Z]+|ms|us|µs|ns|s|secs?|seconds|[KMG]i?B)\b)(?! *[:=])"
+)
+_COUNTERS = frozenset(
+    (
+        *("epoch", "epochs", "step", "steps", "batch", "iter", "iteration", "iterations"),
+        *("global_step", "eta", "rank", "worker", "pid", "port", "seed", "size", "line", "lineno"),
+        *("num", "of", "gpu", "device", "version", "time_ms", "date"),
+    )
+)
+_TIME = re.compile(r"[mnuµ]?s|secs?|seconds?|minutes?|min|hours?")
+_VAGUE = frozenset(("cost", "rate", "value", "mean", "average", "avg", "total", "taken"))
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """What a name or a unit says about a number."""
+
+    words: re.Pattern[str]
+    compute: str
+    direction: Direction
+
+
+# In this order: `images/sec` is a speed although it names a time, `val_loss_time` is a loss.
+_KINDS = (
+    _Meaning(
+        re.compile(
+            r"/s(?:ec(?:ond)?)?$|speed|throughput|(?:per_sec|per_second)|\bfps\b|it_s|tflops|bandwidth"
+        ),
+        "average",
+        "higher",
+    ),
+    _Meaning(re.compile(r"acc|top_?[15]|bleu|f1\b|auc|\bmap\b|precision|recall"), "last", "higher"),
+    _Meaning(re.compile(r"loss|error|perplexity|\bppl\b|rmse|\bmae\b|\bmse\b"), "last", "lower"),
+    _Meaning(
+        re.compile(
+            r"^(?:[mnuµ]?s|secs?|seconds|min|time)/|/step$|/batch$|/iter$|latency|\bp\d\d\b"
+        ),
+        "median",
+        "lower",
+    ),
+    _Meaning(re.compile(r"elapsed"), "last", "lower"),  # goes on counting, so the last is all
+    _Meaning(
+        re.compile(r"^(?!.*(?:step|batch|iter)).*(?:cost|epoch\w*time|total\w*time|train\w*time)"),
+        "total",
+        "lower",
+    ),
+    # any other time comes once a step or batch, as far as one can tell
+    _Meaning(re.compile(r"time|duration|took|cost|\b[mnuµ]?s$|\bsec"), "median", "lower"),
+    _Meaning(re.compile(r"mem|[KMG]i?B$"), "max", "lower"),
+)
+
+
+@dataclass
+class _Slot:
+    """Numbers that stand behind the same words."""
+
+    before: str
+    unit: str  # with the blank before it
+    first: str
+    count: int = 0
+    varies: bool = False
+    digest: int = 0  # of the numbers, in their order
+
+    def add(self, text: str) -> None:
+        self.count += 1
+        value = number(text)
+        self.digest = zlib.crc32(struct.pack("d", nan if value is None else value), self.digest)
+        self.varies = self.varies or text != self.first
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A metric, and the numbers it was made from: how many, and their digest."""
+
+    metric: Metric
+    count: int
+    digest: int
+
+
+class Suggester:
+    """Feed it a log's bytes; it remembers the words around numbers, never lines."""
+
+    def __init__(self) -> None:
+        self._lines = Lines()
+        self._slots: dict[tuple[str, str], _Slot] = {}
+
+    def feed(self, chunk: bytes) -> None:
+        self._take(self._lines.feed(chunk))
+
+    def finish(self) -> tuple[Suggestion, ...]:
+        """Most telling first: speeds, then accuracies, losses, times, the rest."""
+        self._take(self._lines.finish())
+        found: dict[str, tuple[int, Suggestion]] = {}
+        for slot in self._slots.values():
+            kind = _kind_of(slot)
+            if slot.count >= REPEATS and slot.varies and kind >= 0:
+                _add(found, kind, slot)
+        return tuple(made for _, made in sorted(found.values(), key=lambda pair: pair[0]))
+
+    def _take(self, text: str) -> None:
+        for line in text.split("\n"):
+            self._learn(line[:LENGTH])
+
+    def _learn(self, line: str) -> None:
+        end = 0
+        for found in _NUMBER.finditer(line):
+            before = _context(line[end : found.start()], behind_number=end > 0)
+            end = found.end()
+            unit = _UNIT.match(line, end)
+            key = before, unit[0] if unit else ""
+            if key not in self._slots:
+                if len(self._slots) >= SLOTS:
+                    continue
+                self._slots[key] = _Slot(*key, first=found[0])
+            self._slots[key].add(found[0])
+
+
+def confirmed(found: Sequence[Suggestion], log: Iterable[bytes]) -> tuple[Metric, ...]:
+    """The suggestions whose patterns find, in their own log, the very numbers they come from."""
+    extractors = [ByPattern(compile_pattern(one.metric.pattern)) for one in found]
+    scanner, lines = Scanner(extractors), Lines()
+    for chunk in log:
+        if text := lines.feed(chunk):
+            scanner.feed(text)
+    if text := lines.finish():
+        scanner.feed(text)
+    scanner.finish()
+    return tuple(
+        one.metric
+        for one, extractor in zip(found, extractors, strict=True)
+        if _same(one, extractor)
+    )
+
+
+def _same(one: Suggestion, extractor: ByPattern) -> bool:
+    values, digest = extractor.finds.values, 0
+    for chunk in values.chunks():
+        digest = zlib.crc32(chunk.tobytes(), digest)
+    count = len(values)
+    values.close()
+    return (count, digest) == (one.count, one.digest)
+
+
+def suggestion_table(outcome: Outcome) -> Table:
+    """What each suggested metric gives for the log it was suggested from."""
+    return Table(
+        columns=("metric", "compute", "value", "unit", "values", "pattern"),
+        rows=tuple(
+            (
+                found.metric.name,
+                found.metric.compute,
+                f"{found.value:.6g}",
+                found.metric.unit,
+                str(found.count),
+                found.metric.pattern,
+            )
+            for found in outcome.metrics
+        ),
+        numeric=frozenset(("value", "values")),
+    )
+
+
+def _context(before: str, behind_number: bool) -> str:
+    """What names a number: the text since the one before it, without that one's unit."""
+    unit = _UNIT.match(before) if behind_number else None
+    before = before[unit.end() :] if unit else before
+    before = before[before.rfind("{") :] if "{" in before else before  # an object begins
+    if len(before) > CONTEXT:
+        before = before[-CONTEXT:].partition(" ")[2] or before[-CONTEXT:]
+    return re.sub(" +", " ", before.lstrip(" ])>")).lstrip(" ")
+
+
+def _kind_of(slot: _Slot) -> int:
+    """Which kind it is; -1: none, so most likely a counter or a setting."""
+    words = _words(slot)
+    if not words or words[-1] in _COUNTERS:
+        return -1
+    spelled = _WORD.findall(slot.before)[-1:]
+    for text in (*(word.lower() for word in spelled if "/" in word), slot.unit.strip(), words[-1]):
+        for place, kind in enumerate(_KINDS):
+            if text and kind.words.search(text):
+                return place
+    return -1
+
+
+def _words(slot: _Slot) -> list[str]:
+    """The words before the number; where there are none, a rate is named by its unit."""
+    found = _WORD.findall(slot.before) or ([slot.unit.strip()] if "/" in slot.unit else [])
+    return [_plain(word.strip("/_").lower()) for word in found]
+
+
+def _plain(word: str) -> str:
+    """Without a slash: images/sec and ms/batch are so much per something, train/loss is not."""
+    first, _, last = word.partition("/")
+    between = "_per_" if _TIME.fullmatch(first) or _TIME.fullmatch(last) else "_"
+    return word.replace("/", between)
+
+
+def _add(found: dict[str, tuple[int, Suggestion]], kind: int, slot: _Slot) -> None:
+    """Under its last word, or with those before it where that is vague or taken."""
+    words = _words(slot)
+    shortest = 2 if words[-1] in _VAGUE and len(words) > 1 else 1
+    names = ("_".join(words[-length:]) for length in range(shortest, len(words) + 1))
+    name = next((name for name in names if name not in found), "")
+    if name:
+        metric = Metric(
+            name=name,
+            pattern=_pattern(slot),
+            compute=_KINDS[kind].compute,
+            direction=_KINDS[kind].direction,
+            unit=slot.unit.strip(),
+        )
+        found[name] = kind, Suggestion(metric, slot.count, slot.digest)
+
+
+def _pattern(slot: _Slot) -> str:
+    """The words before the number and the unit behind it; blanks may differ in width."""
+    before = re.sub(r"\\ ", " +", re.escape(slot.before)).replace("\\\t", r"\t")
+    start = r"(?<![\w.-])" if slot.before[:1].isalnum() else ""
+    return f"{start}{before}{{number}}{re.escape(slot.unit)}".replace("\\ ", " ")

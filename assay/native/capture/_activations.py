@@ -1,0 +1,86 @@
+"""Keras' activations, given as functions or as layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras import activations, layers
+
+from assay.native import ops
+from assay.native.capture import unsupported
+from assay.native.capture._understood import check_layer
+from assay.native.capture.graph_builder import Building, Tensor
+
+_FUNCTIONS: dict[Any, ops.ActivationOp] = {
+    activations.relu: ops.ActivationOp("relu"),
+    activations.relu6: ops.ActivationOp("relu", limit=6.0),
+    activations.leaky_relu: ops.ActivationOp("relu", alpha=0.2),
+    activations.tanh: ops.ActivationOp("tanh"),
+    activations.sigmoid: ops.ActivationOp("sigmoid"),
+    activations.elu: ops.ActivationOp("elu", alpha=1.0),
+    activations.selu: ops.ActivationOp("selu"),
+    activations.gelu: ops.ActivationOp("gelu"),
+    activations.silu: ops.ActivationOp("silu"),
+    activations.softplus: ops.ActivationOp("softplus"),
+    activations.softsign: ops.ActivationOp("softsign"),
+    activations.exponential: ops.ActivationOp("exponential"),
+    activations.hard_sigmoid: ops.ActivationOp("hard_sigmoid"),
+    activations.hard_silu: ops.ActivationOp("hard_silu"),
+}
+_KNOWN = (
+    *sorted(function.__name__ for function in _FUNCTIONS),
+    *("linear", "softmax", "ReLU", "LeakyReLU", "ELU", "Softmax"),
+)
+
+
+def add_activation(
+    building: Building,
+    function: Any,  # noqa: ANN401 (a function or a layer)
+    tensor: Tensor,
+    name: str,
+    alone: bool = False,
+) -> Tensor:
+    """`alone`: it is the layer itself, else what comes after another in one layer."""
+    if function is activations.linear:
+        return tensor
+    if function is activations.softmax:
+        return add_softmax(building, -1, tensor, name if alone else f"{name}/softmax")
+    if isinstance(function, layers.Layer) and not alone:
+        check_layer(function, name)
+    if type(function) is layers.Activation:
+        return add_activation(building, function.activation, tensor, name, alone)
+    if type(function) is layers.Softmax and isinstance(function.axis, int):
+        return add_softmax(building, function.axis, tensor, f"{name}/softmax")
+    op = _as_op(function, name)
+    called = name if alone else f"{name}/{op.kind}"
+    return Tensor(building.add(called, op, tensor.value), tensor.order)
+
+
+def add_softmax(building: Building, axis: int, tensor: Tensor, name: str) -> Tensor:
+    """The axis counts the batch, as in Keras."""
+    rank = len(tensor.order)
+    place = tensor.order.index((axis if axis >= 0 else axis + rank + 1) - 1)
+    return Tensor(building.add(name, ops.SoftmaxOp(place), tensor.value), tensor.order)
+
+
+def _as_op(function: Any, name: str) -> ops.ActivationOp:  # noqa: ANN401
+    if type(function) is layers.ReLU:
+        return _relu(function, name)
+    if type(function) is layers.LeakyReLU:
+        return ops.ActivationOp("relu", alpha=float(function.negative_slope))
+    if type(function) is layers.ELU:
+        return ops.ActivationOp("elu", alpha=float(function.alpha))
+    try:
+        return _FUNCTIONS[function]
+    except (KeyError, TypeError):
+        called = getattr(function, "__name__", type(function).__name__)
+        raise unsupported(f"with the activation {called}", name, _KNOWN) from None
+
+
+def _relu(layer: Any, name: str) -> ops.ActivationOp:  # noqa: ANN401
+    if layer.threshold:
+        raise unsupported(f"a ReLU with a threshold of {layer.threshold}", name, ("0",))
+    limit = 0.0 if layer.max_value is None else float(layer.max_value)
+    if layer.max_value is not None and limit <= 0:
+        raise unsupported(f"a ReLU with a max_value of {limit}", name, ("more than 0",))
+    return ops.ActivationOp("relu", alpha=float(layer.negative_slope), limit=limit)

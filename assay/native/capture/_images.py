@@ -1,0 +1,144 @@
+"""Keras layers for pictures: convolutions, pooling, padding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras import layers
+
+from assay.native import ops
+from assay.native.capture import unsupported
+from assay.native.capture._activations import add_activation
+from assay.native.capture._layers import Handler, array
+from assay.native.capture.graph_builder import Building, Tensor
+from assay.native.graph import Array, Shape
+
+FIRST, LAST = (0, 1, 2), (2, 0, 1)  # how a picture's own axes become channels, rows, columns
+
+
+def _order(layer: Any) -> tuple[int, ...]:  # noqa: ANN401
+    return FIRST if layer.data_format == "channels_first" else LAST
+
+
+def _conv(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    value = building.laid(given[0], _order(layer))
+    kernel = array(layer.kernel).transpose(3, 2, 0, 1)
+    weight = building.constant(f"{name}/kernel", kernel)
+    bias = _bias(building, layer, name)
+    where = _placed(layer, building.shapes[value], kernel)
+    op = ops.ConvOp(weight=weight, bias=bias, groups=layer.groups, **where)
+    made = Tensor(building.add(name, op, value), _order(layer))
+    return add_activation(building, layer.activation, made, name)
+
+
+def _depthwise(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    value = building.laid(given[0], _order(layer))
+    kernel = _by_channel(array(layer.kernel))
+    weight = building.constant(f"{name}/kernel", kernel)
+    bias = _bias(building, layer, name)
+    where = _placed(layer, building.shapes[value], kernel)
+    op = ops.ConvOp(weight=weight, bias=bias, groups=building.shapes[value][0], **where)
+    made = Tensor(building.add(name, op, value), _order(layer))
+    return add_activation(building, layer.activation, made, name)
+
+
+def _separable(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    """A depthwise convolution, then one of 1 x 1 with the bias and the activation."""
+    value = building.laid(given[0], _order(layer))
+    kernel = _by_channel(array(layer.depthwise_kernel))
+    weight = building.constant(f"{name}/depthwise_kernel", kernel)
+    where = _placed(layer, building.shapes[value], kernel)
+    depthwise = ops.ConvOp(weight=weight, groups=building.shapes[value][0], **where)
+    value = building.add(f"{name}/depthwise", depthwise, value)
+    point = array(layer.pointwise_kernel).transpose(3, 2, 0, 1)
+    weight = building.constant(f"{name}/pointwise_kernel", point)
+    op = ops.ConvOp(weight=weight, bias=_bias(building, layer, name))
+    made = Tensor(building.add(name, op, value), _order(layer))
+    return add_activation(building, layer.activation, made, name)
+
+
+def _by_channel(kernel: Array) -> Array:
+    """(height, width, in, multiplier) → (in · multiplier, 1, height, width)"""
+    height, width, channels, multiplier = kernel.shape
+    return kernel.transpose(2, 3, 0, 1).reshape(channels * multiplier, 1, height, width)
+
+
+def _bias(building: Building, layer: Any, name: str) -> str:  # noqa: ANN401
+    return building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else ""
+
+
+def _placed(layer: Any, shape: Shape, kernel: Array) -> dict[str, Any]:  # noqa: ANN401
+    """Strides, dilations and padding of a convolution over a picture of that shape."""
+    strides, dilations = _pair(layer.strides), _pair(layer.dilation_rate)
+    reach = [(kernel.shape[2 + axis] - 1) * dilations[axis] + 1 for axis in (0, 1)]
+    pads = _pads(layer.padding, shape, (reach[0], reach[1]), strides)
+    return {"strides": strides, "dilations": dilations, "pads": pads}
+
+
+def _pads(padding: str, shape: Shape, reach: ops.Pair, strides: ops.Pair) -> ops.Pads:
+    """`same` pads as little as gives ceil(size / stride) results, the odd one at the end."""
+    if padding == "valid":
+        return (0, 0, 0, 0)
+    assert padding == "same", padding  # Keras has no other for pictures
+    lacking = [
+        max((-(-size // stride) - 1) * stride + window - size, 0)
+        for size, window, stride in zip(shape[1:], reach, strides, strict=True)
+    ]
+    before = [total // 2 for total in lacking]
+    return (before[0], before[1], lacking[0] - before[0], lacking[1] - before[1])
+
+
+def _pool(kind: Any) -> Handler:  # noqa: ANN401
+    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+        value = building.laid(given[0], _order(layer))
+        window, strides = _pair(layer.pool_size), _pair(layer.strides)
+        pads = _pads(layer.padding, building.shapes[value], window, strides)
+        op = ops.PoolOp(kind, window, strides, pads)
+        return Tensor(building.add(name, op, value), _order(layer))
+
+    return add
+
+
+def _global_pool(kind: Any) -> Handler:  # noqa: ANN401
+    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+        value = building.laid(given[0], _order(layer))
+        value = building.add(name, ops.GlobalPoolOp(kind), value)
+        if not layer.keepdims:
+            return Tensor(value, (0,))
+        shape = (*building.shapes[value], 1, 1)
+        return Tensor(building.add(f"{name}/kept", ops.ReshapeOp(shape), value), _order(layer))
+
+    return add
+
+
+def _padding(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    value = building.laid(given[0], _order(layer))
+    (top, bottom), (left, right) = layer.padding
+    op = ops.PadOp((top, left, bottom, right))
+    return Tensor(building.add(name, op, value), _order(layer))
+
+
+def _upsampling(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    if layer.interpolation != "nearest":
+        what = f"an UpSampling2D with {layer.interpolation} interpolation"
+        raise unsupported(what, name, ("nearest",))
+    value = building.laid(given[0], _order(layer))
+    return Tensor(building.add(name, ops.UpsampleOp(_pair(layer.size)), value), _order(layer))
+
+
+def _pair(value: Any) -> ops.Pair:  # noqa: ANN401
+    first, second = (value, value) if isinstance(value, int) else value
+    return int(first), int(second)
+
+
+HANDLERS: dict[type, Handler] = {
+    layers.Conv2D: _conv,
+    layers.DepthwiseConv2D: _depthwise,
+    layers.SeparableConv2D: _separable,
+    layers.MaxPooling2D: _pool("max"),
+    layers.AveragePooling2D: _pool("average"),
+    layers.GlobalMaxPooling2D: _global_pool("max"),
+    layers.GlobalAveragePooling2D: _global_pool("average"),
+    layers.ZeroPadding2D: _padding,
+    layers.UpSampling2D: _upsampling,
+}

@@ -1,0 +1,173 @@
+"""Keras layers that are not about pictures, each as operations of a graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+from keras import layers
+
+from assay.native import ops
+from assay.native.capture import unsupported
+from assay.native.capture._activations import add_activation, add_softmax
+from assay.native.capture.graph_builder import Building, Tensor
+from assay.native.graph import Array
+
+# Adds a layer's operations and gives its output; the name is the layer's, with its models'.
+Handler = Callable[[Building, Any, list[Tensor], str], Tensor]
+
+
+def array(variable: Any) -> Array:  # noqa: ANN401 (a keras.Variable)
+    return np.asarray(keras.ops.convert_to_numpy(variable.value), np.float32)
+
+
+def _nothing(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    """A layer that does something in training only."""
+    return given[0]
+
+
+def _dense(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    op = ops.DenseOp(
+        weight=building.constant(f"{name}/kernel", array(layer.kernel).T),
+        bias=building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
+    )
+    made = Tensor(building.add(name, op, building.laid(given[0])), _plain(given[0]))
+    return add_activation(building, layer.activation, made, name)
+
+
+def _batch_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    rank = len(given[0].order)
+    axis = (layer.axis if layer.axis >= 0 else layer.axis + rank + 1) - 1
+    order = (axis, *(other for other in range(rank) if other != axis))
+    parts = {"mean": layer.moving_mean, "variance": layer.moving_variance}
+    parts |= {"gamma": layer.gamma} if layer.scale else {}
+    parts |= {"beta": layer.beta} if layer.center else {}
+    named = {part: building.constant(f"{name}/{part}", array(held)) for part, held in parts.items()}
+    op = ops.BatchNormOp(**named, epsilon=layer.epsilon)  # type: ignore[arg-type]
+    return Tensor(building.add(name, op, building.laid(given[0], order)), order)
+
+
+def _rescaling(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    """x · scale + offset, as a batch norm whose statistics are those of nothing."""
+    if np.ndim(layer.scale) or np.ndim(layer.offset):
+        raise unsupported("a Rescaling by several numbers", name, ("one scale and one offset",))
+    value, order = given[0].value, given[0].order
+    size = building.shapes[value][0]
+    numbers = {"mean": 0, "variance": 1, "gamma": layer.scale, "beta": layer.offset}
+    constants: dict[str, Any] = {
+        part: building.constant(f"{name}/{part}", np.full(size, number))
+        for part, number in numbers.items()
+    }
+    return Tensor(building.add(name, ops.BatchNormOp(**constants, epsilon=0.0), value), order)
+
+
+def _activation(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    return add_activation(building, layer.activation, given[0], name, alone=True)
+
+
+def _layer_as_activation(
+    building: Building,
+    layer: Any,  # noqa: ANN401
+    given: list[Tensor],
+    name: str,
+) -> Tensor:
+    return add_activation(building, layer, given[0], name, alone=True)
+
+
+def _softmax(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    if not isinstance(layer.axis, int):
+        raise unsupported(f"a Softmax over the axes {layer.axis}", name, ("one axis",))
+    return add_softmax(building, layer.axis, given[0], name)
+
+
+def _binary(kind: Any) -> Handler:  # noqa: ANN401
+    """A layer of two or more inputs is a chain of operations of two."""
+
+    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+        if len({len(tensor.order) for tensor in given}) > 1:
+            raise unsupported(f"{type(layer).__name__} of inputs of several ranks", name, ("one",))
+        order = _common_order(given)
+        value = building.laid(given[0], order)
+        for tensor in given[1:]:
+            value = building.add(name, ops.BinaryOp(kind), value, building.laid(tensor, order))
+        return Tensor(value, order)
+
+    return add
+
+
+def _concatenate(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    order = _common_order(given)
+    axis = order.index((layer.axis if layer.axis >= 0 else layer.axis + len(order) + 1) - 1)
+    values = [building.laid(tensor, order) for tensor in given]
+    return Tensor(building.add(name, ops.ConcatenateOp(axis), *values), order)
+
+
+def _flatten(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    """Keras 3 flattens pictures as rows, columns, channels, whatever the data format."""
+    rank = len(given[0].order)
+    if layer.data_format == "channels_first" and rank > 1:
+        value = building.laid(given[0], (*range(1, rank), 0))
+    else:
+        value = building.laid(given[0])
+    shape = (math.prod(building.shapes[value]),)
+    return Tensor(building.add(name, ops.ReshapeOp(shape), value), (0,))
+
+
+def _reshape(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    value = building.laid(given[0])
+    shape = tuple(np.empty(building.shapes[value]).reshape(layer.target_shape).shape)
+    return Tensor(building.add(name, ops.ReshapeOp(shape), value), tuple(range(len(shape))))
+
+
+def _permute(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    """Only a new way of counting the axes: nothing moves until someone needs it."""
+    tensor = given[0]
+    dims = [dim - 1 for dim in layer.dims]
+    return Tensor(tensor.value, tuple(dims.index(axis) for axis in tensor.order))
+
+
+def _common_order(given: list[Tensor]) -> tuple[int, ...]:
+    """That of most of them, so that the fewest have to be turned."""
+    orders = [tensor.order for tensor in given]
+    return max(orders, key=orders.count)
+
+
+def _plain(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(range(len(tensor.order)))
+
+
+# Of layers, and of operations of keras.ops.
+OPERATORS = {
+    "Add": _binary("add"),
+    "Subtract": _binary("subtract"),
+    "Multiply": _binary("multiply"),
+    "Maximum": _binary("maximum"),
+    "Minimum": _binary("minimum"),
+}
+HANDLERS: dict[type, Handler] = {
+    **{getattr(layers, name): handler for name, handler in OPERATORS.items()},
+    layers.Dense: _dense,
+    layers.BatchNormalization: _batch_norm,
+    layers.Rescaling: _rescaling,
+    layers.Activation: _activation,
+    layers.ReLU: _layer_as_activation,
+    layers.LeakyReLU: _layer_as_activation,
+    layers.ELU: _layer_as_activation,
+    layers.Softmax: _softmax,
+    layers.Concatenate: _concatenate,
+    layers.Flatten: _flatten,
+    layers.Reshape: _reshape,
+    layers.Permute: _permute,
+    layers.InputLayer: _nothing,
+    layers.Identity: _nothing,
+    layers.Dropout: _nothing,
+    layers.SpatialDropout1D: _nothing,
+    layers.SpatialDropout2D: _nothing,
+    layers.AlphaDropout: _nothing,
+    layers.GaussianDropout: _nothing,
+    layers.GaussianNoise: _nothing,
+    layers.ActivityRegularization: _nothing,
+}

@@ -1,0 +1,176 @@
+"""A Keras model's layers in the order they are computed, each given to what captures its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import keras
+
+from assay.core.errors import UsageError
+from assay.native.capture import _images, _layers, unsupported
+from assay.native.capture._layers import Handler
+from assay.native.capture._understood import (
+    check_call,
+    check_layer,
+    check_model,
+    check_settings,
+)
+from assay.native.capture.graph_builder import Building, Tensor
+from assay.native.graph import Graph, Layout
+from assay.native.passes.pipeline import drop_dead
+from assay.native.shapes import ShapeError
+
+HANDLERS: dict[type, Handler] = {**_images.HANDLERS, **_layers.HANDLERS}
+
+
+def names() -> tuple[str, ...]:
+    return tuple(sorted(kind.__name__ for kind in HANDLERS))
+
+
+def captured(model: Any, name: str) -> Graph:  # noqa: ANN401 (a keras.Model)
+    _check(model)
+    if len(batches := {tensor.shape[0] for tensor in model.inputs}) > 1:
+        raise UsageError(
+            f"The inputs of '{model.name}' have the batch sizes {sorted(map(str, batches))}.",
+            hint="Leave the batch size open.",
+        )
+    building = Building()
+    alone = len(model.inputs) == 1
+    layout = _layout(model)
+    inputs = [_input(building, tensor, alone, layout) for tensor in model.inputs]
+    outputs = _walk(building, model, inputs, "")
+    laid = [building.laid(tensor) for tensor in outputs]
+    return drop_dead(building.graph(name or model.name, laid))
+
+
+def _check(model: Any) -> None:  # noqa: ANN401
+    if not isinstance(model, keras.Model):
+        raise UsageError(
+            f"This is a {type(model).__name__}, but a keras.Model can be captured.",
+            hint="Give a sequential or functional model.",
+        )
+    if not _has_layers(model):
+        raise UsageError(
+            f"The model '{model.name}' is a {type(model).__name__} that does not tell its layers.",
+            hint="Give a functional model, or a sequential one that knows its input shape.",
+        )
+    check_model(model, model.name)
+
+
+def _has_layers(model: Any) -> bool:  # noqa: ANN401
+    if isinstance(model, keras.Sequential):
+        return bool(model.built and model.inputs)
+    return hasattr(model, "operations") and bool(getattr(model, "inputs", None))
+
+
+def _layout(model: Any) -> Layout:  # noqa: ANN401
+    """That of the model's pictures: as its layers say, if they agree, else as Keras is set."""
+    told = set(_data_formats(model))
+    chosen: Layout = told.pop() if len(told) == 1 else keras.config.image_data_format()
+    return chosen
+
+
+def _data_formats(model: Any) -> Iterator[Layout]:  # noqa: ANN401
+    for layer in model.layers:
+        if isinstance(layer, keras.Model):
+            yield from _data_formats(layer)
+        elif getattr(layer, "data_format", None):
+            yield layer.data_format
+
+
+def _input(building: Building, tensor: Any, alone: bool, layout: Layout) -> Tensor:  # noqa: ANN401
+    """Called `input` where it is the only one: Keras numbers its names anew in each process."""
+    name = "input" if alone else str(_origin(tensor)[0].name)
+    shape = tuple(tensor.shape[1:])
+    if tensor.dtype != "float32" or tensor.sparse or tensor.ragged or not shape:
+        kind = "sparse " if tensor.sparse else "ragged " if tensor.ragged else ""
+        raise UsageError(
+            f"The input '{name}' is {kind}{tensor.dtype} of shape {shape}, which cannot be "
+            "captured.",
+            hint="Dense float32 inputs of one axis or more can.",
+        )
+    if None in shape:
+        raise UsageError(
+            f"The input '{name}' is of shape {shape}, but every size has to be known.",
+            hint="Build the model with a fixed input shape; only the batch is free.",
+        )
+    held = building.add_input(name, shape, layout if len(shape) == 3 else "")
+    if layout == "channels_first" or len(shape) != 3:
+        return held
+    # Turned at once, so that whatever comes first works on channels, rows, columns.
+    return Tensor(building.laid(held, _images.LAST), _images.LAST)
+
+
+def _walk(building: Building, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:  # noqa: ANN401
+    """Layers before those that read them; without recursion, for models of any depth."""
+    known = {id(tensor): held for tensor, held in zip(model.inputs, inputs, strict=True)}
+    waiting = list(reversed(model.outputs))
+    while waiting:
+        layer, node = _origin(waiting[-1])
+        missing = [tensor for tensor in node.input_tensors if id(tensor) not in known]
+        if id(waiting[-1]) in known:
+            waiting.pop()
+        elif missing:
+            waiting += reversed(missing)
+        else:
+            given = [known[id(tensor)] for tensor in node.input_tensors]
+            made = _layer(building, layer, node, given, path)
+            known |= {id(t): held for t, held in zip(node.output_tensors, made, strict=True)}
+    return [known[id(tensor)] for tensor in model.outputs]
+
+
+def _origin(tensor: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """The layer that makes a tensor, and that call of it."""
+    history = tensor._keras_history
+    return history.operation, history.operation._inbound_nodes[history.node_index]
+
+
+def _layer(
+    building: Building,
+    layer: Any,  # noqa: ANN401
+    node: Any,  # noqa: ANN401 (a call of it)
+    given: list[Tensor],
+    path: str,
+) -> list[Tensor]:
+    name = f"{path}{layer.name}"
+    if isinstance(layer, keras.Model) and _has_layers(layer):
+        check_call(layer, node, name)
+        _check_inner(layer, node, name)
+        return _walk(building, layer, given, f"{name}/")
+    handler = _handler(layer, len(given))
+    if handler is None:
+        whose = "" if isinstance(layer, keras.layers.Layer) else " of keras.ops"
+        raise unsupported(f"a {type(layer).__name__}{whose}", name, names())
+    check_call(layer, node, name)
+    if isinstance(layer, keras.layers.Layer):
+        check_layer(layer, name)
+    try:
+        made = [handler(building, layer, given, name)]
+    except ShapeError as error:
+        raise UsageError(
+            f"The layer '{name}' cannot be captured: {error}.",
+            hint="Does the model compute an output in Keras?",
+        ) from error
+    if isinstance(layer, keras.layers.Layer):
+        check_settings(layer, name)  # last: one that is known but not supported is told better
+    return made
+
+
+def _check_inner(model: Any, node: Any, name: str) -> None:  # noqa: ANN401
+    """Keras gives a model inside another an axis that it lacks; here it has to fit as it is."""
+    check_model(model, name)
+    wanted = [tuple(tensor.shape[1:]) for tensor in model.inputs]
+    received = [tuple(tensor.shape[1:]) for tensor in node.input_tensors]
+    if received != wanted:
+        raise unsupported(f"a model of inputs {wanted} given {received}", name, ("its own",))
+
+
+def _handler(layer: Any, inputs: int) -> Handler | None:  # noqa: ANN401 (a layer or an operation)
+    """By the very class: one made from a known one may compute something else.
+
+    `a + b` of two tensors is an operation of keras.ops, which has the name of the layer for it.
+    """
+    if type(layer).__module__ == "keras.src.ops.numpy" and inputs == 2:
+        return _layers.OPERATORS.get(type(layer).__name__)
+    return HANDLERS.get(type(layer))

@@ -1,0 +1,86 @@
+"""A graph while it is being made, and which way round each tensor of the model lies in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.native.graph import Array, Graph, Layout, Node, Shape, Value, make_node
+from assay.native.ops import Op, TransposeOp
+
+Order = tuple[int, ...]
+
+
+class Tensor(msgspec.Struct, frozen=True):
+    """A tensor of the model as a value of the graph.
+
+    Axis i of the value is axis order[i] of the tensor. So a picture of a model with channels last
+    is turned once, where it comes in, and stays turned until something needs its own order.
+    """
+
+    value: str
+    order: Order
+
+
+class Building:
+    """Nodes, shapes and constants so far."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Value] = []
+        self.nodes: list[Node] = []
+        self.shapes: dict[str, Shape] = {}
+        self.constants: dict[str, Array] = {}
+        self._turned: dict[tuple[str, Order], str] = {}
+
+    def add_input(self, name: str, shape: Shape, layout: Layout = "") -> Tensor:
+        value = self._unused(name)
+        self.inputs.append(Value(value, shape, layout))
+        self.shapes[value] = shape
+        return Tensor(value, tuple(range(len(shape))))
+
+    def add(self, name: str, op: Op, *values: str) -> str:
+        """The name of the new value."""
+        pairs = [(value, self.shapes[value]) for value in values]
+        node = make_node(self._unused(name), op, pairs, self.constants)
+        self.nodes.append(node)
+        self.shapes[node.output] = node.shape
+        return node.output
+
+    def constant(self, name: str, array: Any) -> str:  # noqa: ANN401 (what numpy takes)
+        """A layer that is used twice gives the same constant twice."""
+        values = np.ascontiguousarray(array, dtype=np.float32)
+        while name in self.constants and not np.array_equal(self.constants[name], values):
+            name += "'"
+        self.constants[name] = values
+        return name
+
+    def laid(self, tensor: Tensor, order: Order | None = None) -> str:
+        """The tensor as a value whose axis i is the tensor's axis order[i]; None: as it is."""
+        wanted = tuple(range(len(tensor.order))) if order is None else order
+        turn = tuple(tensor.order.index(axis) for axis in wanted)
+        if turn == tuple(range(len(turn))):
+            return tensor.value
+        key = (tensor.value, turn)
+        if key not in self._turned:
+            turned = self.add(f"{tensor.value}/turned", TransposeOp(turn), tensor.value)
+            back = tuple(turn.index(axis) for axis in range(len(turn)))
+            self._turned |= {key: turned, (turned, back): tensor.value}
+        return self._turned[key]
+
+    def graph(self, name: str, outputs: list[str]) -> Graph:
+        return Graph(
+            name=name,
+            inputs=tuple(self.inputs),
+            nodes=tuple(self.nodes),
+            outputs=tuple(outputs),
+            constants=self.constants,
+        )
+
+    def _unused(self, name: str) -> str:
+        found, number = name, 1
+        while found in self.shapes:
+            number += 1
+            found = f"{name}_{number}"
+        return found

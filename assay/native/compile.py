@@ -1,0 +1,88 @@
+"""A graph made into a program for this machine: built first, put into a user's folder after."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import AssayError
+from assay.core.files import user_file
+from assay.native.build import Built, build
+from assay.native.emit import Emitted, emit
+from assay.native.graph import Array, Graph, Layout
+from assay.native.passes.pipeline import optimized
+from assay.native.toolchain import Toolchain
+from assay.native.trial import program_outputs
+
+
+class Compiled(msgspec.Struct, frozen=True, kw_only=True):
+    """What was made, and from what."""
+
+    program: Path
+    files: tuple[Path, ...]  # with it: what it needs beside it, and its source
+    layers: int
+    input_shape: tuple[int, ...]  # of one item in the data files
+    layout: Layout  # "channels_first": items are images (channels, height, width)
+    cached: bool  # the same model had been built before
+    onednn: bool
+    judge: str  # whose outputs its own were compared with
+    difference: float  # the largest from those, as a share of the largest output
+
+    @property
+    def takes(self) -> str:
+        """What an item of its data files is, as the program itself says it (`program.hpp`)."""
+        sizes = " x ".join(map(str, self.input_shape))
+        if not self.layout:
+            return f"items of {sizes} float32, the last axis innermost"
+        return f"images of {sizes} float32: channels, height, width (channels first)"
+
+
+class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A program in the cache, not yet judged."""
+
+    emitted: Emitted
+    built: Built
+    layers: int
+    onednn: bool
+
+    def outputs(self, items: Array) -> dict[str, Array]:
+        """Of its program, by the kernels it is tried with: the guess, and all of oneDNN's."""
+        kinds = ("auto", "onednn") if self.onednn else ("auto",)
+        return {kind: program_outputs(self.built, self.emitted, items, kind) for kind in kinds}
+
+
+def built_model(graph: Graph, tools: Toolchain) -> BuiltModel:
+    graph = optimized(graph)
+    emitted = emit(graph)
+    return BuiltModel(
+        emitted=emitted,
+        built=build(emitted, tools),
+        layers=len(graph.nodes),
+        onednn=bool(tools.onednn),
+    )
+
+
+def placed(made: BuiltModel, output: str | Path, judge: str, difference: float) -> Compiled:
+    """The program and what it needs, in the folder `output`."""
+    folder = Path(output).expanduser()
+    return Compiled(
+        program=folder / made.built.name,
+        files=tuple(_copied(file, folder) for file in made.built.files),
+        layers=made.layers,
+        input_shape=made.emitted.input_shape,
+        layout=made.emitted.layout,
+        cached=made.built.cached,
+        onednn=made.onednn,
+        judge=judge,
+        difference=difference,
+    )
+
+
+def _copied(file: Path, folder: Path) -> Path:
+    if folder.exists() and not folder.is_dir():
+        raise AssayError(f"{folder} is a file, not a folder.", hint="Give another place with -o.")
+    with user_file(folder / file.name) as temporary:
+        shutil.copy(file, temporary)
+    return folder / file.name

@@ -1,0 +1,89 @@
+"""A built model in this process: its library, loaded by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from assay.core.errors import AssayError
+from assay.native.build import Built
+from assay.native.emit import Emitted
+from assay.native.toolchain import Kernels
+
+Array = np.ndarray[Any, Any]
+
+_ALLOWED: dict[Kernels, int] = {"auto": 0, "portable": 1, "onednn": 2}
+_FLOATS = ctypes.POINTER(ctypes.c_float)
+
+
+class Loaded:
+    """An engine for batches up to `batch` images; a smaller one is taken as it comes."""
+
+    def __init__(
+        self,
+        built: Built,
+        emitted: Emitted,
+        batch: int,
+        threads: int,
+        kernels: Kernels = "auto",
+        seconds: float = 1.0,  # for choosing kernels; 0: a guess
+    ) -> None:
+        self._library = _declared(ctypes.CDLL(str(built.library)))
+        self._emitted = emitted
+        self._engine = self._library.assay_open(
+            str(built.weights).encode(), batch, threads, _ALLOWED[kernels], seconds
+        )
+        if not self._engine:
+            raise AssayError(self._library.assay_mistake().decode())
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """What computes each layer, in order."""
+        return tuple(self._library.assay_kernels(self._engine).decode().split())
+
+    @property
+    def at_once(self) -> int:
+        """Images that one thread takes through the network together."""
+        return int(self._library.assay_at_once(self._engine))
+
+    def bound(self, inputs: Array) -> tuple[Any, Array]:
+        """A call without arguments that computes these inputs, and where their outputs appear."""
+        outputs = np.empty((len(inputs), *self._emitted.output_shape), np.float32)
+        step = self._library.assay_step
+        arguments = (
+            ctypes.c_void_p(self._engine),
+            inputs.ctypes.data_as(_FLOATS),
+            ctypes.c_int(self._emitted.channels_last),
+            outputs.ctypes.data_as(_FLOATS),
+            ctypes.c_long(len(inputs)),
+        )
+        return (lambda: step(*arguments)), outputs
+
+    def run(self, inputs: Array) -> Array:
+        call, outputs = self.bound(np.ascontiguousarray(inputs, dtype=np.float32))
+        call()
+        return outputs
+
+    def close(self) -> None:
+        if self._engine:
+            self._library.assay_close(self._engine)
+            self._engine = None
+
+
+def _declared(library: Any) -> Any:  # noqa: ANN401 (ctypes has no types to tell)
+    pointer = ctypes.c_void_p
+    library.assay_open.restype = pointer
+    library.assay_open.argtypes = [
+        *(ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int, ctypes.c_double)
+    ]
+    library.assay_mistake.restype = ctypes.c_char_p
+    library.assay_step.restype = None
+    library.assay_step.argtypes = [pointer, _FLOATS, ctypes.c_int, _FLOATS, ctypes.c_long]
+    library.assay_kernels.restype = ctypes.c_char_p
+    library.assay_kernels.argtypes = library.assay_close.argtypes = [pointer]
+    library.assay_at_once.restype = ctypes.c_long
+    library.assay_at_once.argtypes = [pointer]
+    library.assay_close.restype = None
+    return library

@@ -1,0 +1,105 @@
+"""A graph as an ONNX model, for every tool that reads one; the batch stays free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from assay.core.files import user_file
+from assay.core.protobuf import Message, chunk, single, text, whole
+from assay.native.graph import Array, Graph, Shape
+from assay.native.onnx.ops import OPSET, Attribute, OnnxNode, Writer, add_node
+from assay.native.passes.pipeline import drop_dead, fold_padding
+
+IR_VERSION = 9  # the one that opset 20 came with
+_FLOAT, _INT64 = 1, 7  # of TensorProto.DataType
+
+
+def write_onnx(graph: Graph, path: str | Path) -> None:
+    with user_file(path) as temporary:
+        temporary.write_bytes(onnx_bytes(graph))
+
+
+def onnx_bytes(graph: Graph) -> bytes:
+    """A ModelProto; the field numbers are those of onnx.proto."""
+    return b"".join(
+        (
+            whole(1, IR_VERSION),
+            text(2, "assay"),
+            # Padding belongs to a convolution where it can: not every reader would see that.
+            chunk(7, _graph(drop_dead(fold_padding(graph)))),
+            chunk(8, text(1, "") + whole(2, OPSET)),
+        )
+    )
+
+
+def _graph(graph: Graph) -> Message:
+    shapes = graph.shapes()
+    writer = Writer(graph.constants, shapes)
+    for node in graph.nodes:
+        add_node(writer, node, shapes)
+    outputs = _own_names(graph, writer)
+    for name, output in zip(graph.outputs, outputs, strict=True):
+        if name != output:
+            writer.add("Identity", name, output=output)
+    parts = [chunk(1, _node(node, number)) for number, node in enumerate(writer.nodes)]
+    parts.append(text(2, graph.name))
+    used = {name for node in writer.nodes for name in node.inputs}
+    parts += [chunk(5, _tensor(name, a)) for name, a in writer.constants.items() if name in used]
+    parts += [chunk(11, _value(value.name, value.shape)) for value in graph.inputs]
+    parts += [
+        chunk(12, _value(output, shapes[name]))
+        for name, output in zip(graph.outputs, outputs, strict=True)
+    ]
+    return b"".join(parts)
+
+
+def _own_names(graph: Graph, writer: Writer) -> list[str]:
+    """Of the outputs: ONNX wants each written by a node, once."""
+    samples = {value.name for value in graph.inputs}
+    found = []
+    for number, name in enumerate(graph.outputs):
+        own = writer.unused(f"{name}/output{number}") if name in samples else name
+        found.append(own)
+        samples.add(name)
+    return found
+
+
+def _node(node: OnnxNode, number: int) -> Message:
+    parts = [text(1, name) for name in node.inputs]
+    parts += [text(2, node.output), text(3, f"{number}/{node.output}"), text(4, node.kind)]
+    parts += [chunk(5, _attribute(name, value)) for name, value in node.attributes.items()]
+    return b"".join(parts)
+
+
+def _attribute(name: str, value: Attribute) -> Message:
+    return text(1, name) + b"".join(_attribute_value(value))
+
+
+def _attribute_value(value: Attribute) -> Iterator[bytes]:
+    """The value in the field of its kind, and which kind it is."""
+    if isinstance(value, float):
+        yield single(2, value) + whole(20, 1)
+    elif isinstance(value, int):
+        yield whole(3, value) + whole(20, 2)
+    elif isinstance(value, str):
+        yield text(4, value) + whole(20, 3)
+    else:
+        yield from (whole(8, each) for each in value)
+        yield whole(20, 7)
+
+
+def _tensor(name: str, array: Array) -> Message:
+    kind = _INT64 if array.dtype == np.int64 else _FLOAT
+    raw = array.astype("<i8" if kind == _INT64 else "<f4").tobytes()
+    dims = b"".join(whole(1, size) for size in array.shape)
+    return dims + whole(2, kind) + text(8, name) + chunk(9, raw)
+
+
+def _value(name: str, shape: Shape) -> Message:
+    """The name and type of an input or output; its first axis is called batch."""
+    dims = chunk(1, text(2, "batch")) + b"".join(chunk(1, whole(1, size)) for size in shape)
+    tensor = whole(1, _FLOAT) + chunk(2, dims)
+    return text(1, name) + chunk(2, chunk(1, tensor))

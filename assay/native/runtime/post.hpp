@@ -1,0 +1,27 @@
+// What is done after a layer, by name. A model's own source needs no more of it than this: how it is
+// computed would make every model take twice as long to compile.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace assay {
+
+using Size = std::ptrdiff_t;
+
+enum class Function {
+    residual,  // not a function: another value is added
+    relu, tanh, sigmoid, elu, selu, gelu, gelu_tanh, silu, softplus, softsign,
+    exponential, hard_sigmoid, hard_silu,
+};
+
+// Something done to a result before it is written for good.
+struct Post {
+    Function function = Function::relu;
+    float alpha = 0;  // relu: slope below 0; elu: scale
+    float limit = 0;  // relu: the largest result; 0: none
+};
+
+using Posts = std::vector<Post>;
+
+}  // namespace assay

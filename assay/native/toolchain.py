@@ -1,0 +1,119 @@
+"""The system's C++ compiler, and oneDNN where it is installed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from assay.core.errors import AssayError, NotPossibleError
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
+Kernels = Literal["auto", "portable", "onednn"]
+
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wno-psabi")
+COMMON = ("-std=c++17", "-fPIC", "-pthread", "-ffp-contract=fast", "-fvisibility=hidden")
+
+SANITIZED = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
+    """All that decides what comes out of the same source."""
+
+    command: tuple[str, ...]
+    version: str
+    flags: tuple[str, ...]
+    onednn: str = ""  # the folder that holds its include and lib; "": our own kernels only
+
+    def compile(self, source: Path, target: Path, include: Path) -> None:
+        paths = [f"-I{include}"]
+        if self.onednn:
+            paths += ["-DASSAY_ONEDNN", "-fopenmp", "-isystem", f"{self.onednn}/include"]
+        self._run([*self.flags, *paths, "-c", str(source), "-o", str(target)])
+
+    def link(self, parts: list[Path], target: Path, shared: bool) -> None:
+        """What is linked finds oneDNN beside itself: no folder of this machine is in it."""
+        library = [f"-L{self.onednn}/lib", "-ldnnl", "-fopenmp", "-Wl,-rpath,$ORIGIN"]
+        words = [*self.flags, *(["-shared"] if shared else []), *map(str, parts)]
+        self._run([*words, *(library if self.onednn else []), "-o", str(target)])
+
+    def _run(self, words: list[str]) -> None:
+        ended = _called([*self.command, *words])
+        if ended.returncode:
+            first = next((line for line in ended.stderr.splitlines() if "error" in line), "")
+            raise AssayError(
+                f"{self.command[0]} could not compile the model ({first or ended.stderr[-200:]}).",
+                hint="Another compiler can be named: CXX=clang++",
+            )
+
+
+def toolchain(
+    kernels: Kernels = "auto", portable: bool = False, sanitize: bool = False
+) -> Toolchain:
+    """`portable`: code for any CPU of this kind. `sanitize`: checked as it runs, for tests."""
+    command = _compiler()
+    speed = ("-O3",) if not sanitize else SANITIZED
+    machine = () if portable else ("-march=native",)
+    return Toolchain(
+        command=command,
+        version=_version(command),
+        flags=(*COMMON, *WARNINGS, *speed, *machine),
+        onednn=_onednn(kernels),
+    )
+
+
+def lacking() -> str:
+    """Why nothing can be compiled here, with the remedy, or ""."""
+    try:
+        _compiler()
+    except NotPossibleError as error:
+        return f"{str(error).removesuffix('.')}: {error.hint}"
+    return ""
+
+
+def onednn_folder() -> str:
+    """The environment's own, where `assay[native]` puts it."""
+    prefix = Path(sys.prefix)
+    found = (prefix / "include" / "dnnl.hpp").is_file() and (prefix / "lib/libdnnl.so").is_file()
+    return str(prefix) if found else ""
+
+
+def _compiler() -> tuple[str, ...]:
+    named = shlex.split(os.environ.get("CXX", ""))
+    if named and shutil.which(named[0]):
+        return tuple(named)
+    if named:
+        raise NotPossibleError(f"CXX names {named[0]}, which is not here.", hint="Unset CXX.")
+    for name in ("g++", "clang++", "c++"):
+        if shutil.which(name):
+            return (name,)
+    raise NotPossibleError(
+        "No C++ compiler was found here.", hint="apt-get install g++ (or name one in CXX)"
+    )
+
+
+def _version(command: tuple[str, ...]) -> str:
+    return _called([*command, "--version"]).stdout.partition("\n")[0]
+
+
+def _called(words: Sequence[str]) -> CompletedProcess[str]:
+    import subprocess  # here: to know whether there is a compiler, none is called
+
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def _onednn(kernels: Kernels) -> str:
+    if kernels == "portable":
+        return ""
+    found = onednn_folder()
+    if kernels == "onednn" and not found:
+        raise NotPossibleError("oneDNN is not installed here.", hint="pip install 'assay[native]'")
+    return found

@@ -1,0 +1,60 @@
+"""What a run is besides its results: the verb that made it, and what that verb found."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from assay.core import codec
+from assay.core.contracts import Store
+from assay.core.errors import StoreError, UsageError
+from assay.core.records import Plan
+
+T = TypeVar("T")
+
+RESUMABLE = ("run", "evaluate", "train", "ab", "race", "study")
+COMPARISON, RACE = "comparison.json", "race.json"  # documents of an ab and of a race
+REQUEST = "request.json"  # what an ab was begun with
+
+
+def verb_of(store: Store, run: str) -> str:
+    """The verb that made a run. Plans of the first versions said "run" for several others."""
+    try:
+        plan = store.plan(run)
+    except StoreError:  # results can be shown without their plan
+        return "run"
+    if plan.verb != "run":
+        return plan.verb
+    if store.document(run, COMPARISON) is not None:
+        return "ab"
+    if store.document(run, RACE) is not None or _is_race(plan):
+        return "race"
+    if {"study", "size", "rounds"} <= plan.tags.keys():
+        return "study"
+    return "train" if plan.training else "run"
+
+
+def how_to_resume(store: Store, run: str) -> str:
+    """The command that goes on with a run, or that there is none."""
+    made_by = verb_of(store, run)
+    lost = made_by == "ab" and store.document(run, REQUEST) is None  # of the first version
+    if made_by not in RESUMABLE or lost:
+        return f"Runs of assay {made_by} are not resumed: start it again."
+    words = f"study {store.plan(run).tags['study']}" if made_by == "study" else made_by
+    return f"assay {words} --resume {run}"
+
+
+def _is_race(plan: Plan) -> bool:
+    """A race of the first version had its workload as a tag; a user's tag is hardly that."""
+    tag = plan.tags.get("race", "")
+    return bool(tag) and tag.startswith(plan.cases[0].workload)
+
+
+def read_document(store: Store, text: str, name: str, kind: type[T]) -> T:
+    """What a run found beside its results."""
+    run = store.find_run(text)
+    data = store.document(run, name)
+    if data is None:
+        raise UsageError(
+            f"Run {run} holds no {name}.", hint=f"Its results: assay show {run} --results"
+        )
+    return codec.decode(data, kind, f"{run}/{name}")

@@ -1,0 +1,194 @@
+"""Which of two is faster: fresh pairs of processes until the question is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+
+import msgspec
+
+from assay.analysis import compare, sequential
+from assay.core.errors import UsageError
+from assay.core.findings import Comparison
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Plan, Result
+from assay.core.settings import Home
+from assay.core.units import as_seconds, as_share
+from assay.engine import contenders, monitoring
+from assay.engine.comparison_state import ComparisonRequest, ComparisonState, why_ended
+from assay.engine.given import CaseLike
+from assay.engine.keep import Run, new_run, resumable, resumed_run
+from assay.engine.pair import PairResults, PairSetting, pairs_of, take_pair
+from assay.logs.patterns import compile_pattern
+from assay.machine.environment import safe_tags
+from assay.registry import open_store
+from assay.stores.runs import COMPARISON, REQUEST, read_document
+
+OF_CASES = ("step_time", "item_time", *compare.ONCE)  # metrics that every case has
+
+
+def ab(
+    *cases: CaseLike,
+    commands: Sequence[str] = (),
+    pythons: Sequence[str] = (),
+    commits: Sequence[str] = (),
+    metric: str = "",
+    budget: float | str = 300.0,
+    minimum: float | str = compare.MINIMUM,
+    pairs: int = sequential.MOST,
+    timeout: float | str = 600.0,
+    higher_is_better: bool = False,
+    same: bool = False,
+    outputs: bool = True,
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+) -> Iterator[Comparison]:
+    """Compare two contenders; what is known is yielded after each pair, and kept with the run.
+
+    The last one says why it `ended`. With `same`, one case or command is compared to itself.
+
+    >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
+    ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
+    """
+    name, equals, pattern = metric.partition("=")
+    _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
+    if equals:
+        _check_pattern(name, pattern, commands)
+    else:
+        _check_metric(name, commands)
+    name = name or (contenders.WALL if commands else "")
+    limit = as_seconds(timeout, "timeout", "10m")
+    if same and len(commands or cases) == 1:
+        commands, cases = [*commands] * 2, cases * 2
+    request = ComparisonRequest(
+        pair=contenders.of_commands(commands, (name, pattern), limit)
+        if commands
+        else contenders.of_cases(cases, pythons, commits),
+        terms=compare.Terms(name, as_share(minimum, "The smallest effect", "1%"), higher_is_better),
+        budget=as_seconds(budget, "budget", "5m"),
+        pairs=min(pairs, sequential.MOST),
+        timeout=limit,
+        outputs=outputs,
+    )
+    _check_same(request.pair, same)
+    return _compared(request, _planned(request, label, dict(tags or {})), home, progress)
+
+
+def resume(
+    run: str, home: Home = None, progress: ProgressCallback = ignore
+) -> Iterator[Comparison]:
+    """Go on with a comparison that was interrupted or undecided, for its budget once more."""
+    name = resumable(run, "ab", home)
+    with closing(open_store(home)) as store:
+        request = read_document(store, name, REQUEST, ComparisonRequest)
+    return _resumed(request, name, home, progress)
+
+
+def kept(run: str, home: Home = None) -> Comparison:
+    """What a comparison found, as far as it came."""
+    with closing(open_store(home)) as store:
+        return read_document(store, run, COMPARISON, Comparison)
+
+
+def _planned(request: ComparisonRequest, label: str, tags: dict[str, str]) -> Plan:
+    return Plan(
+        cases=tuple(contender.case for contender in request.pair),
+        procedure=request.procedure,
+        label=label,
+        tags=safe_tags(tags),
+        verb="ab",
+    )
+
+
+def _check_mixture(of_cases: Mapping[str, Sequence[object]], commands: Sequence[str]) -> None:
+    for name, given in of_cases.items():
+        if given and commands:
+            raise UsageError(
+                f"Both {name} and --cmd were given.",
+                hint=f"Give {name} or --cmd, not both: a comparison is of cases or of commands.",
+            )
+
+
+def _check_pattern(name: str, pattern: str, commands: Sequence[str]) -> None:
+    if not commands:
+        raise UsageError(
+            f"--metric {name}=… is read from the output of a command, but cases are compared.",
+            hint=f"Of cases: {', '.join(OF_CASES)} or a peak.",
+        )
+    if not name or not pattern:
+        raise UsageError(
+            f"--metric is '{name}={pattern}', which lacks its {'pattern' if name else 'name'}.",
+            hint="As in: --metric 'speed=speed: {number}'",
+        )
+    compile_pattern(pattern)
+
+
+def _check_metric(name: str, commands: Sequence[str]) -> None:
+    """At once, rather than after the first pair."""
+    known = (contenders.WALL,) if commands else OF_CASES
+    if not name or name in known:
+        return
+    peaks = monitoring.peak_names()
+    if name not in peaks:
+        more = "; or NAME=REGEX, found in their output" if commands else ""
+        raise UsageError(
+            f"{'Commands' if commands else 'Cases'} have no metric named '{name}'.",
+            hint=f"They have: {', '.join((*known, *peaks))}{more}.",
+        )
+
+
+def _check_same(pair: contenders.Pair, wanted: bool) -> None:
+    """What is compared to itself is asked for as such, however it is spelled."""
+    same = contenders.identity(pair[0]) == contenders.identity(pair[1])
+    if same == wanted:
+        return
+    if wanted:
+        names = " and ".join(contender.name for contender in pair)
+        raise UsageError(f"{names} are not the same.", hint="Leave --aa out.")
+    raise UsageError(
+        f"Both are the same: {pair[0].name}.",
+        hint="To see what this machine calls different, use --aa (same=True).",
+    )
+
+
+def _compared(
+    request: ComparisonRequest, plan: Plan, home: Home, progress: ProgressCallback
+) -> Iterator[Comparison]:
+    with new_run(plan, home) as run:
+        run.keep_document(REQUEST, request)
+        yield from _followed(request, ComparisonState(request, run.name), run, progress)
+
+
+def _resumed(
+    request: ComparisonRequest, name: str, home: Home, progress: ProgressCallback
+) -> Iterator[Comparison]:
+    with resumed_run(name, home) as run:
+        state = ComparisonState(request, name)
+        for results in pairs_of(run.results()):
+            state.add(PairResults(results, {}, ""))
+        yield from _followed(request, state, run, progress)
+
+
+def _followed(
+    request: ComparisonRequest, state: ComparisonState, run: Run, progress: ProgressCallback
+) -> Iterator[Comparison]:
+    setting = PairSetting(run, request.procedure, request.terms.minimum, state.deadline, progress)
+    for found, _ in run.keep(_pairs(request, state, setting)):
+        run.keep_document(COMPARISON, found)
+        yield found
+
+
+def _pairs(
+    request: ComparisonRequest, state: ComparisonState, setting: PairSetting
+) -> Iterator[tuple[Comparison, Sequence[Result]]]:
+    """What is known after each pair, and its results."""
+    found = state.comparison()
+    with contenders.checked_out(request.pair) as pair:
+        while not found.ended:
+            samples = take_pair(pair, setting, state.pairs + 1, found.pairs, state.apart)
+            state.add(samples)
+            found = state.comparison()
+            found = msgspec.structs.replace(found, ended=why_ended(request, found, state))
+            yield found, samples.results

@@ -1,0 +1,97 @@
+"""A Keras model, by name or as it is, made into a program for this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay import registry
+from assay.core.contracts import WithExamples
+from assay.core.errors import NotPossibleError
+from assay.core.files import written_whole
+from assay.core.messages import MODEL_FILES
+from assay.core.records import Value
+from assay.core.sessions import Examples
+from assay.engine import plan
+from assay.engine.agreement import agreement
+from assay.engine.capture import captured
+from assay.native import compile as native_compile
+from assay.native.compile import Compiled
+from assay.native.toolchain import Kernels, toolchain
+
+SPLITS = ("test", "tune")
+AT_ONCE = 250  # pictures made ready and written: a split of large ones would fill the memory
+
+
+def compile_model(
+    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    output: str | Path = "build",
+    weights: str | Path = "",
+    params: Mapping[str, Value] | None = None,
+    kernels: Kernels = "auto",
+    portable: bool = False,
+) -> Compiled:
+    """Build a program named after the model in the folder `output`, once its outputs are right.
+
+    >>> assay.compile_model("alexnet2", "build", weights="alexnet2.npz").program
+    PosixPath('build/alexnet2')
+    """
+    tools = toolchain(kernels, portable)  # what is lacking is told before a model is built
+    found = captured(model, weights, params)
+    made = native_compile.built_model(found.graph, tools)
+    answers, (name,) = found.answers, found.graph.outputs
+    differences = [
+        agreement(made.emitted.name, [name], [outputs], answers.outputs, answers.judge)
+        for outputs in made.outputs(answers.inputs[0]).values()
+    ]
+    return native_compile.placed(made, output, answers.judge, max(differences))
+
+
+def write_data(model: str, made: Compiled, folder: Path) -> str:
+    """The pictures and labels of a model that knows its own, as its program `made` reads them.
+
+    What is lacking for it, in words; "" if it was written, or the model knows none.
+    """
+    if Path(model).suffix in MODEL_FILES:
+        return ""
+    case = plan.parse_case(model)
+    workload = registry.workload(case.workload)
+    if not isinstance(workload, WithExamples):
+        return ""
+    data = str(case.params.get("data", "own"))
+    try:
+        found = {split: workload.examples(data, split) for split in SPLITS}
+    except NotPossibleError as error:
+        return f"{error} {error.hint}"
+    for split, examples in found.items():
+        shape = _laid(examples.ready(examples.inputs[:1]), made).shape[1:]
+        if shape != made.input_shape:
+            return f"its {split} set has items of {shape}, but the program takes {made.takes}"
+    folder.mkdir(exist_ok=True)
+    (folder / "layout.txt").write_text(f"{made.takes}\n")
+    for split, examples in found.items():
+        _write_inputs(examples, made, folder / f"{split}_input.bin")
+        _put(folder / f"{split}_labels.bin", [np.asarray(examples.labels, np.uint32)])
+    return ""
+
+
+def _write_inputs(examples: Examples, made: Compiled, path: Path) -> None:
+    """HPVM's form: float32, channels first, one picture after the other."""
+    rows = range(0, len(examples.labels), AT_ONCE)
+    ready = (examples.ready(examples.inputs[row : row + AT_ONCE]) for row in rows)
+    _put(path, (_laid(part, made) for part in ready))
+
+
+def _laid(items: Any, made: Compiled) -> np.ndarray[Any, Any]:  # noqa: ANN401 (what numpy takes)
+    """Examples have their channels last; what is no picture has none to move."""
+    found = np.asarray(items, np.float32)
+    return np.moveaxis(found, -1, 1) if made.layout and found.ndim == 4 else found
+
+
+def _put(path: Path, parts: Iterable[np.ndarray[Any, Any]]) -> None:
+    with written_whole(path) as temporary, open(temporary, "wb") as file:
+        for part in parts:
+            file.write(np.ascontiguousarray(part).tobytes())

@@ -1,0 +1,135 @@
+"""Benchmark methods → tables: each run, each metric over its trials, two labels side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay.core.findings import Difference, Output, Quantity, Reading, Table, Trials
+from assay.core.records import SCHEMA, Result
+from assay.core.units import human
+
+
+def output(results: Sequence[Result], trials: Sequence[Trials]) -> Output:
+    tables = (runs_table(results), metrics_table(trials))
+    return Output(tables=tables if trials else tables[:1], document=document(results, trials))
+
+
+def differences_output(found: Sequence[Difference], first: str, second: str) -> Output:
+    document = {"schema": SCHEMA, "kind": "differences", "differences": found}
+    return Output(tables=(differences_table(found, first, second),), document=document)
+
+
+def runs_table(results: Sequence[Result]) -> Table:
+    return Table(
+        columns=("benchmark", "trial", "wall time", "whole", "reports", "status"),
+        rows=tuple(_run(result) for result in results),
+        numeric=frozenset({"trial", "wall time", "whole", "reports"}),
+        notes=tuple(dict.fromkeys(note for result in results for note in _notes(result))),
+    )
+
+
+def report_their_own(readings: Sequence[Reading]) -> bool:
+    """Whether these are all of sessions that tell their own numbers, so that no step was timed."""
+    steady = [part.metric for r in readings for part in r.result.samples if part.phase == "steady"]
+    return bool(steady) and not any(r.result.own().values("step_time") for r in readings)
+
+
+def reported_table(readings: Sequence[Reading]) -> Table:
+    """One row a metric of a result."""
+    return Table(
+        columns=("id", "case", "metric", "median", "values", "status"),
+        rows=tuple(
+            (
+                *(r.result.id, r.result.case.key, name),
+                *(human(q.value, q.unit) if q else "", str(q.n) if q else "", r.result.status),
+            )
+            for r in readings
+            for name, q in _reported_quantities(r)
+        ),
+        numeric=frozenset({"median", "values"}),
+        notes=tuple(dict.fromkeys(note for r in readings for note in _notes(r.result))),
+    )
+
+
+def metrics_table(found: Iterable[Trials]) -> Table:
+    return Table(
+        columns=("benchmark", "metric", "median", "95 % interval", "trials", "outliers"),
+        rows=tuple(
+            (
+                trials.key,
+                trials.metric,
+                human(trials.quantity.value, trials.quantity.unit),
+                _interval(trials.quantity),
+                str(trials.quantity.n),
+                ", ".join(f"#{number}" for number in trials.outliers),
+            )
+            for trials in found
+        ),
+        numeric=frozenset({"median", "95 % interval", "trials"}),
+    )
+
+
+def differences_table(found: Iterable[Difference], first: str, second: str) -> Table:
+    rows = tuple(
+        (
+            difference.key,
+            difference.metric,
+            _with_count(difference.first),
+            _with_count(difference.second),
+            f"{difference.ratio:.3f}",
+            f"{difference.low:.3f} – {difference.high:.3f}",
+            difference.verdict,
+        )
+        for difference in found
+    )
+    few = "An interval needs at least 4 trials of each: assay bench run … --trials 5"
+    return Table(
+        columns=("benchmark", "metric", first, second, "ratio", "95 % interval", "verdict"),
+        rows=rows,
+        numeric=frozenset({first, second, "ratio", "95 % interval"}),
+        notes=(few,) if any(row[5].endswith("inf") for row in rows) else (),
+    )
+
+
+def _reported_quantities(reading: Reading) -> list[tuple[str, Quantity | None]]:
+    metrics = {part.metric for part in reading.result.samples if part.phase == "steady"}
+    found = {name: q for name, q in reading.summary.quantities.items() if name in metrics}
+    return list(found.items()) or [("", None)]
+
+
+def _run(result: Result) -> tuple[str, ...]:
+    wall = result.values("wall_time")
+    return (
+        result.case.key,
+        str(result.facts.get("trial", "")),
+        human(wall[0], "s") if wall else "",
+        human(result.seconds, "s"),
+        str(result.facts.get("reports", "")),
+        result.status,
+    )
+
+
+def _notes(result: Result) -> list[str]:
+    why = [f"{result.case.key}: {result.status}: {result.reason}"] if result.reason else []
+    said = result.facts.get("note")
+    return why + ([f"{result.case.key}: {said}"] if said else [])
+
+
+def _interval(quantity: Quantity) -> str:
+    if quantity.n < 2:
+        return ""
+    return f"{human(quantity.low, quantity.unit)} – {human(quantity.high, quantity.unit)}"
+
+
+def _with_count(quantity: Quantity) -> str:
+    return f"{human(quantity.value, quantity.unit)} (n={quantity.n})"
+
+
+def document(results: Sequence[Result], found: Iterable[Trials]) -> dict[str, object]:
+    """For `--format json`: every run, whole, and each metric over its trials."""
+    return {
+        "schema": SCHEMA,
+        "kind": "benchmarks",
+        "results": list(results),
+        "metrics": list(found),
+    }

@@ -1,0 +1,101 @@
+"""Evaluations → one table: net, backend, accuracy with interval, expected, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.core.findings import Quantity, Reading, Table
+
+COLUMNS = (
+    "net",
+    "backend",
+    "accuracy",
+    "95 % interval",
+    "top 5",
+    "pictures",
+    "expected",
+    "verdict",
+)
+
+
+def evaluated(readings: Sequence[Reading]) -> bool:
+    """Whether an accuracy was asked of all of these."""
+    return bool(readings) and all(_evaluated(reading) for reading in readings)
+
+
+def accuracy_table(readings: Sequence[Reading], title: str = "") -> Table:
+    """One row a result. Why there is no accuracy, and what was evaluated, stand below."""
+    several = any("top5_accuracy" in reading.summary.quantities for reading in readings)
+    chosen = tuple(name for name in COLUMNS if several or name != "top 5")
+    rows = [dict(zip(COLUMNS, _row(reading), strict=True)) for reading in readings]
+    return Table(
+        columns=chosen,
+        rows=tuple(tuple(row[name] for name in chosen) for row in rows),
+        numeric=frozenset(chosen) - {"net", "backend", "verdict"},
+        title=title,
+        notes=tuple(dict.fromkeys(note for reading in readings for note in _notes(reading))),
+    )
+
+
+def standing(reading: Reading) -> str:
+    """How a result ended, and the check it failed: `ok` alone would hide that."""
+    failed = next((check for check in reading.summary.checks if check.verdict == "fail"), None)
+    if failed is None:
+        return reading.result.status
+    wanted = f"{failed.expected:.2f} %"
+    against = f"< {wanted}" if failed.rule == "at least" else f"≠ {wanted} ± {failed.tolerance:g}"
+    answer = f"{_percent(reading.summary.quantities.get(failed.metric))} {against}"
+    return f"{reading.result.status}, {failed.metric} check: fail ({answer})"
+
+
+def _evaluated(reading: Reading) -> bool:
+    """A benchmark method may tell an accuracy too; nobody chose a split for it."""
+    return not {"split", "expected_accuracy"}.isdisjoint(reading.result.facts)
+
+
+def _row(reading: Reading) -> tuple[str, ...]:
+    found, facts = reading.summary.quantities, reading.result.facts
+    accuracy, checks = found.get("accuracy"), reading.summary.checks
+    expected = facts.get("expected_accuracy")
+    bound = "≥ " if facts.get("expectation") == "at least" else ""
+    return (
+        reading.result.case.workload,
+        _backend(reading.result.case.key),
+        _percent(accuracy),
+        f"{accuracy.low:.2f} – {accuracy.high:.2f}" if accuracy else "",
+        _percent(found.get("top5_accuracy")),
+        str(accuracy.n) if accuracy else "",
+        f"{bound}{expected:.2f}" if expected else "",
+        checks[0].verdict if checks else reading.result.status,
+    )
+
+
+def _notes(reading: Reading) -> Iterator[str]:
+    result, facts = reading.result, reading.result.facts
+    if result.status == "skipped":
+        named = result.reason.startswith(result.case.workload)
+        yield result.reason if named else f"{result.case.workload}: {result.reason}"
+    elif result.reason:
+        yield f"{result.case.key}: {result.status}: {result.reason}"
+    if file := facts.get("weights_file"):
+        digest = str(facts.get("weights_digest", ""))[:15]
+        yield f"{result.case.workload}: weights {file} ({digest}…)"
+    if cut := facts.get("cut_short"):
+        expected = facts.get("expected_accuracy")
+        held = f"; it is not held to {expected:.2f} %" if expected else ""
+        yield f"{result.case.workload}: trained on less than its recipe ({cut}){held}"
+    if any(check.by == "interval" for check in reading.summary.checks):
+        yield (
+            "expected is known of 5000 test pictures; of others a verdict is fail only if the "
+            "whole interval lies below it"
+        )
+
+
+def _backend(key: str) -> str:
+    """As it was named, with its options; that it only inferred goes without saying."""
+    name = key.rpartition("@")[2].replace(":mode=infer", ":", 1).replace(":,", ":", 1)
+    return name.removesuffix(":").replace(",mode=infer", "", 1)
+
+
+def _percent(quantity: Quantity | None) -> str:
+    return f"{quantity.value:.2f} %" if quantity else ""

@@ -1,0 +1,147 @@
+"""The process of one benchmark method: it imports the class, makes an object, calls the method.
+
+Started as `PYTHON -m assay.worker.bench FOLDER IN OUT`. What it is asked lies in the folder as
+`asked.json`; what it tells it writes beside it, so that a crash loses nothing.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import SkipTest
+
+import msgspec
+
+from assay.core.errors import EndingError, unknown
+from assay.core.messages import VERSION, Close, Done, Open
+from assay.formats.perfzero.construct import arguments
+from assay.formats.perfzero.messages import (
+    ANSWER,
+    FOUND,
+    REQUEST,
+    BenchAnswer,
+    BenchRequest,
+    FindMethods,
+    RunMethod,
+)
+from assay.formats.perfzero.names import Method
+from assay.worker import timing
+from assay.worker.bench_find import class_of, find
+from assay.worker.bench_profile import Windows
+from assay.worker.frameworks import used
+from assay.worker.pipe import failure, orders_from, packages, say
+
+
+def main() -> None:
+    faulthandler.enable()  # a segmentation fault leaves its Python stack in the log
+    folder = Path(sys.argv[1])
+    orders, answers = orders_from(int(sys.argv[2])), int(sys.argv[3])
+    for order in orders:
+        try:
+            if isinstance(order, Open):
+                _carry_out(order, folder)
+        except Exception as error:  # every ending is a result
+            traceback.print_exc()
+            say(answers, failure(error))
+            return
+        say(answers, Done())
+        if isinstance(order, Close):
+            return
+
+
+def _carry_out(order: Open, folder: Path) -> None:
+    if order.version != VERSION:
+        raise EndingError("failed", f"the process speaks protocol {VERSION}, not {order.version}")
+    request = msgspec.json.decode((folder / REQUEST).read_bytes(), type=BenchRequest)
+    if isinstance(request, FindMethods):
+        sys.path.extend(request.python_path)
+        (folder / FOUND).write_bytes(msgspec.json.encode(find(request)))
+    else:
+        sys.path.extend(request.setting.python_path)
+        _run(request, folder)
+
+
+def _run(request: RunMethod, folder: Path) -> None:
+    start = timing.clock()
+    owner = class_of(request.method)
+    method = _method(owner, _construct(owner, request), request.method)
+    answer = BenchAnswer(initialization=timing.clock() - start, began=time.time())
+    _write_answer(folder, answer, owner)
+    windows = Windows(
+        request.setting.windows, Path(request.profile_dir), lambda: _framework(owner)["name"]
+    )
+    try:
+        with windows:
+            start = timing.clock()
+            try:
+                _call(method)
+            finally:
+                answer = msgspec.structs.replace(answer, execution=timing.clock() - start)
+    finally:
+        _write_answer(folder, msgspec.structs.replace(answer, notes=tuple(windows.notes)), owner)
+
+
+def _call(method: Callable[[], object]) -> None:
+    """No name `self` here: TensorFlow takes the outermost one on the stack for the benchmark."""
+    try:
+        method()
+    except SkipTest as error:
+        raise EndingError("skipped", str(error) or "the method skipped itself") from error
+
+
+def _construct(owner: type, request: RunMethod) -> Any:  # noqa: ANN401 (a user's object)
+    setting = request.setting
+    offered = {
+        "output_dir": request.output_dir,
+        "root_data_dir": setting.root_data_dir,
+        "tpu": setting.tpu,
+    }
+    given = arguments(owner, {} if setting.plain else offered, setting.constructor_args)
+    try:
+        return owner(**given)
+    except TypeError as error:
+        raise EndingError(
+            "failed",
+            f"the constructor of {request.method.owner} refused {_listed(given)}: "
+            f"TypeError: {error}",
+        ) from error
+
+
+def _method(owner: type, thing: Any, method: Method) -> Callable[[], object]:  # noqa: ANN401
+    found = getattr(thing, method.method, None)
+    if not callable(found):
+        names = [name for name in dir(owner) if callable(getattr(owner, name, None))]
+        raise unknown(
+            f"method of {method.module}.{method.owner}",
+            method.method,
+            [name for name in names if not name.startswith("_")],
+        )
+    bound: Callable[[], object] = found
+    return bound
+
+
+def _write_answer(folder: Path, answer: BenchAnswer, owner: type) -> None:
+    now = msgspec.structs.replace(
+        answer,
+        framework=_framework(owner),
+        packages=packages(),
+        python={"version": sys.version.split()[0], "executable": sys.executable},
+    )
+    (folder / ANSWER).write_bytes(msgspec.json.encode(now))
+
+
+def _framework(owner: type) -> dict[str, str]:
+    return used(sys.modules, vars(sys.modules[owner.__module__]))
+
+
+def _listed(given: dict[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in given.items()) or "no arguments"
+
+
+if __name__ == "__main__":
+    main()

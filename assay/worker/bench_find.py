@@ -1,0 +1,97 @@
+"""Which benchmark methods there are: looked up in classes, never constructed. In a child only."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from types import ModuleType
+
+from assay.core.errors import EndingError, unknown
+from assay.formats.perfzero.messages import FindMethods, FoundMethods
+from assay.formats.perfzero.names import Filter, Method
+from assay.worker.pipe import failure
+
+_BASES = ("tensorflow.", "assay.formats.", "unittest.", "builtins")  # not the user's own
+
+
+def find(request: FindMethods) -> FoundMethods:
+    names: dict[str, str] = {}
+    problems: dict[str, str] = {}
+    for pattern in request.filters:
+        names |= dict(_of_filter(pattern))
+    for package in request.packages:
+        for name in _modules(package):
+            try:
+                names |= dict(_of_module(module_of(name)))
+            except Exception as error:  # an outsider's module may raise anything: it is a finding
+                problems[name] = failure(error).reason
+    return FoundMethods(names=names, problems=problems)
+
+
+def class_of(method: Method) -> type:
+    """The class a method belongs to, or which part of its name is wrong."""
+    module = module_of(method.module)
+    if not hasattr(module, method.owner):
+        classes = [name for name, thing in vars(module).items() if isinstance(thing, type)]
+        raise unknown(f"class in module {method.module}", method.owner, classes)
+    owner = getattr(module, method.owner)
+    if not isinstance(owner, type):
+        raise EndingError("failed", f"{method.module}.{method.owner} is no class")
+    return owner
+
+
+def module_of(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        lacks = error.name or name
+        if name == lacks or name.startswith(f"{lacks}."):
+            raise EndingError(
+                "failed",
+                f"there is no module '{lacks}', asked for in '{name}'; a folder given with "
+                "--python_path is searched too",
+            ) from error
+        reason = f"module '{name}' needs '{lacks}', which is not here"
+        raise EndingError("failed", reason) from error
+
+
+def _of_filter(pattern: Filter) -> Iterator[tuple[str, str]]:
+    owner = class_of(Method(pattern.module, pattern.owner, ""))
+    for name in methods(owner):
+        if pattern.matches(name):
+            yield Method(pattern.module, pattern.owner, name).name, _line(getattr(owner, name))
+
+
+def _modules(package: str) -> Iterator[str]:
+    """The module itself and, where it is a package, all below it."""
+    below = getattr(module_of(package), "__path__", ())
+    yield package
+    for found in pkgutil.walk_packages(below, f"{package}.", onerror=lambda name: None):
+        if not found.name.endswith("__main__"):
+            yield found.name
+
+
+def _of_module(module: ModuleType) -> Iterator[tuple[str, str]]:
+    for name, thing in vars(module).items():
+        if isinstance(thing, type) and thing.__module__ == module.__name__:
+            for method in methods(thing):
+                if method.startswith("benchmark"):
+                    yield Method(module.__name__, name, method).name, _line(getattr(thing, method))
+
+
+def methods(owner: type) -> list[str]:
+    """Callables the user's own classes define, sorted; what a framework's base brings is none."""
+    return [name for name in dir(owner) if not name.startswith("__") and _is_method(owner, name)]
+
+
+def _is_method(owner: type, name: str) -> bool:
+    thing = getattr(owner, name, None)
+    if not callable(thing) or isinstance(thing, type):
+        return False
+    home = next((base for base in owner.__mro__ if name in vars(base)), owner)
+    return not f"{home.__module__}.".startswith(_BASES)
+
+
+def _line(method: object) -> str:
+    return (getattr(method, "__doc__", None) or "").strip().partition("\n")[0]

@@ -1,0 +1,76 @@
+"""The process that loads Keras to capture a model: `python -m assay.worker.capture FOLDER`.
+
+It reads `asked.json` there and leaves `graph.npz` and `answers.npz`, what Keras makes of some
+items; or `refused.json` with the reason in words.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay import registry
+from assay.backends.keras import engines
+from assay.core.errors import AssayError, EndingError, UsageError
+from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
+from assay.native import answers, files
+from assay.native.capture import answers as asked_of_keras
+from assay.native.capture import capture
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    request = msgspec.json.decode((folder / "asked.json").read_bytes(), type=CaptureRequest)
+    try:
+        model = _model(request)
+        if request.weights:
+            from assay.weights import _keras
+
+            _keras.load(model, request.weights)
+        graph = capture(model, _name(request))
+        answers.write(asked_of_keras(model, graph), folder / "answers.npz")
+        files.write(graph, folder / "graph.npz")
+    except AssayError as error:
+        _refuse(folder, CaptureRefused(sentence=str(error), hint=error.hint, status=error.status))
+    except EndingError as error:  # what a workload lacks, such as trained weights
+        _refuse(
+            folder, CaptureRefused(sentence=f"{request.model} cannot be built: {error.reason}.")
+        )
+
+
+def _refuse(folder: Path, refused: CaptureRefused) -> None:
+    (folder / "refused.json").write_bytes(msgspec.json.encode(refused))
+
+
+def _name(request: CaptureRequest) -> str:
+    """What a file is called without its suffix, or the name after the colon."""
+    if Path(request.model).suffix in MODEL_FILES:
+        return Path(request.model).stem
+    return request.model.rpartition(":")[2]
+
+
+def _model(request: CaptureRequest) -> Any:  # noqa: ANN401 (a keras.Model)
+    if Path(request.model).suffix in MODEL_FILES:
+        return _loaded(request.model)
+    return registry.workload(request.model).kinds[engines.KIND](**request.params).model
+
+
+def _loaded(path: str) -> Any:  # noqa: ANN401
+    import keras
+
+    try:
+        return keras.models.load_model(path, compile=False)
+    # what Keras, h5py and zipfile raise over a file that holds no model, or not all of it
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        first = str(error).strip().partition("\n")[0].rstrip(".")
+        raise UsageError(
+            f"Keras cannot load a model from {path} ({first}).",
+            hint="A file of weights alone goes with its model: MODEL --weights FILE.",
+        ) from None
+
+
+if __name__ == "__main__":
+    main()

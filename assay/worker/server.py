@@ -1,0 +1,242 @@
+"""The child process: it opens one case, obeys the parent's orders, and alone imports frameworks.
+
+Started as `PYTHON -m assay.worker IN OUT` with two inherited pipes. It needs the standard library,
+msgspec and what it measures, so that any virtual environment can hold it.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import cast
+
+from assay import registry
+from assay.backends import _digest
+from assay.core import messages
+from assay.core.contracts import Backend, ProfilingBackend
+from assay.core.errors import EndingError
+from assay.core.records import Value
+from assay.core.sessions import (
+    CountedByFramework,
+    CountedByModel,
+    Job,
+    SelfTimed,
+    Session,
+    Stepped,
+    TrainingSession,
+    WithOutputs,
+    WithProductDtypes,
+    WithWeights,
+)
+from assay.worker import timing
+from assay.worker.pipe import failure, orders_from, packages, say
+
+
+def main() -> None:
+    faulthandler.enable()  # a segmentation fault leaves its Python stack in the log
+    orders, answers = orders_from(int(sys.argv[1])), int(sys.argv[2])
+    try:
+        with ExitStack() as stack:
+            _obey(orders, answers, stack)
+    except Exception as error:  # every ending is a result
+        traceback.print_exc()
+        say(answers, failure(error))
+        sys.exit(1)
+
+
+def _obey(orders: Iterator[messages.Request], answers: int, stack: ExitStack) -> None:
+    """Open first, then whatever is asked of the session, until told to close."""
+    born = timing.clock()
+    session: Session
+    job: Job
+    backend: Backend
+    for order in orders:
+        if isinstance(order, messages.Open):
+            backend = registry.backend(order.case.backend)
+            session, job, opened = _open(order, backend, stack)
+            say(answers, opened)
+        elif isinstance(order, messages.Close):
+            stack.close()
+            say(answers, messages.Done())
+            return
+        else:
+            for answer in _answers(order, session, job, backend, born):
+                say(answers, answer)
+
+
+def _answers(
+    order: messages.Request,
+    session: Session,
+    job: Job,
+    backend: Backend,
+    born: float,
+) -> Iterator[messages.Answer]:
+    match order:
+        case messages.TakeSamples(steps=steps):
+            found = timing.take(cast(Stepped, session), steps, order.count, order.seconds)
+            yield _timed(found, steps, born)
+        case messages.Calibrate():
+            yield messages.Calibrated(steps=timing.steps_per_sample(cast(Stepped, session)))
+        case messages.RunSelfTimed():
+            yield from _reports(cast(SelfTimed, session))
+            yield messages.Done()
+        case messages.GetOutputs():
+            yield _outputs(session)
+        case messages.CheckWait():
+            yield _checked(session)
+        case messages.ProfileSteps():
+            yield from _profiled(order, session, backend, born)
+        case messages.Evaluate() | messages.Train():
+            yield from _learned(order, session, job)
+
+
+def _learned(
+    order: messages.Evaluate | messages.Train, session: Session, job: Job
+) -> Iterator[messages.Answer]:
+    """What a model has learned, or is to learn."""
+    if isinstance(order, messages.Train):
+        yield from _trained(order, session)
+        # of the trained model, with what was saved
+        yield messages.LateFacts(facts=dict(session.facts()))
+    else:
+        from assay.worker.evaluate import evaluated  # with numpy, which not every worker has
+
+        yield from evaluated(order, session, job)
+
+
+def _profiled(
+    order: messages.ProfileSteps, session: Session, backend: Backend, born: float
+) -> Iterator[messages.Answer]:
+    """Answered when the trace is written."""
+    if not isinstance(backend, ProfilingBackend):
+        raise EndingError("skipped", "this backend has no profiler")
+    found: list[tuple[float, float]] = []
+    reported: list[messages.Answer] = []
+    with backend.profile(Path(order.folder)) as mark:
+        if isinstance(session, Stepped):
+            for number in range(order.steps):
+                with mark(number):
+                    found.append(timing.time_steps(session, 1))
+        else:
+            reported += _reports(session)
+    yield from reported or [_timed(found, 1, born)]
+    if reported:
+        yield messages.Done()
+
+
+def _timed(found: list[tuple[float, float]], steps: int, born: float) -> messages.TimedSteps:
+    starts = tuple(start - born for start, _ in found)
+    return messages.TimedSteps(
+        starts=starts, seconds=tuple(length for _, length in found), steps=steps
+    )
+
+
+def _reports(session: SelfTimed) -> Iterator[messages.Reported]:
+    for report in session.run():
+        if report.status != "ok":
+            raise EndingError(report.status, report.reason)
+        yield messages.Reported(samples=report.samples)
+
+
+def _trained(order: messages.Train, session: Session) -> Iterator[messages.Reported]:
+    if not isinstance(session, TrainingSession):
+        raise EndingError("skipped", "this backend cannot train; those of Keras can")
+    for report in session.train(order):
+        yield messages.Reported(samples=report.samples)
+
+
+def _evidence(session: Session, job: Job, outputs: bool) -> dict[str, Value]:
+    """What shows that contenders do the same work, as far as the session can tell.
+
+    Multiply-adds are those of one item's forward pass: from the model, and by the framework's
+    counter. Outputs and weights are those before the first step.
+    """
+    found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
+    # what only infers may loop, and of a loop frameworks trace the body once
+    ask_model = job.trains and not found
+    if ask_model and isinstance(session, CountedByModel) and (counted := session.multiply_adds()):
+        found["multiply_adds"] = round(counted / session.items)
+    if isinstance(session, CountedByFramework) and (counted := session.macs()):
+        found["counted_multiply_adds"] = round(counted / session.items)
+    if isinstance(session, WithProductDtypes):
+        found["product_dtypes"] = session.product_dtypes()
+    if outputs and isinstance(session, WithWeights):
+        found |= _digest.of_weights(session.weights())
+    if outputs and isinstance(session, WithOutputs):
+        found |= _digest.of_outputs(session.outputs())
+    return found
+
+
+def _outputs(session: Session) -> messages.OutputValues:
+    if not isinstance(session, WithOutputs):
+        raise EndingError("failed", "this backend cannot show its outputs")
+    found = session.outputs()
+    return messages.OutputValues(shape=found.shape, values=tuple(found.ravel().tolist()))
+
+
+def _checked(session: Session) -> messages.LateFacts:
+    if not isinstance(session, WithOutputs) or not isinstance(session, Stepped):
+        return messages.LateFacts(facts={})
+    return messages.LateFacts(facts={"unwaited": timing.unwaited(session, session.outputs)})
+
+
+def _open(
+    order: messages.Open, backend: Backend, stack: ExitStack
+) -> tuple[Session, Job, messages.Opened]:
+    if order.version != messages.VERSION:
+        raise EndingError(
+            "failed", f"the worker speaks protocol {messages.VERSION}, its parent {order.version}"
+        )
+    start = timing.clock()
+    case = order.case
+    workload = registry.workload(case.workload)
+    kind = next(kind for kind in workload.kinds if kind in backend.accepts)
+    jobs: list[Job] = []
+
+    def build() -> Job:
+        jobs.append(workload.kinds[kind](**case.params))
+        return jobs[0]
+
+    lacking = backend.missing()
+    if lacking:
+        raise EndingError("skipped", f"in {sys.prefix}, {lacking}")
+    _keep_to(case.options.get("threads", "all"))
+    _bound(order.memory)
+    session = stack.enter_context(backend.open(build, case))
+    opened = messages.Opened(
+        seconds=timing.clock() - start,
+        items=session.items,
+        stepped=isinstance(session, Stepped),
+        facts={
+            **session.facts(),
+            **_evidence(session, jobs[0], order.outputs),
+            **jobs[0].facts,
+        },
+        packages=packages(),
+        python={"version": sys.version.split()[0], "executable": sys.executable},
+        workload_version=workload.version,
+        outputs=isinstance(session, WithOutputs),
+    )
+    return session, jobs[0], opened
+
+
+def _keep_to(threads: Value) -> None:
+    """So many CPUs for the whole process: the one limit every framework obeys."""
+    if isinstance(threads, int):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def _bound(memory: int) -> None:
+    """So many bytes of private memory: an allocation beyond them fails, in the framework's words.
+
+    RLIMIT_DATA counts what can be written to; RLIMIT_AS would count address space that the
+    frameworks only reserve.
+    """
+    if memory:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))

@@ -1,0 +1,178 @@
+"""A benchmark class made: its model, its pictures, its training, as a job."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.core.errors import UsageError, unknown
+from assay.core.records import Value
+from assay.core.sessions import Examples, Job
+from assay.workloads.user._benchmark_class import ATTRIBUTES, HPVM, Naming, check_methods
+
+SPLITS = ("train", "test", "tune")
+# Names of attributes that say where weights are; and `trained`, for whichever of them is there.
+WEIGHTS = ("weights", "keras_model_file", "reload_dir")
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Made:
+    """An object of the class, and its data, which is loaded once."""
+
+    def __init__(self, thing: Any, naming: Naming) -> None:  # noqa: ANN401
+        self.thing, self.naming = thing, naming
+        self.load: Callable[[], dict[str, tuple[Any, Any]]] = cache(self._load)
+
+    def model(self) -> Any:  # noqa: ANN401
+        if self.naming.data_format:
+            import keras
+
+            keras.config.set_image_data_format(self.naming.data_format)
+        return getattr(self.thing, self.naming.build)()
+
+    def train(self, model: Any) -> Any:  # noqa: ANN401
+        """By its own method, with its data as it loaded them; one that gives nothing changed it."""
+        given = [part for split in ("train", "test") for part in self.load()[split]]
+        return getattr(self.thing, self.naming.train)(model, *given) or model
+
+    def examples(self, split: str, first: int) -> Examples:
+        """Channels last, one class number each, checked."""
+        inputs, labels = self._split(split)
+        inputs, labels = np.asarray(inputs), _numbers(np.asarray(labels))
+        _check(self.naming.data, split, inputs, labels, getattr(self.thing, "num_classes", 0))
+        if first > len(labels):
+            raise UsageError(
+                f"The first {first} pictures of {split} were asked for, but there are "
+                f"{len(labels)}.",
+                hint=f"Ask for 1 to {len(labels)}.",
+            )
+        rows = slice(first or None)
+        if self.naming.data_format and inputs.ndim == 4:
+            inputs = inputs.transpose(0, 2, 3, 1)
+        return Examples(
+            inputs=inputs[rows],
+            labels=labels[rows],
+            ready=partial(np.asarray, dtype=np.float32),
+            facts={"dataset": f"{self.naming.data} of {type(self.thing).__name__}"},
+        )
+
+    def weights(self, chosen: str) -> str:
+        """A path, or that of an attribute."""
+        wanted = WEIGHTS if chosen == "trained" else (chosen,)
+        if not set(wanted) <= set(WEIGHTS):
+            return chosen
+        found = [str(getattr(self.thing, name, "")) for name in wanted]
+        there = [path for path in found if path and Path(path).expanduser().exists()]
+        if not there:
+            answer = ", ".join(filter(None, found)) or "none of " + ", ".join(wanted)
+            raise UsageError(
+                f"{type(self.thing).__name__} has no weights here: {answer}.",
+                hint="Train it first." + (" Or give --weights FILE." if len(wanted) > 1 else ""),
+            )
+        return there[0]
+
+    def facts(self, weights: str) -> dict[str, Value]:
+        own = str(getattr(self.thing, "keras_model_file", ""))
+        answer: dict[str, Value] = {"keras_model_file": own} if own else {}
+        return answer | ({"weights_file": self.weights(weights)} if weights else {})
+
+    def _split(self, split: str) -> tuple[Any, Any]:
+        found = self.load()
+        if split not in found:
+            raise unknown("split", split, found)
+        return found[split]
+
+    def _load(self) -> dict[str, tuple[Any, Any]]:
+        answer = getattr(self.thing, self.naming.data)()
+        pairs = (
+            list(zip(answer[::2], answer[1::2], strict=True))
+            if self.naming is HPVM
+            else list(answer)
+        )
+        if not 2 <= len(pairs) <= len(SPLITS) or any(len(pair) != 2 for pair in pairs):
+            expected = (
+                "X_train, y_train, X_test, y_test, X_tuner, y_tuner"
+                if self.naming is HPVM
+                else "(x_train, y_train), (x_test, y_test) and, if there is one, (x_tune, y_tune)"
+            )
+            raise UsageError(
+                f"{self.naming.data} of {type(self.thing).__name__} returned {len(answer)} things.",
+                hint=f"Return {expected}.",
+            )
+        return dict(zip(SPLITS, pairs, strict=False))
+
+
+def made(kind: type, naming: Naming) -> Made:
+    """An object of the class; of HPVM's seven, its constructor gets those that are told."""
+    check_methods(kind.__name__, naming, set(dir(kind)))
+    found = _settings(kind)
+    given = {}
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if name in found:
+            given[name] = found[name]
+        elif parameter.default is parameter.empty and parameter.kind not in _ANY:
+            raise UsageError(
+                f"The benchmark class {kind.__name__} is made with '{name}', which nothing tells.",
+                hint=f"Give it a default, or the class an attribute {name}.",
+            )
+    return Made(kind(**given), naming)
+
+
+def job(made: Made, batch_size: int, weights: str) -> Job:
+    model = made.model()
+    if weights:
+        from assay.weights import _keras
+
+        _keras.load(model, made.weights(weights))
+    train = made.examples("train", 0)
+    rows = np.arange(batch_size) % len(train.labels)
+    return Job(
+        model=model,
+        train_batch=(train.ready(train.inputs[rows]), train.labels[rows]),
+        eval_data=made.examples,
+        train=made.train if hasattr(made.thing, made.naming.train) else None,
+        data_format=made.naming.data_format,
+        facts=made.facts(weights),
+    )
+
+
+def _settings(kind: type) -> dict[str, Any]:
+    """What HPVM's constructor takes, from attributes of the class or variables of its module."""
+    module = vars(sys.modules[kind.__module__])
+    found = {"name": getattr(kind, "NAME", module.get("NAME", kind.__name__))}
+    for name in ATTRIBUTES:
+        if name in module:
+            found[name] = module[name]
+        if hasattr(kind, name):
+            found[name] = getattr(kind, name)
+    return found
+
+
+def _numbers(labels: Any) -> Any:  # noqa: ANN401
+    """Class numbers; of one-hot rows, which one it is."""
+    if labels.ndim == 2:
+        labels = labels.argmax(1) if labels.shape[1] > 1 else labels[:, 0]
+    return labels.astype(np.int32)
+
+
+def _check(method: str, split: str, inputs: Any, labels: Any, classes: int) -> None:  # noqa: ANN401
+    if len(inputs) != len(labels):
+        raise UsageError(
+            f"{method} gave {len(inputs)} {split} inputs, but {len(labels)} labels.",
+            hint="Give one label to each.",
+        )
+    wrong = (labels < 0) | (labels >= classes) if classes else labels < 0
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise UsageError(
+            f"Label {labels[at]} of {split} example {at} from {method} is out of range.",
+            hint=f"num_classes is {classes}: use 0 to {classes - 1}."
+            if classes
+            else "Count classes from 0.",
+        )

@@ -1,0 +1,78 @@
+"""assay compile: what it says of the program it made, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from assay.engine import capture
+from assay.native import answers
+from tests.datasets.making import SAMPLE
+from tests.native.test_emit import small
+
+
+@pytest.fixture(autouse=True)
+def compiled(cache_home, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
+
+
+@pytest.mark.real("compiler")
+def test_the_command_tells_the_program_and_how_to_run_it(assay, monkeypatch, tmp_path):
+    graph = small("by-name")
+    found = capture.CapturedModel(graph, answers.by_reference(graph))
+    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+
+    status, out, err = assay("compile", "mnist-mlp", "--kernels", "portable", "-o", str(tmp_path))
+
+    assert (status, out.strip()) == (0, str(tmp_path / "by-name"))
+    assert "it takes images of 2 x 6 x 6 float32: channels, height, width (channels first)" in err
+    assert "its weights are untrained" in err
+    assert re.search(r"checked: the program differs from the numpy reference by at most \d", err)
+
+
+@pytest.mark.real("compiler", "keras", "torch")
+def test_a_network_lies_beside_the_pictures_it_is_tested_on(assay, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+    monkeypatch.chdir(tmp_path)
+    weights = SAMPLE / "weights" / "resnet18.npz"
+
+    status, out, err = assay("compile", "resnet18-cifar10", "--weights", str(weights))
+    ran = subprocess.run([out.strip(), "-t", "tune"], capture_output=True, text=True, check=True)
+
+    assert status == 0 and err.rstrip().endswith("build/resnet18-cifar10 -t test")
+    assert "75 images" in ran.stdout
+    assert float((tmp_path / "final_accuracy").read_text()) > 80
+
+
+def test_without_a_compiler_nothing_is_left(assay, monkeypatch, tmp_path):
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", "")
+
+    status, _, err = assay("compile", "alexnet2", "-o", str(tmp_path / "build"))
+
+    assert status == 3
+    assert "No C++ compiler was found here." in err and "apt-get install g++" in err
+    assert not (tmp_path / "build").exists()
+
+
+@pytest.mark.real("compiler", "keras")
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("alexnett",), "no workload named 'alexnett'"),
+        (("alexnet2@torch",), "names a backend"),
+        (("nowhere.keras",), "There is no model file nowhere.keras"),
+        (("mnist-mlp", "--weights", "none.npz"), "There is no weights file none.npz"),
+        (("mnist-mlp", "--set", "units"), "--set got 'units'"),
+        (("mnist-mlp", "--set", "unit=3"), "no parameter of mnist-mlp named 'unit'"),
+        (("mnist-mlp", "--kernels", "cudnn"), "'cudnn' is not one of"),
+    ],
+)
+def test_misuse_is_one_sentence_before_anything_is_built(assay, tmp_path, words, complaint):
+    status, out, error = assay("compile", *words, "-o", str(tmp_path / "build"))
+
+    assert (status, out) == (2, "")
+    assert complaint in error
+    assert not (tmp_path / "build").exists()

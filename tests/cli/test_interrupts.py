@@ -1,0 +1,183 @@
+"""Ctrl-C, a lost connection, a killed parent: what is finished stays, the rest can go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay import Query
+from tests.engine.test_endings import gone
+
+START = [sys.executable, "-c", "from assay.cli import main; main()"]
+
+
+def start(home: Path, *words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*START, "run", *words],
+        env=os.environ | {"ASSAY_HOME": str(home), "PYTHONPATH": os.getcwd()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def wait_for(path: Path) -> str:
+    for _ in range(400):
+        if path.exists() and path.read_text():
+            return path.read_text()
+        time.sleep(0.05)
+    raise AssertionError(f"{path} did not appear")
+
+
+@pytest.fixture
+def measuring(home, endings, tmp_path):
+    """A run of three cases, the first done, the second hanging; with the hanging child's pid."""
+    note = tmp_path / "child"
+    process = start(
+        home,
+        f"{endings}:fine@python",
+        f"{endings}:leaves_a_child:note='{note}'@python",
+        f"{endings}:raises@python",
+        "--budget",
+        "200ms",
+    )
+    yield process, int(wait_for(note))
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_run_in_good_order(measuring, home, number):
+    process, child = measuring
+
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert b"assay run --resume" in err
+    assert b"fine" in out
+    assert gone(child)
+    assert [r.result.status for r in assay.readings()] == ["ok", "interrupted"]
+
+
+def test_a_lost_terminal_loses_no_result(measuring, home):
+    process, child = measuring
+    process.stdout.close()
+    process.stderr.close()
+
+    process.send_signal(signal.SIGHUP)
+    process.wait(timeout=30)
+
+    assert gone(child)
+    assert [r.result.status for r in assay.readings()] == ["ok", "interrupted"]
+
+
+def test_a_killed_parent_takes_its_worker_along(measuring, home):
+    process, child = measuring
+
+    process.kill()
+    process.communicate(timeout=30)
+
+    assert gone(child)
+    assert [r.result.status for r in assay.readings()] == ["ok"]
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(measuring, home):
+    process, _ = measuring
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    hanging = assay.readings()[-1].result
+    Path(str(hanging.case.params["note"])).unlink()
+
+    again = start(home, "--resume", hanging.run)
+    wait_for(Path(str(hanging.case.params["note"])))
+    again.send_signal(signal.SIGINT)
+    again.communicate(timeout=30)
+
+    statuses = [r.result.status for r in assay.readings(Query(ids=(hanging.run,)))]
+    assert statuses == ["ok", "interrupted"]
+
+
+@pytest.mark.usefixtures("measuring")
+def test_two_measurers_of_one_run_are_refused():
+    run = assay.readings()[0].result.run
+
+    with pytest.raises(assay.AssayError, match="being measured by another assay"):
+        next(iter(assay.resume(run)))
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(home, endings):
+    process = subprocess.run(
+        f"{sys.executable} -c 'from assay.cli import main; main()' list workloads | head -1",
+        shell=True,
+        env=os.environ | {"ASSAY_HOME": str(home), "PYTHONPATH": os.getcwd()},
+        capture_output=True,
+        check=False,
+    )
+    assert process.stderr == b""
+
+
+def test_a_signal_ends_a_benchmark_method_in_good_order(home):
+    data = Path(__file__).parents[1] / "data"
+    words = ("bench", "run", "bench_endings.Endings.benchmark_hangs", "--python-path", str(data))
+    process = subprocess.Popen(
+        [*START, *words],
+        env=os.environ | {"ASSAY_HOME": str(home), "PYTHONPATH": os.getcwd()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        wait_for_report(home)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+
+    (reading,) = assay.readings()
+    assert process.returncode == 130
+    assert reading.result.status == "interrupted"
+    assert reading.result.values("wall_time") == (0.1,)
+
+
+def wait_for_report(home: Path) -> None:
+    for _ in range(400):
+        if list(home.glob("runs/*/001/reports.jsonl")):
+            return
+        time.sleep(0.05)
+    raise AssertionError("no report appeared")
+
+
+ENDED = """
+import os, signal
+from assay.verbs import evaluate, run
+
+def ended(*_, **__):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return []
+
+run.run = evaluate.evaluate = ended
+from assay.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("vgg16", "--run_pytorch"),
+        ("keras-benchmarks", "--model_name", "gru", "--keras_backend", "jax"),
+        ("hpvm", "lenet", "keras_reload", "--keras_backend", "jax"),
+    ],
+)
+def test_a_polite_kill_ends_the_old_command_lines_in_good_order_too(home, words):
+    """Like Ctrl-C: what is measured is kept. The kill comes where the measurement would be."""
+    done = subprocess.run([sys.executable, "-c", ENDED, *words], capture_output=True, check=False)
+
+    assert done.returncode == 130, done.stderr.decode()

@@ -1,0 +1,112 @@
+"""The live line: written over on a terminal, a plain line for each phase elsewhere."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from assay.cli.progress import LiveLine
+from assay.core.progress import Progress
+from assay.core.records import Case, Procedure, Result
+
+CASE = Case(workload="net", backend="jax", key="net@jax")
+OPENING = Progress(case=CASE, phase="open")
+STEADY = Progress(
+    case=CASE, phase="steady", samples=12, estimate=0.002, half_width=0.00005, left=3.4
+)
+DONE = Result(id="r/001", case=CASE, procedure=Procedure(), status="ok", seconds=1.5)
+
+
+class Gone:
+    """A terminal that was closed."""
+
+    tried = 0  # to write
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        self.tried += 1
+        raise BrokenPipeError
+
+
+def test_in_a_file_each_phase_is_one_line(capsys):
+    line = LiveLine()
+    for progress in (OPENING, OPENING, Progress(case=CASE, phase="warmup"), STEADY, STEADY):
+        line(progress)
+
+    assert capsys.readouterr().err == "net@jax  opening …\nnet@jax  warming up …\n"
+
+
+def test_in_a_file_a_note_is_a_line_also_while_it_is_measured(capsys):
+    LiveLine()(Progress(case=CASE, phase="steady", note="epoch 1 of 3"))
+
+    assert capsys.readouterr().err == "net@jax  epoch 1 of 3\n"
+
+
+def test_on_a_terminal_the_line_is_written_over_with_what_is_known_so_far(terminal):
+    screen = terminal("stderr", columns=100)
+
+    LiveLine()(STEADY)
+
+    assert screen.getvalue() == ("\r\033[Knet@jax  2.00 ms ± 2.5%  12 samples  at most 3 s left")
+
+
+def test_on_a_terminal_the_line_is_never_wrapped(terminal):
+    screen = terminal("stderr", columns=30)
+
+    LiveLine()(STEADY)
+
+    shown = screen.getvalue().removeprefix("\r\033[K")
+    assert len(shown) == 29
+
+
+def test_the_end_of_a_case_stays_with_its_status_and_its_time(terminal):
+    screen = terminal("stderr", columns=80)
+
+    line = LiveLine()
+    line(OPENING)
+    line.done(DONE, "3 of 4")
+
+    assert screen.getvalue().endswith("\r\033[Knet@jax  ok, 1.50 s, 3 of 4\n")
+
+
+def test_a_terminal_that_is_gone_does_not_end_the_measurement(monkeypatch):
+    gone = Gone()
+    monkeypatch.setattr(sys, "stderr", gone)
+    line = LiveLine()
+
+    line(STEADY)
+    line.done(DONE)
+
+    assert gone.tried == 2
+
+
+def test_of_several_cases_the_line_says_which_and_how_long_all_take(terminal):
+    screen = terminal("stderr", columns=200)
+    now = iter((0.0, 10.0))
+    line = LiveLine(clock=lambda: next(now))
+    line.done(DONE)
+
+    line(msgspec.structs.replace(STEADY, number=2, count=4))
+
+    shown = screen.getvalue().rpartition("\033[K")[2]
+    assert shown.startswith("[2/4] net@jax  2.00 ms")
+    assert shown.endswith("██░░░░░░░░ about 30.0 s for all")
+
+
+def test_of_several_processes_the_line_says_which(capsys):
+    LiveLine()(msgspec.structs.replace(OPENING, process=3, processes=5))
+
+    assert capsys.readouterr().err == "[process 3/5] net@jax  opening …\n"
+
+
+def test_the_live_line_is_cleared_before_the_table(terminal):
+    screen = terminal("stderr", columns=80)
+    line = LiveLine()
+    line(OPENING)
+
+    line.clear()
+
+    assert screen.getvalue().endswith("\r\033[K")

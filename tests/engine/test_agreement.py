@@ -1,0 +1,35 @@
+"""Outputs agree to a share of the largest; infinities and no numbers have to be the same ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.core.errors import AssayError
+from assay.engine.agreement import agreement, distance
+
+INF, NAN = np.inf, np.nan
+
+
+@pytest.mark.parametrize(
+    "found, wanted, apart",
+    [
+        ([1.0, 2.0], [1.0, 2.0], 0.0),
+        ([1.0, 2.0], [1.5, 2.0], 0.25),
+        ([0.0, 0.0], [0.0, 0.0], 0.0),
+        ([NAN, INF, -INF, 4.0], [NAN, INF, -INF, 2.0], 0.5),
+        ([0.0, 1.0], [NAN, 1.0], INF),
+        ([NAN, 1.0], [0.0, 1.0], INF),
+        ([INF, 1.0], [-INF, 1.0], INF),
+        ([1.0], [1.0, 1.0], INF),
+    ],
+)
+def test_the_distance_is_a_share_of_the_largest(found, wanted, apart):
+    assert distance(np.array(found), np.array(wanted)) == apart
+
+
+def test_the_output_that_differs_is_named():
+    found, wanted = [np.ones(2), np.ones(2)], [np.ones(2), np.array([1.0, 0.9])]
+
+    with pytest.raises(AssayError, match="net is wrong: its output 'b' differs from Keras"):
+        agreement("net", ["a", "b"], found, wanted, "Keras")

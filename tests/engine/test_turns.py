@@ -1,0 +1,97 @@
+"""Several cases warm together, in real workers."""
+
+import pytest
+
+from assay.core.records import Procedure
+from assay.engine import plan
+from assay.engine.racer import HeatEntry
+from assay.engine.turns import NO_ROOM, PLENTY, run_heat
+from assay.stores.folders import CasePlace
+
+QUICK = Procedure(budget=0.2, timeout=20)
+
+
+@pytest.fixture
+def heat(tmp_path, endings):
+    def run(*names, turns=2, **more):
+        entries = []
+        for number, name in enumerate(names):
+            folder = tmp_path / f"{number}"
+            folder.mkdir()
+            case = plan.cases([f"{endings}:{name}@python"])[0]
+            entries.append(HeatEntry(str(number), case, CasePlace(f"run/{number}", folder)))
+        return run_heat(
+            entries,
+            more.pop("procedure", QUICK),
+            lambda _: None,
+            lambda taken, _: len(next(iter(taken.values()))) < turns,
+            **more,
+        )
+
+    return run
+
+
+def steady(result):
+    return [part for part in result.samples if part.phase == "steady"]
+
+
+def test_everyone_has_as_many_turns_and_all_phases(heat):
+    found = heat("fine", "fine", turns=3).results
+
+    assert [result.status for result in found.values()] == ["ok", "ok"]
+    assert [len(steady(result)) for result in found.values()] == [3, 3]
+    assert {part.phase for part in found["0"].samples} == {"open", "first", "warmup", "steady"}
+
+
+def test_who_fails_is_out_and_the_others_go_on(heat):
+    found = heat("fine", "exits", "fine").results
+
+    assert [result.status for result in found.values()] == ["ok", "crashed", "ok"]
+    assert [len(steady(result)) for result in found.values()] == [2, 0, 2]
+
+
+def test_who_fails_in_its_turn_keeps_its_reason(heat):
+    found = heat("fine", "raises_later", procedure=Procedure(budget=0.0001, timeout=20)).results
+
+    assert found["1"].status == "failed"
+    assert "no good any more" in found["1"].reason
+
+
+def test_alone_nobody_takes_turns(heat):
+    found = heat("fine", "hangs", procedure=Procedure(budget=0.2, timeout=1)).results
+
+    assert found["1"].status == "timeout"
+    assert steady(found["0"]) == []
+
+
+def test_who_finds_no_room_is_apart_and_never_started(heat, tmp_path):
+    memory = iter([100, 40, 40])  # the first takes 60, and leaves less than that
+    found = heat("fine", "fine", room=lambda: next(memory))
+
+    assert found.apart == {"1": NO_ROOM}
+    assert not (tmp_path / "1" / "worker.log").exists()
+
+
+def test_where_memory_is_plenty_nobody_is_opened_alone(heat):
+    looks = []
+    found = heat("fine", "fine", room=lambda: looks.append(1) or 2 * PLENTY)
+
+    assert [result.status for result in found.results.values()] == ["ok", "ok"]
+    assert len(looks) == 1
+
+
+def test_even_the_first_may_have_wanted_for_room_where_all_came_at_once(heat):
+    assert heat("has_no_memory", "fine", room=lambda: 2 * PLENTY).apart == {"0": NO_ROOM}
+
+
+def test_who_is_out_of_memory_beside_others_is_apart(heat):
+    assert heat("fine", "has_no_memory").apart == {"1": NO_ROOM}
+
+
+def test_an_interrupt_is_an_ending_of_everyone(heat):
+    def room():
+        raise KeyboardInterrupt
+
+    found = heat("fine", "fine", room=room).results
+
+    assert {result.status for result in found.values()} == {"interrupted"}

@@ -1,0 +1,75 @@
+"""tools/system_packages.sh, with programs of our own in the place of the system's."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parent.parent / "tools" / "system_packages.sh"
+
+
+@pytest.fixture
+def system(tmp_path):
+    """A machine with these programs, and a user of it: words → status, calls, complaint."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    calls = tmp_path / "calls"
+
+    def put(name: str, script: str) -> None:
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+
+    put("env", 'while case $1 in *=*) true;; *) false;; esac; do shift; done; exec "$@"')
+
+    def call(*words: str, user: int, having: tuple[str, ...] = ()) -> tuple[int, list[str], str]:
+        put("id", f"echo {user}")
+        for name in having:
+            put(name, f'echo {name} "$@" >> {calls}')
+        if "sudo" in having:
+            put("sudo", f'echo sudo "$@" >> {calls}; shift; exec "$@"')
+        if "locked-sudo" in having:
+            put("sudo", "exit 1")
+        put("true", "exit 0")
+        done = subprocess.run(
+            ["/bin/sh", str(SCRIPT), *words],
+            env={"PATH": str(programs)},
+            capture_output=True,
+            text=True,
+        )
+        made = calls.read_text().splitlines() if calls.exists() else []
+        return done.returncode, made, done.stderr
+
+    return call
+
+
+INSTALLED = ["apt-get update -q", "apt-get install -q -y --no-install-recommends g++ postgresql"]
+
+
+def test_nothing_is_done_where_the_programs_are_there(system):
+    assert system("g++", "psql=postgresql", user=1, having=("g++", "psql")) == (0, [], "")
+
+
+def test_root_updates_then_installs_what_is_missing(system):
+    words = ("g++", "psql=postgresql", "make")
+
+    assert system(*words, user=0, having=("apt-get", "make")) == (0, INSTALLED, "")
+
+
+def test_others_install_with_a_sudo_that_asks_nothing(system):
+    status, calls, _ = system("g++", "psql=postgresql", user=7, having=("apt-get", "sudo"))
+
+    assert status == 0
+    assert [call for call in calls if call.startswith("apt-get")] == INSTALLED
+
+
+@pytest.mark.parametrize(
+    ("user", "having"), [(7, ("apt-get",)), (7, ("apt-get", "locked-sudo")), (0, ())]
+)
+def test_who_cannot_install_is_told_what_is_missing_in_one_sentence(system, user, having):
+    status, calls, complaint = system("g++", "psql=postgresql", user=user, having=having)
+
+    assert (status, calls) == (1, [])
+    assert "Not installed here: g++ postgresql." in complaint
+    assert len(complaint.splitlines()) == 1

@@ -1,0 +1,173 @@
+"""Cases measured from Python: what is planned, what is kept, how it goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import assay
+from assay.core.errors import UsageError
+from assay.verbs import run, task
+
+QUICK = assay.Procedure(samples=3, steps_per_sample=1)
+
+
+def test_a_resumed_run_measures_only_what_is_missing(home, endings, monkeypatch):
+    from assay.engine import cases as engine
+
+    real = engine.measure_case
+
+    def interrupt_second(case, procedure, place, progress, *more):
+        if place.id.endswith("002"):
+            progress = raise_interrupt
+        return real(case, procedure, place, progress, *more)
+
+    def raise_interrupt(*_):
+        raise KeyboardInterrupt
+
+    cases = [f"{endings}:fine:size={size}@python" for size in (10, 20, 30)]
+    quick = assay.Procedure(budget=0.1)
+    monkeypatch.setattr(engine, "measure_case", interrupt_second)
+    with pytest.raises(KeyboardInterrupt):
+        list(assay.run(*cases, procedure=quick))
+
+    resumed = [result.case.params["size"] for result in assay.resume("last")]
+
+    assert resumed == [20, 30]
+    assert [r.result.status for r in assay.readings()] == ["ok"] * 3
+    assert list(assay.resume("last")) == []
+
+
+def test_only_what_run_has_begun_can_be_resumed(home):
+    result = task.run_task(task.of_command(["true"]))
+
+    with pytest.raises(UsageError, match="was made by assay task") as caught:
+        assay.resume(result.run)
+
+    assert caught.value.hint == "Runs of assay task are not resumed: start it again."
+
+
+def test_every_combination_is_measured_in_order(endings):
+    found = run.run(
+        f"{endings}:fine",
+        backends=["python"],
+        params={"size": [10, 20]},
+        options={"threads": [1]},
+        procedure=QUICK,
+    )
+
+    cases = [result.case for result in found]
+    assert [(case.params["size"], case.options["threads"]) for case in cases] == [(10, 1), (20, 1)]
+
+
+def test_a_result_has_the_label_and_the_tags_without_secrets(endings):
+    (result,) = run.run(
+        f"{endings}:fine@python",
+        procedure=QUICK,
+        label="nightly",
+        tags={"gpu": "none", "token": "hunter2"},
+    )
+
+    assert result.label == "nightly"
+    assert result.tags["gpu"] == "none"
+    assert "hunter2" not in result.tags.values()
+
+
+def test_whoever_watches_hears_of_each_phase(endings):
+    heard = []
+
+    list(run.run(f"{endings}:fine@python", procedure=QUICK, progress=heard.append))
+
+    phases = list(dict.fromkeys(progress.phase for progress in heard))
+    assert phases == ["open", "first", "warmup", "steady"]
+
+
+@pytest.mark.parametrize(
+    ("cases", "given", "complaint"),
+    [
+        ((), {}, "no case to measure"),
+        (("mnist-mlpp",), {}, "no workload named 'mnist-mlpp'"),
+        (("mnist-mlp",), {"backends": ["jaxx"]}, "no backend named 'jaxx'"),
+        (("mnist-mlp@jax",), {"params": {"unit": [3]}}, "no parameter of mnist-mlp named 'unit'"),
+        (("mnist-mlp@jax",), {"options": {"thread": [1]}}, "no option of jax named 'thread'"),
+        (("mnist-mlp@jax",), {"first": 5}, "speed is measured on a batch"),
+        ((), {"suite": "todays"}, "no suite named 'todays'"),
+        (("mnist-mlp@jax",), {"bugdet": 3}, "assay.run takes no 'bugdet'"),
+        (("mnist-mlp@jax",), {"budget": "soon"}, "'soon' is not a duration"),
+        (("mnist-mlp@jax",), {"budget": -1}, "budget is -1"),
+        (("mnist-mlp@jax",), {"target": "200%"}, "target is 2"),
+        (("mnist-mlp@jax",), {"procedure": QUICK, "budget": "1s"}, "Both procedure and budget"),
+        (("mnist-mlp",), {"backends": "jaxx"}, "no backend named 'jaxx'"),
+        ((object(),), {}, "An object of the class object cannot be sent"),
+    ],
+)
+def test_a_mistake_is_raised_by_the_call_before_anything_is_kept(home, cases, given, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        run.run(*cases, **given)
+
+    assert not home.exists()
+
+
+def test_a_suite_of_accuracies_is_evaluated_instead():
+    planned = run.planned(suite="accuracy", backends=["torch"], first=30)
+
+    assert planned.evaluation.first == 30
+    assert len(planned.cases) == 10
+
+
+def test_what_nobody_has_measured_cannot_be_resumed():
+    with pytest.raises(UsageError, match="Nothing has been measured yet"):
+        run.resume("last")
+
+
+def test_one_backend_one_value_and_texts_are_taken_as_they_are(endings):
+    planned = run.planned(
+        f"{endings}:fine",
+        backends="python",
+        params={"size": 64},
+        budget="1s",
+        target="5%",
+        timeout="10m",
+        processes=2,
+    )
+
+    assert [case.key for case in planned.cases] == [f"{endings}:fine:size=64@python"]
+    assert planned.procedure == assay.Procedure(budget=1, target=0.05, timeout=600, processes=2)
+
+
+SCRIPT = """
+import assay
+
+def add(size=10):
+    return lambda: sum(range(size))
+
+{guard}for result in assay.run(add, params={{"size": 20}}, samples=3, steps_per_sample=1):
+    print(result.case.key, result.status, result.reason)
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "said"),
+    [
+        ('if __name__ == "__main__":\n  ', "own.py:add:size=20@python ok"),
+        ("", 'own.py begins a run while a worker loads it; put that under: if __name__ == "__'),
+    ],
+)
+def test_a_function_of_a_script_is_measured_from_the_script(tmp_path, guard, said):
+    (tmp_path / "own.py").write_text(SCRIPT.format(guard=guard))
+
+    done = subprocess.run([sys.executable, "own.py"], cwd=tmp_path, capture_output=True, text=True)
+
+    assert said in done.stdout, done.stderr
+    assert done.stdout.count("add:size=20") == 1
+
+
+@pytest.mark.real("keras")
+def test_a_model_is_refused_in_one_sentence(keras):
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+
+    with pytest.raises(UsageError, match="class Sequential cannot be sent to a fresh") as caught:
+        run.run(model)
+    assert "'FILE.py:NAME'" in caught.value.hint

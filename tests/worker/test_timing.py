@@ -1,0 +1,104 @@
+"""Timing of steps, with a clock that is handed in."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.testing import FakeClock, FakeSession
+from assay.worker.timing import steps_per_sample, take, time_steps, unwaited
+
+
+def test_time_includes_what_the_device_does_after_the_last_step():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=0.25)
+    start, seconds = time_steps(session, 4, clock)
+    assert (start, seconds) == (0.0, 1.0)
+
+
+def test_take_stops_at_the_count():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=0.1)
+    assert len(take(session, 1, 5, 100.0, clock)) == 5
+
+
+def test_take_stops_when_the_time_is_over():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=0.25)
+    assert len(take(session, 1, 1000, 1.0, clock)) == 4
+
+
+def test_take_brings_one_sample_however_long_it_is():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=60.0)
+    assert take(session, 2, 10, 1.0, clock) == [(0.0, 120.0)]
+
+
+def test_each_sample_has_its_own_start():
+    clock = FakeClock()
+    session = FakeSession(clock, seconds_per_step=[1.0, 2.0, 4.0])
+    assert take(session, 1, 3, 100.0, clock) == [(0.0, 1.0), (1.0, 2.0), (3.0, 4.0)]
+
+
+def test_short_steps_are_timed_in_groups():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=1e-6)
+    assert steps_per_sample(session, clock) >= 95
+
+
+def test_long_steps_are_timed_one_by_one():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01)
+    assert steps_per_sample(session, clock) == 1
+
+
+def test_a_queue_that_has_to_be_filled_again_makes_longer_samples():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.001, seconds_to_refill=2e-5)
+    steps = steps_per_sample(session, clock)
+    assert 2e-5 / (steps * 0.001) <= 0.0011
+
+
+def test_no_sample_is_made_longer_than_a_quarter_of_a_second():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01, seconds_to_refill=0.005)
+    assert steps_per_sample(session, clock) <= 26
+
+
+@pytest.mark.parametrize("step", [1e-8, 1e-6, 1e-4])
+def test_a_group_is_a_thousand_times_the_cost_of_the_clock(step):
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=step)
+    steps = steps_per_sample(session, clock)
+    assert steps * step >= 0.99 * 1000 * 1e-7
+
+
+@pytest.mark.parametrize("read", [0.0, 0.01, 2.0])
+def test_a_true_wait_leaves_nothing_to_a_read(read):
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01)
+    assert unwaited(session, reading(session, clock, read), clock) < 0.01
+
+
+@pytest.mark.parametrize("read", [0.0, 0.01, 2.0])
+def test_what_a_missing_wait_leaves_is_found_in_the_read_after_it(read):
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01, waits=False)
+    assert unwaited(session, reading(session, clock, read), clock) > 0.7
+
+
+def test_one_slow_read_is_not_a_missing_wait():
+    clock = FakeClock(cost=1e-7)
+    session = FakeSession(clock, seconds_per_step=0.01)
+    slow = iter([0.0, 5.0])
+
+    assert unwaited(session, lambda: clock.pass_(next(slow, 0.0)), clock) < 0.01
+
+
+def reading(session, clock, seconds):
+    """A read that takes so long by itself."""
+
+    def read():
+        session.read()
+        clock.pass_(seconds)
+
+    return read
