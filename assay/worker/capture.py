@@ -20,6 +20,8 @@ from assay.native import answers, files
 from assay.native.capture import answers as asked_of_keras
 from assay.native.capture import capture
 
+SEED = 0
+
 
 def main() -> None:
     folder = Path(sys.argv[1])
@@ -55,6 +57,9 @@ def _name(request: CaptureRequest) -> str:
 def _model(request: CaptureRequest) -> Any:  # noqa: ANN401 (a keras.Model)
     if Path(request.model).suffix in MODEL_FILES:
         return _loaded(request.model)
+    import keras
+
+    keras.utils.set_random_seed(SEED)  # so that a file's model is the same one each time
     return registry.workload(request.model).kinds[engines.KIND](**request.params).model
 
 

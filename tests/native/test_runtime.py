@@ -45,7 +45,7 @@ def test_random_graphs_compute_as_the_oracle_and_touch_only_their_own_memory(
     images = inputs_for(graph, 3)[0]
     write_data(folder, images, np.zeros(3))
     emitted, built = compiled(graph, checked_tools, native_cache)
-    if emitted.channels_last:
+    if emitted.channels_last[0]:
         write_data(folder, images.transpose(0, 3, 1, 2), np.zeros(3))
 
     for batch, threads in ((2, 1), (1, 2)):  # a tail; a team for one image

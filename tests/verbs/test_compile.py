@@ -12,6 +12,7 @@ from assay.core.errors import AssayError, UsageError
 from assay.engine import capture
 from assay.native import answers
 from assay.native.compile import Compiled
+from assay.native.graph import Value
 from assay.verbs import compile
 from assay.verbs.compile import compile_model
 from tests.native.test_emit import small
@@ -32,7 +33,7 @@ def test_a_folder_gets_the_program_its_weights_and_its_source(tmp_path):
         "three.cpp",
         "three.weights",
     ]
-    assert (made.input_shape, made.onednn) == ((2, 6, 6), False)
+    assert ([value.shape for value in made.inputs], made.onednn) == ([(2, 6, 6)], False)
 
 
 @pytest.mark.real("compiler", "keras", "jax")
@@ -66,8 +67,7 @@ MADE = Compiled(
     program=Path("vgg16-cifar100"),
     files=(),
     layers=1,
-    input_shape=(3, 32, 32),
-    layout="channels_first",
+    inputs=(Value("input", (3, 32, 32), "channels_first"),),
     cached=False,
     onednn=False,
     judge="Keras",

@@ -26,10 +26,12 @@ class NativeSession:
         self._tools = toolchain(kernels)
         emitted = emit(optimized(captured.graph))
         self._built = build(emitted, self._tools)
-        (inputs,) = captured.inputs
+        inputs = captured.inputs
         self._threads = len(os.sched_getaffinity(0))
-        self._loaded = Loaded(self._built, emitted, len(inputs), self._threads, kernels, CHOOSING)
-        self._step, self._outputs = self._loaded.bound(inputs)
+        self._loaded = Loaded(
+            self._built, emitted, len(inputs[0]), self._threads, kernels, CHOOSING
+        )
+        self._step, self._outputs = self._loaded.bound(*inputs)
 
     def step(self) -> None:
         self._step()
@@ -39,11 +41,11 @@ class NativeSession:
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         self._step()
-        return self._outputs.copy()
+        return self._outputs[0].copy()
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch; pictures are given with channels last."""
-        return self._loaded.run(self._captured.given(inputs))
+        return self._loaded.run(self._captured.given(inputs))[0]
 
     def facts(self) -> Mapping[str, Value]:
         counted = Counter(self._loaded.kernels)
