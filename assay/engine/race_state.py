@@ -104,7 +104,8 @@ class RaceState:
         if not self._over():
             return ""
         untried = sum(place.state == "untried" for place in places)
-        doubt = f"{left} are in" + (f" and {untried} were not tried" if untried else "")
+        doubt = f"{left} {'is' if left == 1 else 'are'} in"
+        doubt += f" and {untried} {'was' if untried == 1 else 'were'} not tried" if untried else ""
         return f"the budget of {self._plan.procedure.budget:g} s ended while {doubt}"
 
     def _over(self) -> bool:

@@ -57,10 +57,11 @@ class Racer:
         self._peaks: dict[str, float] = {}
 
     def start(self) -> None:
-        """Its process, which begins to load."""
+        """Its process, which begins to load; unless it is too late already."""
+        if self.status != "ok":
+            return
         try:
             measure_case.refuse(self._entry.case)
-            self._check_time()
             limit = min(self._procedure.timeout, self._deadline - time.monotonic())
             self._child = WorkerProcess(self._entry.case, self._entry.place.folder, limit)
             self._child.send(Open(case=self._entry.case))
@@ -96,7 +97,6 @@ class Racer:
             return
         self._child.wake()
         try:
-            self._check_time()
             self._child.allow(self._procedure.timeout)
             self.steps = self._settled(self._child, progress)
             self._child.stand_still()
@@ -123,6 +123,10 @@ class Racer:
         facts = {**self._result.facts, **found.facts}
         self._result = msgspec.structs.replace(self._result, facts=facts)
 
+    def end_if_late(self) -> None:
+        if self._is_late():
+            self.end("skipped", OUT_OF_TIME)
+
     def end(self, status: str, reason: str) -> None:
         """At once: a process that hangs would disturb the others."""
         if status == "timeout" and self._is_late():
@@ -148,12 +152,8 @@ class Racer:
             reason=self.reason,
         )
 
-    def _check_time(self) -> None:
-        if self._is_late():
-            raise EndingError("skipped", OUT_OF_TIME)
-
     def _is_late(self) -> bool:
-        return not self.turns and time.monotonic() >= self._deadline
+        return not self.steps and time.monotonic() >= self._deadline
 
     def _settled(self, child: WorkerProcess, progress: ProgressCallback) -> int:
         pieces = settled(child, self._entry.case, self._procedure, progress)

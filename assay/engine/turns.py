@@ -113,15 +113,25 @@ def _open_all(
 
 def _open(racers: Sequence[Racer], progress: ProgressCallback) -> None:
     for racer in racers:
+        racer.end_if_late()
         progress(Progress(case=racer.case, phase="open"))
         racer.start()
     for racer in racers:
+        _end_late(racers)
         racer.open()
         progress(Progress(case=racer.case, phase="first"))
     for racer in racers:
+        _end_late(racers)
         racer.first()
     for racer in racers:
+        _end_late(racers)
         racer.warm(progress)
+
+
+def _end_late(racers: Sequence[Racer]) -> None:
+    """Before another is waited for, which they would only slow down."""
+    for racer in racers:
+        racer.end_if_late()
 
 
 def _apart(racers: Sequence[Racer], alone: Racer | None = None) -> dict[str, str]:

@@ -139,7 +139,7 @@ def test_wrong_outputs_cost_the_place_and_are_remembered_after_an_interrupt():
     ("each", "ended"),
     [
         (29.0, ""),
-        (31.0, "the budget of 60 s ended while 1 are in and 1 were not tried"),
+        (31.0, "the budget of 60 s ended while 1 is in and 1 was not tried"),
     ],
 )
 def test_a_heat_that_would_outlast_the_budget_is_not_begun(clock, each, ended):
@@ -171,7 +171,7 @@ def test_who_was_not_warm_in_time_counts_as_untried(clock):
 
     assert kept.keys() == {"a", "b"}
     assert states(state)["c"] == "untried"
-    assert state.standing().ended == "the budget of 60 s ended while 1 are in and 1 were not tried"
+    assert state.standing().ended == "the budget of 60 s ended while 1 is in and 1 was not tried"
 
 
 def test_a_race_taken_up_again_has_its_budget_once_more(clock):
