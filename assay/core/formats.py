@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -29,6 +28,8 @@ class Content(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def json(self) -> Any:  # noqa: ANN401 (any JSON value)
         """The JSON document, where nan and infinity are numbers; None where it is none."""
+        import json  # msgspec's has no nan; and a list of workloads needs none of it
+
         try:
             return json.loads(self.text)
         except (ValueError, RecursionError):

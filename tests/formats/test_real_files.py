@@ -79,7 +79,7 @@ def test_pytest_benchmark(folder, tmp_path):
     assert [one.case.params for one in ours] == [{"n": 10}, {"n": 100}]
     assert ours[0].facts["extra.colour"] == "red"
     assert ended.returncode == 0, ended.stderr
-    assert (tmp_path / "a.csv").read_text().count("test_sum") == 2
+    assert (tmp_path / "a.csv").read_text().count("::test_sum[") == 2
     stats = json.loads(back.read_text())["benchmarks"][0]["stats"]
     for name in ("min", "max", "mean", "median", "q1", "q3", "iqr", "outliers", "rounds", "ops"):
         expected = theirs[0]["stats"][name]
