@@ -12,7 +12,7 @@ import resource
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -21,7 +21,7 @@ from assay.backends import _digest
 from assay.core import messages
 from assay.core.contracts import Backend, ProfilingBackend
 from assay.core.errors import EndingError
-from assay.core.records import Value
+from assay.core.records import Case, Value
 from assay.core.sessions import (
     CountedByFramework,
     CountedByModel,
@@ -208,22 +208,36 @@ def _open(
         raise EndingError("skipped", f"in {sys.prefix}, {lacking}")
     _keep_to(case.options.get("threads", "all"))
     _bound(order.memory)
-    session = stack.enter_context(backend.open(build, case))
+    with _on_its_example(case, jobs):
+        session = stack.enter_context(backend.open(build, case))
+        facts = session.facts()
     opened = messages.Opened(
         seconds=timing.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={
-            **session.facts(),
-            **_evidence(session, jobs[0], order.outputs),
-            **jobs[0].facts,
-        },
+        facts={**facts, **_evidence(session, jobs[0], order.outputs), **jobs[0].facts},
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
         outputs=isinstance(session, WithOutputs),
     )
     return session, jobs[0], opened
+
+
+@contextmanager
+def _on_its_example(case: Case, jobs: list[Job]) -> Iterator[None]:
+    """A bare model that fails over the example its file names: said in those words."""
+    try:
+        yield
+    except (TypeError, ValueError, RuntimeError, KeyError, IndexError, AttributeError) as error:
+        if not jobs or not jobs[0].as_given:
+            raise
+        reason = failure(error)
+        if reason.status != "failed":
+            raise
+        traceback.print_exc()
+        words = f"{case.workload} does not run on its example: {reason.reason}"
+        raise EndingError("failed", words) from error
 
 
 def _keep_to(threads: Value) -> None:
