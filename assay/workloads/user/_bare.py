@@ -16,6 +16,7 @@ from assay.core.errors import UsageError
 from assay.core.records import Value
 from assay.core.sessions import Job
 
+RANDOM = frozenset({"key", "rngs"})  # arguments by which a framework hands out randomness
 MEAN = "mean"  # Job.loss where there is none: of all outputs that are floating point
 
 
@@ -33,13 +34,11 @@ class Bare(NamedTuple):
 def job(bare: Bare) -> Job:
     inputs = inputs_of(bare)
     framework = _framework(bare.kind)
-    guessed = inputs is None and framework
+    guessed = inputs is None
     if guessed:
         inputs = framework.guessed(bare.made, _size(bare))
     if inputs is None:
         raise UsageError(_no_example(bare), hint=_line_to_add(bare))
-    if framework is None:
-        return Job(model=_applied(bare.made, inputs))
     loss, targets, said = _loss(bare, inputs)
     taken = (said, "its inputs are vectors as its first layer takes them" if guessed else "")
     return Job(
@@ -57,19 +56,17 @@ def arguments(maker: Callable[..., Any], kind: str, params: Mapping[str, Value])
     """Those of its arguments that assay knows: parameters, and where JAX gets its randomness."""
     taken = inspect.signature(maker).parameters
     given: dict[str, Any] = {name: params[name] for name in taken if name in params}
-    if kind == "jax" and (wanted := {"key", "rngs"} & set(taken)):
-        from assay.workloads.user import _bare_jax
-
-        given |= {name: _bare_jax.randomness(name, int(params["seed"])) for name in wanted}
+    if RANDOM & set(taken):
+        supplied = getattr(_framework(kind), "randomness", {})
+        given |= {n: supplied[n](int(params["seed"])) for n in taken if n in supplied}
     return given
 
 
 def inputs_of(bare: Bare) -> Any:  # noqa: ANN401 (arrays, or a tuple or dict of them)
     """What the file names as an example, or None."""
     named = _named(bare, "example")
-    if named is None and bare.kind == "torch":  # what Lightning and transformers call theirs
-        for name in ("example_input_array", "dummy_inputs"):
-            named = getattr(bare.made, name, None) if named is None else named
+    for name in _framework(bare.kind).EXAMPLES:
+        named = getattr(bare.made, name, None) if named is None else named
     if named is None:
         return None
     if callable(named) and not hasattr(named, "shape"):
@@ -80,8 +77,8 @@ def inputs_of(bare: Bare) -> Any:  # noqa: ANN401 (arrays, or a tuple or dict of
 
 
 def _framework(kind: str) -> Any:  # noqa: ANN401 (a module)
-    """What knows the models of a framework; None of plain Python."""
-    return import_module(f"assay.workloads.user._bare_{kind}") if kind != "python" else None
+    """What knows the models of a framework."""
+    return import_module(f"assay.workloads.user._bare_{kind}")
 
 
 def _named(bare: Bare, name: str) -> Any:  # noqa: ANN401
@@ -138,8 +135,10 @@ def _of_rows(leaf: Any, size: int) -> Any:  # noqa: ANN401
 
     if not getattr(leaf, "shape", ()):
         return leaf
-    own = leaf if type(leaf).__module__ == "torch" else np.asarray(leaf)
-    return own[np.arange(size) % own.shape[0]]
+    rows = np.arange(size) % leaf.shape[0]
+    if hasattr(leaf, "index_select"):  # a tensor of torch, which numpy may not have the dtype of
+        return leaf[rows]
+    return np.asarray(leaf)[rows]
 
 
 def _rows(inputs: Any) -> int:  # noqa: ANN401
@@ -170,21 +169,11 @@ def _loss(bare: Bare, inputs: Any) -> tuple[Any, Any, str]:  # noqa: ANN401
     return loss, second, ""
 
 
-def _applied(function: Callable[..., Any], inputs: Any) -> Callable[[], Any]:  # noqa: ANN401
-    if isinstance(inputs, Mapping):
-        return lambda: function(**inputs)
-    given = inputs if isinstance(inputs, tuple) else (inputs,)
-    return lambda: function(*given)
-
-
 def _no_example(bare: Bare) -> str:
     name = bare.maker.__name__
     return f"{name} comes without an example, and what it takes cannot be told from it for certain."
 
 
 def _line_to_add(bare: Bare) -> str:
-    name = bare.maker.__name__
-    array = {"torch": "torch.rand", "tensorflow": "tf.zeros", "jax": "jnp.zeros"}
-    shape = "2, 3, 32, 32" if bare.kind == "torch" else "(2, 32, 32, 3)"
-    made = f"{array.get(bare.kind, 'numpy.zeros')}({shape})"
-    return f"Add a line such as: {name}.example = {made}"
+    made = _framework(bare.kind).LIKE
+    return f"Add a line such as: {bare.maker.__name__}.example = {made}"

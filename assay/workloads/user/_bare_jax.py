@@ -13,16 +13,20 @@ import jax.numpy as jnp
 from assay.core.errors import UsageError
 from assay.workloads.user._bare import Bare
 
+EXAMPLES = ()
+LIKE = "jnp.zeros((2, 32, 32, 3))"
 _MODES = {"train": True, "training": True, "deterministic": False}  # of a call while it trains
 
 
-def randomness(name: str, seed: int) -> Any:  # noqa: ANN401
-    """What an argument of this name is given: a key, or flax's streams of keys."""
-    if name == "rngs":
-        from flax import nnx
+def _streams(seed: int) -> Any:  # noqa: ANN401
+    """Flax' streams of keys."""
+    from flax import nnx
 
-        return nnx.Rngs(seed)
-    return jax.random.key(seed)
+    return nnx.Rngs(seed)
+
+
+# What an argument of this name is given.
+randomness: dict[str, Callable[[int], Any]] = {"key": jax.random.key, "rngs": _streams}
 
 
 def guessed(made: Any, size: int) -> Any:  # noqa: ANN401

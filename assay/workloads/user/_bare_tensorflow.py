@@ -11,6 +11,9 @@ import tensorflow as tf
 from assay.core.errors import UsageError
 from assay.workloads.user._bare import Bare
 
+EXAMPLES = ()
+LIKE = "tf.zeros((2, 32, 32, 3))"
+
 
 def guessed(made: Any, size: int) -> Any:  # noqa: ANN401
     return None  # a tf.Module does not tell what it takes

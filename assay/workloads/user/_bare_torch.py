@@ -10,6 +10,8 @@ from torch import nn
 from assay.core.errors import UsageError
 from assay.workloads.user._bare import Bare
 
+EXAMPLES = ("example_input_array", "dummy_inputs")  # as Lightning and transformers call theirs
+LIKE = "torch.rand(2, 3, 32, 32)"
 # Layers that take a vector as well as anything else, and leave it as it is.
 _PASSING = (nn.Flatten, nn.Dropout, nn.ReLU, nn.GELU, nn.Tanh, nn.Sigmoid, nn.SiLU, nn.Identity)
 

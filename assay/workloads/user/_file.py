@@ -21,7 +21,7 @@ from assay.core.loading import loading
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
 from assay.workloads.user._benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
-from assay.workloads.user._found import Definition, Found, look_at
+from assay.workloads.user._found import BARE, PLAIN, Definition, Found, look_at
 
 BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
 
@@ -45,7 +45,7 @@ class FileWorkload(msgspec.Struct, frozen=True):
 
     @property
     def inference_only(self) -> str:
-        pure = self.found.making == "itself" and self.found.kinds != ("python",)
+        pure = self.found.making == "itself" and self.found.kinds != PLAIN
         return f"{self.name} is a function without parameters to train" if pure else ""
 
     @property
@@ -62,9 +62,10 @@ class FileWorkload(msgspec.Struct, frozen=True):
                 return _bare.job(_bare.Bare(maker, maker, module, kind, params, itself=True))
             method = getattr(maker(), kind) if self.found.making == "methods" else maker
             made = method(**_bare.arguments(method, kind, params))
-            if isinstance(made, Job) or kind in {"keras", "python"}:
-                return made if isinstance(made, Job) else Job(model=made)
-            return _bare.job(_bare.Bare(made, maker, module, kind, params))
+            if isinstance(made, Job):
+                return made
+            bare = _bare.Bare(made, maker, module, kind, params)
+            return _bare.job(bare) if kind in BARE else Job(model=made)
 
         return build
 
@@ -89,9 +90,9 @@ def from_file(text: str) -> FileWorkload | BenchmarkClass:
 
 def _batch_size(found: Found) -> int:
     """0: as the example has it."""
-    if found.kinds == ("python",):
+    if found.kinds == PLAIN:
         return 1
-    return 0 if found.example == "value" and "keras" not in found.kinds else BATCH_SIZE
+    return 0 if found.example == "value" and set(found.kinds) <= BARE else BATCH_SIZE
 
 
 def _tree(path: Path, file: str) -> ast.Module:

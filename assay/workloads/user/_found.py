@@ -18,8 +18,11 @@ _BELONGS = {
     **dict.fromkeys(("flax", "equinox", "haiku"), "jax"),
     **dict.fromkeys(("transformers", "torchvision", "timm", "lightning"), "torch"),
 }
-_BARE = frozenset({"torch", "jax", "tensorflow", "keras"})  # whose classes can be models
-SUPPLIED = frozenset({"batch_size", "seed", "key", "rngs"})  # arguments assay gives by name
+PLAIN = ("python",)  # made for no framework
+PURE = frozenset(KINDS) - {"keras"}  # whose models can be plain functions
+MODELS = frozenset(KINDS) - {"python"}  # whose classes can be models
+BARE = PURE & MODELS  # whose models come with an example
+SUPPLIED = frozenset({"self", "batch_size", "seed", "key", "rngs"})  # arguments no user gives
 Definition = ast.FunctionDef | ast.ClassDef
 
 # How a name becomes a model: called; a method of its object for each framework; or it is one.
@@ -40,8 +43,8 @@ def look_at(found: Definition, tree: ast.Module, file: str) -> Found:
     if isinstance(found, ast.FunctionDef):
         itself = bool(_required(found))
         kinds = _imported(tree)
-        kinds = tuple(kind for kind in kinds if kind != "keras") if itself else kinds
-        return _found(found, tree, "itself" if itself else "call", kinds or ("python",), [found])
+        kinds = tuple(kind for kind in kinds if kind in PURE) if itself else kinds
+        return _found(found, tree, "itself" if itself else "call", kinds or PLAIN, [found])
     methods = {part.name: part for part in found.body if isinstance(part, ast.FunctionDef)}
     makers = {kind: methods[kind] for kind in KINDS if kind in methods}
     if makers:
@@ -116,7 +119,7 @@ def _class_kind(found: ast.ClassDef, tree: ast.Module, seen: set[str]) -> str:
             kind = _BELONGS.get(origins.get(root, ""), "")
             unknown = root in origins and origins[root] not in _BELONGS
             kind = next(iter(_imported(tree)), "") if unknown else kind
-        if kind in _BARE:
+        if kind in MODELS:
             return kind
     return ""
 
@@ -136,7 +139,7 @@ def _origins(tree: ast.Module) -> Iterator[tuple[str, str]]:
 def _imported(tree: ast.Module) -> tuple[str, ...]:
     """What a plain function is made for: the frameworks its file imports, else plain Python."""
     belong = {_BELONGS.get(package, "") for _, package in _origins(tree)}
-    return tuple(kind for kind in KINDS if kind in belong) or ("python",)
+    return tuple(kind for kind in KINDS if kind in belong) or PLAIN
 
 
 def _required(maker: Definition) -> list[str]:
@@ -153,7 +156,7 @@ def _required(maker: Definition) -> list[str]:
             for argument, default in zip(maker.args.kwonlyargs, maker.args.kw_defaults, strict=True)
             if default is None
         ]
-    return [name for name in names if name not in {*SUPPLIED, "self"}]
+    return [name for name in names if name not in SUPPLIED]
 
 
 def _defaults(maker: Definition) -> dict[str, Value]:
