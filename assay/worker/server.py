@@ -12,7 +12,7 @@ import resource
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 
@@ -20,7 +20,7 @@ from assay import registry
 from assay.backends import _digest
 from assay.core import messages
 from assay.core.contracts import Backend, ProfilingBackend
-from assay.core.errors import EndingError
+from assay.core.errors import AssayError, EndingError
 from assay.core.records import Case, Value
 from assay.core.sessions import (
     CountedByFramework,
@@ -208,14 +208,14 @@ def _open(
         raise EndingError("skipped", f"in {sys.prefix}, {lacking}")
     _keep_to(case.options.get("threads", "all"))
     _bound(order.memory)
-    with _on_its_example(case, jobs):
+    with _OnItsExample(case, jobs):
         session = stack.enter_context(backend.open(build, case))
-        facts = session.facts()
+        facts = {**session.facts(), **_evidence(session, jobs[0], order.outputs)}
     opened = messages.Opened(
         seconds=timing.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={**facts, **_evidence(session, jobs[0], order.outputs), **jobs[0].facts},
+        facts={**facts, **jobs[0].facts},
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
@@ -224,20 +224,19 @@ def _open(
     return session, jobs[0], opened
 
 
-@contextmanager
-def _on_its_example(case: Case, jobs: list[Job]) -> Iterator[None]:
-    """A bare model that fails over the example its file names: said in those words."""
-    try:
-        yield
-    except (TypeError, ValueError, RuntimeError, KeyError, IndexError, AttributeError) as error:
-        if not jobs or not jobs[0].as_given:
-            raise
-        reason = failure(error)
-        if reason.status != "failed":
-            raise
-        traceback.print_exc()
-        words = f"{case.workload} does not run on its example: {reason.reason}"
-        raise EndingError("failed", words) from error
+class _OnItsExample:
+    """What a bare model or a model file fails over is said to be its example."""
+
+    def __init__(self, case: Case, jobs: list[Job]) -> None:
+        self._case, self._jobs = case, jobs
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        ours = isinstance(error, AssayError | EndingError)
+        if error is not None and not ours and self._jobs and self._jobs[0].as_given:
+            error.add_note(f"{self._case.workload} does not run on its example: ")
 
 
 def _keep_to(threads: Value) -> None:
