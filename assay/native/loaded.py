@@ -65,7 +65,7 @@ class Loaded:
             ctypes.c_long(images),
         )
 
-        def call() -> None:
+        def call(kept: object = (inputs, outputs)) -> None:  # the arrays live as long as this
             if step(*arguments):
                 raise AssayError(self._library.assay_mistake().decode())
 

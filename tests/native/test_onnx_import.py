@@ -23,7 +23,7 @@ SIZES = np.array([0, 24], np.int64)
 def test_what_is_written_is_read_again(graph):
     inputs = inputs_for(graph)
 
-    found = Importing(model_of(onnx_bytes(graph), "again")).graph()
+    found = Importing(model_of(onnx_bytes(graph), "again"), {}).graph()
 
     assert [value.shape for value in found.inputs] == [value.shape for value in graph.inputs]
     for here, there in zip(

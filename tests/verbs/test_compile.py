@@ -16,6 +16,8 @@ from assay.native.graph import Value
 from assay.verbs import compile
 from assay.verbs.compile import compile_model
 from tests.native.test_emit import small
+from tests.native.test_onnx_import import HELD, written
+from tests.native.test_onnx_import import NETS as ONNX
 
 
 @pytest.fixture(autouse=True)
@@ -109,3 +111,21 @@ def test_a_workload_that_takes_weights_gets_them_as_its_own(tmp_path):
     asked = capture._checked("resnet18-cifar10", tmp_path / "some.npz", {})
 
     assert (asked.weights, asked.params["weights"]) == ("", str(tmp_path / "some.npz"))
+
+
+@pytest.mark.real("compiler", "onnx", "onnxruntime")
+def test_an_onnx_file_becomes_a_program_judged_by_onnx_runtime(tmp_path):
+    path = written(tmp_path / "net.onnx", ONNX["by its shape"], weights=HELD)
+
+    made = compile_model(str(path), tmp_path / "build", kernels="portable")
+
+    assert made.program == tmp_path / "build" / "net"
+    assert (made.judge, made.difference < 1e-5) == ("ONNX Runtime", True)
+
+
+@pytest.mark.real("onnx")
+def test_an_onnx_file_takes_no_weights(tmp_path):
+    path = written(tmp_path / "net.onnx", ONNX["leaky"])
+
+    with pytest.raises(UsageError, match="takes no weights or parameters"):
+        compile_model(str(path), weights="more.npz")

@@ -68,7 +68,8 @@ def _taken(given: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
     """The graph, and a batch for each of its inputs, in its order."""
     if isinstance(given, Captured):
         return given.graph, given.inputs
-    graph, named = read_onnx(given.path), given.named()
+    named = given.named()
+    graph = read_onnx(given.path, {name: array.shape[1:] for name, array in named.items()})
     arrays = (np.ascontiguousarray(named[value.name], np.float32) for value in graph.inputs)
     return graph, tuple(arrays)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +20,22 @@ _WHOLE = {6, 7}  # int32, int64, of TensorProto.DataType
 _FLOAT = 1
 
 
-def read_onnx(path: str | Path) -> Graph:
+def read_onnx(path: str | Path, shapes: Mapping[str, Shape] | None = None) -> Graph:
     """The graph of an ONNX file, whose first axes are batches.
+
+    `shapes` are those of items, by the names of inputs, where the file leaves sizes open.
 
     >>> read_onnx("resnet18.onnx").inputs
     (Value(name='input', shape=(3, 224, 224), layout='channels_first', dtype='float32'),)
     """
-    return Importing(read_model(path)).graph()
+    return Importing(read_model(path), shapes or {}).graph()
 
 
 class Importing:
     """Values of the file so far: those that are computed, and those that are known."""
 
-    def __init__(self, model: OnnxModel) -> None:
-        self.model, self.building = model, Building()
+    def __init__(self, model: OnnxModel, shapes: Mapping[str, Shape]) -> None:
+        self.model, self.building, self._shapes = model, Building(), shapes
         self.values: dict[str, str] = {}  # name in the file → value of the graph
         self.known: dict[str, Array] = dict(model.weights)
         self.batch = 0  # of the inputs, where the file fixes it
@@ -54,7 +56,8 @@ class Importing:
     def _input(self, value: OnnxValue) -> None:
         if value.dtype != _FLOAT and value.dtype not in _WHOLE:
             raise _unfit(f"The input '{value.name}' is of ONNX's type {value.dtype}.")
-        batch, *shape = value.shape or (0,)
+        batch, *told = value.shape or (0,)
+        shape = self._shapes.get(value.name, tuple(told))
         if not shape or 0 in shape:
             raise _unfit(
                 f"The input '{value.name}' is of shape {value.shape or '()'}, where 0 is not known."
@@ -62,7 +65,7 @@ class Importing:
         self.batch = self.batch or batch
         layout: Any = "channels_first" if len(shape) == 3 and value.dtype == _FLOAT else ""
         dtype: Any = "float32" if value.dtype == _FLOAT else "int32"
-        held = self.building.add_input(value.name, tuple(shape), layout, dtype)
+        held = self.building.add_input(value.name, shape, layout, dtype)
         self.values[value.name] = held.value
 
     def _output(self, value: OnnxValue) -> str:

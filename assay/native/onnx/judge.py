@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.native import answers
 from assay.native.answers import Answers
-from assay.native.graph import Graph
+from assay.native.graph import Array, Graph
 
 
 def judged(path: str | Path, graph: Graph) -> Answers:
@@ -30,8 +30,13 @@ def judged(path: str | Path, graph: Graph) -> Answers:
     fixed = session.get_inputs()[0].shape[0]
     size = fixed if isinstance(fixed, int) else answers.ITEMS
     parts = [
-        session.run(None, {name: array[at : at + size] for name, array in given.items()})
+        session.run(None, {name: _batch(array, at, size) for name, array in given.items()})
         for at in range(0, answers.ITEMS, size)
     ]
-    outputs = tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+    outputs = tuple(np.concatenate(each)[: answers.ITEMS] for each in zip(*parts, strict=True))
     return Answers(judge="ONNX Runtime", inputs=items, outputs=outputs)
+
+
+def _batch(array: Array, first: int, size: int) -> Array:
+    """As many items as the file wants, from the first again where there are no more."""
+    return array[np.arange(first, first + size) % len(array)]
