@@ -113,7 +113,7 @@ class Emitter:
             return f".add({self.read(node, -1)})"
         if isinstance(post, ops.PoolOp):
             raise AssertionError("pools are layers of their own here: fuse_pools is not among ours")
-        numbers = [f"{number!r}f" for number in (post.alpha, post.limit)]
+        numbers = [f"{float(number)!r}f" for number in (post.alpha, post.limit)]
         while numbers and numbers[-1] == "0.0f":
             numbers.pop()
         if post.kind in ("relu", "tanh"):

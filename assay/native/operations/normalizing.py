@@ -94,7 +94,7 @@ def _layer_norm(op: ops.LayerNormOp, inputs: Sequence[Array], constants: Constan
 def _emit_layer_norm(op: ops.LayerNormOp, emitter: Emitter, node: Node) -> str:
     weights = f"{emitter.constant(op.gamma)}, {emitter.constant(op.beta)}"
     centered = "true" if op.centered else "false"
-    numbers = f"{weights}, {op.epsilon!r}f, {centered}"
+    numbers = f"{weights}, {float(op.epsilon)!r}f, {centered}"
     return f"net.layer_norm({emitter.read(node)}, {sizes(op.axes)}, {numbers})"
 
 
