@@ -113,7 +113,7 @@ class Trials(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one case under two labels; the ratio is second over first."""
+    """One metric of one case in two sets of results; the ratio is second over first."""
 
     key: str
     metric: str
@@ -122,7 +122,31 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     ratio: float
     low: float
     high: float
-    verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell
+    verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell, not-comparable
+    group: str = ""  # what it was asked to be grouped by
+    notes: tuple[str, ...] = ()  # what differs besides, by name
+
+
+class GroupMean(msgspec.Struct, frozen=True, kw_only=True):
+    """The geometric mean of the ratios of several cases."""
+
+    group: str  # "": all
+    metric: str
+    ratio: Quantity
+    verdict: str
+
+
+class Differences(msgspec.Struct, frozen=True, kw_only=True):
+    """Two sets of results, case by case and together; ratios are candidate over baseline."""
+
+    baseline: str
+    candidate: str
+    differences: tuple[Difference, ...]
+    means: tuple[GroupMean, ...] = ()
+    notes: tuple[str, ...] = ()
+    minimum: float = 0.01  # what a smaller change is not called
+    schema: int = SCHEMA
+    kind: Literal["differences"] = "differences"
 
 
 class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
