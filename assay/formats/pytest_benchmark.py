@@ -143,11 +143,10 @@ def _benchmark(name: str, results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _stats(values: Sequence[float]) -> dict[str, Any]:
-    """As pytest-benchmark computes them: Tukey's hinges, outliers by deviation and by IQR."""
+    """As pytest-benchmark computes them: outliers are told by deviation, then by IQR."""
     ordered, count = sorted(values), len(values)
     middle, mean = statistics.median(ordered), statistics.fmean(ordered)
-    low, high = ordered[: (count + 1) // 2], ordered[count // 2 :]
-    q1, q3 = statistics.median(low), statistics.median(high)
+    q1, q3 = _quarter(ordered), -_quarter([-value for value in ordered[::-1]])
     spread = statistics.stdev(ordered) if count > 1 else 0.0
     fences = q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)
     inside = [value for value in ordered if fences[0] <= value <= fences[1]] or ordered
@@ -170,6 +169,13 @@ def _stats(values: Sequence[float]) -> dict[str, Any]:
         "ops": 1 / mean if mean else 0.0,
         "total": sum(ordered),
     }
+
+
+def _quarter(ordered: Sequence[float]) -> float:
+    """The first quartile: the mean of the lower half's medians, with the middle and without."""
+    half = len(ordered) // 2
+    halves = ordered[: len(ordered) - half], ordered[: half or 1]
+    return statistics.fmean(statistics.median(part) for part in halves)
 
 
 PROVIDES = {
