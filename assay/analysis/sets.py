@@ -16,7 +16,8 @@ import numpy as np
 from assay.analysis import estimates
 from assay.analysis.compare import MINIMUM, ONCE, PROCESS_NOISE, Terms, verdict
 from assay.analysis.intervals import quantile, student
-from assay.core.findings import Difference, GroupMean, Quantity
+from assay.core.differences import Difference, GroupMean
+from assay.core.findings import Quantity
 from assay.core.records import Result
 
 LEVEL = 0.05

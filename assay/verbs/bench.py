@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from assay.core.differences import Differences
 from assay.core.errors import UsageError
-from assay.core.findings import Differences, Trials
+from assay.core.findings import Trials
 from assay.core.progress import ignore
 from assay.core.records import Plan, Procedure, Query, Result
 from assay.core.settings import Home

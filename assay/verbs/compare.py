@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from assay.core.differences import Difference, Differences
 from assay.core.errors import UsageError, unknown
-from assay.core.findings import Difference, Differences
 from assay.core.records import Result
 from assay.core.settings import Home
 from assay.core.units import as_share

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.core.findings import Difference, Differences, GroupMean, Output, Quantity, Table
+from assay.core.differences import Difference, Differences, GroupMean
+from assay.core.findings import Output, Quantity, Table
 from assay.core.units import human
 
 FEW = "processes, so the interval is widened by 25 %; --processes 5 of assay run gives enough"
