@@ -159,7 +159,7 @@ def _verdict(ratio: Quantity, unit: str, minimum: float) -> str:
 def _processes(result: Result, metric: str) -> Iterator[Sequence[float]]:
     if result.status != "ok":
         return
-    told = metric in result.told
+    told = metric in result.reported
     if metric in ONCE and not told:
         parts = estimates.by_process(result, *ONCE[metric])
     elif metric in result.peaks and not told:
