@@ -22,6 +22,8 @@ _FROM = {
     "bench": "verbs.bench",
     "benchmarks": "verbs.bench",
     "capture": "native.capture",
+    "check": "verbs.check",
+    "compare": "verbs.compare",
     "compile_model": "verbs.compile",
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",
