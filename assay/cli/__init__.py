@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -113,24 +112,32 @@ def assay() -> None:
 
 def main() -> None:
     """The entry point. Catches a user's mistakes here, and nowhere else."""
+    from assay.cli.streams import unbreakable
+
+    with unbreakable() as problem:
+        status = _status()
+    if problem.text and status in (0, None):
+        _complain(
+            f"error: Standard output cannot be written ({problem.text}).",
+            "hint:  What was measured is kept: assay list results",
+        )
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _status() -> object:
     try:
-        status = assay.main(standalone_mode=False)
-        sys.stdout.flush()
+        return assay.main(standalone_mode=False)
     except AssayError as error:
         _complain(f"error: {error}", f"hint:  {error.hint}" if error.hint else "")
-        status = error.status
+        return error.status
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
-        status = 2
     except click.ClickException as error:
         _complain(f"error: {' '.join(error.format_message().split())}", _help_of(error))
-        status = 2
     except (KeyboardInterrupt, click.Abort):
-        status = 130
-    except BrokenPipeError:  # the reader, say head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
-    sys.exit(status if isinstance(status, int) else 0)
+        return 130
+    return 2
 
 
 def _help_of(error: click.ClickException) -> str:
@@ -139,6 +146,8 @@ def _help_of(error: click.ClickException) -> str:
 
 
 def _complain(*lines: str) -> None:
+    from assay.views.terminal import plain
+
     with contextlib.suppress(OSError):  # the terminal may be gone
         for line in filter(None, lines):
-            click.echo(line, err=True)
+            click.echo(plain(line), err=True)

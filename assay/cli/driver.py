@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 from assay.cli.interrupts import heed_signals
 from assay.compat import driver
 from assay.core import codec, settings
@@ -63,7 +63,7 @@ def command(names: tuple[str, ...], every: bool, **given: Any) -> int:  # noqa: 
         if result.status == "interrupted":
             return INTERRUPTED
         status = status if result.status == "ok" else 1
-    click.echo(codec.encode(document, indent=4))
+    printing.put_document(document, indent=4)
     return status
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 from assay.verbs import import_
 
 
@@ -17,6 +17,6 @@ Example:
 @options.home
 def command(folders: tuple[str, ...], home: str | None) -> int:
     """Copy RUN_FOLDER… into the store; results that are there already stay as they are."""
-    for found in import_.adopt(*folders, home=home):
-        click.echo(found)
+    for found in import_.adopt(*folders, home=home, say=options.say):
+        printing.put(found)
     return 0

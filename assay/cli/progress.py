@@ -11,6 +11,7 @@ from collections.abc import Callable
 from assay.core.progress import Progress
 from assay.core.records import Result
 from assay.core.units import human
+from assay.views.terminal import plain
 
 _PHASES = {"open": "opening", "first": "first step", "warmup": "warming up"}
 _WIDTH = 10  # letters of the bar
@@ -28,6 +29,7 @@ class LiveLine:
 
     def __call__(self, progress: Progress) -> None:
         text = f"{_which(progress)}{progress.case.key}  {self._how_far(progress)}"
+        text = plain(text).replace("\n", " ")
         if self._live:
             self._write(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}")
         elif (progress.phase != "steady" or progress.note) and text != self._shown:
@@ -41,6 +43,7 @@ class LiveLine:
 
     def say(self, text: str) -> None:
         """A line that stays."""
+        text = plain(text)
         self._write(f"\r\033[K{text}\n" if self._live else f"{text}\n")
 
     def clear(self) -> None:

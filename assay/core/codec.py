@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from assay.core.errors import StoreError
+from assay.core.errors import AssayError, StoreError
 from assay.core.records import SCHEMA
 
 # History of the schema.
@@ -32,7 +32,7 @@ def decode(data: bytes, kind: type[T], origin: str) -> T:
     """A record from JSON of this schema or an older one; `origin` names the file in errors."""
     try:
         plain = msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise StoreError(
             f"{origin} is not readable JSON ({error}).",
             hint="The file is damaged: restore it, or move it away to hide it.",
@@ -61,7 +61,7 @@ def _convert(plain: Document, kind: type[T], origin: str) -> T:
     try:
         # not strict: only so does the string nan become the number
         return msgspec.convert(plain, kind, strict=False)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, AssayError, RecursionError, ArithmeticError) as error:
         raise StoreError(
             f"{origin} is not a {kind.__name__.lower()} of assay ({error}).",
             hint="The file is damaged: restore it, or move it away to hide it.",

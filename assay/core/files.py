@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.core.errors import AssayError
+
+
+def read_plain(path: Path, most: int) -> bytes:
+    """All of a plain file of at most `most` bytes. Anything else (a pipe, a device, a link) and
+    anything larger is an OSError, before a byte is read: a pipe would never end."""
+    opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(opened, "rb") as file:
+        found = os.fstat(opened)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB", str(path))
+    return data
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -61,7 +61,6 @@ class BenchProcess(WorkerProcess):
             str(folder.absolute()),
         ]
         return command, {
-            **process_env.own_path(case),
             "PYTHONUNBUFFERED": "1",
             report.REPORTS: str(folder.absolute() / messages.REPORTS),
             "TEST_REPORT_FILE_PREFIX": str(self._output_folder / messages.PREFIX),

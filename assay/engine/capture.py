@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from assay.engine import plan, process_env
 from assay.native import answers, capture, files
 from assay.native.answers import Answers
 from assay.native.graph import Graph
+from assay.worker import start
 
 TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 
@@ -110,7 +110,7 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
 
 def _captured(request: CaptureRequest, folder: Path, timeout: float) -> CapturedModel:
     (folder / "asked.json").write_bytes(msgspec.json.encode(request))
-    command = [sys.executable, "-m", "assay.worker.capture", str(folder)]
+    command = [*start.command("assay.worker.capture"), str(folder)]
     try:
         ended = subprocess.run(
             command,
@@ -129,11 +129,9 @@ def _captured(request: CaptureRequest, folder: Path, timeout: float) -> Captured
 
 
 def _variables(folder: Path) -> dict[str, str]:
-    package = str(process_env.PACKAGE.parent)
     return {
         **process_env.COMMON,
         **engines.variables(engines.installed(), "channels_last", folder),
-        "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH")))),
         "CUDA_VISIBLE_DEVICES": "",  # nothing is computed: a GPU would only be waited for
         "JAX_PLATFORMS": "cpu",
     }

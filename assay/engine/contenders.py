@@ -14,6 +14,7 @@ import msgspec
 
 from assay.core.errors import AssayError, UsageError
 from assay.core.records import Case
+from assay.core.redaction import HIDDEN, safe_text
 from assay.engine import plan, process_env
 from assay.engine import task as taskrun
 from assay.engine.git import run_git
@@ -80,9 +81,33 @@ def of_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float
         for text in commands
     ]
     first, second = (
-        Contender(name=str(task.command), case=taskrun.case_of(task), task=task) for task in tasks
+        Contender(name=safe_text(str(task.command)), case=taskrun.case_of(task), task=task)
+        for task in tasks
     )
     return first, second
+
+
+def without_secrets(pair: Pair) -> Pair:
+    """As a pair is kept. A command that lost something by it cannot be run from there again."""
+    first, second = (
+        msgspec.structs.replace(
+            one, task=msgspec.structs.replace(one.task, command=safe_text(str(one.task.command)))
+        )
+        if one.task
+        else one
+        for one in pair
+    )
+    return first, second
+
+
+def check_whole(pair: Pair, run: str) -> None:
+    """What was kept without its secrets is not run."""
+    for one in pair:
+        if one.task and HIDDEN in str(one.task.command):
+            raise UsageError(
+                f"Run {run} cannot go on: what looked secret in its command was not stored.",
+                hint="Start it again with the whole command.",
+            )
 
 
 def identity(contender: Contender) -> tuple[str, str]:

@@ -15,11 +15,13 @@ from assay.core.errors import UsageError
 from assay.core.findings import Reading
 from assay.core.loading import check_not_loading
 from assay.core.records import Plan, Query, Result
+from assay.core.redaction import safe_text, safe_values, without_tokens
 from assay.core.settings import Home
 from assay.engine.command import uninterrupted
 from assay.machine.doctor import peaks_for
 from assay.registry import open_store
 from assay.stores import folders, summaries
+from assay.stores.adopting import IMPORTED
 from assay.stores.folders import CasePlace
 from assay.stores.runs import how_to_resume, verb_of
 
@@ -62,6 +64,7 @@ class Run:
         machine = {**result.environment.machine, **self._peaks}
         whole = msgspec.structs.replace(
             result,
+            reason=without_tokens(result.reason),
             label=self.plan.label,
             tags={**self.plan.tags, **result.tags},
             environment=msgspec.structs.replace(result.environment, machine=machine),
@@ -73,6 +76,7 @@ class Run:
 @contextmanager
 def new_run(plan: Plan, home: Home) -> Iterator[Run]:
     check_not_loading()
+    plan = msgspec.structs.replace(plan, label=safe_text(plan.label), tags=safe_values(plan.tags))
     with closing(open_store(home)) as store:
         folder = store.new_run(plan)
         with folders.locked(folder):
@@ -89,7 +93,22 @@ def resumed_run(name: str, home: Home) -> Iterator[Run]:
 
 
 def resumable(text: str, verb: str, home: Home) -> str:
-    """The name of a run that this verb may go on with. Only the one that made it knows how."""
+    """The name of a run that this verb may go on with. Only the one that made it knows how.
+
+    One from elsewhere names files and commands that would be run here, unseen.
+    """
+    name = made_by_verb(text, verb, home)
+    with closing(open_store(home)) as store:
+        if store.document(name, IMPORTED) is None:
+            return name
+    raise UsageError(
+        f"Run {name} was imported, so it is shown here, but not gone on with.",
+        hint="To measure it on this machine, start it again.",
+    )
+
+
+def made_by_verb(text: str, verb: str, home: Home) -> str:
+    """The name of a run that this verb has made."""
     with closing(open_store(home)) as store:
         name = store.find_run(text)
         made_by = verb_of(store, name)

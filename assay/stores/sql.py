@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from assay.core import codec
 from assay.core.errors import StoreError, UsageError, unknown
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
-from assay.stores import folders
+from assay.stores import adopting, folders
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS results (
@@ -64,7 +63,7 @@ class SqlStore:
         """Whole results, oldest first. A file that cannot be read is passed over and noted."""
         for row in self.rows(query):
             try:
-                result = folders.read_result(self.runs / row["id"])
+                result = folders.read_own(self.runs / row["id"])
             except StoreError as error:
                 self.problems.append(f"{error} {error.hint}")
                 continue
@@ -116,11 +115,7 @@ class SqlStore:
         return [wanted]
 
     def find_run(self, text: str) -> str:
-        runs = sorted(
-            entry.name
-            for entry in os.scandir(self.runs)
-            if entry.is_dir() and folders.RUN.fullmatch(entry.name)
-        )
+        runs = folders.runs_in(self.runs)
         if not runs:
             raise UsageError("Nothing has been measured yet.", hint="Try: assay run mnist-mlp")
         if text == "last":
@@ -139,10 +134,13 @@ class SqlStore:
     def _last(self, runs: list[str]) -> str:
         """The newest by its name; of those made within a second, by its plan."""
         stamped = [run for run in runs if folders.STAMPED.match(run)] or runs
-        second = stamped[-1][: len("20261115-101500")]
+        newest = next(
+            (run for run in reversed(stamped) if folders.is_run(self.runs / run)), stamped[-1]
+        )
+        second = newest[: len("20261115-101500")]
         return max(
             (run for run in stamped if run.startswith(second)),
-            key=lambda run: folders.made_at(self.runs / run),
+            key=lambda run: (folders.is_run(self.runs / run), folders.made_at(self.runs / run)),
         )
 
     def document(self, run: str, name: str) -> bytes | None:
@@ -167,24 +165,11 @@ class SqlStore:
 
     def adopt(self, folder: Path) -> list[str]:
         """Copy a run folder into the store; what it holds is checked first and never changed."""
-        import shutil
-
-        found = [folders.read_result(case) for case in folders.finished(folder)]
-        if not found:
-            what = "holds no NNN/result.json" if folder.is_dir() else "is not there"
-            raise UsageError(
-                f"{folder} is no run folder: it {what}.",
-                hint="A run folder lies in runs/ of another home, or where a message said.",
-            )
-        for case, result in zip(folders.finished(folder), found, strict=True):
-            target = self.runs / result.id
-            if not (target / "result.json").exists():
-                shutil.copytree(case, target, dirs_exist_ok=True)
+        found = adopting.adopt(folder, self.runs)
+        self.problems += found.problems
+        for result in found.new:
             self._index(result)
-        plan = self.runs / found[0].run / "plan.json"
-        if (folder / "plan.json").exists() and not plan.exists():
-            shutil.copy2(folder / "plan.json", plan)
-        return [result.id for result in found]
+        return found.ids
 
     def delete(self, text: str) -> list[str]:
         """The folder first: what is left of an index without it is passed over."""
@@ -224,9 +209,7 @@ class SqlStore:
         """Index what lies in run folders and is not known yet."""
         whole = {row["run"] for row in self._database.execute("SELECT run FROM whole_runs")}
         known = {row["id"] for row in self._database.execute("SELECT id FROM results")}
-        with os.scandir(self.runs) as entries:
-            fresh = [Path(e.path) for e in entries if e.is_dir() and e.name not in whole]
-        for run in fresh:
+        for run in (self.runs / name for name in folders.runs_in(self.runs) if name not in whole):
             cases = folders.finished(run)
             for case in cases:
                 if f"{run.name}/{case.name}" not in known:
@@ -235,7 +218,7 @@ class SqlStore:
 
     def _index_file(self, case: Path) -> None:
         try:
-            self._index(folders.read_result(case))
+            self._index(folders.read_own(case))
         except StoreError as error:
             self.problems.append(f"{error} {error.hint}")
 

@@ -24,7 +24,7 @@ from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.engine import plan
 from assay.engine.given import backend_names, check_keywords
-from assay.engine.keep import Run, new_run, resumable, resumed_run
+from assay.engine.keep import Run, made_by_verb, new_run, resumable, resumed_run
 from assay.engine.measure_case import measure_case, refuse
 from assay.engine.racer import HeatEntry
 from assay.engine.rounds import Rounds
@@ -115,7 +115,7 @@ def kept(run: str, home: Home = None) -> tuple[StudyRequest, list[Reading]]:
     """A study's run as it stands: a reading for each case, over all its processes."""
     from assay.analysis.pooling import pooled
 
-    name = resumable(run, "study", home)
+    name = made_by_verb(run, "study", home)
     with closing(open_store(home)) as store:
         request = _request_of(store, name)
         found = {r.case.key: r for r in pooled(store.results(Query(ids=(name,))))}

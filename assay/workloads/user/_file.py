@@ -149,7 +149,8 @@ def _arguments(maker: Any) -> tuple[str, ...]:  # noqa: ANN401 (any callable)
 
 
 def _module(path: Path) -> Any:  # noqa: ANN401
-    sys.path.insert(0, str(path.parent))  # so that it finds its neighbours
+    if str(path.parent) not in sys.path:  # so that it finds its neighbours, behind everything else
+        sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
