@@ -32,6 +32,7 @@ VERBS = {
     "list": ("Keep and see", "List workloads, backends, results, tasks, benchmarks."),
     "show": ("Keep and see", "Show kept results."),
     "plot": ("Keep and see", "Plot samples, or memory and CPU over time."),
+    "results": ("Keep and see", "Label, tag or remove kept results."),
     "data": ("Keep and see", "List or fetch datasets."),
     "import": ("Keep and see", "Import run folders from elsewhere."),
     "hpvm": ("Compatibility", "HPVM's Keras benchmark scripts."),
