@@ -100,49 +100,6 @@ def test_threads_are_told_to_openmp_where_they_are_chosen(tmp_path, monkeypatch)
     assert "OMP_NUM_THREADS" not in variables(case(threads="all"), tmp_path)
 
 
-def hostile(folder):
-    """A folder whose files have the names of modules that every worker needs."""
-    for name in ("json", "random", "torch", "msgspec", "runpy", "typing", "numpy"):
-        (folder / f"{name}.py").write_text(f"print('{name} of the current folder ran')")
-    return folder
-
-
-def started(tmp_path, monkeypatch, **options):
-    """What a module prints that is started as workers are, in a hostile folder."""
-    tells = "import sys, json, random, msgspec, assay; print(assay.__file__); print(sys.path)"
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "tells.py").write_text(tells)
-    monkeypatch.setenv("PYTHONPATH", f":{tmp_path / 'own'}")
-    command = interpreter(case(**options), tmp_path, "tells")
-    (tmp_path / "cwd").mkdir()
-    where = hostile(tmp_path / "cwd")
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=where, check=True)
-    return ran.stdout.splitlines(), str(where)
-
-
-@pytest.mark.parametrize("own", [True, False])
-def test_nothing_of_the_current_folder_runs_in_a_worker(tmp_path, monkeypatch, own):
-    lines, where = started(tmp_path, monkeypatch, **({} if own else {"python": sys.executable}))
-
-    assert len(lines) == 2, lines
-    assert Path(lines[0]).resolve() == Path(assay.__file__).resolve()
-    assert where not in lines[1]
-
-
-def test_our_own_interpreter_has_this_assay_also_where_it_finds_another_first(
-    tmp_path, monkeypatch
-):
-    (tmp_path / "own" / "assay").mkdir(parents=True)
-    (tmp_path / "own" / "assay" / "__init__.py").write_text("print('another')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "own"))
-    (tmp_path / "own" / "tells.py").write_text("import assay; print(assay.__file__)")
-
-    command = interpreter(case(), tmp_path, "tells")
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)
-
-    assert ran.stdout.strip() == assay.__file__
-
-
 def test_a_worker_learns_the_home_folder_its_run_is_kept_in(tmp_path):
     kept = variables(case(), tmp_path / "elsewhere" / "runs" / "20261115" / "001")
 
