@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from assay import __version__
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -114,8 +115,9 @@ def assay() -> None:
 def main() -> None:
     """The entry point. Catches a user's mistakes here, and nowhere else."""
     from assay.cli.streams import unbreakable
+    from assay.core.guard import adopting_orphans
 
-    with unbreakable() as problem:
+    with unbreakable() as problem, adopting_orphans():
         status = _status()
     if problem.text and status in (0, None):
         _complain(
@@ -128,6 +130,7 @@ def main() -> None:
 
 def _status() -> object:
     try:
+        _check_here()
         return assay.main(standalone_mode=False)
     except AssayError as error:
         _complain(f"error: {error}", f"hint:  {error.hint}" if error.hint else "")
@@ -139,6 +142,16 @@ def _status() -> object:
     except (KeyboardInterrupt, click.Abort):
         return 130
     return 2
+
+
+def _check_here() -> None:
+    """A folder that was deleted under us has no path, which all that is asked for would need."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UsageError(
+            f"The current folder is not there any more ({error.strerror}).", hint="cd to another."
+        ) from None
 
 
 def _help_of(error: click.ClickException) -> str:

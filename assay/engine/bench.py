@@ -71,6 +71,14 @@ def ask(folder: Path, wanted: BenchRequest) -> None:
     (folder / messages.REQUEST).write_bytes(msgspec.json.encode(wanted))
 
 
+def _ask_safely(folder: Path, wanted: BenchRequest) -> None:
+    """What was asked for, without secrets; where there is no room for that, not at all."""
+    try:
+        ask(folder, wanted)
+    except OSError:
+        (folder / messages.REQUEST).unlink(missing_ok=True)
+
+
 def in_its_folder(folder: Path) -> tuple[Path, str]:
     output = folder.absolute() / "output"
     return output, str(output)
@@ -107,7 +115,7 @@ def run_once(
         profile_dir=str(output.absolute() / PROFILES),
     )
     ending, peaks = _ending(wanted, case, folder, output)
-    ask(folder, msgspec.structs.replace(wanted, setting=_safe(setting)))
+    _ask_safely(folder, msgspec.structs.replace(wanted, setting=_safe(setting)))
     entries, notes = gathered(folder, output)
     answer = _answer(folder)
     notes += answer.notes
@@ -155,7 +163,10 @@ def gathered(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...], li
         except (ValueError, TypeError, KeyError):  # the process died while it wrote
             notes.append("a report that was cut short was passed over")
     entries = tuple(sorted(found, key=lambda entry: entry.time))
-    (folder / messages.ENTRIES).write_bytes(codec.encode(entries, indent=2))
+    try:
+        (folder / messages.ENTRIES).write_bytes(codec.encode(entries, indent=2))
+    except OSError as error:  # they are in the result too
+        notes.append(f"{messages.ENTRIES} could not be written ({error.strerror})")
     return entries, notes
 
 
@@ -169,6 +180,8 @@ def _ending(
             child.carry_out()
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
+    except OSError as error:  # of this process: no descriptor, no room on the disk
+        ending = {"status": "failed", "reason": f"assay could not go on: {error.strerror}"}
     except KeyboardInterrupt as error:
         ending = {"status": "interrupted", "reason": str(error) or "by Ctrl-C"}
     return ending, child.peaks if child else {}

@@ -16,7 +16,9 @@ import msgspec
 
 from assay import registry
 from assay.backends.keras import engines
+from assay.core import guard
 from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
 from assay.engine import plan, process_env
@@ -74,14 +76,14 @@ def captured(
 
 def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> CaptureRequest:
     """Every mistake that can be told without loading Keras."""
-    held = str(Path(weights).expanduser().resolve()) if weights else ""
+    held = str(user_path(weights).resolve()) if weights else ""
     if held and not Path(held).exists():
         raise UsageError(
             f"There is no weights file {weights}.",
             hint="It may be .npz, .keras, .weights.h5, .h5 or a folder of .bin files.",
         )
     if Path(model).suffix in MODEL_FILES:
-        path = Path(model).expanduser().resolve()
+        path = user_path(model).resolve()
         if not path.is_file():
             raise UsageError(f"There is no model file {model}.", hint="Save it with model.save.")
         if params:
@@ -114,7 +116,7 @@ def _captured(request: CaptureRequest, folder: Path, timeout: float) -> Captured
     try:
         ended = subprocess.run(
             command,
-            env={**os.environ, **_variables(folder)},
+            env={**os.environ, **_variables(folder), **guard.marked()},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError, UsageError
+from assay.core.files import user_path
 from assay.core.records import Case
 from assay.core.redaction import HIDDEN, safe_text
 from assay.engine import plan, process_env
@@ -134,7 +135,7 @@ def commit_hash(case: Case, commit: str) -> str:
 def repository(case: Case) -> Path:
     """That of the workload's file; of assay itself where the workload is built in."""
     file = case.workload.rpartition(":")[0] if ".py:" in case.workload else __file__
-    folder = Path(file).expanduser().resolve().parent
+    folder = user_path(file).resolve().parent
     return Path(run_git("rev-parse", "--show-toplevel", folder=folder))
 
 
@@ -168,7 +169,7 @@ def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
     case = contender.case
     if ".py:" in case.workload:
         file, _, name = case.workload.rpartition(":")
-        moved = folder / Path(file).expanduser().resolve().relative_to(root)
+        moved = folder / user_path(file).resolve().relative_to(root)
         if not moved.is_file():
             raise UsageError(
                 f"{file} is not there at {contender.commit}.", hint="Choose a later commit."

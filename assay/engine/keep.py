@@ -11,7 +11,7 @@ import msgspec
 
 from assay.core import codec
 from assay.core.contracts import Store
-from assay.core.errors import UsageError
+from assay.core.errors import StoreError, UsageError
 from assay.core.findings import Reading
 from assay.core.loading import check_not_loading
 from assay.core.records import Plan, Query, Result
@@ -50,7 +50,7 @@ class Run:
         """Each batch of results is kept before it is yielded; an interrupted one is the last."""
         for what, results in batches:
             with uninterrupted():  # a batch is kept whole
-                readings = [self._kept(result) for result in results]
+                readings = self._all_kept(results)
             yield what, readings
             for result in results:
                 if result.status == "interrupted":
@@ -58,6 +58,20 @@ class Run:
 
     def keep_document(self, name: str, document: object) -> None:
         self.store.keep_document(self.name, name, codec.encode(document, indent=2))
+
+    def _all_kept(self, results: Sequence[Result]) -> list[Reading]:
+        """Each is tried, also where one could not be kept: what it says is raised then."""
+        readings: list[Reading] = []
+        problems: list[StoreError] = []
+        for result in results:
+            try:
+                readings.append(self._kept(result))
+            except StoreError as error:
+                problems.append(error)
+        if problems:
+            hints = dict.fromkeys(problem.hint for problem in problems)
+            raise StoreError(str(problems[0]), hint=" ".join(hints))
+        return readings
 
     def _kept(self, result: Result) -> Reading:
         """With what the plan and the doctor know of it, so that it explains itself for ever."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from assay import registry
 from assay.backends._devices import PROBES
-from assay.core import codec
+from assay.core import codec, guard
 from assay.core.diagnosis import Checkup, Framework, Noise, Peak, Remedy
 from assay.core.errors import StoreError
 from assay.core.files import write_whole
@@ -198,7 +198,7 @@ def _start(
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, **(variables or {})},
+        env={**os.environ, **(variables or {}), **guard.marked()},
     )
     if cpus:
         os.sched_setaffinity(started.pid, cpus)  # before it has a second thread

@@ -69,10 +69,8 @@ class SqlStore:
         ids = [found for text in query.ids for found in self.find(text)]
         where, values = conditions(query, ids)
         limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
-        rows = self._database.execute(
-            f"SELECT * FROM results {where} ORDER BY started DESC, id DESC {limit}", values
-        ).fetchall()
-        return rows[::-1]
+        statement = f"SELECT * FROM results {where} ORDER BY started DESC, id DESC {limit}"
+        return self._asked(statement, values)[::-1]
 
     def series(self, query: Query) -> list[KeptSeries]:
         ids = [found for text in query.ids for found in self.find(text)]
@@ -89,7 +87,7 @@ class SqlStore:
         """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
         run, slash, number = text.partition("/")
         run = self.find_run(run)
-        rows = self._database.execute("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
+        rows = self._asked("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
         ids = [row["id"] for row in rows]
         if not slash:
             return ids
@@ -135,13 +133,12 @@ class SqlStore:
 
     def summary(self, result_id: str, version: int) -> Summary | None:
         """The summary kept for a result, if it was made by this version of the analysis."""
-        row = self._database.execute(
-            "SELECT summary FROM summaries WHERE id = ? AND version = ?", (result_id, version)
-        ).fetchone()
+        statement = "SELECT summary FROM summaries WHERE id = ? AND version = ?"
         try:  # not strict: a number that is not finite is kept as text
+            (row,) = self._asked(statement, (result_id, version))
             return msgspec.convert(msgspec.json.decode(row["summary"]), Summary, strict=False)
-        except (msgspec.MsgspecError, TypeError):  # there is none, or it cannot be read: made anew
-            return None
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+            return None  # there is none, or it cannot be read: made anew
 
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
         row = (result_id, version, codec.encode(summary))
@@ -181,17 +178,30 @@ class SqlStore:
 
     def _open(self, path: Path) -> None:
         try:
-            self._connect(path)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:  # damaged: nothing is in it that the folders do not hold
-            for part in path.parent.glob(f"{path.name}*"):
-                part.rename(part.with_name(f"damaged-{part.name}"))
-            self._connect(path)
-        self._pick_up()
+            self._database = tables.connect(path)
+            self._pick_up()
+        except sqlite3.DatabaseError as error:
+            self._renew(error)
 
-    def _connect(self, path: Path) -> None:
+    def _asked(
+        self, statement: str, values: Mapping[str, object] | tuple[object, ...]
+    ) -> list[sqlite3.Row]:
+        """What the index says. Damage may be found in any of its pages, so at any time."""
+        try:
+            return self._database.execute(statement, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._renew(error)
+            return self._database.execute(statement, values).fetchall()
+
+    def _renew(self, error: sqlite3.DatabaseError) -> None:
+        """Make a damaged index anew: nothing is in it that the folders do not hold."""
+        if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
+            raise error  # it is whole, but locked, or its disk is full or gone
+        path = self.home / "index.sqlite"
+        for part in self.home.glob(f"{path.name}*"):
+            part.rename(part.with_name(f"damaged-{part.name}"))
         self._database = tables.connect(path)
+        self._pick_up()
 
     def _pick_up(self) -> None:
         """Index what lies in run folders and is not known yet."""

@@ -16,7 +16,7 @@ from assay import registry
 from assay.analysis.estimates import so_far
 from assay.analysis.stopping import FIRST, narrow
 from assay.core.contracts import Store, Study
-from assay.core.errors import EndingError, UsageError
+from assay.core.errors import EndingError, StoreError, UsageError
 from assay.core.findings import Reading, Studied
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Query, Result, Samples, Value
@@ -242,9 +242,9 @@ def _refusal(case: Case) -> str:
 def _request_of(store: Store, run: str) -> StudyRequest:
     """What a run was begun with."""
     made = store.plan(run)
-    return StudyRequest(
-        name=made.tags["study"],
-        study=studies.study(made.tags["study"]),
-        plan=made,
-        rounds=int(made.tags["rounds"]),
-    )
+    name, rounds = made.tags.get("study", ""), made.tags.get("rounds", "")
+    if not name or not (rounds.isascii() and rounds.isdecimal()):
+        raise StoreError(
+            f"The plan of run {run} is no plan of a study.", hint=f"assay show {run} --results"
+        )
+    return StudyRequest(name=name, study=studies.study(name), plan=made, rounds=int(rounds[:9]))

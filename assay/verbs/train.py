@@ -11,6 +11,7 @@ import msgspec
 from assay import registry
 from assay.core.contracts import Trainable, TrainingBackend
 from assay.core.errors import UsageError, unknown
+from assay.core.files import user_path
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.recipe import Recipe, Training
 from assay.core.records import Case, Evaluation, Plan, Procedure, Result
@@ -93,7 +94,7 @@ def recipe_of(text: str) -> Recipe:
     """A known recipe by name, or one in a .toml or .json file."""
     if text in RECIPES:
         return RECIPES[text]
-    path = Path(text).expanduser()
+    path = user_path(text)
     if path.suffix not in {".toml", ".json"}:
         raise unknown("recipe", text, RECIPES)
     try:
@@ -140,7 +141,7 @@ def _place(save: str | Path) -> str:
     from assay.weights import files
 
     files.check_place(save)
-    return str(Path(save).expanduser().absolute())
+    return str(user_path(save).absolute())
 
 
 def _case(case: CaseLike, seed: int | None) -> Case:

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError, unknown
+from assay.core.files import user_path
 from assay.core.loading import loading
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
@@ -58,7 +59,7 @@ class FileWorkload(msgspec.Struct, frozen=True):
 def from_file(text: str) -> FileWorkload | BenchmarkClass:
     """Read `FILE.py:NAME`: parameters are the arguments that have a default."""
     file, _, name = text.rpartition(":")
-    path = Path(file).expanduser().resolve()
+    path = user_path(file).resolve()
     tree = _tree(path, file)
     definitions = {
         part.name: part for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)
