@@ -32,11 +32,15 @@ _CONTRACTS: dict[Kind, Any] = {
 
 
 def workload(name: str) -> Workload:
-    """A workload by name, or from a user's file as `./my.py:MyNet`."""
+    """A workload by name, from a user's file as `./my.py:MyNet`, or a model file itself."""
     if ".py:" in name:
         from assay.workloads.user._file import from_file
 
         return from_file(name)
+    if name.endswith((".onnx", ".pt2", ".keras")):
+        from assay.workloads.user._model_file import from_model_file
+
+        return from_model_file(name)
     if name.endswith(".py"):
         raise UsageError(
             f"'{name}' names a file, but not what to run in it.", hint=f"As in: {name}:MyNet"
