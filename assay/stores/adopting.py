@@ -26,7 +26,7 @@ IMPORTED = "imported"  # a file that marks a run which was begun elsewhere
 _LEFT_OUT = {"lock", IMPORTED}
 
 
-class Found(NamedTuple):
+class PlainFile(NamedTuple):
     """A file that is there: where it is to be, from the folder of runs."""
 
     source: Path
@@ -77,7 +77,7 @@ def _check(folder: Path, found: list[Result]) -> None:
 
 def _files(
     folder: Path, into: Path, problems: list[str], deepest: int = DEEPEST
-) -> Iterator[Found]:
+) -> Iterator[PlainFile]:
     """Plain files of a folder; `deepest` 0: without those in folders of it."""
     with folders.explained(folder), os.scandir(folder) as entries:
         listed = sorted(entries, key=lambda entry: entry.name)
@@ -85,7 +85,7 @@ def _files(
         size = entry.stat(follow_symlinks=False).st_size
         if entry.is_file(follow_symlinks=False):
             if entry.name not in _LEFT_OUT:
-                yield Found(Path(entry.path), into / entry.name, size)
+                yield PlainFile(Path(entry.path), into / entry.name, size)
         elif not entry.is_dir(follow_symlinks=False):
             problems.append(f"{entry.path} is no plain file, and was left out.")
         elif deepest > 1:
@@ -94,7 +94,7 @@ def _files(
             problems.append(f"{entry.path} lies too deep, and was left out.")
 
 
-def _check_size(folder: Path, files: list[Found]) -> None:
+def _check_size(folder: Path, files: list[PlainFile]) -> None:
     size = sum(file.size for file in files)
     if len(files) > MOST_FILES or size > MOST_BYTES:
         raise UsageError(
@@ -104,7 +104,7 @@ def _check_size(folder: Path, files: list[Found]) -> None:
         )
 
 
-def _copy_all(runs: Path, run: str, files: list[Found], beside: list[Found]) -> None:
+def _copy_all(runs: Path, run: str, files: list[PlainFile], beside: list[PlainFile]) -> None:
     """The result of a case last: where it is, the rest is there too."""
     with folders.explained(runs / run):
         if not (runs / run).exists():
@@ -115,7 +115,7 @@ def _copy_all(runs: Path, run: str, files: list[Found], beside: list[Found]) -> 
                 _copy(file, runs / file.target)
 
 
-def _copy(file: Found, target: Path) -> None:
+def _copy(file: PlainFile, target: Path) -> None:
     """No more bytes than there were when it was looked at: it may be growing without end."""
     target.parent.mkdir(parents=True, exist_ok=True)
     opened = os.open(file.source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
