@@ -32,6 +32,11 @@ def put_document(document: object, indent: int = 2) -> None:
     click.echo(plain_json(codec.encode(document, indent=indent).decode()))
 
 
+def put_file(data: bytes) -> None:
+    """A file of another tool: as it is, but for a terminal."""
+    click.echo(plain(data.decode(errors="replace")) if sys.stdout.isatty() else data, nl=False)
+
+
 def show_table(table: Table, form: str, in_file: int = 0) -> None:
     show(Output(tables=(table,)), form, in_file)
 

@@ -1,25 +1,41 @@
-"""Run folders from elsewhere."""
+"""Run folders from elsewhere, and what other tools measured."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
 from assay.core.settings import Home
+from assay.engine.import_file import keep_file
 from assay.registry import open_store
 
 
 def adopt(
-    *run_folders: str | Path, home: Home = None, say: Callable[[str], None] | None = None
+    *places: str | Path,
+    kind: str = "",
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+    home: Home = None,
+    say: Callable[[str], None] | None = None,
 ) -> list[str]:
-    """Copy run folders from elsewhere into the store; the ids of their results.
+    """Take run folders, or files of other tools, into the store; the ids of their results.
 
-    What is no plain file is left out, which is said.
+    The kind of a file is found by its content. `label` and `tags` are for files: a run has its own.
+    What is no plain file in a run folder is left out, which is said.
     """
     with closing(open_store(home)) as store:
         before = len(store.problems)
-        found = [one for folder in run_folders for one in store.adopt(Path(folder))]
+        found = [
+            one
+            for place in map(Path, places)
+            for one in (
+                keep_file(store, place, kind, label, tags)
+                if os.path.exists(place) and not os.path.isdir(place)
+                else store.adopt(place)
+            )
+        ]
         for problem in store.problems[before:]:
             if say:
                 say(problem)
