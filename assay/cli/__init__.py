@@ -117,9 +117,8 @@ def assay() -> None:
 def main() -> None:
     """The entry point. Catches a user's mistakes here, and nowhere else."""
     from assay.cli.streams import unbreakable
-    from assay.core.guard import adopting_orphans
 
-    with unbreakable() as problem, adopting_orphans():
+    with unbreakable() as problem:
         status = _status()
     if problem.text and status in (0, None):
         _complain(

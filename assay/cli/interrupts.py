@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+import click
+
 from assay.core.errors import signal_name
+from assay.core.guard import adopting_orphans
 
 A = TypeVar("A")
 
@@ -23,6 +26,8 @@ def heed_signals() -> None:
         interrupt = _Interrupt()
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, interrupt)
+    if context := click.get_current_context(silent=True):
+        context.with_resource(adopting_orphans())  # until the verb has ended
 
 
 def last_of(found: Iterator[A], show: Callable[[A], None]) -> A:

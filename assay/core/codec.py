@@ -15,6 +15,9 @@ from assay.core.records import SCHEMA
 # 1: first.
 
 T = TypeVar("T")
+
+# What msgspec raises over bytes that are no JSON, not UTF-8, or nested without end.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 Document = dict[str, Any]
 
 # UPGRADES[n] turns a plain document of schema n into one of schema n + 1.
@@ -32,7 +35,7 @@ def decode(data: bytes, kind: type[T], origin: str) -> T:
     """A record from JSON of this schema or an older one; `origin` names the file in errors."""
     try:
         plain = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise StoreError(
             f"{origin} is not readable JSON ({error}).",
             hint="The file is damaged: restore it, or move it away to hide it.",

@@ -52,8 +52,8 @@ def adopting_orphans() -> Iterator[None]:
     """Orphans become children of this process, where they are seen even without their mark. For
     the command line alone: the user of a library may have such children of his own."""
     global _spared
-    allowed = _become_subreaper(1)
-    _spared = set(_children()) if allowed else None
+    if _spared is None and _become_subreaper(1):
+        _spared = set(_children())
     try:
         yield
     finally:

@@ -160,7 +160,7 @@ def gathered(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...], li
     for line in lines.read_bytes().splitlines() if lines.exists() else ():
         try:
             found.append(report.read_line(line))
-        except (ValueError, TypeError, KeyError):  # the process died while it wrote
+        except ValueError:  # the process died while it wrote
             notes.append("a report that was cut short was passed over")
     entries = tuple(sorted(found, key=lambda entry: entry.time))
     try:
@@ -197,7 +197,7 @@ def _judged(ending: dict[str, str], entries: tuple[BenchmarkEntry, ...]) -> dict
 def _answer(folder: Path) -> BenchAnswer:
     try:
         return msgspec.json.decode((folder / messages.ANSWER).read_bytes(), type=BenchAnswer)
-    except (OSError, msgspec.DecodeError):  # it ended before it could tell, or while it did
+    except (OSError, *codec.UNREADABLE):  # it ended before it could tell, or while it did
         return BenchAnswer()
 
 

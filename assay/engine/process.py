@@ -17,6 +17,7 @@ from typing import Self
 import msgspec
 
 from assay.core import guard
+from assay.core.codec import UNREADABLE
 from assay.core.errors import EndingError, signal_name
 from assay.core.messages import (
     ENDINGS,
@@ -228,7 +229,7 @@ def _pipes(count: int) -> list[int]:
 def _read(body: bytes) -> Answer:
     try:
         answer: Answer = msgspec.msgpack.decode(body, type=Answer)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise EndingError("failed", f"the worker's answer cannot be read: {error}") from None
     return answer
 

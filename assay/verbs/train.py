@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from assay import registry
+from assay.core.codec import UNREADABLE
 from assay.core.contracts import Trainable, TrainingBackend
 from assay.core.errors import UsageError, unknown
 from assay.core.files import user_path
@@ -106,7 +107,7 @@ def recipe_of(text: str) -> Recipe:
             f"The recipe {text} cannot be read ({error.strerror}).",
             hint=f"Give a file, or one of: {', '.join(RECIPES)}.",
         ) from None
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise UsageError(
             f"{text} is no recipe: {error}.", hint="docs/training.md says what is in one."
         ) from None

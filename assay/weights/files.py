@@ -24,7 +24,8 @@ from assay.weights.rows import Flattened
 # What zipfile, zlib, numpy and h5py raise over damaged bytes.
 BROKEN = (
     *(EOFError, OSError, ValueError, KeyError, SyntaxError, zlib.error),
-    *(zipfile.BadZipFile, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, TypeError, MemoryError),
+    *(ArithmeticError, AttributeError),
 )
 FORMS = ".npz, .keras, .weights.h5, .h5 or a folder of .bin files"
 
