@@ -19,7 +19,7 @@ A = TypeVar("A")
 PATIENCE = 3.0  # seconds after an interrupt in which more of them say nothing new
 
 
-def heed_signals() -> None:
+def handle_signals() -> None:
     """A lost terminal or a polite kill is an interrupt like any: nothing is lost by it, nor by a
     second one that comes while the first is being obeyed."""
     if threading.current_thread() is threading.main_thread():
@@ -32,7 +32,7 @@ def heed_signals() -> None:
 
 def last_of(found: Iterator[A], show: Callable[[A], None]) -> A:
     """The last of what grows, shown in any case."""
-    heed_signals()
+    handle_signals()
     seen: list[A] = []
     try:
         seen.extend(found)
