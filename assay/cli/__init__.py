@@ -147,7 +147,11 @@ def _status() -> object:
 
 
 def _check_here() -> None:
-    """A folder that was deleted under us has no path, which all that is asked for would need."""
+    """A folder that was deleted under us has no path, which all that is asked for would need; and
+    words that are no text could be neither stored nor sent to a worker."""
+    for word in sys.argv:
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise UsageError(f"'{word}' is not UTF-8 text.", hint="Name it in letters.")
     try:
         os.getcwd()
     except OSError as error:

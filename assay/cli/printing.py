@@ -9,7 +9,7 @@ import click
 from assay.core import codec
 from assay.core.findings import Output, Table
 from assay.views.output import render
-from assay.views.terminal import plain, plain_json
+from assay.views.terminal import plain
 
 READABLE = 120  # columns of a text that is piped into a pager or a file
 
@@ -29,7 +29,7 @@ def put(*lines: str) -> None:
 
 def put_document(document: object, indent: int = 2) -> None:
     """A document of an older tool, as JSON."""
-    click.echo(plain_json(codec.encode(document, indent=indent).decode()))
+    click.echo(codec.encode(document, indent=indent))
 
 
 def put_file(data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,6 +11,12 @@ import msgspec
 
 from assay.core.errors import AssayError, StoreError
 from assay.core.records import SCHEMA
+
+# C0 but for tab and line feed, DEL, C1; marks that turn the direction of writing; line separators
+CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
+    "|[\ud800-\udfff]"  # what was no text at all
+)
 
 # History of the schema.
 # 1: first.
@@ -25,9 +32,14 @@ UPGRADES: dict[int, Callable[[Document], Document]] = {}
 
 
 def encode(record: object, indent: int = 0) -> bytes:
-    """JSON, where a number that is not finite is the string nan, inf or -inf."""
+    """JSON, where a number that is not finite is the string nan, inf or -inf.
+
+    Characters that a terminal would obey are escaped: to a program they are what they were.
+    """
     plain = _spell(msgspec.to_builtins(record))
     text = msgspec.json.encode(plain)
+    if not text.isascii() or b"\x7f" in text:
+        text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
     return msgspec.json.format(text, indent=indent) if indent else text
 
 

@@ -48,6 +48,8 @@ def safe_text(text: str) -> str:
 
 def without_tokens(text: str) -> str:
     """The text without what is secret by itself, whatever stands before it: for error messages."""
+    if not text.isascii():  # bytes that are no text, as Python has them from the environment
+        text = text.encode(errors="surrogateescape").decode(errors="replace")
     if len(text) > MOST:
         text = f"{text[:MOST]} … ({len(text) - MOST} letters more were cut)"
     return _SHAPES.sub(HIDDEN, _SCHEME.sub(rf"\1{HIDDEN}", _USERINFO.sub("", text)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -10,9 +9,7 @@ from assay.core.errors import AssayError
 from assay.core.records import Query
 from assay.registry import open_store
 from assay.stores.runs import how_to_resume, verb_of
-from tests.faults.world import SECRET, Answer, World
-
-OBEYED = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
+from tests.faults.world import OBEYED, SECRET, Answer, World
 
 
 def broken(world: World, asked: set[str], answer: Answer | None = None) -> list[str]:
@@ -54,7 +51,7 @@ def _unmeasured(world: World, asked: set[str]) -> Iterator[str]:
 
 def _unanswered(world: World) -> Iterator[str]:
     for words in (("list", "results"), ("list", "results", "--format", "json"), ("show", "last")):
-        yield from _spoken(world.call(*words), " ".join(words))
+        yield from world.wrong_with(*words)
 
 
 def _spoken(answer: Answer, what: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ stored and no control character printed. `ASSAY_FAULT_SEED` draws the same fault
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import resource
 import shutil
@@ -23,14 +22,13 @@ from random import Random
 
 import pytest
 
-from assay import cli
 from assay.core.errors import AssayError, EndingError
 from assay.engine import plan
 from assay.formats.perfzero.proto import DamagedError
 from tests.faults import readers
-from tests.faults.claims import OBEYED, broken
+from tests.faults.claims import broken
 from tests.faults.mutations import mutated, replaced
-from tests.faults.world import ESCAPE, PATIENCE, ROOT, SECRET, World
+from tests.faults.world import ESCAPE, ROOT, SECRET, World, in_time
 
 SECONDS = {"short": 20.0, "long": 1200.0}  # of each of the three tests
 ENDINGS = ROOT / "tests" / "data" / "endings.py"
@@ -78,7 +76,9 @@ def process_fault(world: World, draw: Random) -> list[str]:
     """A command of some cases, some of which end badly, meets signals or limits."""
     words, asked = draw.choice([_cases, _cases, _cases, _task, _comparison])(world, draw)
     said = f"{words}"
-    running = world.begin([*words, "--label", draw.choice(LABELS)], _limits(draw))
+    label = f"--label={draw.choice(LABELS)}"  # before the command that a task ends with
+    words = [label if word == "{label}" else word for word in words]
+    running = world.begin(words, _limits(draw))
     for _ in range(draw.choice([0, 0, 1, 1, 2, 3])):
         time.sleep(draw.random() * draw.choice([0.02, 0.5, 3.0]))
         number = draw.choice(SIGNALS)
@@ -92,7 +92,7 @@ def _cases(world: World, draw: Random) -> tuple[list[str], set[str]]:
     note = {"leaves_a_daemon": f":note='{world.work / 'daemon'}'"}
     texts = [f"{ENDINGS}:{name}{note.get(name, '')}@python" for name in chosen]
     keys = {case.key for case in plan.cases(texts)}
-    return ["run", *texts, "--budget", "50ms", "--timeout", "2s"], keys
+    return ["run", *texts, "--budget", "50ms", "--timeout", "2s", "{label}"], keys
 
 
 def _task(world: World, draw: Random) -> tuple[list[str], set[str]]:
@@ -106,17 +106,13 @@ def _task(world: World, draw: Random) -> tuple[list[str], set[str]]:
             "exec >&- 2>&-; sleep 1",
         ]
     )
-    return ["task", "run", "--timeout", "3s", "shell", "--"][:4] + _quoted(script), set()
-
-
-def _quoted(script: str) -> list[str]:
-    return ["--", "sh", "-c", script]
+    return ["task", "run", "--timeout", "3s", "{label}", "--", "sh", "-c", script], set()
 
 
 def _comparison(world: World, draw: Random) -> tuple[list[str], set[str]]:
     commands = [draw.choice(["true", "sleep 0.01", "sh -c 'setsid sleep 99 &'"]), "sleep 0.02"]
     words = [word for command in commands for word in ("--cmd", command)]
-    return ["ab", *words, "--budget", "2s", "--pairs", "3"], set()
+    return ["ab", *words, "--budget", "2s", "--pairs", "3", "{label}"], set()
 
 
 def _limits(draw: Random) -> Callable[[], None] | None:
@@ -143,7 +139,7 @@ def folder_fault(world: World, draw: Random) -> list[str]:
     shutil.copytree(ROOT / "tests" / "golden" / "runs", runs)
     victim = draw.choice(sorted(runs.iterdir()))
     if draw.random() < 0.5:
-        _answer(world, "list", "results")  # the index knows it as it was
+        world.wrong_with("list", "results")  # the index knows it as it was
     for _ in range(draw.randrange(1, 4)):
         files = [file for file in sorted(victim.rglob("*")) if stat.S_ISREG(file.lstat().st_mode)]
         if files:
@@ -156,7 +152,7 @@ def folder_fault(world: World, draw: Random) -> list[str]:
     return [
         f"{victim.name}: {one}"
         for words in _questions(victim, draw)
-        for one in _answer(world, *words)
+        for one in world.wrong_with(*words)
     ] + world.changed()
 
 
@@ -172,39 +168,13 @@ def _questions(victim: Path, draw: Random) -> list[tuple[str, ...]]:
     return [*draw.sample(asked, 3), ("list", "results", "--format", "csv")]
 
 
-def _answer(world: World, *words: str) -> list[str]:
-    """The command line in this process, which is much quicker; what is wrong with its answer."""
-    out, err = _Stream(), _Stream()
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("ASSAY_HOME", "HOME", "TMPDIR"):
-            patch.setenv(name, world.variables[name])
-        patch.setattr(sys, "argv", ["assay", *words])
-        patch.chdir(world.work)
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _in_time():
-            try:
-                cli.main()
-            except SystemExit:
-                pass
-            except BaseException:
-                return [f"{' '.join(words)}: {traceback.format_exc()[-3000:]}"]
-    said = (out.getvalue() + err.getvalue()).encode(errors="surrogatepass")
-    if words[-1] == "csv":  # into a file: it keeps what there was
-        said = err.getvalue().encode(errors="surrogatepass")
-    found = OBEYED.search(said)
-    return [f"{' '.join(words)} printed {said[found.start() - 50 :][:99]!r}"] if found else []
-
-
-class _Stream(io.StringIO):
-    """As much of a file as the command line asks for."""
-
-
 def file_fault(world: World, draw: Random) -> list[str]:
     """A file from elsewhere, for one of the readers."""
     files = readers.files(world.spare)
     name = draw.choice(sorted(files))
     path = world.work / name
     path.write_bytes(mutated(files[name], draw))
-    with _in_time():
+    with in_time():
         try:
             readers.READERS[path.suffix](path)
         except REFUSED:
@@ -212,20 +182,6 @@ def file_fault(world: World, draw: Random) -> list[str]:
         except BaseException:
             return [f"{name}: {traceback.format_exc()[-3000:]}"]
     return world.changed()
-
-
-@contextlib.contextmanager
-def _in_time():
-    def hung(*_: object) -> None:
-        raise TimeoutError("it hung")
-
-    before = signal.signal(signal.SIGALRM, hung)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _made_removable(remove: Callable[..., object], path: str, _: object) -> None:

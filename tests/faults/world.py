@@ -6,19 +6,29 @@ files. Whatever it starts carries the world's mark, so that what lives on can be
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
+import traceback
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
+
+from assay import cli
 
 ROOT = Path(__file__).parents[2]
 SECRET = "s3cr3t-Value-42"
 ESCAPE = "\x1b]0;owned\x07"
+OBEYED = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
 ASSAY = [sys.executable, "-c", "from assay.cli import main; main()"]
 PATIENCE = 120.0  # seconds; a command that takes longer hangs, and that is a finding
 
@@ -69,6 +79,27 @@ class World:
     def call(self, *words: str) -> Answer:
         return self.begin(words).end()
 
+    def wrong_with(self, *words: str) -> list[str]:
+        """The command line in this process, which is quicker; what is wrong with its answer."""
+        out, err = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("ASSAY_HOME", "HOME", "TMPDIR"):
+                patch.setenv(name, self.variables[name])
+            patch.setattr(sys, "argv", ["assay", *words])
+            patch.chdir(self.work)
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), in_time():
+                try:
+                    cli.main()
+                except SystemExit:
+                    pass
+                except BaseException:
+                    return [f"{' '.join(words)}: {traceback.format_exc()[-3000:]}"]
+        # CSV into a file keeps what there was
+        texts = (err.getvalue(),) if "csv" in words else (out.getvalue(), err.getvalue())
+        said = "".join(texts).encode(errors="surrogatepass")
+        found = OBEYED.search(said)
+        return [f"{' '.join(words)} printed {said[found.start() - 50 :][:99]!r}"] if found else []
+
     def alive(self) -> list[str]:
         """What carries the mark and still runs, after a moment to leave."""
         for _ in range(100):
@@ -110,6 +141,20 @@ class World:
                 except OSError:
                     continue
         return found
+
+
+@contextlib.contextmanager
+def in_time() -> Iterator[None]:
+    def hung(*_: object) -> None:
+        raise TimeoutError("it hung")
+
+    before = signal.signal(signal.SIGALRM, hung)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class Running:

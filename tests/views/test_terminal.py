@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.core.findings import Output, Table
 from assay.views.output import render
-from assay.views.terminal import plain, plain_json
+from assay.views.terminal import plain
 
 TITLE, CLEAR, C1, TURNED = "\x1b]0;owned\x07", "\x1b[2J", "\x9b2J", "abc\u202edef"
 HOSTILE = (TITLE, CLEAR, C1, TURNED, "\r", "\x08" * 3, "\x7f", "\x00", "\ud800")
@@ -41,7 +41,7 @@ def test_no_format_for_a_terminal_lets_one_through(form, text):
 def test_json_says_to_a_program_what_there_was():
     document = {"label": "".join(HOSTILE[:-1])}
 
-    shown = plain_json(json.dumps(document, ensure_ascii=False))
+    shown = render(Output(document=document), "json")
 
     assert json.loads(shown) == document
     assert not OBEYED.search(shown)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from assay.core import codec
 from assay.core.findings import Output
 from assay.core.records import SCHEMA
-from assay.views.terminal import plain_json
 
 
 def render(output: Output, width: int = 0) -> str:
-    return plain_json(codec.encode(output.document or _rows(output), indent=2).decode())
+    return codec.encode(output.document or _rows(output), indent=2).decode()
 
 
 def _rows(output: Output) -> dict[str, object]:
