@@ -41,6 +41,7 @@ _FROM = {
     "readings": "verbs.show",
     "relabel": "verbs.results",
     "remove": "verbs.results",
+    "repro": "verbs.repro",
     "resume": "verbs.run",
     "retag": "verbs.results",
     "run": "verbs.run",
