@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -20,6 +21,9 @@ from assay.stores import _tables as tables
 from assay.stores import adopting, folders
 from assay.stores._rows import conditions
 
+T = TypeVar("T")
+# Words of errors over an index that is whole, but cannot be used now.
+_WHOLE = ("locked", "busy", "full", "readonly", "unable to open", "disk I/O")
 MOST_ROWS = 2**63 - 1  # a number SQLite can read
 
 
@@ -74,14 +78,14 @@ class SqlStore:
 
     def series(self, query: Query) -> list[KeptSeries]:
         ids = [found for text in query.ids for found in self.find(text)]
-        return points.all_series(self._database, query, ids)
+        return self._intact(lambda: points.all_series(self._database, query, ids))
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
-        return points.of_series(self._database, series, metric, limit)
+        return self._intact(lambda: points.of_series(self._database, series, metric, limit))
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         ids = [found for text in query.ids for found in self.find(text)]
-        return points.unsummarized(self._database, query, ids, version)
+        return self._intact(lambda: points.unsummarized(self._database, query, ids, version))
 
     def find(self, text: str) -> list[str]:
         """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
@@ -143,8 +147,7 @@ class SqlStore:
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
         row = (result_id, version, codec.encode(summary))
         self._write("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", row)
-        with self._explained():
-            points.keep(self._database, result_id, summary)
+        self._intact(lambda: points.keep(self._database, result_id, summary))
 
     def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
         """Into its folder, beside the result, which stays as it was measured; then the index."""
@@ -177,31 +180,42 @@ class SqlStore:
         self._database.close()
 
     def _open(self, path: Path) -> None:
-        try:
+        def begin() -> None:
             self._database = tables.connect(path)
             self._pick_up()
-        except sqlite3.DatabaseError as error:
-            self._renew(error)
+
+        self._renewing = False
+        self._intact(begin)
 
     def _asked(
         self, statement: str, values: Mapping[str, object] | tuple[object, ...]
     ) -> list[sqlite3.Row]:
-        """What the index says. Damage may be found in any of its pages, so at any time."""
-        try:
-            return self._database.execute(statement, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            self._renew(error)
-            return self._database.execute(statement, values).fetchall()
+        return self._intact(lambda: self._database.execute(statement, values).fetchall())
 
-    def _renew(self, error: sqlite3.DatabaseError) -> None:
-        """Make a damaged index anew: nothing is in it that the folders do not hold."""
-        if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
-            raise error  # it is whole, but locked, or its disk is full or gone
+    def _intact(self, action: Callable[[], T]) -> T:
+        """What is asked of the index or told to it. Damage may be found in any of its pages, so at
+        any time: then it is made anew, for nothing is in it that the folders do not hold."""
+        try:
+            return action()
+        except sqlite3.DatabaseError as error:
+            if any(sign in str(error) for sign in _WHOLE):
+                raise StoreError(
+                    f"The index could not be used ({error}).",
+                    hint="The results are safe in their run folders; the index catches up later.",
+                ) from None
+            if self._renewing:
+                raise
+        self._renew()
+        return action()
+
+    def _renew(self) -> None:
+        self._renewing = True
         path = self.home / "index.sqlite"
         for part in self.home.glob(f"{path.name}*"):
             part.rename(part.with_name(f"damaged-{part.name}"))
         self._database = tables.connect(path)
         self._pick_up()
+        self._renewing = False
 
     def _pick_up(self) -> None:
         """Index what lies in run folders and is not known yet."""
@@ -231,22 +245,10 @@ class SqlStore:
                 self._write("INSERT OR IGNORE INTO whole_runs VALUES (?)", (run.name,))
 
     def _index(self, result: Result) -> None:
-        with self._explained():
-            rows.keep(self._database, result)
+        self._intact(lambda: rows.keep(self._database, result))
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
-        with self._explained():
-            self._database.execute(statement, values)
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise StoreError(
-                f"The index could not be written ({error}).",
-                hint="The results are safe in their run folders; the index catches up later.",
-            ) from None
+        self._intact(lambda: self._database.execute(statement, values))
 
 
 PROVIDES = {"sqlite": SqlStore}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import multiprocessing
 import pickle
 import tarfile
 import zipfile
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.core.archives import unpack
+from assay.core.errors import AssayError
 from assay.datasets.pickles import load_arrays
 from assay.engine.import_file import read_file
 from assay.engine.task import parse, suggested
@@ -104,6 +106,19 @@ def _read_log(path: Path) -> None:
     parse(suggested(path), path)
 
 
+def _read_h5(path: Path) -> None:
+    """In a process of its own, as in assay: libhdf5 itself may crash over a damaged file."""
+    reader = multiprocessing.get_context("fork").Process(target=_h5_or_error, args=(path,))
+    reader.start()
+    reader.join()
+    assert reader.exitcode != 1, "it raised what nobody expects"
+
+
+def _h5_or_error(path: Path) -> None:
+    with contextlib.suppress(AssayError):
+        weights.read(path)
+
+
 def _read_line(path: Path) -> None:
     with contextlib.suppress(ValueError):  # as it promises
         report.read_line(path.read_bytes())
@@ -116,7 +131,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     ".gz": lambda path: unpack(path, path.parent / "unpacked"),
     ".zip": lambda path: unpack(path, path.parent / "unpacked"),
     ".npz": weights.read,
-    ".h5": weights.read,
+    ".h5": _read_h5,
     ".pickle": load_arrays,
     ".proto": lambda path: proto.decode(path.read_bytes()),
     ".chrome": lambda path: list(chrome.events(path.read_bytes())),
