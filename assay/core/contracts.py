@@ -11,7 +11,7 @@ import msgspec
 
 from assay.core.findings import Summary
 from assay.core.recipe import Recipe
-from assay.core.records import Case, Evaluation, Plan, Query, Result, Value
+from assay.core.records import Case, Entry, Evaluation, Plan, Query, Result, Value
 from assay.core.sessions import Builder, Examples, Job, Session
 
 
@@ -202,6 +202,9 @@ class Store(Protocol):
 
     def results(self, query: Query) -> Iterator[Result]:
         """Oldest first."""
+
+    def entries(self, query: Query) -> list[Entry]:
+        """What the index knows of the results of a query, oldest first, without opening them."""
 
     def count(self, query: Query) -> int:
         """How many results a query finds, whatever its limit."""
