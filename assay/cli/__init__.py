@@ -36,6 +36,7 @@ VERBS = {
     "serve": ("Keep and see", "Show results in a browser: the dashboard."),
     "report": ("Keep and see", "Write a run as one HTML file."),
     "publish": ("Keep and see", "Write the dashboard as a static site."),
+    "results": ("Keep and see", "Label, tag or remove kept results."),
     "data": ("Keep and see", "List or fetch datasets."),
     "import": ("Keep and see", "Import run folders from elsewhere."),
     "hpvm": ("Compatibility", "HPVM's Keras benchmark scripts."),

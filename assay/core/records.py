@@ -205,21 +205,3 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     machine: str = ""  # a part of its host name or processor
     tags: Mapping[str, str] = {}
     limit: int = 0  # the newest so many
-
-
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What a store knows of a result without opening it."""
-
-    id: str
-    started: str
-    status: str
-    workload: str
-    backend: str
-    key: str
-    label: str = ""
-    tags: dict[str, str] = {}
-    machine: str = ""
-
-    @property
-    def run(self) -> str:
-        return self.id.partition("/")[0]

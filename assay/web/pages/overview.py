@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay.core.contracts import Store
-from assay.core.records import SCHEMA, Entry, Query
+from assay.core.records import SCHEMA, Query
+from assay.core.series import Entry
 from assay.web.page import Cell, Choice, Form, Grid, Link, Page, Section
 from assay.web.pages.findings import Finding, recent_findings
 
