@@ -72,10 +72,20 @@ def retag(ids: tuple[str, ...], drop: tuple[str, ...], home: str | None) -> int:
 @_yes
 @options.home
 @options.form
-def prune(keep: int, before: str, yes: bool, home: str | None, form: str, **given: str) -> int:
+def prune(
+    keep: int,
+    before: str,
+    workload: str,
+    backend: str,
+    status: str,
+    label: str,
+    yes: bool,
+    home: str | None,
+    form: str,
+) -> int:
     """List old results; with --yes, remove them for good. Those with a label are kept."""
-    found = results.prunable(Query(until=before, **given), keep, home)
-    return _shown(found, yes, home, form)
+    query = Query(workload=workload, backend=backend, status=status, label=label, until=before)
+    return _shown(results.prunable(query, keep, home), yes, home, form)
 
 
 def _shown(found: Sequence[results.KeptFiles], yes: bool, home: str | None, form: str) -> int:

@@ -10,7 +10,7 @@ import msgspec
 from assay.core.records import Environment, Result, Value
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class SeriesKey(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that stays the same from point to point; the metric is chosen beside it."""
 
     workload: str
@@ -32,7 +32,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
 class KeptSeries(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of a series, as a store knows it without opening a result."""
 
-    series: Series
+    series: SeriesKey
     metric: str
     unit: str
     count: int
@@ -71,9 +71,9 @@ class Point(NamedTuple):
     high: float
 
 
-def series_of(result: Result) -> Series:
+def series_of(result: Result) -> SeriesKey:
     case = result.case
-    return Series(
+    return SeriesKey(
         workload=case.workload,
         version=result.workload_version,
         params=case.params,

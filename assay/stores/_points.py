@@ -10,7 +10,7 @@ import msgspec
 
 from assay.core.findings import Summary
 from assay.core.records import Query
-from assay.core.series import KeptSeries, Point, Series
+from assay.core.series import KeptSeries, Point, SeriesKey
 from assay.stores._rows import conditions
 
 
@@ -47,7 +47,7 @@ def all_series(database: sqlite3.Connection, query: Query, ids: Sequence[str]) -
     )
     return [
         KeptSeries(
-            series=msgspec.json.decode(row["record"], type=Series),
+            series=msgspec.json.decode(row["record"], type=SeriesKey),
             metric=row["name"],
             unit=row["unit"],
             count=row["count"],
