@@ -22,7 +22,7 @@ from assay.registry import open_store
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
-from assay.web.pages import accuracy, check, compare, history, overview, result, run
+from assay.web.pages import history, overview, result, run
 
 # Address → the page of a store that its path and query name.
 PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
@@ -32,10 +32,7 @@ PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
     "/runs/{run}/{number}": lambda store, given: result.result_page(
         store, f"{given['run']}/{given['number']}"
     ),
-    "/history": lambda store, given: history.history_page(store, given),
-    "/check": lambda store, given: check.check_page(store, given),
-    "/compare": lambda store, given: compare.compare_page(store, given),
-    "/accuracy": lambda store, given: accuracy.accuracy_page(store, given),
+    "/history": lambda store, given: history.all_series_page(store, given),
 }
 LONGEST = 2_000  # characters of a value in a query
 TEXTS = {".log", ".json", ".txt", ".toml", ".csv", ".md"}

@@ -53,13 +53,17 @@ def _rendered(
     json: str,
     head: Markup,
 ) -> str:
-    return _environment().get_template("page.html").render(
-        pages=pages,
-        address=address,
-        here=here,
-        navigation=NAVIGATION if navigation else (),
-        json=json,
-        head=head,
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            pages=pages,
+            address=address,
+            here=here,
+            navigation=NAVIGATION if navigation else (),
+            json=json,
+            head=head,
+        )
     )
 
 

@@ -38,7 +38,9 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
         """Round values inside, about so many."""
         if self.kind == "log":
             return _log_ticks(self.low, self.high, about)
-        step = _round_step((self.high - self.low) / max(about, 1))
+        step = _round_step(
+            (self.high - self.low) / max(about, 1), 2.0 if self.unit == "B" else 10.0
+        )
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         return [number * step for number in range(first, last + 1)]
@@ -69,8 +71,9 @@ def thinned(ys: Sequence[float], most: int) -> list[int]:
     return sorted(kept)
 
 
-def _round_step(about: float) -> float:
-    power = 10.0 ** math.floor(math.log10(about))
+def _round_step(about: float, base: float) -> float:
+    """1, 2 or 5 times a power of ten; of bytes a power of two."""
+    power = base ** math.floor(math.log(about, base))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= about * 0.999)
 
 

@@ -139,7 +139,11 @@ def _lead(slower: Sequence[Finding], findings: Sequence[Finding]) -> str:
     if slower:
         what = "series has" if len(slower) == 1 else "series have"
         return f"{len(slower)} {what} become slower."
-    return "Nothing has become slower." if not findings else "Nothing has become slower; see below what changed."
+    return (
+        "Nothing has become slower."
+        if not findings
+        else "Nothing has become slower; see below what changed."
+    )
 
 
 def _all_runs() -> Link:

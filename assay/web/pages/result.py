@@ -58,7 +58,11 @@ def result_page(store: Store, text: str) -> Page:
 def files_of(folder: Path) -> list[Path]:
     """Plain files of a result, by name; links lead elsewhere and are left out."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [path for path in found if not path.is_symlink() and path.resolve().is_relative_to(folder.resolve())]
+    return [
+        path
+        for path in found
+        if not path.is_symlink() and path.resolve().is_relative_to(folder.resolve())
+    ]
 
 
 def _numbers(reading: Reading) -> Section:
@@ -115,7 +119,9 @@ def _facts(reading: Reading) -> list[Section]:
         "Environment variables": here.variables,
     }
     return [
-        Section(title=title, closed=True, facts=Facts(items=tuple((k, str(v)) for k, v in of.items())))
+        Section(
+            title=title, closed=True, facts=Facts(items=tuple((k, str(v)) for k, v in of.items()))
+        )
         for title, of in groups.items()
         if of
     ]

@@ -25,6 +25,15 @@ from assay.web.charts.scale import Scale, scale_of
 from assay.web.charts.svg import interval_cell
 from assay.web.page import Cell, Facts, Grid, Page, Section, grid, section
 
+# column of a table → the quantity or peak it is sorted by
+QUANTITIES = {
+    "step time": "step_time",
+    "95 % interval": "step_time",
+    "items/s": "throughput",
+    "first step": "first_step",
+}
+PEAKS = {"memory": "max_rss", "gpu memory": "max_gpu_memory", "energy": "energy_joules"}
+
 
 def run_page(store: Store, text: str) -> Page:
     run = store.find_run(text)
@@ -110,44 +119,36 @@ def _results(readings: Sequence[Reading], verb: str) -> Section:
     rows = []
     for row, reading in zip(grid(table).rows, readings, strict=True):
         first = msgspec.structs.replace(row[0], to=f"/runs/{reading.result.id}")
-        status = _status(row[-1], reading)
-        rows.append((first, *_sorted(row[1:-1], table.columns[1:-1], reading), status))
-    drawn = any(steps)
+        cells = _sorted(row[1:-1], table.columns[1:-1], reading, scale)
+        rows.append((first, *cells, _status(row[-1], reading)))
     return Section(
         title="Processes" if verb in {"ab", "race"} else "Results",
-        grid=Grid(
-            columns=(*table.columns, *(("interval",) if drawn else ())),
-            rows=tuple(
-                (*row, *((Cell(drawing=_interval(r, scale)),) if drawn else ()))
-                for row, r in zip(rows, readings, strict=True)
-            ),
-            numeric=table.numeric,
-        ),
+        grid=Grid(columns=table.columns, rows=tuple(rows), numeric=table.numeric),
         notes=table.notes,
         closed=verb in {"ab", "race"},
     )
 
 
-def _interval(reading: Reading, scale: Scale) -> Markup:
-    step = reading.own.get("step_time")
-    return interval_cell(step.low, step.value, step.high, scale) if step else Markup()
-
-
-def _sorted(cells: Sequence[Cell], columns: Sequence[str], reading: Reading) -> list[Cell]:
-    """Numbers in human units are sorted by what they are."""
-    names = {"step time": "step_time", "items/s": "throughput", "first step": "first_step"}
-    peaks = {"memory": "max_rss", "gpu memory": "max_gpu_memory", "energy": "energy_joules"}
+def _sorted(
+    cells: Sequence[Cell], columns: Sequence[str], reading: Reading, scale: Scale
+) -> list[Cell]:
+    """Numbers in human units are sorted by what they are; an interval is drawn too."""
     found = []
     for column, cell in zip(columns, cells, strict=True):
-        quantity = reading.own.get(names.get(column, column))
-        value = quantity.value if quantity else reading.result.peaks.get(peaks.get(column, ""))
+        quantity = reading.own.get(QUANTITIES.get(column, column))
+        value = quantity.value if quantity else reading.result.peaks.get(PEAKS.get(column, ""))
         sort = value if value is not None and math.isfinite(value) else None
-        found.append(msgspec.structs.replace(cell, sort=sort))
+        drawing = Markup()
+        if column == "95 % interval" and quantity:
+            drawing = interval_cell(quantity.low, quantity.value, quantity.high, scale)
+        found.append(msgspec.structs.replace(cell, sort=sort, drawing=drawing))
     return found
 
 
 def _status(cell: Cell, reading: Reading) -> Cell:
-    good = reading.result.status == "ok" and all(c.verdict == "pass" for c in reading.summary.checks)
+    good = reading.result.status == "ok" and all(
+        c.verdict == "pass" for c in reading.summary.checks
+    )
     return msgspec.structs.replace(cell, style="good" if good else "bad")
 
 
