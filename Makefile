@@ -28,6 +28,9 @@ check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
 docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
 
+site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that leads nowhere fails
+	$(BIN)/mkdocs build --quiet
+
 dist: $(VENV)/.test  ## wheel and sdist, each installed into an empty environment and tried
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
@@ -49,4 +52,4 @@ $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run
 
-.PHONY: help run test long check docs dist
+.PHONY: help run test long check docs site dist

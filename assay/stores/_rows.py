@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.core.records import Query, Result
-from assay.core.series import Entry, Series, commit_of, series_of
+from assay.core.series import Entry, SeriesKey, commit_of, series_of
 
 _KEEP = """
 INSERT INTO results (id, run, started, status, workload, backend, key, label, tags, host,
@@ -74,4 +74,4 @@ def entry(row: sqlite3.Row) -> Entry:
 
 @functools.cache
 def _machine(record: str) -> str:
-    return msgspec.json.decode(record, type=Series).machine
+    return msgspec.json.decode(record, type=SeriesKey).machine

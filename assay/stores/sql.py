@@ -220,12 +220,12 @@ class SqlStore:
     def _pick_up(self) -> None:
         """Index what lies in run folders and is not known yet."""
         whole = {row["run"] for row in self._database.execute("SELECT run FROM whole_runs")}
-        known = {row["id"] for row in self._database.execute("SELECT id FROM results")}
         with os.scandir(self.runs) as entries:
-            fresh = [Path(e.path) for e in entries if e.is_dir() and e.name not in whole]
+            fresh = [Path(e.path) for e in entries if e.name not in whole and e.is_dir()]
         for run in fresh:
-            cases = folders.finished(run)
-            for case in cases:
+            rows = self._database.execute("SELECT id FROM results WHERE run = ?", (run.name,))
+            known = {row["id"] for row in rows}
+            for case in folders.finished(run):
                 if f"{run.name}/{case.name}" not in known:
                     self._index_file(case)
             self._mark_whole(run)

@@ -22,7 +22,7 @@ from assay.registry import open_store
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
-from assay.web.pages import history, overview, result, run
+from assay.web.pages import accuracy, history, overview, result, run
 
 # Address → the page of a store that its path and query name.
 PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
@@ -33,6 +33,7 @@ PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
         store, f"{given['run']}/{given['number']}"
     ),
     "/history": lambda store, given: history.all_series_page(store, given),
+    "/accuracy": lambda store, given: accuracy.accuracy_page(store, given),
 }
 LONGEST = 2_000  # characters of a value in a query
 TEXTS = {".log", ".json", ".txt", ".toml", ".csv", ".md"}

@@ -54,7 +54,7 @@ def scale_of(
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     if kind == "log":
         return Scale(low=low / 1.1, high=high * 1.1, kind=kind, unit=unit)
-    more = (high - low) * room or abs(high) * 0.1 or 1.0
+    more = (high - low) * room if high > low else abs(high) * 0.1 or 1.0
     return Scale(low=low - more, high=high + more, kind=kind, unit=unit)
 
 
