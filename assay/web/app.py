@@ -33,6 +33,9 @@ PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
         store, f"{given['run']}/{given['number']}"
     ),
     "/history": lambda store, given: history.all_series_page(store, given),
+    "/history/{series}/{metric}": lambda store, given: history.series_page(
+        store, given["series"], given["metric"]
+    ),
     "/accuracy": lambda store, given: accuracy.accuracy_page(store, given),
 }
 LONGEST = 2_000  # characters of a value in a query

@@ -19,8 +19,6 @@ NAVIGATION = (
     ("/", "Overview"),
     ("/runs", "Runs"),
     ("/history", "History"),
-    ("/check", "Check"),
-    ("/compare", "Compare"),
     ("/accuracy", "Accuracy"),
 )
 

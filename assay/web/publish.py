@@ -19,7 +19,7 @@ from assay.core.settings import Home
 from assay.registry import open_store
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
-from assay.web.pages import accuracy, check, history, overview, result, run
+from assay.web.pages import accuracy, history, overview, result, run
 
 RUNS = 50  # newest runs with a page of their own and of each result
 MARK = ".assay-site"  # says that a folder is ours to write into
@@ -64,7 +64,6 @@ def _pages(store: Store, runs: int) -> dict[str, Callable[[], Page]]:
     pages: dict[str, Callable[[], Page]] = {
         "/": lambda: overview.overview_page(store),
         "/runs": lambda: overview.runs_page(store, {}),
-        "/check": lambda: check.check_page(store, {}),
         "/accuracy": lambda: accuracy.accuracy_page(store, {}),
         "/history": lambda: history.all_series_page(store, {}),
     }

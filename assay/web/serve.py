@@ -59,6 +59,7 @@ def _bound(host: str, port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((host, port))
+        taken.listen()  # who comes before the first answer waits
     except (OSError, OverflowError) as error:
         taken.close()
         why = getattr(error, "strerror", None) or str(error)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from markupsafe import Markup
 
 from assay.core.contracts import Store
+from assay.core.errors import unknown
 from assay.core.records import SCHEMA, Query
-from assay.core.series import KeptSeries
+from assay.core.series import KeptSeries, Point
+from assay.core.units import human
+from assay.web.charts.scale import scale_of
+from assay.web.charts.svg import Chart, Series, drawn, interval_cell
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
 
 METRICS = ("step_time", "throughput", "accuracy", "wall_time")  # shown first, where there are any
+NEWEST = 50  # points that a page lists; the chart has all
 FIELDS = ("workload", "backend", "label", "machine")
 
 
@@ -36,6 +45,68 @@ def all_series_page(store: Store, given: dict[str, str]) -> Page:
         },
         sections=(Section(title="", grid=_grid(shown)),),
         form=Form(action="/history", fields=fields) if metrics else None,
+    )
+
+
+def series_page(store: Store, series: str, metric: str) -> Page:
+    """One series over time."""
+    kept = _found(store, series, metric)
+    points = store.points(series, metric)
+    newest = points[-1]
+    return Page(
+        title=kept.series.key,
+        lead=f"{kept.metric} was {human(newest.value, kept.unit)} on {newest.started[:10]}.",
+        command=f"assay history {shlex.quote(kept.series.key)} --metric {kept.metric}",
+        document={
+            "schema": SCHEMA,
+            "kind": "series",
+            **_plain(kept),
+            "values": [point._asdict() for point in points],
+        },
+        sections=(
+            Section(title=kept.metric, chart=_chart(kept, points)),
+            Section(title="Newest points", grid=_points(kept, points[: -NEWEST - 1 : -1])),
+        ),
+    )
+
+
+def _found(store: Store, series: str, metric: str) -> KeptSeries:
+    for one in store.series(Query()):
+        if one.series.id == series and one.metric == metric:
+            return one
+    raise unknown("series", f"{series}/{metric}", [], hint="All of them are at /history.")
+
+
+def _chart(kept: KeptSeries, points: Sequence[Point]) -> Markup:
+    series = Series(
+        name="",
+        xs=[datetime.fromisoformat(point.started).timestamp() for point in points],
+        ys=[point.value for point in points],
+        lows=[point.low for point in points],
+        highs=[point.high for point in points],
+        texts=[f"{human(p.value, kept.unit)}, {p.started[:16]}, {p.id}" for p in points],
+    )
+    return drawn(
+        Chart(title=kept.metric, series=(series,), x_kind="time", unit=kept.unit, height=320)
+    )
+
+
+def _points(kept: KeptSeries, points: Sequence[Point]) -> Grid:
+    scale = scale_of([end for point in points for end in (point.low, point.value, point.high)])
+    return Grid(
+        columns=("when", kept.metric, "interval", "commit", "label", "result"),
+        rows=tuple(
+            (
+                Cell(text=point.started[:16].replace("T", " ")),
+                Cell(text=human(point.value, kept.unit), sort=point.value),
+                Cell(drawing=interval_cell(point.low, point.value, point.high, scale)),
+                Cell(text=point.commit[:10]),
+                Cell(text=point.label),
+                Cell(text=point.id, to=f"/runs/{point.id}"),
+            )
+            for point in points
+        ),
+        numeric=frozenset({kept.metric}),
     )
 
 

@@ -174,7 +174,7 @@ def _empty() -> Page:
         sections=(
             Section(
                 title="Begin here",
-                text="Measure a small model on every backend installed here, then reload this page:",
+                text="Measure a small model on every backend there is, then reload this page:",
                 log="assay run mnist-mlp",
             ),
         ),

@@ -9,10 +9,10 @@ function key(cell) {
   return text !== "" && !Number.isNaN(Number(text)) ? Number(text) : text;
 }
 
-function compared(one, other) {
-  if (one === "" || other === "") return (one === "") - (other === ""); // empty last
-  if (typeof one === typeof other && typeof one === "number") return one - other;
-  return String(one).localeCompare(String(other), "en", { numeric: true });
+function compared(one, other, direction) {
+  if (one === "" || other === "") return (one === "") - (other === ""); // empty ones last, always
+  if (typeof one === "number" && typeof other === "number") return (one - other) * direction;
+  return String(one).localeCompare(String(other), "en", { numeric: true }) * direction;
 }
 
 function sortable(table) {
@@ -26,7 +26,7 @@ function sortable(table) {
       for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       const rows = [...table.tBodies[0].rows];
-      rows.sort((a, b) => compared(key(a.cells[column]), key(b.cells[column])) * (down ? -1 : 1));
+      rows.sort((a, b) => compared(key(a.cells[column]), key(b.cells[column]), down ? -1 : 1));
       table.tBodies[0].append(...rows);
     });
   });
