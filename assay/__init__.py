@@ -29,6 +29,7 @@ _FROM = {
     "fairness": "verbs.show",
     "fetch_data": "verbs.data",
     "find_task": "verbs.task",
+    "history": "verbs.history",
     "known_data": "verbs.data",
     "plot": "verbs.plot",
     "profile": "verbs.profile",
