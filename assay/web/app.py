@@ -23,10 +23,10 @@ from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
 from assay.web.pages import accuracy, history, overview, result, run
+from assay.web.pages.findings import Findings
 
 # Address → the page of a store that its path and query name.
 PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
-    "/": lambda store, given: overview.overview_page(store),
     "/runs": lambda store, given: overview.runs_page(store, given),
     "/runs/{run}": lambda store, given: run.run_page(store, given["run"]),
     "/runs/{run}/{number}": lambda store, given: result.result_page(
@@ -45,7 +45,9 @@ TEXTS = {".log", ".json", ".txt", ".toml", ".csv", ".md"}
 def application(home: Home = None, token: str = "") -> Guard:
     """The whole dashboard over one store. Without a token it answers loopback names only."""
     stores = _Stores(home)
-    routes = [Route(path, _endpoint(stores, page)) for path, page in PAGES.items()]
+    known = Findings()
+    pages = PAGES | {"/": lambda store, given: overview.overview_page(store, known)}
+    routes = [Route(path, _endpoint(stores, page)) for path, page in pages.items()]
     app = Starlette(
         routes=[
             *routes,

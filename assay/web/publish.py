@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import shutil
+import sys
 from collections.abc import Callable, Collection
 from contextlib import closing
 from functools import partial
@@ -20,6 +21,7 @@ from assay.registry import open_store
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
 from assay.web.pages import accuracy, history, overview, result, run
+from assay.web.pages.findings import Findings
 
 RUNS = 50  # newest runs with a page of their own and of each result
 MARK = ".assay-site"  # says that a folder is ours to write into
@@ -61,8 +63,10 @@ def _checked(site: Path) -> Path:
 
 def _pages(store: Store, runs: int) -> dict[str, Callable[[], Page]]:
     """Address → what makes its page: only one is in memory at a time."""
+    known = Findings()
+    known.look(store, sys.maxsize)
     pages: dict[str, Callable[[], Page]] = {
-        "/": lambda: overview.overview_page(store),
+        "/": lambda: overview.overview_page(store, known),
         "/runs": lambda: overview.runs_page(store, {}),
         "/accuracy": lambda: accuracy.accuracy_page(store, {}),
         "/history": lambda: history.all_series_page(store, {}),

@@ -159,3 +159,17 @@ def test_a_store_of_a_newer_schema_is_said(client, keep, home):
 
     assert answer.status_code in {400, 503}
     assert "schema 99" in answer.text
+
+
+def test_the_first_page_says_what_became_slower(client, keep):
+    for night in range(1, 25):
+        seconds = (0.010 if night < 14 else 0.013) * (1 + 0.002 * (night * 7 % 5))
+        keep((CASE, seconds, "ok"), started=f"2026-11-{night:02d}T03:00:00Z")
+
+    page = client.get("/", params={"format": "json"}).json()
+
+    assert page["lead"].startswith("1 series has become slower") or len(page["findings"]) == 2
+    step = next(one for one in page["findings"] if one["metric"] == "step_time")
+    assert step["worse"]
+    assert step["since"].startswith("2026-11-14")
+    assert step["change"] == pytest.approx(1.3, rel=0.01)

@@ -1,21 +1,31 @@
-"""What changed in the series of a store, for the first page."""
+"""What changed lately in the series of a store, looked up once for each new point."""
 
 from __future__ import annotations
+
+import threading
 
 import msgspec
 
 from assay.core.contracts import Store
+from assay.core.records import Query
+from assay.core.series import KeptSeries
 from assay.web.page import Cell
+from assay.web.pages.history import METRICS
+
+LATELY = 200  # newest points of a series that are looked at
+SINCE = 30  # a shift further back than so many points is no news
+AT_ONCE = 40  # series that a page looks at while its reader waits
+WORSE_IF_LOWER = ("items/s", "%")  # units of which more is better: rates, accuracies
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One series that changed."""
+    """One series whose level changed lately."""
 
     series: str
     metric: str
     case: str
     machine: str
-    change: float  # ratio
+    change: float  # new over old level
     since: str
     worse: bool
 
@@ -23,15 +33,55 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return (
             Cell(text=self.case, to=f"/history/{self.series}/{self.metric}"),
             Cell(text=self.metric),
-            Cell(text=f"{100 * (self.change - 1):+.1f} %", style="bad" if self.worse else "good"),
+            Cell(
+                text=f"{100 * (self.change - 1):+.1f} %",
+                style="bad" if self.worse else "good",
+                sort=self.change,
+            ),
             Cell(text=self.since[:16].replace("T", " ")),
             Cell(text=self.machine),
         )
 
-    def document(self) -> dict[str, object]:
-        plain: dict[str, object] = msgspec.to_builtins(self)
-        return plain
+
+class Findings:
+    """Of every main metric of every series. What a series had is kept until it has a new point."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[str, Finding | None]] = {}
+        self._lock = threading.Lock()
+        self.waiting = 0  # series with new points, not looked at yet
+
+    def look(self, store: Store, most: int = AT_ONCE) -> list[Finding]:
+        """All there are; of the series that have new points, at most so many are looked at."""
+        kept = [one for one in store.series(Query()) if one.metric in METRICS]
+        with self._lock:
+            fresh = [one for one in kept if self._last(one) != one.last]
+            for one in fresh[::-1][:most]:
+                self._known[(one.series.id, one.metric)] = (one.last, _finding(store, one))
+            self.waiting = max(0, len(fresh) - most)
+            there = {(one.series.id, one.metric) for one in kept}
+            found = [f for key, (_, f) in self._known.items() if f and key in there]
+        newest = sorted(found, key=lambda finding: finding.since, reverse=True)
+        return sorted(newest, key=lambda finding: not finding.worse)
+
+    def _last(self, one: KeptSeries) -> str:
+        return self._known.get((one.series.id, one.metric), ("", None))[0]
 
 
-def recent_findings(store: Store) -> list[Finding]:
-    return []
+def _finding(store: Store, one: KeptSeries) -> Finding | None:
+    from assay.analysis.history import history
+
+    points = store.points(one.series.id, one.metric, LATELY)
+    shifts = history(points).shifts
+    if not shifts or shifts[-1].place < len(points) - SINCE:
+        return None
+    size = shifts[-1].size
+    return Finding(
+        series=one.series.id,
+        metric=one.metric,
+        case=one.series.key,
+        machine=one.series.machine,
+        change=size,
+        since=shifts[-1].started,
+        worse=(size < 1) == (one.unit in WORSE_IF_LOWER),
+    )

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from markupsafe import Markup
 
 from assay.core.contracts import Store
 from assay.core.errors import unknown
+from assay.core.findings import ExplainedShift, SeriesHistory
 from assay.core.records import SCHEMA, Query
-from assay.core.series import KeptSeries, Point
+from assay.core.series import KeptSeries
 from assay.core.units import human
+from assay.verbs.history import read
+from assay.views import history as view
+from assay.views.ab import change
 from assay.web.charts.scale import scale_of
-from assay.web.charts.svg import Chart, Series, drawn, interval_cell
-from assay.web.page import Cell, Choice, Form, Grid, Page, Section
+from assay.web.charts.svg import Chart, Level, Mark, Series, drawn, interval_cell
+from assay.web.page import Cell, Choice, Form, Grid, Page, Section, section
 
 METRICS = ("step_time", "throughput", "accuracy", "wall_time")  # shown first, where there are any
 NEWEST = 50  # points that a page lists; the chart has all
@@ -49,23 +55,23 @@ def all_series_page(store: Store, given: dict[str, str]) -> Page:
 
 
 def series_page(store: Store, series: str, metric: str) -> Page:
-    """One series over time."""
-    kept = _found(store, series, metric)
-    points = store.points(series, metric)
-    newest = points[-1]
+    """One series over time, with its shifts and what changed there."""
+    found = read(store, _found(store, series, metric))
+    shown = view.output([found])
+    newest = found.points[-1]
     return Page(
-        title=kept.series.key,
-        lead=f"{kept.metric} was {human(newest.value, kept.unit)} on {newest.started[:10]}.",
-        command=f"assay history {shlex.quote(kept.series.key)} --metric {kept.metric}",
-        document={
-            "schema": SCHEMA,
-            "kind": "series",
-            **_plain(kept),
-            "values": [point._asdict() for point in points],
-        },
+        title=found.key,
+        lead=f"{metric} was {human(newest.value, found.unit)} on {newest.started[:10]}; "
+        f"{len(found.shifts)} shift{'' if len(found.shifts) == 1 else 's'} in "
+        f"{len(found.points)} points.",
+        command=f"assay history {shlex.quote(found.key)} --metric {metric}",
+        document=shown.document,
         sections=(
-            Section(title=kept.metric, chart=_chart(kept, points)),
-            Section(title="Newest points", grid=_points(kept, points[: -NEWEST - 1 : -1])),
+            Section(
+                title=f"{metric} on {found.machine or 'an unknown machine'}", chart=_chart(found)
+            ),
+            section(view.shifts_table(found), "Shifts"),
+            Section(title="Newest points", grid=_points(found)),
         ),
     )
 
@@ -77,28 +83,52 @@ def _found(store: Store, series: str, metric: str) -> KeptSeries:
     raise unknown("series", f"{series}/{metric}", [], hint="All of them are at /history.")
 
 
-def _chart(kept: KeptSeries, points: Sequence[Point]) -> Markup:
+def _chart(found: SeriesHistory) -> Markup:
+    times = [datetime.fromisoformat(point.started).timestamp() for point in found.points]
     series = Series(
         name="",
-        xs=[datetime.fromisoformat(point.started).timestamp() for point in points],
-        ys=[point.value for point in points],
-        lows=[point.low for point in points],
-        highs=[point.high for point in points],
-        texts=[f"{human(p.value, kept.unit)}, {p.started[:16]}, {p.id}" for p in points],
+        xs=times,
+        ys=[point.value for point in found.points],
+        lows=[point.low for point in found.points],
+        highs=[point.high for point in found.points],
+        texts=[f"{human(p.value, found.unit)}, {p.started[:16]}, {p.id}" for p in found.points],
     )
     return drawn(
-        Chart(title=kept.metric, series=(series,), x_kind="time", unit=kept.unit, height=320)
+        Chart(
+            title=f"{found.metric} of {found.key} over time",
+            y_label=f"{found.metric}, with the interval of each point; levels between shifts",
+            series=(series,),
+            x_kind="time",
+            unit=found.unit,
+            height=320,
+            marks=tuple(_mark(one, times) for one in found.shifts),
+            levels=tuple(_levels(found, times)),
+        )
     )
 
 
-def _points(kept: KeptSeries, points: Sequence[Point]) -> Grid:
+def _mark(one: ExplainedShift, times: Sequence[float]) -> Mark:
+    text = f"{change(one.shift.size)} since {one.shift.started[:16]}"
+    return Mark(x=times[one.shift.place], text=f"{text}: {view.changes_text(one.changed)}")
+
+
+def _levels(found: SeriesHistory, times: Sequence[float]) -> Iterator[Level]:
+    """The median of each stretch between shifts."""
+    edges = [0, *(one.shift.place for one in found.shifts), len(times)]
+    for start, end in itertools.pairwise(edges):
+        middle = statistics.median(point.value for point in found.points[start:end])
+        yield Level(start=times[start], end=times[end - 1], value=middle)
+
+
+def _points(found: SeriesHistory) -> Grid:
+    points = found.points[: -NEWEST - 1 : -1]
     scale = scale_of([end for point in points for end in (point.low, point.value, point.high)])
     return Grid(
-        columns=("when", kept.metric, "interval", "commit", "label", "result"),
+        columns=("when", found.metric, "interval", "commit", "label", "result"),
         rows=tuple(
             (
                 Cell(text=point.started[:16].replace("T", " ")),
-                Cell(text=human(point.value, kept.unit), sort=point.value),
+                Cell(text=human(point.value, found.unit), sort=point.value),
                 Cell(drawing=interval_cell(point.low, point.value, point.high, scale)),
                 Cell(text=point.commit[:10]),
                 Cell(text=point.label),
@@ -106,7 +136,7 @@ def _points(kept: KeptSeries, points: Sequence[Point]) -> Grid:
             )
             for point in points
         ),
-        numeric=frozenset({kept.metric}),
+        numeric=frozenset({found.metric}),
     )
 
 

@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
+
 from assay.core.contracts import Store
 from assay.core.records import SCHEMA, Query
 from assay.core.series import Entry
 from assay.web.page import Cell, Choice, Form, Grid, Link, Page, Section
-from assay.web.pages.findings import Finding, recent_findings
+from assay.web.pages.findings import Finding, Findings
 
 NEWEST, PAGE = 2_000, 50  # results that the first page is about, and runs of one page
 COLUMNS = ("run", "started", "cases", "results", "failed", "label")
 
 
-def overview_page(store: Store) -> Page:
+def overview_page(store: Store, known: Findings) -> Page:
+    """`known` has what the series were found to do before, and looks at those with new points."""
     entries = store.entries(Query(limit=NEWEST))
     if not entries:
         return _empty()
-    findings = recent_findings(store)
+    findings = known.look(store)
     slower = [finding for finding in findings if finding.worse]
     failed = [entry for entry in entries if entry.status not in {"ok", "skipped"}][::-1]
-    lead = _lead(slower, findings)
+    lead = _lead(slower, findings, known.waiting)
     return Page(
         title="Overview",
         lead=lead,
@@ -32,7 +35,7 @@ def overview_page(store: Store) -> Page:
             "schema": SCHEMA,
             "kind": "overview",
             "lead": lead,
-            "findings": [finding.document() for finding in findings],
+            "findings": msgspec.to_builtins(findings),
             "failed": [_plain(entry) for entry in failed[:PAGE]],
             "runs": [_plain_run(run, of) for run, of in _by_run(entries)[:PAGE]],
             "machines": dict(Counter(entry.machine for entry in entries)),
@@ -135,15 +138,11 @@ def _machines(entries: Sequence[Entry]) -> Section:
     return Section(title="Machines", grid=grid)
 
 
-def _lead(slower: Sequence[Finding], findings: Sequence[Finding]) -> str:
-    if slower:
-        what = "series has" if len(slower) == 1 else "series have"
-        return f"{len(slower)} {what} become slower."
-    return (
-        "Nothing has become slower."
-        if not findings
-        else "Nothing has become slower; see below what changed."
-    )
+def _lead(slower: Sequence[Finding], findings: Sequence[Finding], waiting: int) -> str:
+    what = "series has" if len(slower) == 1 else "series have"
+    words = f"{len(slower)} {what} become slower" if slower else "Nothing has become slower"
+    words += "; what else changed is below" if findings and not slower else ""
+    return f"{words}, of those looked at so far ({waiting} to go)." if waiting else f"{words}."
 
 
 def _all_runs() -> Link:
