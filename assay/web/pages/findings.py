@@ -9,8 +9,8 @@ import msgspec
 from assay.core.contracts import Store
 from assay.core.records import Query
 from assay.core.series import KeptSeries
+from assay.verbs.history import matching
 from assay.web.page import Cell
-from assay.web.pages.history import METRICS
 
 LATELY = 200  # newest points of a series that are looked at
 SINCE = 30  # a shift further back than so many points is no news
@@ -44,7 +44,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings:
-    """Of every main metric of every series. What a series had is kept until it has a new point."""
+    """Of the usual metric of every series. What a series had is kept until it has a new point."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], tuple[str, Finding | None]] = {}
@@ -53,7 +53,8 @@ class Findings:
 
     def look(self, store: Store, most: int = AT_ONCE) -> list[Finding]:
         """All there are; of the series that have new points, at most so many are looked at."""
-        kept = [one for one in store.series(Query()) if one.metric in METRICS]
+        every = store.series(Query())
+        kept = matching(every, "", "") if every else []
         with self._lock:
             fresh = [one for one in kept if self._last(one) != one.last]
             for one in fresh[::-1][:most]:
