@@ -99,8 +99,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def own(self) -> dict[str, Quantity]:
         """Quantities of what assay measured, without those the program told under its names."""
-        told = self.result.told
-        return {name: q for name, q in self.summary.quantities.items() if name not in told}
+        reported = self.result.reported
+        return {name: q for name, q in self.summary.quantities.items() if name not in reported}
 
 
 class Trials(msgspec.Struct, frozen=True, kw_only=True):
