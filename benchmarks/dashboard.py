@@ -73,8 +73,10 @@ def fill(home: Path, series: int, results: int) -> None:
         for number, key in enumerate(keys, 1):
             place = night * series + number
             rows.append(
-                (place, f"{run}/{number:04d}", run, started, "ok", key.workload, key.backend)
-                + (key.key, "nightly", "{}", "host", f"{night:040x}", number)
+                (
+                    *(place, f"{run}/{number:04d}", run, started, "ok", key.workload, key.backend),
+                    *(key.key, "nightly", "{}", "host", f"{night:040x}", number),
+                )
             )
             slower = number % 10 == 0 and night > results - 20
             value = 0.01 * (1.1 if slower else 1.0) * math.exp(draw.gauss(0, 0.01))

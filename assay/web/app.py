@@ -22,7 +22,7 @@ from assay.registry import open_store
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
-from assay.web.pages import accuracy, history, overview, result, run
+from assay.web.pages import accuracy, check, history, overview, result, run
 from assay.web.pages.findings import Findings
 
 # Address → the page of a store that its path and query name.
@@ -46,7 +46,10 @@ def application(home: Home = None, token: str = "") -> Guard:
     """The whole dashboard over one store. Without a token it answers loopback names only."""
     stores = _Stores(home)
     known = Findings()
-    pages = PAGES | {"/": lambda store, given: overview.overview_page(store, known)}
+    pages = PAGES | {
+        "/": lambda store, given: overview.overview_page(store, known),
+        "/check": lambda store, given: check.check_page(home, given),
+    }
     routes = [Route(path, _endpoint(stores, page)) for path, page in pages.items()]
     app = Starlette(
         routes=[

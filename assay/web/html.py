@@ -19,6 +19,7 @@ NAVIGATION = (
     ("/", "Overview"),
     ("/runs", "Runs"),
     ("/history", "History"),
+    ("/check", "Check"),
     ("/accuracy", "Accuracy"),
 )
 

@@ -20,7 +20,7 @@ from assay.core.settings import Home
 from assay.registry import open_store
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
-from assay.web.pages import accuracy, history, overview, result, run
+from assay.web.pages import accuracy, check, history, overview, result, run
 from assay.web.pages.findings import Findings
 
 RUNS = 50  # newest runs with a page of their own and of each result
@@ -42,7 +42,7 @@ def publish(
     """
     site = _checked(Path(folder))
     with closing(open_store(home)) as store:
-        pages = _pages(store, runs)
+        pages = _pages(store, runs, home)
         for number, (at, made) in enumerate(pages.items(), 1):
             _write(site, at, made(), pages.keys())
             progress(number, len(pages))
@@ -61,13 +61,14 @@ def _checked(site: Path) -> Path:
     return site
 
 
-def _pages(store: Store, runs: int) -> dict[str, Callable[[], Page]]:
+def _pages(store: Store, runs: int, home: Home) -> dict[str, Callable[[], Page]]:
     """Address → what makes its page: only one is in memory at a time."""
     known = Findings()
     known.look(store, sys.maxsize)
     pages: dict[str, Callable[[], Page]] = {
         "/": lambda: overview.overview_page(store, known),
         "/runs": lambda: overview.runs_page(store, {}),
+        "/check": lambda: check.check_page(home, {}),
         "/accuracy": lambda: accuracy.accuracy_page(store, {}),
         "/history": lambda: history.all_series_page(store, {}),
     }

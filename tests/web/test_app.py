@@ -29,7 +29,7 @@ def test_an_empty_store_says_what_to_do(client):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/runs", "/runs/{run}", "/runs/{run}/001", "/history", "/accuracy"],
+    ["/", "/runs", "/runs/{run}", "/runs/{run}/001", "/history", "/check", "/accuracy"],
 )
 def test_every_page_has_a_json_twin_at_its_address(path, client, keep):
     address = path.format(run=keep((CASE, 0.01, "ok"), (OTHER, 0.02, "failed")))

@@ -6,6 +6,7 @@ import threading
 
 import msgspec
 
+from assay.core.changes import Threshold
 from assay.core.contracts import Store
 from assay.core.records import Query
 from assay.core.series import KeptSeries
@@ -15,7 +16,6 @@ from assay.web.page import Cell
 LATELY = 200  # newest points of a series that are looked at
 SINCE = 30  # a shift further back than so many points is no news
 AT_ONCE = 40  # series that a page looks at while its reader waits
-WORSE_IF_LOWER = ("items/s", "%")  # units of which more is better: rates, accuracies
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +70,7 @@ class Findings:
 
 
 def _finding(store: Store, one: KeptSeries) -> Finding | None:
+    from assay.analysis.gate import is_worse  # with numpy
     from assay.analysis.history import history
 
     points = store.points(one.series.id, one.metric, LATELY)
@@ -84,5 +85,5 @@ def _finding(store: Store, one: KeptSeries) -> Finding | None:
         machine=one.series.machine,
         change=size,
         since=shifts[-1].started,
-        worse=(size < 1) == (one.unit in WORSE_IF_LOWER),
+        worse=is_worse(size, Threshold(metric=one.metric, share=0.0), one.unit),
     )

@@ -10,9 +10,9 @@ from datetime import datetime
 
 from markupsafe import Markup
 
+from assay.core.changes import ExplainedShift, SeriesHistory
 from assay.core.contracts import Store
 from assay.core.errors import unknown
-from assay.core.findings import ExplainedShift, SeriesHistory
 from assay.core.records import SCHEMA, Query
 from assay.core.series import KeptSeries
 from assay.core.units import human
