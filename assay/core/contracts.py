@@ -236,6 +236,9 @@ class Store(Protocol):
     def series(self, query: Query) -> list[KeptSeries]:
         """Every metric of every series that a query's results belong to, from the index alone."""
 
+    def one_series(self, series: str, metric: str) -> KeptSeries | None:
+        """One metric of one series by its id, if it has points."""
+
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         """Points of a series by its id, oldest first, without opening a result; 0: all, else the
         newest so many. Only results that ended well and have a summary are points."""

@@ -67,11 +67,12 @@ def entry(row: sqlite3.Row) -> Entry:
     return Entry(
         **{name: row[name] for name in names},
         tags=msgspec.json.decode(row["tags"], type=dict[str, str]),
-        machine=_machine(row["record"]),
+        machine=key_of(row["record"]).machine,
         series=row["series_id"],
     )
 
 
 @functools.cache
-def _machine(record: str) -> str:
-    return msgspec.json.decode(record, type=SeriesKey).machine
+def key_of(record: str) -> SeriesKey:
+    """Records of series are few, and read again and again."""
+    return msgspec.json.decode(record, type=SeriesKey)

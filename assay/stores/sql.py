@@ -88,6 +88,9 @@ class SqlStore:
         ids = [found for text in query.ids for found in self.find(text)]
         return points.all_series(self._database, query, ids)
 
+    def one_series(self, series: str, metric: str) -> KeptSeries | None:
+        return points.one_series(self._database, series, metric)
+
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         return points.of_series(self._database, series, metric, limit)
 

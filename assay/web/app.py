@@ -45,7 +45,7 @@ TEXTS = {".log", ".json", ".txt", ".toml", ".csv", ".md"}
 def application(home: Home = None, token: str = "") -> Guard:
     """The whole dashboard over one store. Without a token it answers loopback names only."""
     stores = _Stores(home)
-    known = Findings()
+    known = Findings(home)
     pages = PAGES | {
         "/": lambda store, given: overview.overview_page(store, known),
         "/check": lambda store, given: check.check_page(home, given),

@@ -12,7 +12,7 @@ from assay.core.findings import Reading
 from assay.core.records import LONGEST_STEP
 from assay.core.units import human
 from assay.web.charts.scale import scale_of
-from assay.web.charts.svg import FOOT, LEFT, RIGHT, TOP, WIDTH, Chart, Series, drawn
+from assay.web.charts.svg import FOOT, LEFT, RIGHT, TOP, WIDTH, Chart, Dots, drawn
 
 BINS = 48
 ROW = 22  # height of a contender's row
@@ -39,7 +39,7 @@ def samples_chart(reading: Reading) -> Markup:
     if parts["steady"][1]:  # the first step compiles: it would flatten all others
         del parts["first"]
     series = tuple(
-        Series(
+        Dots(
             name=phase,
             xs=xs,
             ys=ys,
@@ -160,7 +160,7 @@ def process_charts(rows: Sequence[Mapping[str, float]]) -> list[Markup]:
         seen = [(row["time"], row[metric]) for row in rows if metric in row and "time" in row]
         if len(seen) > 1:
             xs, ys = zip(*seen, strict=True)
-            line = Series(name="", xs=xs, ys=ys, line=True)
+            line = Dots(name="", xs=xs, ys=ys, line=True)
             chart = Chart(
                 title=title, series=(line,), unit=unit, x_unit="s", from_zero=True, height=160
             )

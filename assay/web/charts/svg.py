@@ -15,7 +15,7 @@ WIDTH, LEFT, RIGHT, TOP, FOOT = 860, 76, 12, 12, 40
 POINTS = 1_500  # of one series at the most; its extremes are kept
 
 
-class Series(msgspec.Struct, frozen=True, kw_only=True):
+class Dots(msgspec.Struct, frozen=True, kw_only=True):
     """Points of one colour. `texts` is what each says when it is pointed at."""
 
     name: str
@@ -49,7 +49,7 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     """Series over one x axis."""
 
     title: str
-    series: tuple[Series, ...]
+    series: tuple[Dots, ...]
     x_label: str = ""
     y_label: str = ""
     unit: str = ""
@@ -148,7 +148,7 @@ def _axes(chart: Chart, across: Scale, up: Scale) -> Markup:
     return Markup().join((*lines, Markup('<g class="across">{}</g>').format(ticks), names))
 
 
-def _series(series: Series, across: Scale, up: Scale, wide: int, high: int) -> Markup:
+def _series(series: Dots, across: Scale, up: Scale, wide: int, high: int) -> Markup:
     kept = [i for i in thinned(series.ys, POINTS) if math.isfinite(series.ys[i])]
     xs = [wide * across.place(series.xs[i]) for i in kept]
     ys = [high * (1 - up.place(series.ys[i])) for i in kept]
@@ -160,7 +160,7 @@ def _series(series: Series, across: Scale, up: Scale, wide: int, high: int) -> M
     )
 
 
-def _point(series: Series, i: int, x: float, y: float, up: Scale, high: int) -> Markup:
+def _point(series: Dots, i: int, x: float, y: float, up: Scale, high: int) -> Markup:
     """A line without length and with round ends: a dot that stays round when zoomed."""
     said = Markup("<title>{}</title>").format(series.texts[i]) if series.texts else Markup()
     dot = Markup('<path class="dot {}" d="M{:.1f} {:.1f}h0">{}</path>').format(

@@ -11,7 +11,7 @@ from assay.core.records import SCHEMA, Query
 from assay.core.series import KeptSeries, Point
 from assay.core.units import human
 from assay.web.charts.scale import scale_of
-from assay.web.charts.svg import Chart, Series, drawn, interval_cell
+from assay.web.charts.svg import Chart, Dots, drawn, interval_cell
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
 
 
@@ -93,7 +93,7 @@ def _grid(rows: Sequence[Evaluated]) -> Grid:
 
 def _pareto(rows: Sequence[Evaluated]) -> Section:
     points = [(row, row.rate) for row in rows if row.rate]
-    series = Series(
+    series = Dots(
         name="",
         xs=[rate.value for _, rate in points],
         ys=[row.accuracy.value for row, _ in points],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 
 import msgspec
 
@@ -10,12 +11,14 @@ from assay.core.changes import Threshold
 from assay.core.contracts import Store
 from assay.core.records import Query
 from assay.core.series import KeptSeries
+from assay.core.settings import Home
+from assay.registry import open_store
 from assay.verbs.history import matching
 from assay.web.page import Cell
 
 LATELY = 200  # newest points of a series that are looked at
 SINCE = 30  # a shift further back than so many points is no news
-AT_ONCE = 40  # series that a page looks at while its reader waits
+AT_ONCE = 5  # series that a page looks at while its reader waits; the rest are looked at behind it
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,24 +49,37 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class Findings:
     """Of the usual metric of every series. What a series had is kept until it has a new point."""
 
-    def __init__(self) -> None:
+    def __init__(self, home: Home = None) -> None:
+        self._home = home
         self._known: dict[tuple[str, str], tuple[str, Finding | None]] = {}
         self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
         self.waiting = 0  # series with new points, not looked at yet
 
     def look(self, store: Store, most: int = AT_ONCE) -> list[Finding]:
         """All there are; of the series that have new points, at most so many are looked at."""
         every = store.series(Query())
         kept = matching(every, "", "") if every else []
-        with self._lock:
-            fresh = [one for one in kept if self._last(one) != one.last]
-            for one in fresh[::-1][:most]:
-                self._known[(one.series.id, one.metric)] = (one.last, _finding(store, one))
-            self.waiting = max(0, len(fresh) - most)
-            there = {(one.series.id, one.metric) for one in kept}
-            found = [f for key, (_, f) in self._known.items() if f and key in there]
+        fresh = [one for one in kept if self._last(one) != one.last]
+        for one in fresh[::-1][:most]:
+            self._known[(one.series.id, one.metric)] = (one.last, _finding(store, one))
+        self.waiting = max(0, len(fresh) - most)
+        there = {(one.series.id, one.metric) for one in kept}
+        found = [f for key, (_, f) in list(self._known.items()) if f and key in there]
         newest = sorted(found, key=lambda finding: finding.since, reverse=True)
         return sorted(newest, key=lambda finding: not finding.worse)
+
+    def look_on(self) -> None:
+        """Look at the rest in a thread, unless one does already."""
+        with self._lock:
+            if self.waiting and not (self._thread and self._thread.is_alive()):
+                self._thread = threading.Thread(target=self._rest, daemon=True)
+                self._thread.start()
+
+    def _rest(self) -> None:
+        with closing(open_store(self._home)) as store:
+            while self.waiting:
+                self.look(store)
 
     def _last(self, one: KeptSeries) -> str:
         return self._known.get((one.series.id, one.metric), ("", None))[0]

@@ -20,7 +20,7 @@ from assay.verbs.history import read
 from assay.views import history as view
 from assay.views.ab import change
 from assay.web.charts.scale import scale_of
-from assay.web.charts.svg import Chart, Level, Mark, Series, drawn, interval_cell
+from assay.web.charts.svg import Chart, Dots, Level, Mark, drawn, interval_cell
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, section
 
 METRICS = ("step_time", "throughput", "accuracy", "wall_time")  # shown first, where there are any
@@ -77,15 +77,15 @@ def series_page(store: Store, series: str, metric: str) -> Page:
 
 
 def _found(store: Store, series: str, metric: str) -> KeptSeries:
-    for one in store.series(Query()):
-        if one.series.id == series and one.metric == metric:
-            return one
-    raise unknown("series", f"{series}/{metric}", [], hint="All of them are at /history.")
+    found = store.one_series(series, metric)
+    if found is None:
+        raise unknown("series", f"{series}/{metric}", [], hint="All of them are at /history.")
+    return found
 
 
 def _chart(found: SeriesHistory) -> Markup:
     times = [datetime.fromisoformat(point.started).timestamp() for point in found.points]
-    series = Series(
+    series = Dots(
         name="",
         xs=times,
         ys=[point.value for point in found.points],

@@ -23,6 +23,7 @@ def overview_page(store: Store, known: Findings) -> Page:
     if not entries:
         return _empty()
     findings = known.look(store)
+    known.look_on()
     slower = [finding for finding in findings if finding.worse]
     failed = [entry for entry in entries if entry.status not in {"ok", "skipped"}][::-1]
     lead = _lead(slower, findings, known.waiting)
