@@ -43,6 +43,7 @@ _FROM = {
     "report": "web.report",
     "relabel": "verbs.results",
     "remove": "verbs.results",
+    "repro": "verbs.repro",
     "resume": "verbs.run",
     "retag": "verbs.results",
     "run": "verbs.run",

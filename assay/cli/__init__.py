@@ -28,6 +28,7 @@ VERBS = {
     "task": ("Measure", "Benchmark any command; metrics are read from its log."),
     "ab": ("Decide", "Compare two cases or commands: which is faster, how sure."),
     "compare": ("Decide", "Compare two sets of kept results, or files of other tools."),
+    "repro": ("Decide", "Measure a kept result again: does it come out the same?"),
     "race": ("Decide", "Find the fastest configuration of a workload here."),
     "history": ("Decide", "Show a case over time: shifts, drift, what changed there."),
     "check": ("Decide", "Check whether anything got worse: the gate for a CI."),
