@@ -25,6 +25,7 @@ from assay.views import repro_files
 MINIMUM = 0.01
 FEWEST = 4  # processes a side, for an interval that is not widened
 TAG = "repro"
+NOISE = ("other-load", "throttled", "steal", "swap", "quota")  # doubts that lie in the machine
 
 
 def repro(
@@ -131,6 +132,9 @@ def _judged(result: Result, again: Result, told: Reproduction) -> Reproduction:
     names = (result.id, again.id)
     (one,) = compare_results([result], [again], names, Comparing(minimum=MINIMUM)).differences
     answer, sentence = _answer(one)
+    noise = _noise(result, again) if answer == "differs" else ""
+    if noise:
+        answer, sentence = "cannot", f"cannot tell: it {sentence}, but {noise}"
     ratio = Quantity(
         value=one.ratio,
         low=one.low,
@@ -144,10 +148,21 @@ def _judged(result: Result, again: Result, told: Reproduction) -> Reproduction:
         answer=answer,
         sentence=sentence,
         changed=tuple(dict.fromkeys(one.notes)),
-        lacking=(),
+        lacking=(f"a quiet machine: {noise}",) if noise else (),
         ratio=ratio,
         again=again.id,
     )
+
+
+def _noise(result: Result, again: Result) -> str:
+    """What else the machine did while one of them was measured: it may have made the difference."""
+    from assay.analysis.summary import summarize
+
+    for one in (result, again):
+        for doubt in summarize(one).doubts:
+            if doubt.code in NOISE:
+                return f"when {one.id} was measured, {doubt.text}"
+    return ""
 
 
 def _answer(one: Difference) -> tuple[str, str]:

@@ -83,6 +83,19 @@ def test_what_was_changed_is_named(other, answer, words):
     assert any(what.startswith(words) for what in found.changed)
 
 
+def test_a_difference_that_other_programs_may_have_made_is_not_called_one():
+    busy = {"machine_busy_cores": 2.0, "mean_cpu_percent": 20.0}
+    kept = keep(msgspec.structs.replace(RESULT, peaks=busy))
+
+    found = assay.repro(kept, against=keep(RESULT, 1.5))
+
+    assert found.answer == "cannot"
+    assert found.sentence.startswith("cannot tell: it differs by 50.0 %")
+    assert found.lacking == (
+        f"a quiet machine: when {kept} was measured, other programs kept 1.8 cores busy meanwhile",
+    )
+
+
 def test_what_is_missing_is_named_and_nothing_is_measured():
     missing = msgspec.structs.replace(RESULT.environment, packages={"no-such-package": "1.2"})
 
