@@ -7,9 +7,9 @@ VENV has what optimum-benchmark 0.6 needs, and the other tools:
     pip install optimum-benchmark 'transformers<4.56' 'huggingface_hub<1' 'datasets<5' \
         'diffusers<0.36' 'peft<0.18' pyperf pytest pytest-benchmark msgspec
 
-A round is one fresh process of each tool, in an order that rotates: a small BERT's forward pass, one
-thread, three passes to warm up and twenty that count. The files that the tools write are imported as
-they are, and each tool is compared to assay over all rounds.
+A round is one fresh process of each tool, in an order that rotates: a small BERT's forward pass,
+one thread, three passes to warm up and twenty that count. The files that the tools write are
+imported as they are, and each tool is compared to assay over all rounds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import os
 
 SHAPE = {"batch_size": 4, "sequence_length": 64}
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bert")
-WARMUP, COUNTED = %d, %d
+WARMUP, COUNTED = 3, 20
 
 
 def save():
@@ -60,7 +60,13 @@ def forward():
             return model(input_ids=tokens, attention_mask=mask, token_type_ids=kinds)
 
     return step
-''' % (WARMUP, COUNTED)
+'''
+ASSAY = """\
+def forward():
+    import model
+
+    return model.forward()
+"""
 PYPERF = """\
 import time
 import pyperf
@@ -122,7 +128,8 @@ class Place:
 
     def __init__(self, folder: Path, python: str, home: str) -> None:
         self.folder, self.python, self.home = folder, python, home
-        texts = {"model": MODEL, "with_pyperf": PYPERF, "test_it": PYTEST, "with_optimum": OPTIMUM}
+        texts = {"model": MODEL, "with_assay": ASSAY, "with_pyperf": PYPERF}
+        texts |= {"test_it": PYTEST, "with_optimum": OPTIMUM}
         for name, text in texts.items():
             (folder / f"{name}.py").write_text(text)
         self.run("-c", "import model; model.save()")
@@ -164,11 +171,11 @@ def with_optimum(place: Place, number: int) -> None:
 
 def with_assay(place: Place, number: int) -> None:
     case = assay.Case(
-        workload=f"{place.folder / 'model.py'}:forward",
+        workload=f"{place.folder / 'with_assay.py'}:forward",
         backend="python",
         options={"python": place.python, "threads": 1},
     )
-    os.environ |= VARIABLES
+    os.environ |= {**VARIABLES, "PYTHONPATH": str(place.folder)}
     settings = {"samples": COUNTED, "latency": True, "label": "assay", "home": place.home}
     (result,) = assay.run(case, **settings)
     if result.status != "ok":

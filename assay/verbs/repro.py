@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -23,6 +24,7 @@ from assay.verbs.run import run
 from assay.views import repro_files
 
 MINIMUM = 0.01
+LOOSE = 0.5  # what is only known to be within this is not called reproduced
 FEWEST = 4  # processes a side, for an interval that is not widened
 TAG = "repro"
 NOISE = ("other-load", "throttled", "steal", "swap", "quota")  # doubts that lie in the machine
@@ -165,7 +167,7 @@ def _noise(result: Result, again: Result) -> str:
     return ""
 
 
-def _answer(one: Difference) -> tuple[str, str]:
+def _answer(one: Difference) -> tuple[Literal["reproduced", "differs", "cannot"], str]:
     if one.verdict == "not-comparable":
         return "cannot", f"cannot be compared: {one.notes[0]}"
     percent = 100 * (one.ratio - 1)
@@ -173,6 +175,8 @@ def _answer(one: Difference) -> tuple[str, str]:
     apart = f"{abs(percent):.1f} % {'slower' if percent > 0 else 'faster'}"
     if one.low <= 1 <= one.high or abs(one.ratio - 1) <= MINIMUM:
         within = 100 * max(one.high - 1, 1 - one.low)
+        if within > 100 * LOOSE:
+            return "cannot", f"cannot tell: the times vary too much ({apart}, {span})"
         few = "; more processes tell more" if min(one.first.n, one.second.n) < FEWEST else ""
         return "reproduced", f"reproduced within {within:.1f} % ({apart}, {span}{few})"
     return "differs", f"differs by {abs(percent):.1f} %: {apart} ({span})"
