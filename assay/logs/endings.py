@@ -57,5 +57,5 @@ def _raised(end: str) -> str:
 
 def _how(returncode: int) -> str:
     if returncode >= 0:
-        return f"the command left with exit status {returncode}"
+        return f"the command ended with exit status {returncode}"
     return f"the command was ended by {signal_name(-returncode)}"

@@ -165,16 +165,19 @@ def made_at(run: Path) -> int:
 def runs_in(runs: Path) -> list[str]:
     """Names of the run folders there, in order. What else lies there is none of ours."""
     with explained(runs), os.scandir(runs) as entries:
-        return sorted(e.name for e in entries if RUN.fullmatch(e.name) and os.path.isdir(e.path))
+        return sorted(e.name for e in entries if RUN.fullmatch(e.name) and _is_folder(e))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Without a look at each, but for links: one that leads to itself would raise."""
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def finished(run: Path) -> list[Path]:
     """Case folders of a run that hold a result, in order."""
     try:
         with os.scandir(run) as entries:
-            cases = [
-                Path(e.path) for e in entries if _NUMBER.fullmatch(e.name) and os.path.isdir(e.path)
-            ]
+            cases = [Path(e.path) for e in entries if _NUMBER.fullmatch(e.name) and _is_folder(e)]
         return sorted(case for case in cases if os.path.lexists(case / "result.json"))
     except (OSError, ValueError):
         return []
