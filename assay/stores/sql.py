@@ -71,7 +71,7 @@ class SqlStore:
     def count(self, query: Query) -> int:
         ids = [found for text in query.ids for found in self.find(text)]
         where, values = conditions(query, ids)
-        row = self._database.execute(f"SELECT count(*) FROM results {where}", values).fetchone()
+        (row,) = self._asked(f"SELECT count(*) FROM results {where}", values)
         return int(row[0])
 
     def rows(self, query: Query) -> list[sqlite3.Row]:
