@@ -10,7 +10,7 @@ import msgspec
 from assay.core.records import LONGEST_STEP, SCHEMA, SHORTEST_STEP, Result
 
 # Of what analysis makes of a result: a summary that another version made is made anew.
-ANALYSIS = 8
+ANALYSIS = 9
 
 Verdict = Literal["faster", "slower", "same", "cannot-tell"]
 
