@@ -24,10 +24,11 @@ SURE = 2.5  # standard errors; of series without a decay 1 to 3 % have one as cl
 
 
 class Decay(NamedTuple):
-    """An exponential towards the end of the series: `height` at its beginning, in seconds."""
+    """An exponential towards the end of the series: `height` at `begin`, in seconds."""
 
     height: float
     length: float  # values, to 1/e
+    begin: int = 0  # values before it, of another kind
 
     def left(self, start: int, count: int) -> float:
         """Its mean from `start` to the end of a series of `count`: what a middle is off by."""
@@ -35,7 +36,8 @@ class Decay(NamedTuple):
 
     def moved(self, start: int, end: int) -> float:
         """By how much it changes the values from one place to another; negative: they fall."""
-        return self.height * (math.exp(-end / self.length) - math.exp(-start / self.length))
+        first, last = (max(at - self.begin, 0) / self.length for at in (start, end))
+        return self.height * (math.exp(-last) - math.exp(-first))
 
 
 def find_decay(values: Sequence[float] | Array) -> Decay | None:
@@ -56,16 +58,13 @@ def find_decay(values: Sequence[float] | Array) -> Decay | None:
     heights = shapes @ blocks / powers
     best = int(np.argmax(heights**2 * powers))
     if jump := _jump(blocks, float(heights[best] ** 2 * powers[best])):
-        return _from(first + jump * size, find_decay(array[first + jump * size :]))
+        begin = first + jump * size
+        after = find_decay(array[begin:])
+        return after and after._replace(begin=begin + after.begin)
     error = _error(blocks - heights[best] * shapes[best]) / math.sqrt(powers[best])
     if abs(heights[best]) <= SURE * error:
         return None
     return Decay(float(heights[best]), float(LENGTHS[best]) * len(array))
-
-
-def _from(start: int, decay: Decay | None) -> Decay | None:
-    """As seen from the beginning of the whole series."""
-    return decay and Decay(decay.height * math.exp(start / decay.length), decay.length)
 
 
 def _jump(blocks: Array, explained: float) -> int:

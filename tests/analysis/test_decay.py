@@ -54,6 +54,16 @@ def test_a_decay_after_a_jump_is_told_from_the_beginning():
     assert found.left(300, 800) == pytest.approx(decay[300:].mean(), rel=0.3)
 
 
+def test_a_short_decay_long_after_a_jump_is_not_too_large_to_tell():
+    """Seen: seen from the beginning of the series, its height was no number."""
+    long = np.arange(100_000)
+    decay = np.where(long < 90_000, 0.3, 0.05 * np.exp(-np.maximum(long - 90_000, 0) / 40))
+    random = np.random.default_rng(0)
+    found = find_decay(1 + decay + 1e-4 * random.standard_normal(len(long)))
+    assert found.begin >= 89_000
+    assert abs(found.left(95_000, 100_000)) < 1e-3
+
+
 def test_what_is_left_is_the_mean_of_the_rest():
     shape = 2.0 * np.exp(-(np.arange(100) + 0.5) / 30)
     assert Decay(2.0, 30.0).left(40, 100) == pytest.approx(shape[40:].mean(), rel=1e-3)
