@@ -110,11 +110,11 @@ class FakeWorker:
         dies_after: int = 0,
     ) -> None:
         self.orders: list[messages.Request] = []
-        self.taken = 0
+        self.count = 0
         self.still = False  # woken and stopped by a schedule of several
         self._seconds = seconds
         self._steps = steps_per_sample
-        self._told = answer
+        self._reported = answer
         self._dies_after = dies_after
 
     def ask(self, order: messages.Request) -> Iterator[object]:
@@ -129,17 +129,17 @@ class FakeWorker:
         if self._dies_after and len(self.orders) > self._dies_after:
             raise EndingError("crashed", "the fake worker was told to crash")
         if isinstance(order, messages.Open):
-            yield _opened(stepped=not self._told)
+            yield _opened(stepped=not self._reported)
         elif isinstance(order, messages.TakeSamples):
             yield self._take(order)
         elif isinstance(order, messages.Calibrate):
             yield messages.Calibrated(steps=self._steps)
         elif isinstance(order, messages.CheckWait):
             yield messages.LateFacts(facts={"unwaited": 0.0})
-        elif isinstance(order, messages.ProfileSteps) and not self._told:
+        elif isinstance(order, messages.ProfileSteps) and not self._reported:
             yield self._take(messages.TakeSamples(steps=1, count=order.steps, seconds=1e6))
         elif isinstance(order, messages.RunSelfTimed | messages.ProfileSteps):
-            yield from (messages.Reported(samples=samples) for samples in self._told)
+            yield from (messages.Reported(samples=samples) for samples in self._reported)
 
     def stand_still(self) -> None:
         self.still = True
@@ -156,8 +156,8 @@ class FakeWorker:
         )
 
     def _one(self) -> float:
-        value = self._seconds[self.taken % len(self._seconds)]
-        self.taken += 1
+        value = self._seconds[self.count % len(self._seconds)]
+        self.count += 1
         return float(value)
 
 
