@@ -34,7 +34,7 @@ def record(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         result = measure_case(case, procedure, CasePlace("run/001", Path(folder)), lambda _: None)
     print(result.status, result.reason, f"{result.seconds:.0f} s")
-    values = [part[:150] for part in estimates.by_process(result, "step_time").values()]
+    values = [part[:150] for part in estimates.by_process(result, "step_time")]
     np.savez_compressed(path, values=np.array(values, dtype=np.float32))
 
 

@@ -32,7 +32,7 @@ def processes(result: Result, metric: str = "step_time") -> list[Process]:
     """The steady phase of every process that has one; a beginning that differs is cut off."""
     found = []
     longest = result.seconds or math.inf
-    for process, values in by_process(result, metric).items():
+    for process, values in numbered(result, metric).items():
         good = usable(values, longest)
         start, verdict, moved = find_steady(good, usable(_before(result, metric, process), longest))
         fastest = float(good.min(initial=math.inf))
@@ -41,10 +41,13 @@ def processes(result: Result, metric: str = "step_time") -> list[Process]:
     return found
 
 
-def by_process(
-    result: Result, metric: str, phase: Phase = "steady"
-) -> dict[int, tuple[float, ...]]:
+def by_process(result: Result, metric: str, phase: Phase = "steady") -> list[tuple[float, ...]]:
     """Raw values, in the order they were taken, a tuple for each process."""
+    return list(numbered(result, metric, phase).values())
+
+
+def numbered(result: Result, metric: str, phase: Phase = "steady") -> dict[int, tuple[float, ...]]:
+    """The same, by the number of the process."""
     found: dict[int, tuple[float, ...]] = {}
     for part in result.samples:
         if part.metric == metric and part.phase == phase:

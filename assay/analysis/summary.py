@@ -130,7 +130,7 @@ def _once(result: Result) -> dict[str, Quantity]:
         ("open_time", "open_time", "open"),
     ):
         parts = estimates.by_process(result, metric, phase)  # type: ignore[arg-type]
-        firsts = estimates.usable([part[0] for part in parts.values() if part])
+        firsts = estimates.usable([part[0] for part in parts if part])
         if len(firsts):
             kind = "single" if len(firsts) == 1 else f"geometric mean of {len(firsts)} processes"
             found[name] = _quantity(over_processes(firsts.tolist()), "s", kind, len(firsts))

@@ -20,7 +20,7 @@ def hidden_by_means(result: Result) -> Doubt | None:
     """The single steps of the warm-up tell what becomes of their median in groups as large."""
     for process, singles in _singles(result).items():
         steps = _steps(result, process)
-        values = estimates.usable(estimates.by_process(result, "step_time").get(process, ()))
+        values = estimates.usable(estimates.numbered(result, "step_time").get(process, ()))
         if steps > 1 and len(values) and len(singles) >= FEWEST:
             middle = quantile(singles)
             grouped = _grouped(singles, steps)
@@ -43,7 +43,7 @@ def _doubt(steps: int, middle: float, mean: float) -> Doubt:
 def _singles(result: Result) -> dict[int, Array]:
     """Steps that warm-up timed one by one, from where they are steady."""
     found = {}
-    for process, values in estimates.by_process(result, "step_time", "warmup").items():
+    for process, values in estimates.numbered(result, "step_time", "warmup").items():
         good = estimates.usable(values)
         found[process] = good[find_steady(good).start :]
     return found
