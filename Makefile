@@ -16,7 +16,7 @@ run: $(VENV)/.run  ## measure a small model on every backend installed, and keep
 test: check  ## every check and every test
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(CHECKED:%=--ignore=%)
 
-long: $(VENV)/.test  ## the tests that take ten minutes by themselves: every network on whole data
+long: $(VENV)/.test  ## what takes long by itself: every network on whole data, an hour of faults
 	$(BIN)/python -m pytest -m long
 
 check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
@@ -27,6 +27,9 @@ check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
 
 docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
+
+site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that leads nowhere fails
+	$(BIN)/mkdocs build --quiet
 
 dist: $(VENV)/.test  ## wheel and sdist, each installed into an empty environment and tried
 	rm -rf dist
@@ -43,10 +46,10 @@ $(VENV)/.run: pyproject.toml constraints.txt Makefile
 
 $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine qemu-x86_64=qemu-user
+	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine chromium qemu-x86_64=qemu-user
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,onnxruntime,openvino,native,data,plot,parquet,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,onnxruntime,openvino,native,data,plot,web,parquet,dev]'
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run
 
-.PHONY: help run test long check docs dist
+.PHONY: help run test long check docs site dist
