@@ -158,11 +158,10 @@ def _evidence(session: Session, job: Job, outputs: bool) -> dict[str, Value]:
     counter. Outputs and weights are those before the first step.
     """
     found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
-    # what only infers may loop, and of a loop frameworks trace the body once
-    ask_model = job.trains and not found
+    ask_model = not job.loops and not found
     if ask_model and isinstance(session, CountedByModel) and (counted := session.multiply_adds()):
         found["multiply_adds"] = round(counted / session.items)
-    if isinstance(session, CountedByFramework) and (counted := session.macs()):
+    if isinstance(session, CountedByFramework) and not job.loops and (counted := session.macs()):
         found["counted_multiply_adds"] = round(counted / session.items)
     if isinstance(session, WithProductDtypes):
         found["product_dtypes"] = session.product_dtypes()

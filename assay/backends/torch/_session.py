@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from assay.backends import _options
-from assay.backends.torch import _setup
+from assay.backends.torch import _setup, _trees
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
 from assay.core.sessions import Job
@@ -19,10 +19,20 @@ _FORMATS = {
     "channels_last": torch.channels_last,
     "channels_first": torch.contiguous_format,
 }
-_LOSSES: dict[str, Callable[..., Any]] = {
-    "cross-entropy": functional.cross_entropy,
+
+
+def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401 (tensors)
+    """Over the last axis, of every token or pixel; torch has classes second."""
+    if logits.ndim == 2:
+        return functional.cross_entropy(logits, labels)
+    return functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+
+_LOSSES: dict[Any, Callable[..., Any]] = {
+    "cross-entropy": _cross_entropy,
     "mse": functional.mse_loss,
     "binary-cross-entropy": functional.binary_cross_entropy_with_logits,
+    "mean": _trees.mean,
 }
 WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
 
@@ -36,10 +46,10 @@ class TorchSession:
         self.items = _options.items(job)
         self._mixed = _MIXED.get(str(case.options["precision"]))
         self._optimizer_name = _options.chosen_optimizer(case, job.optimizer)
-        self._optimizer = _optimizer(job, case, self._model)
+        self._optimizer: Any = _optimizer(job, case, self._model) if self._train else None
         self._scaler = torch.amp.GradScaler(self._device.type)
-        self._forward = _compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
-        self._enqueue = self._capture_first if _captures(case) else self._step_here()
+        self._forward = compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
+        self._enqueue = self._capture_first if captures(case) else self._step_here()
 
     def step(self) -> None:
         self._enqueue()
@@ -49,7 +59,7 @@ class TorchSession:
         _setup.wait()
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return self._inferred().float().cpu().numpy()
+        return _trees.as_array(self._inferred())
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch, without dropout; pictures are given with channels last."""
@@ -76,38 +86,43 @@ class TorchSession:
             **_options.facts(self._case),
             **_setup.facts(),
             "mode": _options.mode(self._train),
-            "input_shape": _options.shape_text(self._inputs),
-            "parameters": sum(weight.numel() for weight in weights),
-            "compute_dtype": _setup.name(self._mixed or self._inputs.dtype),
-            "parameter_dtype": _setup.name(weights[0].dtype),
-            "output_dtype": _setup.name(self._inferred().dtype),
+            "input_shape": _options.shape_text(*_trees.tensors(self._inputs)),
+            "parameters": sum(weight.numel() for weight in weights if weight.requires_grad),
+            "compute_dtype": _setup.name(self._mixed or _trees.dtype(self._inputs, weights)),
+            "parameter_dtype": _setup.name(weights[0].dtype) if weights else "",
+            "output_dtype": _setup.name(self._output_dtype()),
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "cuda_graphs": self._case.options["cuda_graphs"],
             "optimizer": self._optimizer_name,
         }
 
+    def _output_dtype(self) -> torch.dtype:
+        return _trees.dtype(self._inferred())
+
     def _outputs_of(self) -> Callable[..., Any]:
         """The forward pass as a plain function: torch.compile guards all a method could see."""
         model, mixed, device = self._model, self._mixed, self._device.type
+        call = _trees.caller(model, self._inputs)
         if mixed is None:  # no context at all: entering one costs a short step 1 %
-            return lambda inputs: model(inputs)
+            return call
 
-        def outputs(inputs: torch.Tensor) -> Any:  # noqa: ANN401 (a tensor)
+        def outputs(inputs: Any) -> Any:  # noqa: ANN401 (tensors)
             with torch.autocast(device, dtype=mixed):
-                return model(inputs)
+                return call(inputs)
 
         return outputs
 
     def _loss_of(self, job: Job) -> Callable[..., Any]:
         model, mixed, device, targets = self._model, self._mixed, self._device.type, self._targets
         criterion = _LOSSES[job.loss]
+        call = _trees.caller(model, self._inputs)
         if mixed is None:
-            return lambda inputs: criterion(model(inputs), targets)
+            return lambda inputs: criterion(call(inputs), targets)
 
-        def loss(inputs: torch.Tensor) -> Any:  # noqa: ANN401
+        def loss(inputs: Any) -> Any:  # noqa: ANN401
             with torch.autocast(device, dtype=mixed):
-                return criterion(model(inputs), targets)
+                return criterion(call(inputs), targets)
 
         return loss
 
@@ -156,19 +171,22 @@ class TorchSession:
         self._enqueue()
 
 
-open_session = TorchSession
+def open_session(job: Job, case: Case) -> TorchSession:
+    from assay.backends.torch._generate import MakesTokens, TorchGeneration
+
+    return (TorchGeneration if isinstance(job.model, MakesTokens) else TorchSession)(job, case)
 
 
-def _captures(case: Case) -> bool:
+def captures(case: Case) -> bool:
     return case.options["cuda_graphs"] == "on"
 
 
-def _compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
     chosen = str(case.options["compiler"])
     if chosen == "off":
         return function
-    compiled: Callable[..., Any] = torch.compile(function, mode=None if chosen == "on" else chosen)
-    return compiled
+    made: Callable[..., Any] = torch.compile(function, mode=None if chosen == "on" else chosen)
+    return made
 
 
 def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401 (a Module)
@@ -182,29 +200,32 @@ def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN40
     return model.to(device, dtype, memory_format=_FORMATS[str(case.options["data_format"])])
 
 
-def _batch(job: Job, case: Case, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+def _batch(job: Job, case: Case, device: torch.device) -> tuple[Any, Any]:
     arrays, targets = _options.batch(job, case, channels_first=True)
     inputs = _placed_inputs(arrays, case, device)
-    kind = torch.int64 if job.loss == "cross-entropy" else inputs.dtype
+    kind = torch.int64 if job.loss == "cross-entropy" else _trees.dtype(inputs)
     return inputs, torch.from_numpy(targets).to(device, kind)
 
 
-def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> torch.Tensor:  # noqa: ANN401
-    given = torch.from_numpy(inputs)
-    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else given.dtype
-    layout = _FORMATS[str(case.options["data_format"])] if given.ndim == 4 else None
-    return given.to(device, dtype, memory_format=layout or torch.preserve_format)
+def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401
+    pure = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else None
+    layout = _FORMATS[str(case.options["data_format"])]
+    return _trees.placed(inputs, device, pure, layout)
 
 
 def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: ANN401
-    weights, rate, captured = list(model.parameters()), job.learning_rate, _captures(case)
+    weights, rate, captured = list(model.parameters()), job.learning_rate, captures(case)
+    weights = [weight for weight in weights if weight.requires_grad]
+    if not weights:
+        raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
+    fused = weights[0].is_cuda  # one kernel for all of it; rmsprop has none
     made: dict[str, Callable[[], Any]] = {
-        "sgd": lambda: torch.optim.SGD(weights, rate),
-        "momentum": lambda: torch.optim.SGD(weights, rate, momentum=0.9),
+        "sgd": lambda: torch.optim.SGD(weights, rate, fused=fused),
+        "momentum": lambda: torch.optim.SGD(weights, rate, momentum=0.9, fused=fused),
         # Keras' decay and epsilon, so that all contenders compute the same
         "rmsprop": lambda: torch.optim.RMSprop(
             weights, rate, alpha=0.9, eps=1e-7, capturable=captured
         ),
-        "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured),
+        "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured, fused=fused),
     }
     return made[_options.chosen_optimizer(case, job.optimizer)]()
