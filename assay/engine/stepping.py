@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ A = TypeVar("A")
 FIRST = messages.TakeSamples(steps=1, count=1, seconds=0.0)  # the first step: it compiles
 CHUNK = 0.25  # seconds of samples between two orders, so that progress is seen
 SLOW = 0.25  # seconds; a step as long as this hides its own wait (timing.LONGEST)
+TOKENS = 0.5  # of the budget, once more, for the tokens of what makes text
 WARMUP_SHARE = 0.3  # of the budget, at most
 BEFORE_PROFILE = 5  # steps at most, so that what is profiled is no first step
 MOST = 1_000_000  # samples of one phase, should a clock stand still
@@ -37,6 +38,13 @@ Piece = messages.Opened | Samples | messages.LateFacts
 Pieces = Iterator[Piece]  # what becomes of a case, as it comes
 
 
+class Warm(NamedTuple):
+    """A case that has been made warm."""
+
+    steps: int  # that make a sample; 0 if it times itself
+    generates: bool = False
+
+
 def alone(
     worker: Worker,
     case: Case,
@@ -45,27 +53,30 @@ def alone(
     estimate: Estimator,
 ) -> Pieces:
     """One case in one process: made warm, then samples until there are enough."""
-    steps = yield from warmed(worker, case, procedure, progress)
-    if steps:
-        yield from _steady(worker, steps, case, procedure, progress, estimate)
+    warm = yield from warmed(worker, case, procedure, progress)
+    if warm.steps:
+        yield from _steady(worker, warm.steps, case, procedure, progress, estimate)
         yield ask_one(worker, messages.CheckWait(), messages.LateFacts)
+        if warm.generates:
+            yield from reports(worker, messages.TimeTokens(seconds=TOKENS * procedure.budget))
     else:
         yield from reports(worker)
 
 
 def warmed(
     worker: Worker, case: Case, procedure: Procedure, progress: ProgressCallback
-) -> Generator[messages.Opened | Samples, None, int]:
-    """Open, first step, warm-up; at the end how many steps make a sample, 0 if it times itself."""
+) -> Generator[messages.Opened | Samples, None, Warm]:
+    """Open, first step, warm-up; at the end how it is to be sampled."""
     progress(Progress(case=case, phase="open", left=procedure.budget))
     opened = ask_one(worker, messages.Open(case=case), messages.Opened)
     yield opened
     yield open_time(opened)
     if not opened.stepped:
-        return 0
+        return Warm(0)
     progress(Progress(case=case, phase="first", left=procedure.budget))
     yield samples(ask_one(worker, FIRST, messages.TimedSteps), "first")
-    return (yield from settled(worker, case, procedure, progress))
+    steps = yield from settled(worker, case, procedure, progress)
+    return Warm(steps, opened.generates)
 
 
 def settled(
@@ -169,8 +180,9 @@ def _trained(
             yield answer
 
 
-def reports(worker: Worker) -> Iterator[Samples]:
-    for answer in worker.ask(messages.RunSelfTimed()):
+def reports(worker: Worker, order: messages.Request | None = None) -> Iterator[Samples]:
+    """What it tells of itself when run, or when asked for something it times by itself."""
+    for answer in worker.ask(order or messages.RunSelfTimed()):
         if isinstance(answer, messages.Reported):
             yield answer.samples
 

@@ -25,6 +25,7 @@ from assay.core.records import Value
 from assay.core.sessions import (
     CountedByFramework,
     CountedByModel,
+    Generating,
     Job,
     SelfTimed,
     Session,
@@ -34,7 +35,7 @@ from assay.core.sessions import (
     WithProductDtypes,
     WithWeights,
 )
-from assay.worker import timing
+from assay.worker import timing, tokens
 from assay.worker.pipe import failure, orders_from, packages, say
 
 
@@ -83,8 +84,8 @@ def _answers(
             yield _timed(found, steps, born)
         case messages.Calibrate():
             yield messages.Calibrated(steps=timing.steps_per_sample(cast(Stepped, session)))
-        case messages.RunSelfTimed():
-            yield from _reports(cast(SelfTimed, session))
+        case messages.RunSelfTimed() | messages.TimeTokens():
+            yield from _told(order, session)
             yield messages.Done()
         case messages.GetOutputs():
             yield _outputs(session)
@@ -94,6 +95,17 @@ def _answers(
             yield from _profiled(order, session, backend, born)
         case messages.Evaluate() | messages.Train():
             yield from _learned(order, session, job)
+
+
+def _told(
+    order: messages.RunSelfTimed | messages.TimeTokens, session: Session
+) -> Iterator[messages.Reported]:
+    """What is timed by itself: all that a session does, or the tokens it makes."""
+    if isinstance(order, messages.TimeTokens):
+        for samples in tokens.timed(cast(tokens.Generator, session), order.seconds):
+            yield messages.Reported(samples=samples)
+    else:
+        yield from _reports(cast(SelfTimed, session))
 
 
 def _learned(
@@ -216,13 +228,26 @@ def _open(
             **session.facts(),
             **_evidence(session, jobs[0], order.outputs),
             **jobs[0].facts,
+            **_timed_over(session),
         },
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
         outputs=isinstance(session, WithOutputs),
+        generates=_generates(session),
     )
     return session, jobs[0], opened
+
+
+def _generates(session: Session) -> bool:
+    return isinstance(session, Generating) and session.tokens > 0
+
+
+def _timed_over(session: Session) -> dict[str, Value]:
+    """Of text: what its times per token are times of."""
+    if not isinstance(session, Generating) or not session.tokens:
+        return {}
+    return {"timed_over": "tokens" if session.sees_tokens else "requests"}
 
 
 def _keep_to(threads: Value) -> None:
