@@ -97,7 +97,10 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
 @options.home
 @options.form
 def diff(first: str, second: str, home: str | None, form: str) -> int:
-    """Compare what two labels gave, over all their trials; the ratio is SECOND over FIRST."""
+    """Compare the results of two labels.
+
+    All trials of each count; the ratio is SECOND over FIRST.
+    """
     found = verb.bench_differences(first, second, home)
     printing.show(view.differences_output(found, first, second), form)
     return 0

@@ -40,7 +40,7 @@ Examples:
 @click.option("--metrics-policy", default="", help="Section with the metrics of the next flag.")
 @click.option("--command-to-execute", "words", default="", help="Command in place of a section's.")
 @click.option("--metrics-template", "file", default=driver.TEMPLATE, help="The task file.")
-@click.option("--data-set", default="", help="Noted: data is not fetched.")
+@click.option("--data-set", default="", help="Recorded only; data is not fetched.")
 @options.home
 def command(names: tuple[str, ...], every: bool, **given: Any) -> int:  # noqa: ANN401
     """Run tasks of task_config_template.cfg here, and write dlbenchmark_result.json.

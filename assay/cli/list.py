@@ -31,7 +31,7 @@ Examples:
 @click.option("--workload", default="", help="Only results of this workload.")
 @click.option("--backend", default="", help="Only results of this backend.")
 @click.option("--label", default="", help="Only results with this label.")
-@click.option("--status", default="", help="Only results that ended so: ok, failed, timeout, …")
+@click.option("--status", default="", help="Only results with this status: ok, failed, timeout, …")
 @click.option("--since", default="", metavar="DATE", help="Only results from this day on.")
 @click.option("--until", default="", metavar="DATE", help="Only results up to this day.")
 @click.option("--machine", default="", help="Only results of this host or processor.")

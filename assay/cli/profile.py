@@ -40,7 +40,7 @@ Examples:
 @options.home
 @options.form
 def command(case: str, top: int, form: str, **given: Any) -> int:  # noqa: ANN401 (click's values)
-    """Run some steps of CASE under its framework's profiler, after others to warm up.
+    """Run some steps of CASE under its framework's profiler, after a warm-up.
 
     Shows the operations that took longest and keeps the trace, for TensorBoard and Perfetto. A
     profiler costs time: to know how fast CASE is, use assay run.

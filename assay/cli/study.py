@@ -52,7 +52,7 @@ Examples:
 def command(name: str, resume: str | None, **given: Any) -> int:  # noqa: ANN401 (click's values)
     """Measure the study NAME: every backend, over its options, and what each option gains.
 
-    Opening and compiling come on top of the budget. What cannot run here is said in words.
+    Opening and compiling come on top of the budget. What cannot run here is listed with the reason.
     """
     heed_signals()
     run = _resumed(name, resume, given) if resume else _begun(name, given)

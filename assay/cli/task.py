@@ -123,7 +123,7 @@ Examples:
 @options.home
 @options.form
 def parse(log: str, name: str, **given: Any) -> int:  # noqa: ANN401
-    """Read the metrics of a task from a log that exists already, or suggest some."""
+    """Read metrics from an existing log, those of a task or suggested ones."""
     if not name:
         outcome = task.suggestions_of(log)
         printing.show_table(suggestion_table(outcome), given["form"])

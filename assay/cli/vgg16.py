@@ -49,7 +49,7 @@ def command(home: str | None, **given: Any) -> int:  # noqa: ANN401 (click's val
     """The VGG16 study: the mean of N_TRIALS training steps under one timer.
 
     It differs from the old tool in data that is not zero, a softmax that is not taken twice, and a
-    status that tells failure; --keras_backend, of which only its README knew, works.
+    exit status that shows failure; --keras_backend, which only its README had, works.
     """
     heed_signals()
     line, status = LiveLine(), 0

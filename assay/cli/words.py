@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.core import settings
 from assay.core.errors import UsageError, unknown
 
 # word → what to type after `assay`
@@ -16,6 +15,7 @@ SYNONYMS = {
     **dict.fromkeys(("accuracy", "eval", "validate", "test"), "evaluate"),
     **dict.fromkeys(("fit", "learn"), "train"),
     **dict.fromkeys(("prof", "trace", "profiler", "flamegraph"), "profile"),
+    **dict.fromkeys(("trend", "timeline", "series", "changepoints"), "history"),
     **dict.fromkeys(("check", "env", "environment", "info", "machine", "system"), "doctor"),
     **dict.fromkeys(("cmd", "command", "exec", "script"), "task"),
     **dict.fromkeys(("build", "native"), "compile"),
@@ -24,7 +24,7 @@ SYNONYMS = {
     **dict.fromkeys(("view", "cat", "get", "report", "summary"), "show"),
     **dict.fromkeys(("dataset", "datasets", "download", "fetch"), "data"),
     **dict.fromkeys(("load", "adopt"), "import"),
-    **dict.fromkeys(("ls", "history", "log", "results", "runs"), "list results"),
+    **dict.fromkeys(("ls", "log", "runs"), "list results"),
     **dict.fromkeys(("models", "networks", "workloads"), "list workloads"),
     **dict.fromkeys(("backend", "backends", "frameworks"), "list backends"),
     "benchmarks": "list benchmarks",
@@ -39,11 +39,9 @@ def no_verb(word: str, verbs: Iterable[str]) -> UsageError:
     """The error for a word that is no verb."""
     plain = word.lower().replace("-", "").replace("_", "")
     if plain in REMOVING:
-        home = settings.home()
         return UsageError(
-            f"There is no command named '{word}' yet; assay rm is to come.",
-            hint=f"Delete the folder {home / 'runs'}/RUN and {home / 'index.sqlite'}, "
-            "which is then made anew.",
+            f"There is no command named '{word}'.",
+            hint="To remove results: assay results rm ID, or assay results prune.",
         )
     if plain in SYNONYMS:
         meant = SYNONYMS[plain]

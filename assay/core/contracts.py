@@ -12,6 +12,7 @@ import msgspec
 from assay.core.findings import Summary
 from assay.core.recipe import Recipe
 from assay.core.records import Case, Evaluation, Plan, Query, Result, Value
+from assay.core.series import KeptSeries, Point
 from assay.core.sessions import Builder, Examples, Job, Session
 
 
@@ -220,6 +221,19 @@ class Store(Protocol):
         """The summary kept for a result, if it was made by this version of the analysis."""
 
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None: ...
+
+    def series(self, query: Query) -> list[KeptSeries]:
+        """Every metric of every series that a query's results belong to, from the index alone."""
+
+    def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
+        """Points of a series by its id, oldest first, without opening a result; 0: all, else the
+        newest so many. Only results that ended well and have a summary are points."""
+
+    def unsummarized(self, query: Query, version: int) -> list[str]:
+        """Ids of results that ended well and have no summary of this version: not points yet."""
+
+    def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
+        """Give a result another label and other tags; what was measured stays as it is."""
 
     def adopt(self, folder: Path) -> list[str]:
         """Take in a run folder from elsewhere, as it is; the ids of its results."""

@@ -97,6 +97,10 @@ class WorkerProcess:
             if not isinstance(answer, Reported):
                 return
 
+    def allow(self, seconds: float) -> None:
+        """A new limit, from now on."""
+        self._timeout, self._deadline = seconds, time.monotonic() + seconds
+
     def stand_still(self) -> None:
         """Stop the whole group; the time until it is woken does not count as its own."""
         lives = self._process.returncode is None

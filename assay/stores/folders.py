@@ -5,21 +5,24 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import msgspec
 
 from assay.core import codec
 from assay.core.errors import StoreError, UsageError
 from assay.core.files import write_whole
-from assay.core.records import Plan, Result
+from assay.core.records import SCHEMA, Plan, Result
 
 # A run's name, and an id: nothing that leads out of the folder of runs.
 RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 STAMPED = re.compile(r"\d{8}-\d{6}-")  # as runs are named here
 _ID = re.compile(rf"{RUN.pattern}/[0-9]{{3,6}}")
+AMENDED = "amended.json"  # what a user said of a result after it was measured
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
 
@@ -81,7 +84,25 @@ def read_result(folder: Path) -> Result:
             f"{folder / 'result.json'} has the id {found.id[:60]!r}, but an id is RUN/NNN.",
             hint="The file is damaged or was made to harm: move it away to hide it.",
         )
-    return found
+    amended = read_document(folder / AMENDED)
+    if amended is None:
+        return found
+    change = codec.decode(amended, Amendment, str(folder / AMENDED))
+    return msgspec.structs.replace(found, label=change.label, tags=change.tags)
+
+
+class Amendment(msgspec.Struct, frozen=True, kw_only=True):
+    """The label and tags that a result was given later, in place of its own."""
+
+    label: str = ""
+    tags: dict[str, str] = {}
+    schema: int = SCHEMA
+    kind: Literal["amendment"] = "amendment"
+
+
+def write_amendment(folder: Path, label: str, tags: Mapping[str, str]) -> None:
+    """Beside the result, which is never changed."""
+    write_document(folder / AMENDED, codec.encode(Amendment(label=label, tags=dict(tags))))
 
 
 def read_plan(run: Path) -> Plan:

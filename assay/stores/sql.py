@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -15,18 +14,13 @@ from assay.core import codec
 from assay.core.errors import StoreError, UsageError, unknown
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
+from assay.core.series import KeptSeries, Point
+from assay.stores import _points as points
+from assay.stores import _rows as rows
+from assay.stores import _tables as tables
 from assay.stores import folders
+from assay.stores._rows import conditions
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS results (
-    id TEXT PRIMARY KEY, run TEXT NOT NULL, started TEXT NOT NULL, status TEXT NOT NULL,
-    workload TEXT NOT NULL, backend TEXT NOT NULL, key TEXT NOT NULL, label TEXT NOT NULL,
-    tags TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS results_by_start ON results (started);
-CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS summaries (
-    id TEXT PRIMARY KEY, version INTEGER NOT NULL, summary TEXT NOT NULL);
-"""
 MOST_ROWS = 2**63 - 1  # a number SQLite can read
 
 
@@ -64,43 +58,33 @@ class SqlStore:
         """Whole results, oldest first. A file that cannot be read is passed over and noted."""
         for row in self.rows(query):
             try:
-                result = folders.read_result(self.runs / row["id"])
+                yield folders.read_result(self.runs / row["id"])
             except StoreError as error:
                 self.problems.append(f"{error} {error.hint}")
-                continue
-            if _on_machine(result, query.machine):
-                yield result
 
     def count(self, query: Query) -> int:
-        whole = msgspec.structs.replace(query, limit=0)
-        return sum(1 for _ in (self.results if query.machine else self.rows)(whole))
+        return len(self.rows(msgspec.structs.replace(query, limit=0)))
 
     def rows(self, query: Query) -> list[sqlite3.Row]:
         """What the index knows of results, oldest first, without opening their files."""
-        names = ("workload", "backend", "label", "status")
-        conditions = {name: str(getattr(query, name)) for name in names}
-        where = [f"{column} = :{column}" for column, value in conditions.items() if value]
-        if query.since:
-            where.append("started >= :since")
-        if query.until:
-            where.append("substr(started, 1, length(:until)) <= :until")
-        conditions |= {"since": query.since, "until": query.until}
         ids = [found for text in query.ids for found in self.find(text)]
-        if query.ids:
-            conditions |= {f"id{number}": found for number, found in enumerate(ids)}
-            where.append(f"id IN ({','.join(f':id{number}' for number in range(len(ids)))})")
-        for number, (name, value) in enumerate(query.tags.items()):
-            where.append(
-                "EXISTS (SELECT 1 FROM json_each(tags) AS tag "
-                f"WHERE tag.key = :name{number} AND tag.value = :value{number})"
-            )
-            conditions |= {f"name{number}": name, f"value{number}": value}
-        clause = f"WHERE {' AND '.join(where)}" if where else ""
+        where, values = conditions(query, ids)
         limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
         rows = self._database.execute(
-            f"SELECT * FROM results {clause} ORDER BY started DESC, id DESC {limit}", conditions
+            f"SELECT * FROM results {where} ORDER BY started DESC, id DESC {limit}", values
         ).fetchall()
         return rows[::-1]
+
+    def series(self, query: Query) -> list[KeptSeries]:
+        ids = [found for text in query.ids for found in self.find(text)]
+        return points.all_series(self._database, query, ids)
+
+    def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
+        return points.of_series(self._database, series, metric, limit)
+
+    def unsummarized(self, query: Query, version: int) -> list[str]:
+        ids = [found for text in query.ids for found in self.find(text)]
+        return points.unsummarized(self._database, query, ids, version)
 
     def find(self, text: str) -> list[str]:
         """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
@@ -164,6 +148,13 @@ class SqlStore:
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
         row = (result_id, version, codec.encode(summary))
         self._write("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", row)
+        with self._explained():
+            points.keep(self._database, result_id, summary)
+
+    def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
+        """Into its folder, beside the result, which stays as it was measured; then the index."""
+        folders.write_amendment(self.runs / result_id, label, tags)
+        self._index(folders.read_result(self.runs / result_id))
 
     def adopt(self, folder: Path) -> list[str]:
         """Copy a run folder into the store; what it holds is checked first and never changed."""
@@ -191,8 +182,12 @@ class SqlStore:
         ids = self.find(text)
         run = self.find_run(text.partition("/")[0])
         folders.remove(self.runs / (ids[0] if "/" in text else run))
-        for table in ("results", "summaries"):
-            for gone in ids:
+        for gone in ids:
+            self._write(
+                "DELETE FROM points WHERE result = (SELECT number FROM results WHERE id = ?)",
+                (gone,),
+            )
+            for table in ("results", "summaries"):
                 self._write(f"DELETE FROM {table} WHERE id = ?", (gone,))
         return ids
 
@@ -211,14 +206,7 @@ class SqlStore:
         self._pick_up()
 
     def _connect(self, path: Path) -> None:
-        self._database = sqlite3.connect(path, timeout=30, isolation_level=None)
-        self._database.row_factory = sqlite3.Row
-        # two that open a new index at once would meet: changing the journal mode does not wait
-        with open(path.with_name("index.lock"), "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = NORMAL")
-            self._database.executescript(_TABLES)
+        self._database = tables.connect(path)
 
     def _pick_up(self) -> None:
         """Index what lies in run folders and is not known yet."""
@@ -250,37 +238,22 @@ class SqlStore:
                 self._write("INSERT OR IGNORE INTO whole_runs VALUES (?)", (run.name,))
 
     def _index(self, result: Result) -> None:
-        case = result.case
-        self._write(
-            "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                result.id,
-                result.run,
-                result.started,
-                result.status,
-                case.workload,
-                case.backend,
-                case.key,
-                result.label,
-                msgspec.json.encode(result.tags).decode(),
-            ),
-        )
+        with self._explained():
+            rows.keep(self._database, result)
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
-        try:
+        with self._explained():
             self._database.execute(statement, values)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
         except sqlite3.OperationalError as error:
             raise StoreError(
                 f"The index could not be written ({error}).",
                 hint="The results are safe in their run folders; the index catches up later.",
             ) from None
-
-
-def _on_machine(result: Result, wanted: str) -> bool:
-    here = result.environment
-    return (
-        wanted.lower() in f"{here.system.get('hostname', '')} {here.machine.get('cpu', '')}".lower()
-    )
 
 
 PROVIDES = {"sqlite": SqlStore}

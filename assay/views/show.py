@@ -34,7 +34,7 @@ _LINES = {
     "flop_rate": "FLOP/s",
     "peak_share": "of the measured peak",
     "coefficient_of_variation": "spread",
-    "minimum_detectable_effect": "least change seen",
+    "minimum_detectable_effect": "minimum detectable effect",
 }
 # in the order they are shown
 _RAN = (
@@ -135,7 +135,11 @@ def _phases(reading: Reading) -> list[str]:
         )
         for phase in ("warmup", "steady")
     }
-    counts = [f"{name:<10}  {count} steps" for name, count in steps.items() if count]
+    counts = [
+        f"{name:<10}  {count} step{'s' if count > 1 else ''}"
+        for name, count in steps.items()
+        if count
+    ]
     return _numbers(reading.own, _PHASES) + counts
 
 

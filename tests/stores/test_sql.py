@@ -19,6 +19,7 @@ from assay.core.records import Case, Plan, Procedure, Query, Result, Samples
 from assay.stores.sql import SqlStore
 
 CASE = Case(workload="w", backend="b", key="w@b")
+SECOND = Quantity(value=1.0, low=math.nan, high=math.nan, unit="s", estimator="median", n=1)
 
 
 def result(run: str, number: int = 1, **fields: object) -> Result:
@@ -222,3 +223,42 @@ def test_a_summary_that_cannot_be_read_is_as_none(store):
     store._write("INSERT INTO summaries VALUES (?, ?, ?)", (made.id, 1, b'{"quantities": 5}'))
 
     assert store.summary(made.id, 1) is None
+
+
+def test_a_series_is_read_from_the_index_alone(store, home):
+    made = stored(store, 3)
+    for one in made:
+        store.keep_summary(one.id, 1, Summary(quantities={"step_time": SECOND}))
+    shutil.rmtree(home / "runs")
+
+    (series,) = store.series(Query(workload="w"))
+    points = store.points(series.series.id, "step_time")
+
+    assert (series.metric, series.unit, series.count) == ("step_time", "s", 3)
+    assert [(point.id, point.value) for point in points] == [(one.id, 1.0) for one in made]
+    assert math.isnan(points[0].low)
+    assert [p.id for p in store.points(series.series.id, "step_time", 1)] == [made[2].id]
+
+
+def test_only_results_that_ended_well_are_points(store):
+    (made,) = stored(store, status="failed")
+    store.keep_summary(made.id, 1, Summary(quantities={"step_time": SECOND}))
+
+    assert store.series(Query()) == []
+
+
+def test_results_without_a_summary_are_named(store):
+    first, second = stored(store, 2)
+    store.keep_summary(first.id, 1, Summary())
+
+    assert store.unsummarized(Query(), 1) == [second.id]
+    assert store.unsummarized(Query(workload="other"), 1) == []
+
+
+def test_an_index_of_another_version_is_made_anew(store, home):
+    made = stored(store)
+    store._write("PRAGMA user_version = 1", ())
+    store._write("ALTER TABLE results DROP COLUMN host", ())
+    store.close()
+
+    assert list(SqlStore(home).results(Query(machine=""))) == made

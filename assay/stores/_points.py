@@ -1,0 +1,92 @@
+"""Points of series in the index: kept with each summary, read without opening a result."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.core.findings import Summary
+from assay.core.records import Query
+from assay.core.series import KeptSeries, Point, SeriesKey
+from assay.stores._rows import conditions
+
+
+def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None:
+    """One point for each quantity of a result that ended well."""
+    row = database.execute(
+        "SELECT number, series FROM results WHERE id = ? AND status = 'ok'", (result_id,)
+    ).fetchone()
+    if row is None:
+        return
+    database.execute("DELETE FROM points WHERE result = ?", (row["number"],))
+    for name, quantity in summary.quantities.items():
+        if not math.isfinite(quantity.value):
+            continue
+        metric = (name, quantity.unit)
+        database.execute("INSERT OR IGNORE INTO metrics (name, unit) VALUES (?, ?)", metric)
+        database.execute(
+            "INSERT OR REPLACE INTO points VALUES "
+            "(?, (SELECT number FROM metrics WHERE name = ? AND unit = ?), ?, ?, ?, ?)",
+            (row["series"], *metric, row["number"], quantity.value, quantity.low, quantity.high),
+        )
+
+
+def all_series(database: sqlite3.Connection, query: Query, ids: Sequence[str]) -> list[KeptSeries]:
+    where, values = conditions(query, ids)
+    rows = database.execute(
+        f"""SELECT series.record, metrics.name, metrics.unit, count(*) AS count,
+                   min(started) AS first, max(started) AS last
+            FROM results JOIN points ON points.result = results.number
+            JOIN series ON series.number = points.series
+            JOIN metrics ON metrics.number = points.metric
+            {where} GROUP BY points.series, points.metric ORDER BY last, series.id, metrics.name""",
+        values,
+    )
+    return [
+        KeptSeries(
+            series=msgspec.json.decode(row["record"], type=SeriesKey),
+            metric=row["name"],
+            unit=row["unit"],
+            count=row["count"],
+            first=row["first"],
+            last=row["last"],
+        )
+        for row in rows
+    ]
+
+
+def of_series(database: sqlite3.Connection, series: str, metric: str, limit: int) -> list[Point]:
+    rows = database.execute(
+        """SELECT results.id, started, git_commit, label, value, low, high
+           FROM points JOIN results ON results.number = points.result
+           WHERE points.series = (SELECT number FROM series WHERE id = ?)
+             AND metric IN (SELECT number FROM metrics WHERE name = ?)
+           ORDER BY started DESC, results.id DESC LIMIT ?""",
+        (series, metric, limit or -1),
+    ).fetchall()
+    return [
+        Point(row[0], row[1], row[2], row[3], row[4], _number(row[5]), _number(row[6]))
+        for row in reversed(rows)
+    ]
+
+
+def unsummarized(
+    database: sqlite3.Connection, query: Query, ids: Sequence[str], version: int
+) -> list[str]:
+    where, values = conditions(query, ids)
+    clause = f"{where} AND" if where else "WHERE"
+    rows = database.execute(
+        f"""SELECT results.id FROM results
+            LEFT JOIN summaries ON summaries.id = results.id AND summaries.version = :version
+            {clause} results.status = 'ok' AND summaries.id IS NULL ORDER BY started""",
+        {**values, "version": version},
+    )
+    return [row["id"] for row in rows]
+
+
+def _number(value: float | None) -> float:
+    """SQLite keeps nan as nothing."""
+    return math.nan if value is None else value

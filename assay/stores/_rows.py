@@ -1,0 +1,61 @@
+"""A result as a row of the index, and a query as the condition that finds it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.core.records import Query, Result
+from assay.core.series import commit_of, series_of
+
+_KEEP = """
+INSERT INTO results (id, run, started, status, workload, backend, key, label, tags, host,
+                     git_commit, series)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT number FROM series WHERE id = ?))
+ON CONFLICT (id) DO UPDATE SET started = excluded.started, status = excluded.status,
+    workload = excluded.workload, backend = excluded.backend, key = excluded.key,
+    label = excluded.label, tags = excluded.tags, host = excluded.host,
+    git_commit = excluded.git_commit, series = excluded.series
+"""
+
+
+def keep(database: sqlite3.Connection, result: Result) -> None:
+    case, here, series = result.case, result.environment, series_of(result)
+    database.execute(
+        "INSERT OR IGNORE INTO series (id, record) VALUES (?, ?)",
+        (series.id, msgspec.json.encode(series).decode()),
+    )
+    row = (
+        *(result.id, result.run, result.started, result.status),
+        *(case.workload, case.backend, case.key, result.label),
+        msgspec.json.encode(result.tags).decode(),
+        f"{here.system.get('hostname', '')} {here.machine.get('cpu', '')} {series.machine}".lower(),
+        *(commit_of(result), series.id),
+    )
+    database.execute(_KEEP, row)
+
+
+def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """`WHERE …` over the table of results, and its values; `ids` are those the query names."""
+    names = ("workload", "backend", "label", "status")
+    values = {name: str(getattr(query, name)) for name in names}
+    where = [f"results.{column} = :{column}" for column, value in values.items() if value]
+    if query.since:
+        where.append("started >= :since")
+    if query.until:
+        where.append("substr(started, 1, length(:until)) <= :until")
+    if query.machine:
+        where.append("instr(host, :machine)")
+    values |= {"since": query.since, "until": query.until, "machine": query.machine.lower()}
+    if query.ids:
+        values |= {f"id{number}": found for number, found in enumerate(ids)}
+        where.append(f"results.id IN ({','.join(f':id{number}' for number in range(len(ids)))})")
+    for number, (name, value) in enumerate(query.tags.items()):
+        where.append(
+            "EXISTS (SELECT 1 FROM json_each(tags) AS tag "
+            f"WHERE tag.key = :name{number} AND tag.value = :value{number})"
+        )
+        values |= {f"name{number}": name, f"value{number}": value}
+    return f"WHERE {' AND '.join(where)}" if where else "", values

@@ -1,0 +1,48 @@
+"""Tables of the SQLite index, and how it is opened; one of another version is made anew."""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+from pathlib import Path
+
+# Raised when the tables change: everything in them comes from the run folders.
+VERSION = 2
+_NAMES = ("results", "whole_runs", "summaries", "series", "metrics", "points")
+_TABLES = """
+CREATE TABLE IF NOT EXISTS results (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run TEXT NOT NULL, started TEXT NOT NULL,
+    status TEXT NOT NULL, workload TEXT NOT NULL, backend TEXT NOT NULL, key TEXT NOT NULL,
+    label TEXT NOT NULL, tags TEXT NOT NULL, host TEXT NOT NULL, git_commit TEXT NOT NULL,
+    series INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS results_by_start ON results (started);
+CREATE INDEX IF NOT EXISTS results_by_run ON results (run);
+CREATE INDEX IF NOT EXISTS results_by_series ON results (series);
+CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS summaries (
+    id TEXT PRIMARY KEY, version INTEGER NOT NULL, summary TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS series (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS metrics (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL, UNIQUE (name, unit));
+CREATE TABLE IF NOT EXISTS points (
+    series INTEGER, metric INTEGER, result INTEGER, value REAL, low REAL, high REAL,
+    PRIMARY KEY (series, metric, result)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS points_by_result ON points (result);
+"""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=30, isolation_level=None)
+    database.row_factory = sqlite3.Row
+    # two that open a new index at once would meet: changing the journal mode does not wait
+    with open(path.with_name("index.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            for name in _NAMES:
+                database.execute(f"DROP TABLE IF EXISTS {name}")
+            database.execute(f"PRAGMA user_version = {VERSION}")
+        database.executescript(_TABLES)
+    return database
