@@ -25,6 +25,7 @@ _FROM = {
     "compile_model": "verbs.compile",
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",
+    "export": "verbs.export",
     "export_onnx": "verbs.export_onnx",
     "fairness": "verbs.show",
     "fetch_data": "verbs.data",

@@ -31,6 +31,7 @@ class JaxSession:
         pure = case.options["precision"] == "pure-bfloat16"
         first = case.options["data_format"] == "channels_first"
         self._layout = {"data_format": "channels_first"} if first else {}
+        _options.check_as_given(job, case)
         inputs, targets = _options.batch(job, case, first)
         self._inputs = jax.device_put(_trees.cast(inputs, jnp.bfloat16 if pure else None))
         self._targets = jax.device_put(targets)
@@ -39,7 +40,7 @@ class JaxSession:
             params = _trees.cast(params, jnp.bfloat16)
         if self._train and not jax.tree.leaves(params):
             raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
-        self._loss = _LOSSES[job.loss]
+        self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
         self._name = _options.chosen_optimizer(case, job.optimizer)
         self._optimizer = JaxOptimizer(self._name, job.learning_rate)
         self._state: Any = {"params": params, "kept": kept}

@@ -22,10 +22,10 @@ _FORMATS = {
 
 
 def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401 (tensors)
-    """Over the last axis, of every token or pixel; torch has classes second."""
-    if logits.ndim == 2:
-        return functional.cross_entropy(logits, labels)
-    return functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+    """Over the last axis where there is a label for each row before it, else as torch has it."""
+    if logits.ndim > 2 and logits.shape[:-1] == labels.shape:
+        logits, labels = logits.flatten(0, -2), labels.flatten()
+    return functional.cross_entropy(logits, labels)
 
 
 _LOSSES: dict[Any, Callable[..., Any]] = {
@@ -115,7 +115,7 @@ class TorchSession:
 
     def _loss_of(self, job: Job) -> Callable[..., Any]:
         model, mixed, device, targets = self._model, self._mixed, self._device.type, self._targets
-        criterion = _LOSSES[job.loss]
+        criterion = job.loss if callable(job.loss) else _LOSSES[job.loss]
         call = _trees.caller(model, self._inputs)
         if mixed is None:
             return lambda inputs: criterion(call(inputs), targets)
@@ -203,6 +203,8 @@ def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN40
 def _batch(job: Job, case: Case, device: torch.device) -> tuple[Any, Any]:
     arrays, targets = _options.batch(job, case, channels_first=True)
     inputs = _placed_inputs(arrays, case, device)
+    if job.as_given:
+        return inputs, _placed_inputs(targets, case, device)
     kind = torch.int64 if job.loss == "cross-entropy" else _trees.dtype(inputs)
     return inputs, torch.from_numpy(targets).to(device, kind)
 
