@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.core.findings import Reading, Table
 from assay.core.units import human
-from assay.views.run import case_names, value
+from assay.views.run import value
 
 COLUMNS = {
     "first token": "time_to_first_token",
@@ -19,24 +19,33 @@ COLUMNS = {
     "cache": "cache_memory",
 }
 
+SHOWN = ("prompt", "batch_size", "generated", "task")  # parameters
+
 
 def generation_tables(readings: Sequence[Reading]) -> tuple[Table, ...]:
     """One, of those that made text; none where none did."""
-    named = zip(case_names(readings), readings, strict=True)
-    made = [(name, r) for name, r in named if "time_to_first_token" in r.own]
+    made = [r for r in readings if "time_to_first_token" in r.own]
     if not made:
         return ()
-    made.sort(key=lambda pair: (pair[1].result.case.backend, *map(int, _sizes(pair[1]))))
-    shown = [title for title, key in COLUMNS.items() if any(key in r.own for _, r in made)]
+    made.sort(key=lambda r: (_name(r), *map(int, _sizes(r))))
+    shown = [title for title, key in COLUMNS.items() if any(key in r.own for r in made)]
     return (
         Table(
             columns=("case", "prompt", "batch", "generated", *shown, "tokens/s"),
-            rows=tuple((name, *_sizes(r), *_cells(r, shown)) for name, r in made),
+            rows=tuple((_name(r), *_sizes(r), *_cells(r, shown)) for r in made),
             numeric=frozenset({"prompt", "batch", "generated", *COLUMNS, "tokens/s"}),
             title="Generation",
-            notes=_notes([reading for _, reading in made], shown),
+            notes=_notes(made, shown),
         ),
     )
+
+
+def _name(reading: Reading) -> str:
+    """The case's key without what has a column of its own."""
+    left, at, right = reading.result.case.key.rpartition("@")
+    workload, colon, pairs = left.partition(":")
+    kept = ",".join(pair for pair in pairs.split(",") if pair.partition("=")[0] not in SHOWN)
+    return f"{workload}{colon if kept else ''}{kept}{at}{right}"
 
 
 def _sizes(reading: Reading) -> tuple[str, str, str]:
