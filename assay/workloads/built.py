@@ -45,12 +45,21 @@ def made(
     **sizes: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401 (a framework's model)
     """A net with its seeded weights: by Keras' function, or by the framework's file of it."""
-    if kind == "keras":
+
+    def by_keras() -> Any:  # noqa: ANN401
         from assay.workloads._keras_seeded import seeded
 
         return seeded(seed, keras, **sizes)
-    module = import_module(f"assay.workloads.makings._{kind}_{net}")
-    return module.model(listed(**sizes).arrays(seed), **sizes)
+
+    def by_file() -> Any:  # noqa: ANN401
+        return file_of(kind, net).model(listed(**sizes).arrays(seed), **sizes)
+
+    return {"keras": by_keras}.get(kind, by_file)()
+
+
+def file_of(kind: str, net: str) -> Any:  # noqa: ANN401 (a module)
+    """Where a framework's making of a net is."""
+    return import_module(f"assay.workloads.makings._{kind}_{net}")
 
 
 def sized(sizes: Mapping[str, Mapping[str, int]], size: str, **given: int) -> dict[str, int]:

@@ -12,6 +12,7 @@ from assay.workloads.makings.listing import Listing
 
 FILTERS = (64, 128, 256, 512)  # of the four stages, in the narrow part of a block
 EPSILON, MOMENTUM = 1.001e-5, 0.99  # of every batch norm, as in Keras applications
+STYLED = frozenset({"keras"})  # makings that have styles
 
 
 def job(
@@ -86,7 +87,7 @@ def _keras(style: str) -> Callable[..., Any]:
 
 
 def _only_keras(kind: str, params: Mapping[str, Value]) -> str:
-    if kind == "keras" or params["style"] == "functional":
+    if kind in STYLED or params["style"] == "functional":
         return ""
     return f"style={params['style']} is a style of Keras models; leave it out for {kind}"
 

@@ -7,12 +7,20 @@ in 32 ms takes 0.5 ms for each.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from assay.core.records import Value
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, at_least, divides, kinds, made, sized, tokens
+from assay.workloads.built import (
+    BuiltWorkload,
+    at_least,
+    divides,
+    file_of,
+    kinds,
+    made,
+    sized,
+    tokens,
+)
 from assay.workloads.makings.listing import Listing
 
 # small is nanoGPT's "baby" model with GPT-2's vocabulary
@@ -97,16 +105,20 @@ def _generators(
     kind: str, batch_size: int, prompt: int, generated: int, seed: int, numbers: dict[str, int]
 ) -> tuple[Any, Any]:
     """What makes all tokens, and of the same weights what stops after the first."""
-    if kind == "keras":
+
+    def by_keras() -> tuple[Any, Any]:
         from assay.workloads import _keras_decoder
         from assay.workloads._keras_seeded import seeded
 
         model = seeded(seed, _keras_decoder.generating, batch_size, prompt, generated, **numbers)
         return model, _keras_decoder.first(model)
-    module = import_module(f"assay.workloads.makings._{kind}_decoder")
-    arrays = listed(**numbers).arrays(seed)
-    made: tuple[Any, Any] = module.generators(arrays, generated, **numbers)
-    return made
+
+    def by_file() -> tuple[Any, Any]:
+        arrays = listed(**numbers).arrays(seed)
+        made: tuple[Any, Any] = file_of(kind, "decoder").generators(arrays, generated, **numbers)
+        return made
+
+    return {"keras": by_keras}.get(kind, by_file)()
 
 
 def generation_facts(
