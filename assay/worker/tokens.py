@@ -14,12 +14,12 @@ LEAST, MOST = 3, 1000  # requests
 WARM_UP = 2  # requests: the first token alone is compiled apart from the step
 
 
-class Generator(Generating, Stepped, Protocol):
+class TextSession(Generating, Stepped, Protocol):
     """A session that makes text."""
 
 
 def timed(
-    session: Generator, seconds: float, clock: timing.Clock = timing.clock
+    session: TextSession, seconds: float, clock: timing.Clock = timing.clock
 ) -> Iterator[Samples]:
     """Of requests one after the other, each begun when the one before it has ended.
 
@@ -41,7 +41,7 @@ def timed(
         yield Samples(metric=NEXT, unit="s", phase="steady", values=tuple(following))
 
 
-def _request(session: Generator, clock: timing.Clock) -> tuple[float, list[float]]:
+def _request(session: TextSession, clock: timing.Clock) -> tuple[float, list[float]]:
     """The time of the first token, and of those after it."""
     start = clock()
     session.first_token()
@@ -53,7 +53,7 @@ def _request(session: Generator, clock: timing.Clock) -> tuple[float, list[float
     return first, [(whole - first) / others] if others else []
 
 
-def _next(session: Generator, clock: timing.Clock) -> float:
+def _next(session: TextSession, clock: timing.Clock) -> float:
     start = clock()
     session.next_token()
     return clock() - start

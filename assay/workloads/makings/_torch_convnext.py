@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from assay.workloads.convnext import EPSILON, stages
-from assay.workloads.makings._torch_load import Table, loaded
+from assay.workloads.makings._torch_load import Weight, loaded
 
 
 def model(
@@ -40,7 +40,7 @@ class Stage(nn.Module):  # type: ignore[misc]
         super().__init__()
         self.norm = ChannelNorm(before) if before else None
         self.shrink = nn.Conv2d(before, width, 2, 2) if before else None
-        self.blocks = nn.Sequential(*(Block(width) for _ in range(count)))
+        self.blocks = nn.Sequential(*(ConvNeXtBlock(width) for _ in range(count)))
 
     def forward(self, values: Any) -> Any:  # noqa: ANN401
         if self.norm is not None and self.shrink is not None:
@@ -48,7 +48,7 @@ class Stage(nn.Module):  # type: ignore[misc]
         return self.blocks(values)
 
 
-class Block(nn.Module):  # type: ignore[misc]
+class ConvNeXtBlock(nn.Module):  # type: ignore[misc]
     """7 x 7 depthwise, then two dense layers on each pixel."""
 
     def __init__(self, width: int) -> None:
@@ -56,7 +56,7 @@ class Block(nn.Module):  # type: ignore[misc]
         self.across = nn.Conv2d(width, width, 7, padding=3, groups=width)
         self.norm = nn.LayerNorm(width, EPSILON)
         self.expand, self.shrink = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        self.scale = Table(width)
+        self.scale = Weight(width)
 
     def forward(self, values: Any) -> Any:  # noqa: ANN401
         found = self.norm(self.across(values).permute(0, 2, 3, 1))

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from assay.workloads.makings._torch_load import loaded
-from assay.workloads.makings._torch_transformer import Block
+from assay.workloads.makings._torch_transformer import TorchBlock
 from assay.workloads.transformer_decoder import EPSILON
 
 ALIGNED = 8  # fused attention wants rows of its mask to begin at multiples of this
@@ -18,7 +18,7 @@ ALIGNED = 8  # fused attention wants rows of its mask to begin at multiples of t
 
 def model(arrays: Mapping[str, Any], **numbers: int) -> nn.Module:
     """Tokens → the logits of each one's successor."""
-    return loaded(lambda: Decoder(**numbers), arrays)
+    return loaded(lambda: TorchDecoder(**numbers), arrays)
 
 
 def generators(arrays: Mapping[str, Any], generated: int, **numbers: int) -> tuple[nn.Module, None]:
@@ -26,15 +26,15 @@ def generators(arrays: Mapping[str, Any], generated: int, **numbers: int) -> tup
 
     Its tokens are made one by one, so nothing else is needed for the first.
     """
-    return loaded(lambda: Generator(generated, **numbers), arrays), None
+    return loaded(lambda: TorchGenerator(generated, **numbers), arrays), None
 
 
-class Decoder(nn.Module):  # type: ignore[misc]
+class TorchDecoder(nn.Module):  # type: ignore[misc]
     def __init__(self, layers: int, width: int, heads: int, vocabulary: int, length: int) -> None:
         super().__init__()
         self.embed, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
         self.blocks = nn.ModuleList(
-            Block(width, heads, causal=True, epsilon=EPSILON) for _ in range(layers)
+            TorchBlock(width, heads, causal=True, epsilon=EPSILON) for _ in range(layers)
         )
         self.norm = nn.LayerNorm(width, EPSILON)
 
@@ -49,7 +49,7 @@ class Decoder(nn.Module):  # type: ignore[misc]
         return functional.linear(self.norm(values), self.embed.weight)
 
 
-class Generator(Decoder):
+class TorchGenerator(TorchDecoder):
     """All it remembers stays where it is, so that one token can be captured and replayed."""
 
     def __init__(self, generated: int, **numbers: int) -> None:

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from assay.workloads.makings._torch_load import loaded
-from assay.workloads.makings._torch_transformer import Block
+from assay.workloads.makings._torch_transformer import TorchBlock
 from assay.workloads.transformer_encoder import EPSILON, POSITIONS
 
 
@@ -38,7 +38,7 @@ class Encoder(nn.Module):  # type: ignore[misc]
         self.segments = nn.Embedding(2, width)
         self.norm = nn.LayerNorm(width, EPSILON)
         self.blocks = nn.ModuleList(
-            Block(width, heads, norm_first=False, dropout=dropout, epsilon=EPSILON)
+            TorchBlock(width, heads, norm_first=False, dropout=dropout, epsilon=EPSILON)
             for _ in range(layers)
         )
         self.pool, self.head = nn.Linear(width, width), nn.Linear(width, classes)

@@ -22,7 +22,7 @@ _NAMES = {
 }
 
 
-class Table(nn.Module):  # type: ignore[misc]
+class Weight(nn.Module):  # type: ignore[misc]
     """A weight that no layer of torch has."""
 
     def __init__(self, *shape: int) -> None:

@@ -25,7 +25,7 @@ class ResNet(nn.Module):  # type: ignore[misc]
         self.stem, self.stem_norm = nn.Conv2d(3, width, 7, 2, 3), norm(width)
         # its own padding is never the largest; Keras' zeros are not either, after a ReLU
         self.pool = nn.MaxPool2d(3, 2, 1)
-        self.blocks = nn.Sequential(*(Bottleneck(*one) for one in placed(blocks, narrower)))
+        self.blocks = nn.Sequential(*(TorchBottleneck(*one) for one in placed(blocks, narrower)))
         self.head = nn.Linear(placed(blocks, narrower)[-1][1] * 4, classes)
 
     def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
@@ -33,7 +33,7 @@ class ResNet(nn.Module):  # type: ignore[misc]
         return self.head(self.blocks(values).mean((2, 3)))
 
 
-class Bottleneck(nn.Module):  # type: ignore[misc]
+class TorchBottleneck(nn.Module):  # type: ignore[misc]
     """1 x 1, 3 x 3, 1 x 1, around which the input goes, itself or through a projection."""
 
     def __init__(self, before: int, filters: int, stride: int, projects: bool) -> None:

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 
-class Attention(nn.Module):  # type: ignore[misc]
+class TorchAttention(nn.Module):  # type: ignore[misc]
     """Self-attention with several heads, through torch's fused kernels."""
 
     def __init__(self, width: int, heads: int, causal: bool) -> None:
@@ -40,7 +40,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         return self.out(found.transpose(1, 2).flatten(2))
 
 
-class Block(nn.Module):  # type: ignore[misc]
+class TorchBlock(nn.Module):  # type: ignore[misc]
     """Attention, then two dense layers; the norms before them, or after as the first papers did."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Block(nn.Module):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self.norm_first, self.dropout = norm_first, dropout
-        self.attention = Attention(width, heads, causal)
+        self.attention = TorchAttention(width, heads, causal)
         self.norms = nn.ModuleList(nn.LayerNorm(width, epsilon) for _ in range(2))
         self.expand, self.shrink = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 

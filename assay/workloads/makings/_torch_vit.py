@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from assay.workloads.makings._torch_load import Table, loaded
-from assay.workloads.makings._torch_transformer import Block
+from assay.workloads.makings._torch_load import Weight, loaded
+from assay.workloads.makings._torch_transformer import TorchBlock
 from assay.workloads.vit import EPSILON
 
 
@@ -25,9 +25,11 @@ class VisionTransformer(nn.Module):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self.patches = nn.Conv2d(3, width, patch, patch)
-        self.token = Table(1, 1, width)
-        self.positions = Table((image_size // patch) ** 2 + 1, width)
-        self.blocks = nn.ModuleList(Block(width, heads, epsilon=EPSILON) for _ in range(layers))
+        self.token = Weight(1, 1, width)
+        self.positions = Weight((image_size // patch) ** 2 + 1, width)
+        self.blocks = nn.ModuleList(
+            TorchBlock(width, heads, epsilon=EPSILON) for _ in range(layers)
+        )
         self.norm, self.head = nn.LayerNorm(width, EPSILON), nn.Linear(width, classes)
 
     def forward(self, pictures: Any) -> Any:  # noqa: ANN401 (tensors)
