@@ -22,6 +22,7 @@ _FROM = {
     "bench": "verbs.bench",
     "benchmarks": "verbs.bench",
     "capture": "native.capture",
+    "check": "verbs.check",
     "compile_model": "verbs.compile",
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",

@@ -29,6 +29,7 @@ VERBS = {
     "ab": ("Decide", "Compare two cases or commands: which is faster, how sure."),
     "race": ("Decide", "Find the fastest configuration of a workload here."),
     "history": ("Decide", "Show a case over time: shifts, drift, what changed there."),
+    "check": ("Decide", "Check whether anything got worse: the gate for a CI."),
     "compile": ("Native", "Compile a Keras model to a native program."),
     "export-onnx": ("Native", "Write a Keras model as ONNX."),
     "list": ("Keep and see", "List workloads, backends, results, tasks, benchmarks."),

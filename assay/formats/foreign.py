@@ -12,7 +12,16 @@ from typing import Any
 from assay.core.errors import UsageError
 from assay.core.findings import Reading
 from assay.core.formats import Content
-from assay.core.records import TOLD, Case, Environment, Procedure, Result, Samples, Status, Value
+from assay.core.records import (
+    REPORTED,
+    Case,
+    Environment,
+    Procedure,
+    Result,
+    Samples,
+    Status,
+    Value,
+)
 
 STEP, WALL = "step_time", "wall_time"
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9, "ps": 1e12}  # in one second
@@ -212,7 +221,7 @@ def git_of(results: Sequence[Result]) -> dict[str, Value]:
 def _told(samples: Sequence[Samples]) -> dict[str, Value]:
     """Metrics beside the times are the tool's own, and not what assay calls so."""
     return {
-        f"{TOLD}{part.metric}": f"{len(part.values)} imported"
+        f"{REPORTED}{part.metric}": f"{len(part.values)} imported"
         for part in samples
         if part.metric not in (STEP, WALL, "open_time")
     }
