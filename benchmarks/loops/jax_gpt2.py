@@ -28,7 +28,8 @@ def _training(wish: dict[str, Any], weights: Any, text: Any, heads: int) -> Any:
         if wish.get("mixed"):
             weights = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), weights)
         logits = _forward(weights, text[:, :-1], heads).astype(jnp.float32)
-        chosen = jnp.take_along_axis(logits, text[:, 1:, None], -1)[..., 0]
+        classes = jax.lax.broadcasted_iota(text.dtype, logits.shape, 2)
+        chosen = jnp.where(classes == text[:, 1:, None], logits, 0).sum(-1)
         return (jax.nn.logsumexp(logits, -1) - chosen).mean()
 
     def update(state: Any) -> Any:
