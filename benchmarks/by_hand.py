@@ -208,9 +208,9 @@ def interval(ratios: list[float]) -> str:
 
 def by_hand(name: str, tiny: bool) -> float:
     engine = CONFIGURATIONS[name].wish.get("engine", "jax")
-    world = os.environ | {"KERAS_BACKEND": engine, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    variables = os.environ | {"KERAS_BACKEND": engine, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     words = ["--one", name, *(["--tiny"] if tiny else [])]
-    out = output_of([sys.executable, __file__, *words], world)
+    out = output_of([sys.executable, __file__, *words], variables)
     return float(json.loads(out.splitlines()[-1]))
 
 
@@ -226,8 +226,8 @@ def by_assay(name: str, tiny: bool) -> float:
     return float(result["summary"]["step_time"]["value"])
 
 
-def output_of(words: list[str], world: dict[str, str]) -> str:
-    done = subprocess.run(words, env=world, capture_output=True, text=True, check=False)
+def output_of(words: list[str], variables: dict[str, str]) -> str:
+    done = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
     if not done.stdout.strip():
         raise RuntimeError(done.stderr[-600:])
     return done.stdout

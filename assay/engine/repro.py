@@ -14,6 +14,7 @@ import msgspec
 
 from assay import registry
 from assay.core.errors import AssayError
+from assay.core.files import user_path
 from assay.core.records import Case, Procedure, Result
 from assay.engine.plan import resolve
 from assay.engine.process_env import python_of
@@ -78,6 +79,8 @@ def lacking(result: Result) -> list[str]:
     """What is not here, without which it cannot be measured again."""
     if not runs_again(result):
         return [f"a way to run it: {result.case.backend} is no backend of assay run"]
+    if not result.own().values("step_time"):
+        return ["a way to run it: it has no step times, which are what is measured again"]
     found = list(_lacking_file(result.case))
     if not found:
         found += _lacking_case(result.case)
@@ -131,7 +134,7 @@ def _lacking_file(case: Case) -> Iterator[str]:
     if ".py:" in case.workload and not Path(case.workload.rpartition(":")[0]).is_file():
         yield f"file {case.workload.rpartition(':')[0]}"
     weights = str(case.params.get("weights", ""))
-    if weights and not Path(weights).expanduser().exists():
+    if weights and not user_path(weights).exists():
         yield f"data {weights}"
     chosen = str(case.options.get("python", ""))
     if chosen and not python_of(chosen).exists():

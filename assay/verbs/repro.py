@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -23,8 +24,10 @@ from assay.verbs.run import run
 from assay.views import repro_files
 
 MINIMUM = 0.01
+LOOSE = 0.5  # what is only known to be within this is not called reproduced
 FEWEST = 4  # processes a side, for an interval that is not widened
 TAG = "repro"
+NOISE = ("other-load", "throttled", "steal", "swap", "quota")  # doubts that lie in the machine
 
 
 def repro(
@@ -131,6 +134,9 @@ def _judged(result: Result, again: Result, told: Reproduction) -> Reproduction:
     names = (result.id, again.id)
     (one,) = compare_results([result], [again], names, Comparing(minimum=MINIMUM)).differences
     answer, sentence = _answer(one)
+    noise = _noise(result, again) if answer == "differs" else ""
+    if noise:
+        answer, sentence = "cannot", f"cannot tell: it {sentence}, but {noise}"
     ratio = Quantity(
         value=one.ratio,
         low=one.low,
@@ -144,13 +150,24 @@ def _judged(result: Result, again: Result, told: Reproduction) -> Reproduction:
         answer=answer,
         sentence=sentence,
         changed=tuple(dict.fromkeys(one.notes)),
-        lacking=(),
+        lacking=(f"a quiet machine: {noise}",) if noise else (),
         ratio=ratio,
         again=again.id,
     )
 
 
-def _answer(one: Difference) -> tuple[str, str]:
+def _noise(result: Result, again: Result) -> str:
+    """What else the machine did while one of them was measured: it may have made the difference."""
+    from assay.analysis.summary import summarize
+
+    for one in (result, again):
+        for doubt in summarize(one).doubts:
+            if doubt.code in NOISE:
+                return f"when {one.id} was measured, {doubt.text}"
+    return ""
+
+
+def _answer(one: Difference) -> tuple[Literal["reproduced", "differs", "cannot"], str]:
     if one.verdict == "not-comparable":
         return "cannot", f"cannot be compared: {one.notes[0]}"
     percent = 100 * (one.ratio - 1)
@@ -158,6 +175,8 @@ def _answer(one: Difference) -> tuple[str, str]:
     apart = f"{abs(percent):.1f} % {'slower' if percent > 0 else 'faster'}"
     if one.low <= 1 <= one.high or abs(one.ratio - 1) <= MINIMUM:
         within = 100 * max(one.high - 1, 1 - one.low)
+        if within > 100 * LOOSE:
+            return "cannot", f"cannot tell: the times vary too much ({apart}, {span})"
         few = "; more processes tell more" if min(one.first.n, one.second.n) < FEWEST else ""
         return "reproduced", f"reproduced within {within:.1f} % ({apart}, {span}{few})"
     return "differs", f"differs by {abs(percent):.1f} %: {apart} ({span})"

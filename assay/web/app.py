@@ -22,7 +22,7 @@ from assay.registry import open_store
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
-from assay.web.pages import accuracy, check, history, overview, result, run
+from assay.web.pages import accuracy, check, compare, history, overview, result, run
 from assay.web.pages.findings import Findings
 
 # Address → the page of a store that its path and query name.
@@ -36,6 +36,7 @@ PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
     "/history/{series}/{metric}": lambda store, given: history.series_page(
         store, given["series"], given["metric"]
     ),
+    "/compare": lambda store, given: compare.compare_page(store, given),
     "/accuracy": lambda store, given: accuracy.accuracy_page(store, given),
 }
 LONGEST = 2_000  # characters of a value in a query

@@ -20,6 +20,7 @@ NAVIGATION = (
     ("/runs", "Runs"),
     ("/history", "History"),
     ("/check", "Check"),
+    ("/compare", "Compare"),
     ("/accuracy", "Accuracy"),
 )
 

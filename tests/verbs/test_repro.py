@@ -35,8 +35,8 @@ def test_a_result_is_measured_again_and_compared(endings):
     found = assay.repro(first.id)
 
     again = next(r.result for r in assay.readings() if r.result.id == found.again)
-    assert found.answer in ("reproduced", "differs")
-    assert found.answer in found.sentence
+    assert found.answer in ("reproduced", "differs", "cannot")  # as busy as the machine is
+    assert found.sentence.startswith(found.answer)
     assert (again.case, again.procedure) == (first.case, first.procedure)
     assert again.tags["repro"] == found.repro
     assert found.ratio.low <= found.ratio.value <= found.ratio.high
@@ -81,6 +81,37 @@ def test_what_was_changed_is_named(other, answer, words):
 
     assert found.answer == answer
     assert any(what.startswith(words) for what in found.changed)
+
+
+def test_what_varies_too_much_is_not_called_reproduced():
+    (part,) = RESULT.samples
+    values = [(1.0 + 3 * (n % 2),) for n in range(5)]
+    parts = [msgspec.structs.replace(part, values=v, process=n) for n, v in enumerate(values)]
+    ids = []
+    for _ in range(2):
+        with closing(open_store()) as store:
+            run = store.new_run(Plan(cases=(RESULT.case,)))
+            (run / "001").mkdir()
+            ids.append(f"{run.name}/001")
+            store.append(msgspec.structs.replace(RESULT, id=ids[-1], samples=tuple(parts)))
+
+    found = assay.repro(ids[0], against=ids[1])
+
+    assert found.answer == "cannot"
+    assert found.sentence.startswith("cannot tell: the times vary too much")
+
+
+def test_a_difference_that_other_programs_may_have_made_is_not_called_one():
+    busy = {"machine_busy_cores": 2.0, "mean_cpu_percent": 20.0}
+    kept = keep(msgspec.structs.replace(RESULT, peaks=busy))
+
+    found = assay.repro(kept, against=keep(RESULT, 1.5))
+
+    assert found.answer == "cannot"
+    assert found.sentence.startswith("cannot tell: it differs by 50.0 %")
+    assert found.lacking == (
+        f"a quiet machine: when {kept} was measured, other programs kept 1.8 cores busy meanwhile",
+    )
 
 
 def test_what_is_missing_is_named_and_nothing_is_measured():

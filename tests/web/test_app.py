@@ -29,7 +29,7 @@ def test_an_empty_store_says_what_to_do(client):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/runs", "/runs/{run}", "/runs/{run}/001", "/history", "/check", "/accuracy"],
+    ["/", "/runs", "/runs/{run}", "/runs/{run}/001", "/history", "/check", "/compare", "/accuracy"],
 )
 def test_every_page_has_a_json_twin_at_its_address(path, client, keep):
     address = path.format(run=keep((CASE, 0.01, "ok"), (OTHER, 0.02, "failed")))
@@ -173,3 +173,28 @@ def test_the_first_page_says_what_became_slower(client, keep):
     assert (finding["metric"], finding["worse"]) == ("step_time", True)
     assert finding["since"].startswith("2026-11-14")
     assert finding["change"] == pytest.approx(1.3, rel=0.01)
+
+
+def test_two_labels_are_compared_case_by_case(client, keep):
+    keep((CASE, 0.010, "ok"), (OTHER, 0.020, "ok"), label="before")
+    keep((CASE, 0.012, "ok"), (OTHER, 0.020, "ok"), label="after")
+
+    twin = client.get("/compare", params={"a": "before", "b": "after", "format": "json"}).json()
+    page = client.get("/compare", params={"a": "before", "b": "after"}).text
+
+    assert {one["key"]: round(one["ratio"], 3) for one in twin["differences"]} == {
+        "mnist-mlp@jax": 1.2,
+        "mnist-mlp@torch": 1.0,
+    }
+    assert "geometric mean" in page
+
+
+@pytest.mark.parametrize("text", ["nothing", "/etc/passwd", "README.md", "<b>"])
+def test_what_is_no_selection_is_said_and_no_file_is_read(text, client, keep):
+    keep((CASE, 0.010, "ok"), label="before")
+
+    answer = client.get("/compare", params={"a": "before", "b": text})
+
+    assert answer.status_code == 200
+    assert "means no result here" in answer.text
+    assert "root:" not in answer.text

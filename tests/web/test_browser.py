@@ -71,7 +71,7 @@ def site(home, keep):
 
 
 def paths(run: str) -> list[str]:
-    return ["/", "/runs", f"/runs/{run}", f"/runs/{run}/001", "/history", "/check"]
+    return ["/", "/runs", f"/runs/{run}", f"/runs/{run}/001", "/history", "/check", "/compare"]
 
 
 def test_every_page_loads_without_error_or_outside_request(page, site, tmp_path):
