@@ -26,6 +26,7 @@ _FROM = {
     "compile_model": "verbs.compile",
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",
+    "explain": "verbs.explain",
     "export_onnx": "verbs.export_onnx",
     "fairness": "verbs.show",
     "fetch_data": "verbs.data",

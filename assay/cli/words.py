@@ -17,6 +17,7 @@ SYNONYMS = {
     **dict.fromkeys(("prof", "trace", "profiler", "flamegraph"), "profile"),
     **dict.fromkeys(("trend", "timeline", "series", "changepoints"), "history"),
     **dict.fromkeys(("regression", "regressions", "gate", "ci"), "check"),
+    **dict.fromkeys(("why", "because", "reason"), "explain"),
     **dict.fromkeys(("env", "environment", "info", "machine", "system"), "doctor"),
     **dict.fromkeys(("cmd", "command", "exec", "script"), "task"),
     **dict.fromkeys(("build", "native"), "compile"),

@@ -123,3 +123,36 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
     kind: Literal["check"] = "check"
+
+
+class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One quantity of two results; the ratio is second over first."""
+
+    metric: str
+    unit: str
+    before: float
+    after: float
+    ratio: float
+    apart: bool  # whether their intervals do not touch
+
+
+class OperationChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What one operation of a profiled model took in each of two traces."""
+
+    name: str
+    before: float  # seconds of a step
+    after: float
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why two results may differ: what differs beside the numbers, likeliest first."""
+
+    before: str  # ids
+    after: str
+    keys: tuple[str, str]
+    metrics: tuple[MetricChange, ...]
+    changed: tuple[Changed, ...]
+    operations: tuple[OperationChange, ...] = ()
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+    kind: Literal["explanation"] = "explanation"
