@@ -21,6 +21,7 @@ _FROM = {
     "adopt": "verbs.import_",
     "bench": "verbs.bench",
     "benchmarks": "verbs.bench",
+    "bisect": "verbs.bisect",
     "capture": "native.capture",
     "check": "verbs.check",
     "compile_model": "verbs.compile",

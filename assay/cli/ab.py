@@ -85,6 +85,9 @@ the candidate is faster or the same, 5 when it is slower."""
 @click.option(
     "--gate", is_flag=True, help="Leave with 5 if the candidate is slower, for a script or a CI."
 )
+@click.option(
+    "--build", default="", metavar="COMMAND", help="Run in the checkout of each --commit first."
+)
 @click.option("--any-outputs", is_flag=True, help="Do not compare their outputs.")
 @options.label
 @options.tag
@@ -108,7 +111,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
 
 
 def _begun(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Comparison]:
-    names = ("commands", "pythons", "commits", "metric", "pairs")
+    names = ("commands", "pythons", "commits", "metric", "pairs", "build")
     return ab.ab(
         *cases,
         **{name: given[name] for name in (*names, "higher_is_better", "same", "label", "home")},

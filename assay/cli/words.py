@@ -18,6 +18,7 @@ SYNONYMS = {
     **dict.fromkeys(("trend", "timeline", "series", "changepoints"), "history"),
     **dict.fromkeys(("regression", "regressions", "gate", "ci"), "check"),
     **dict.fromkeys(("why", "because", "reason"), "explain"),
+    **dict.fromkeys(("blame", "culprit"), "bisect"),
     **dict.fromkeys(("env", "environment", "info", "machine", "system"), "doctor"),
     **dict.fromkeys(("cmd", "command", "exec", "script"), "task"),
     **dict.fromkeys(("build", "native"), "compile"),
