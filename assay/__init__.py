@@ -28,6 +28,7 @@ _FROM = {
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",
     "explain": "verbs.explain",
+    "export": "verbs.export",
     "export_onnx": "verbs.export_onnx",
     "fairness": "verbs.show",
     "fetch_data": "verbs.data",

@@ -28,6 +28,7 @@ GROUPS = {f"assay.{kind}" for kind in ("workloads", "backends", "monitors", "sto
 # A file that a page shows, named in its first line → what is done with it.
 USES = {
     "my.py": "assay.run('./my.py:MyNet@keras-jax', procedure=TINY)",
+    "net.py": "assay.run('./net.py:Net@torch', procedure=TINY)",
     "nets.py": "assay.run('./nets.py:MyNet@keras-jax', './nets.py:MyNet@torch', procedure=TINY)",
     "add.py": "assay.run('./add.py:add', procedure=TINY)",
     "digits.py": "assay.evaluate('./digits.py:Digits@torch', first=50)",

@@ -169,10 +169,19 @@ def batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
     if job.train_batch is None:
         raise UsageError(
             f"{case.workload} gave a bare model, whose inputs {case.backend} cannot guess.",
-            hint="Return assay.contracts.Job(model=…, train_batch=(inputs, targets)).",
+            hint="Return assay.Job(model=…, train_batch=(inputs, targets)).",
         )
     inputs, targets = job.train_batch
-    return in_layout(inputs, channels_first), targets
+    return inputs if job.as_given else in_layout(inputs, channels_first), targets
+
+
+def check_as_given(job: Job, case: Case) -> None:
+    """A model that knows nothing of layouts cannot be asked for another."""
+    if job.as_given and case.options["data_format"] == "channels_first":
+        raise UsageError(
+            f"data_format is channels_first, but {case.workload} takes its inputs as they are.",
+            hint="Leave data_format out.",
+        )
 
 
 def in_layout(inputs: Any, channels_first: bool) -> Any:  # noqa: ANN401 (a numpy array, or several)

@@ -14,6 +14,7 @@ from assay.cli.progress import LiveLine
 from assay.core.errors import UsageError
 from assay.core.findings import Comparison
 from assay.verbs import ab
+from assay.verbs.show import resume_hint
 
 WIDE = 4  # an interval from x to 4 x says nothing worth reading
 
@@ -33,8 +34,8 @@ Examples:
   assay ab mnist-mlp@jax --aa                                what this machine calls different
   assay ab ./my.py:MyNet@torch --commit main --commit HEAD --gate
 
-Leaves with 0 when decided, 6 when it cannot tell, 1 when a contender failed. With --gate: 0 when
-the candidate is faster or the same, 5 when it is slower."""
+Exit status: 0 decided, 6 cannot tell, 1 a contender failed. With --gate, 5 if the candidate is
+slower."""
 )
 @click.argument("cases", nargs=-1, metavar="CASE CASE", shell_complete=complete.cases)
 @click.option(
@@ -72,7 +73,7 @@ the candidate is faster or the same, 5 when it is slower."""
     help="Smallest difference that counts as a change.",
 )
 @click.option(
-    "--pairs", type=int, default=60, show_default=True, help="Most pairs of processes to run."
+    "--pairs", type=int, default=60, show_default=True, help="Maximum number of pairs of processes."
 )
 @options.timeout("10m", "one process")
 @click.option("--higher-is-better", is_flag=True, help="A higher value of the metric is better.")
@@ -83,7 +84,9 @@ the candidate is faster or the same, 5 when it is slower."""
     help="Compare a case to itself, to see what noise alone would be called.",
 )
 @click.option(
-    "--gate", is_flag=True, help="Leave with 5 if the candidate is slower, for a script or a CI."
+    "--gate",
+    is_flag=True,
+    help="Exit with status 5 if the candidate is slower, for scripts and CI.",
 )
 @click.option(
     "--build", default="", metavar="COMMAND", help="Run in the checkout of each --commit first."
@@ -130,7 +133,10 @@ def _status(verdict: str, gate: bool) -> int:
 
 def show(run: str, home: str | None, form: str) -> None:
     """A comparison that was made before."""
-    _show(ab.kept(run, home), form)
+    found = ab.kept(run, home)
+    _print(found, form)
+    if _undecided(found):
+        options.say(f"undecided; {resume_hint(run, home)}")
 
 
 def _announced(found: Iterator[Comparison], line: LiveLine) -> Iterator[Comparison]:
@@ -147,9 +153,16 @@ def _announced(found: Iterator[Comparison], line: LiveLine) -> Iterator[Comparis
         yield one
 
 
-def _show(found: Comparison, form: str) -> None:
+def _print(found: Comparison, form: str) -> None:
     from assay.views.ab import output
 
     printing.show(output(found), form)
-    undecided = found.verdict == "cannot-tell" and not found.failures
-    say_kept(found.run, "ab" if undecided else "")
+
+
+def _show(found: Comparison, form: str) -> None:
+    _print(found, form)
+    say_kept(found.run, "ab" if _undecided(found) else "")
+
+
+def _undecided(found: Comparison) -> bool:
+    return found.verdict == "cannot-tell" and not found.failures

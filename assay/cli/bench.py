@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import say_kept, say_logs, status_of
 from assay.core import settings, units
 from assay.core.records import Result
@@ -80,7 +80,7 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
         home=given["home"],
         progress=announce,
     )
-    heed_signals()
+    handle_signals()
     results: list[Result] = []
     try:
         for benched in found:
@@ -97,7 +97,10 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
 @options.home
 @options.form
 def diff(first: str, second: str, home: str | None, form: str) -> int:
-    """Compare what two labels gave, over all their trials; the ratio is SECOND over FIRST."""
+    """Compare the results of two labels.
+
+    All trials of each count; the ratio is SECOND over FIRST.
+    """
     found = verb.bench_differences(first, second, home)
     printing.show(view.differences_output(found, first, second), form)
     return 0

@@ -19,7 +19,14 @@ Examples:
   assay compile ./my.py:MyNet --set units=128 --kernels portable -o build/"""
 )
 @click.argument("model", metavar="MODEL")
-@click.option("-o", "--output", default="build", show_default=True, metavar="FOLDER")
+@click.option(
+    "-o",
+    "--output",
+    default="build",
+    show_default=True,
+    metavar="FOLDER",
+    help="Folder to write to.",
+)
 @click.option("--weights", default="", metavar="FILE", help="File of trained weights.")
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Parameter of MODEL.")
 @click.option(
@@ -29,13 +36,17 @@ Examples:
     show_default=True,
     help="auto: oneDNN, where it is installed, beside our own; portable: our own only.",
 )
-@click.option("--portable", is_flag=True, help="For any CPU of this kind, not only for this one.")
+@click.option(
+    "--portable",
+    is_flag=True,
+    help="Build for any CPU of this architecture, not only for this one.",
+)
 def command(model: str, output: str, weights: str, sets: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401
     """Compile the Keras model MODEL into a program in FOLDER, named after it.
 
     MODEL is a workload, a function in a file of yours, or a model that Keras saved. The program
-    needs the files beside it, and no Python: its weights, and the pictures it is tested on, if it
-    is one of those that know theirs.
+    needs no Python, only the files beside it: its weights and, for the networks that come with a
+    dataset, their test pictures.
     """
     made = compile.compile_model(
         model,

@@ -50,7 +50,12 @@ def list_(home: str | None, form: str) -> int:
 @click.argument("names", nargs=-1, required=True, metavar="DATASET…")
 @options.home
 def fetch(names: tuple[str, ...], home: str | None) -> int:
-    """Have DATASET… here: what is not there already is downloaded, checked and kept."""
+    """Download DATASET…, unless they are here already; files are checked and kept.
+
+    \b
+    Example:
+      assay data fetch mnist cifar10
+    """
     line = _Line()
     try:
         for place in data.fetch_data(*names, home=home, progress=line):

@@ -22,9 +22,9 @@ Examples:
 @options.home
 @options.form
 def command(quick: bool, home: str | None, form: str) -> int:
-    """What this machine is, how noisy it is now, what would help, how fast it can be.
+    """Check this machine: what it is, how noisy it is now, what would help, its peak rates.
 
-    Takes under a minute. The peaks are kept, and later results are held against them.
+    Takes under a minute. The peaks are kept, and later results are compared to them.
     """
     found = doctor.doctor(quick=quick, home=home, progress=options.say)
     printing.show(output(found), form)

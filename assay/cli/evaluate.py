@@ -62,8 +62,8 @@ Examples:
 def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  # noqa: ANN401
     """Evaluate trained networks on real pictures, and keep the results.
 
-    Without a backend, every installed one is taken. An accuracy below HPVM's table, or away from
-    --expect, is a failure: exit status 1.
+    Without a backend, every installed one is used. The exit status is 1 if an accuracy is below the
+    one that HPVM published, or differs from --expect.
     """
     if bool(cases) == bool(resume):
         raise UsageError(

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from assay.cli import options
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.compat import keras_benchmarks as old
 from assay.core import codec
@@ -31,9 +31,9 @@ def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home:
     """One fit() of four epochs for each model, the first left out; the old table's row as JSON.
 
     It differs from the old tool in that hardware is detected rather than declared, results are kept
-    here rather than uploaded, and a model that fails is said and ends with status 1.
+    here rather than uploaded, and a model that fails is reported, with exit status 1.
     """
-    heed_signals()
+    handle_signals()
     engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
     line = LiveLine()
     with tempfile.TemporaryDirectory() as spare:

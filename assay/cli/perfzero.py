@@ -10,7 +10,7 @@ import click
 
 from assay.cli import options
 from assay.cli.bench import announce
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import status_of
 from assay.compat import perfzero, perfzero_run
 from assay.compat.perfzero_run import Executed
@@ -36,14 +36,19 @@ Example:
       --git_repos='https://github.com/me/my_pkg.git;main' --python_path=my_pkg"""
 )
 @options.decorated(*(_option(name, flag) for name, flag in perfzero.FLAGS.items()))
-@click.option("--timeout", default="24h", show_default=True, help="For one method, once (ours).")
-@click.option("--python", default="", help="Another virtual environment to run in (ours).")
+@click.option(
+    "--timeout",
+    default="24h",
+    show_default=True,
+    help="Limit for one run of one method (assay's own flag).",
+)
+@click.option("--python", default="", help="Virtual environment to run in (assay's own flag).")
 @options.home
 def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  # noqa: ANN401
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
     request = perfzero.request(flags, timeout, python)
     prepared = perfzero_run.prepare(request, lambda line: options.say(line))
-    heed_signals()
+    handle_signals()
     done: list[Executed] = []
     missed: list[str] = []
 

@@ -22,17 +22,18 @@ Examples:
     type=click.Choice(["process", "samples"]),
     default="samples",
     show_default=True,
-    help="Draw memory and CPU over time, or every sample.",
+    help="Plot every sample, or memory and CPU over time.",
 )
 @click.option(
     "-o", "--output", required=True, metavar="FILE", help="Figure to write: .png, .svg or .pdf."
 )
 @options.home
 def command(what: str, series: plot.Series, output: str, home: str | None) -> int:
-    """Draw the samples of a run's results, below each other, or of one.
+    """Plot a run or one of its results.
 
-    ID is RUN or RUN/NNN. For --series process it is a run of one result, RUN/NNN, or the path of a
-    process_info.log, of PerfZero too.
+    ID is RUN or RUN/NNN. A comparison or race becomes one chart; other runs show the samples of
+    each result, and trainings and tasks their metrics. --series process needs a single result, or
+    the path of a process_info.log, PerfZero's too.
     """
     options.say(f"written to {plot.plot(what, series, output, home=home)}")
     return 0

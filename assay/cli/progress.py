@@ -11,9 +11,11 @@ from collections.abc import Callable
 from assay.core.progress import Progress
 from assay.core.records import Result
 from assay.core.units import human
+from assay.views.output.text import cut
 
 _PHASES = {"open": "opening", "first": "first step", "warmup": "warming up"}
 _WIDTH = 10  # letters of the bar
+_NAME = 16  # letters of a case that are shown at the least
 
 
 class LiveLine:
@@ -27,9 +29,11 @@ class LiveLine:
         self._ended = 0  # cases so far
 
     def __call__(self, progress: Progress) -> None:
-        text = f"{_which(progress)}{progress.case.key}  {self._how_far(progress)}"
+        text = f"{_which(progress)}{progress.case.key}  {_how_far(progress)}"
         if self._live:
-            self._write(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}")
+            self._write(
+                f"\r\033[K{self._fitting(progress, shutil.get_terminal_size().columns - 1)}"
+            )
         elif (progress.phase != "steady" or progress.note) and text != self._shown:
             self._write(f"{text}\n")
         self._shown = text
@@ -48,14 +52,11 @@ class LiveLine:
         if self._live and self._shown:
             self._write("\r\033[K")
 
-    def _how_far(self, progress: Progress) -> str:
-        if progress.note:
-            return progress.note
-        if progress.phase != "steady" or not progress.estimate:
-            return f"{_PHASES.get(progress.phase, progress.phase)} …"
-        text = f"{human(progress.estimate, 's')} ± {progress.half_width / progress.estimate:.1%}"
-        text += f"  {progress.samples} samples  at most {progress.left:.0f} s left"
-        return text + self._whole(progress)
+    def _fitting(self, progress: Progress, width: int) -> str:
+        """Where there is little room, the name is cut: how far it is tells more."""
+        before, after = _which(progress), f"  {_how_far(progress)}{self._whole(progress)}"
+        room = max(_NAME, width - len(before) - len(after))
+        return f"{before}{cut(progress.case.key, room)}{after}"[:width]
 
     def _whole(self, progress: Progress) -> str:
         """Cases behind and before us as a bar, and how long they will take at this pace."""
@@ -81,3 +82,12 @@ def _which(progress: Progress) -> str:
     if progress.processes > 1:
         parts.append(f"process {progress.process}/{progress.processes}")
     return f"[{', '.join(parts)}] " if parts else ""
+
+
+def _how_far(progress: Progress) -> str:
+    if progress.note:
+        return progress.note
+    if progress.phase != "steady" or not progress.estimate:
+        return f"{_PHASES.get(progress.phase, progress.phase)} …"
+    text = f"{human(progress.estimate, 's')} ± {progress.half_width / progress.estimate:.1%}"
+    return f"{text}  {progress.samples} samples  at most {progress.left:.0f} s left"

@@ -14,6 +14,7 @@ from assay.cli.progress import LiveLine
 from assay.core.errors import UsageError
 from assay.core.findings import Race
 from assay.verbs import race
+from assay.verbs.show import resume_hint
 
 
 @click.command(
@@ -21,10 +22,10 @@ from assay.verbs import race
 Examples:
   assay race vgg16:image_size=32,classes=10 --budget 5m
   assay race vgg16 --mode train -b torch,jax --over batch_size=32,128 --over precision=bfloat16
-  assay race vgg16 --precision float32                   no answer less precise than this
+  assay race vgg16 --precision float32                   no winner less precise than this
   assay race --resume last                               for its budget once more
 
-Leaves with 0 when decided, 6 when the budget ended first, 1 when none ran well."""
+Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well."""
 )
 @click.argument("workload", required=False, shell_complete=complete.cases)
 @click.option(
@@ -35,7 +36,7 @@ Leaves with 0 when decided, 6 when the budget ended first, 1 when none ran well.
     "--precision",
     default="",
     metavar="A,B",
-    help="Precisions the answer may have; default: float32,bfloat16.",
+    help="Precisions the winner may have; default: float32,bfloat16.",
 )
 @click.option(
     "--over", multiple=True, metavar="NAME=A,B", help="Option or parameter to vary; repeatable."
@@ -54,7 +55,7 @@ Leaves with 0 when decided, 6 when the budget ended first, 1 when none ran well.
 @options.home
 @options.form
 def command(workload: str | None, resume: str | None, **given: Any) -> int:  # noqa: ANN401
-    """Find the fastest configuration of WORKLOAD here, by the time of an item.
+    """Find the fastest configuration of WORKLOAD here, by time per item.
 
     Without --over: every backend installed, in float32 and bfloat16, with the compiler off and on,
     in both layouts, and in inference the usual batch and a quarter of it. The plainest come first;
@@ -69,12 +70,15 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
     last = last_of(_announced(found, line), lambda one: _show(one, given["form"]))
     if last.places[0].state != "in":
         return 1
-    return 0 if last.ended.startswith("decided") else UNDECIDED
+    return 0 if _decided(last) else UNDECIDED
 
 
 def show(run: str, home: str | None, form: str) -> None:
     """A race that was run before."""
-    _show(race.kept(run, home), form)
+    found = race.kept(run, home)
+    _print(found, form)
+    if not _decided(found):
+        options.say(f"undecided; {resume_hint(run, home)}")
 
 
 def _begun(workload: str, given: dict[str, Any], line: LiveLine) -> Iterator[Race]:
@@ -107,10 +111,18 @@ def _nobody_ran(found: Race) -> bool:
 
 
 def _show(found: Race, form: str) -> None:
+    _print(found, form)
+    say_kept(found.run, "" if _decided(found) else "race")
+
+
+def _decided(found: Race) -> bool:
+    return found.ended.startswith("decided")
+
+
+def _print(found: Race, form: str) -> None:
     from assay.views.race import output
 
     if _nobody_ran(found):
         options.say(f"No heat ended, so that nothing is known of {len(found.places)} contenders.")
     else:
         printing.show(output(found, race.option_effects_of(found)), form)
-    say_kept(found.run, "" if found.ended.startswith("decided") else "race")

@@ -111,7 +111,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     """Measure CASE… and keep the results.
 
     A case is WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]. Without a backend, every installed one that can
-    open the workload is taken. A flag with several values, a,b, makes a sweep.
+    open the workload is used. A flag with several values, a,b, makes a sweep.
     """
     line = LiveLine()
     check_columns(options.values(given["columns"]) if given["columns"] else ())

@@ -78,7 +78,7 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
     """Train CASE from scratch, test it on the test pictures, and keep its weights and the result.
 
     An accuracy below what is known of the network is a failure: exit status 1. A training that
-    --first or --epochs makes shorter than its recipe is not held to it.
+    --first or --epochs makes shorter than its recipe is not checked.
     """
     if bool(case) == bool(resume):
         raise UsageError(

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from assay.cli import options
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.compat import vgg16 as old
 from assay.verbs import run
@@ -49,9 +49,9 @@ def command(home: str | None, **given: Any) -> int:  # noqa: ANN401 (click's val
     """The VGG16 study: the mean of N_TRIALS training steps under one timer.
 
     It differs from the old tool in data that is not zero, a softmax that is not taken twice, and a
-    status that tells failure; --keras_backend, of which only its README knew, works.
+    exit status that shows failure; --keras_backend, which only its README had, works.
     """
-    heed_signals()
+    handle_signals()
     line, status = LiveLine(), 0
     for result in run.run(
         *old.cases(given), procedure=old.procedure(given), home=home, progress=line

@@ -67,6 +67,14 @@ class Refusing(Protocol):
 
 
 @runtime_checkable
+class InferenceOnly(Protocol):
+    """A workload that may have nothing to train: its mode is then infer, and train is refused."""
+
+    @property
+    def inference_only(self) -> str: ...  # why, in words; "": it trains
+
+
+@runtime_checkable
 class WithPictures(Protocol):
     """A workload that says whether it is given pictures, which have a layout."""
 

@@ -24,7 +24,7 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     how: str
-    before: float  # smallest visible change without it
+    before: float  # minimum detectable effect without it
     after: float  # and with it
 
     @property

@@ -10,7 +10,7 @@ import msgspec
 from assay.core.records import LONGEST_STEP, SCHEMA, SHORTEST_STEP, Result
 
 # Of what analysis makes of a result: a summary that another version made is made anew.
-ANALYSIS = 8
+ANALYSIS = 9
 
 Verdict = Literal["faster", "slower", "same", "cannot-tell"]
 
@@ -99,8 +99,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def own(self) -> dict[str, Quantity]:
         """Quantities of what assay measured, without those the program told under its names."""
-        told = self.result.told
-        return {name: q for name, q in self.summary.quantities.items() if name not in told}
+        reported = self.result.reported
+        return {name: q for name, q in self.summary.quantities.items() if name not in reported}
 
 
 class Trials(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,18 +23,21 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A model and all it needs to take a step; the only way data reaches a backend."""
 
     model: Any  # what the kind's framework calls a model
-    loss: str = "cross-entropy"  # of logits and integer labels; or "mse", "binary-cross-entropy"
+    # "cross-entropy" (of logits and integer labels), "mse", "binary-cross-entropy", "mean" (of all
+    # outputs), or a function of outputs and targets
+    loss: str | Callable[[Any, Any], Any] = "cross-entropy"
     optimizer: str = "rmsprop"
     learning_rate: float = 0.001
-    train_batch: tuple[Any, Any] | None = (
-        None  # numpy inputs and targets; None: made to fit the model
-    )
+    # inputs and targets: numpy arrays, or tuples (arguments in their order) or dicts (by name) of
+    # them; None: made to fit the model
+    train_batch: tuple[Any, Any] | None = None
     eval_data: Callable[[str, int], Examples] | None = (
         None  # a split and how many of it, 0 for all → what to evaluate on; called when asked
     )
     train: Callable[[Any], Any] | None = (
         None  # trains the model in its own way and gives it back; None: a recipe does
     )
+    as_given: bool = False  # its inputs are as the model takes them, whatever the case's layout
     data_format: str = ""  # the layout its model was built for; "": what the case says
     facts: Mapping[str, Value] = {}  # what the workload tells of the model, such as its weights
     items: int = 0  # what one step handles; 0: the rows of the batch

@@ -21,7 +21,7 @@ from assay.machine.doctor import peaks_for
 from assay.registry import open_store
 from assay.stores import folders, summaries
 from assay.stores.folders import CasePlace
-from assay.stores.runs import how_to_resume, verb_of
+from assay.stores.runs import can_resume, how_to_resume, verb_of
 
 A = TypeVar("A")
 
@@ -93,9 +93,14 @@ def resumable(text: str, verb: str, home: Home) -> str:
     with closing(open_store(home)) as store:
         name = store.find_run(text)
         made_by = verb_of(store, name)
-        if made_by == verb:
-            return name
-        raise UsageError(
-            f"Run {name} was made by assay {made_by}, so assay {verb} cannot go on with it.",
-            hint=how_to_resume(store, name),
-        )
+        if made_by != verb:
+            raise UsageError(
+                f"Run {name} was made by assay {made_by}, so assay {verb} cannot go on with it.",
+                hint=how_to_resume(store, name),
+            )
+        if not can_resume(store, name):
+            raise UsageError(
+                f"Run {name} does not say what it was begun with, so it cannot go on.",
+                hint=how_to_resume(store, name),
+            )
+        return name

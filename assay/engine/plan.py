@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay import registry
-from assay.core.contracts import Backend, Option, WithChoices, Workload
+from assay.core.contracts import Backend, InferenceOnly, Option, WithChoices, Workload
 from assay.core.errors import UsageError, nearest, unknown
 from assay.core.records import Case, Value
 from assay.engine import given
@@ -48,16 +48,16 @@ def as_case(one: CaseLike) -> Case:
 
 
 def cases(
-    asked: Sequence[CaseLike],
+    requested: Sequence[CaseLike],
     backends: str | Sequence[str] = (),
     params: Axes | None = None,
     options: Axes | None = None,
 ) -> tuple[Case, ...]:
-    """Every combination asked for, complete and checked, in the order given, each once."""
+    """Every combination that was requested, complete and checked, in the order given, each once."""
     names = given.backend_names(backends)
     sweeps = given.axes(params, "params"), given.axes(options, "options")
     found: dict[str, Case] = {}
-    request = [as_case(one) for one in asked]
+    request = [as_case(one) for one in requested]
     check_named_once(request, names)
     for one in request:
         for backend in backends_of(one, names, sweeps[1].get("mode", ())):
@@ -86,10 +86,11 @@ def resolve(case: Case) -> Case:
     params = dict(workload.params) | {
         name: _param(case.workload, workload, name, value) for name, value in case.params.items()
     }
-    options = {name: option.default for name, option in backend.options.items()} | {
-        name: _option(case.backend, backend, name, value) for name, value in case.options.items()
-    }
     defaults = {name: option.default for name, option in backend.options.items()}
+    options = defaults | {
+        name: _option(case.backend, backend, name, value)
+        for name, value in (_mode(case, workload, backend) | case.options).items()
+    }
     key = (
         f"{case.workload}{_pairs(params, workload.params)}"
         f"@{case.backend}{_pairs(options, defaults)}"
@@ -97,6 +98,16 @@ def resolve(case: Case) -> Case:
     return Case(
         workload=case.workload, backend=case.backend, params=params, options=options, key=key
     )
+
+
+def _mode(case: Case, workload: Workload, backend: Backend) -> dict[str, Value]:
+    """What has nothing to train infers, without being told to."""
+    why = workload.inference_only if isinstance(workload, InferenceOnly) else ""
+    if not why or "mode" not in backend.options:
+        return {}
+    if case.options.get("mode") == "train":
+        raise UsageError(f"mode of {case.workload} is train, but {why}.", hint="Use --mode infer.")
+    return {"mode": "infer"}
 
 
 def opening(workload: Workload) -> tuple[str, ...]:
@@ -118,13 +129,16 @@ def backends_of(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Seq
         return (case.backend,)
     if given:
         return given
+    workload = registry.workload(case.workload)
+    if isinstance(workload, InferenceOnly) and workload.inference_only:
+        modes = modes or ("infer",)
     usable = tuple(
         name
-        for name in opening(registry.workload(case.workload))
+        for name in opening(workload)
         if _offers(registry.backend(name), modes) and not registry.backend(name).missing()
     )
     if not usable:
-        names = opening(registry.workload(case.workload))
+        names = opening(workload)
         raise UsageError(
             f"No backend installed here can open {case.workload}.",
             hint=registry.backend(names[0]).missing() if names else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 
@@ -13,9 +14,11 @@ from assay.analysis.intervals import quantile, student
 from assay.core.findings import PairRatio, Place, Race
 from assay.core.messages import OutputValues
 from assay.core.records import Plan, Result, Samples
+from assay.engine.racer import OUT_OF_TIME, TURN
 from assay.engine.turns import TOGETHER, Heat, sampled
 
 FEWEST_TURNS, MOST_TURNS = 5, 30
+SURE = 2  # contenders that a session opens whatever its budget: else it could end with nothing
 
 
 class RaceState:
@@ -41,7 +44,11 @@ class RaceState:
         now = time.monotonic()
         self._lengths.append(now - self._last_end)
         self._last_end = now
-        here = {name: one for name, one in heat.results.items() if name not in heat.apart}
+        here = {
+            name: one
+            for name, one in heat.results.items()
+            if name not in heat.apart and one.reason != OUT_OF_TIME
+        }
         if heat.apart and len(heat.results) == 2:  # not even beside the leader alone
             here |= {name: heat.results[name] for name in heat.apart}
         elif heat.apart:
@@ -55,6 +62,11 @@ class RaceState:
 
     def next_heat(self) -> list[str]:
         return race.next_heat(self._places(), self.heats, self.rules, self.warm)
+
+    def deadlines(self, count: int) -> list[float]:
+        """By when each of a heat has to be warm, so that its turns end with the budget."""
+        sure = 0 if self._lengths else min(SURE, count)
+        return [math.inf] * sure + [self.deadline - self._for_turns(count)] * (count - sure)
 
     def standing(self) -> Race:
         places = self._places()
@@ -92,12 +104,19 @@ class RaceState:
         if not self._over():
             return ""
         untried = sum(place.state == "untried" for place in places)
-        doubt = f"{left} are in" + (f" and {untried} were not tried" if untried else "")
+        doubt = f"{left} {'is' if left == 1 else 'are'} in"
+        doubt += f" and {untried} {'was' if untried == 1 else 'were'} not tried" if untried else ""
         return f"the budget of {self._plan.procedure.budget:g} s ended while {doubt}"
 
     def _over(self) -> bool:
         """Whether another heat as long as the longest of this session would outlast the budget."""
-        return bool(self._lengths) and time.monotonic() + max(self._lengths) > self.deadline
+        if not self._lengths:
+            return False
+        return time.monotonic() + max(*self._lengths, self._for_turns(self.warm)) > self.deadline
+
+    def _for_turns(self, count: int) -> float:
+        """Seconds that the fewest turns of so many take, each after a step that does not count."""
+        return min(0.3 * self._plan.procedure.budget, FEWEST_TURNS * 2 * TURN * count)
 
 
 class HeatKeepGoing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import NamedTuple, Protocol
 
@@ -26,6 +27,7 @@ from assay.stores.folders import CasePlace
 
 TURN = 0.1  # seconds a turn lasts, so that waking a worker costs little of it
 MOST = 1000  # samples of one turn
+OUT_OF_TIME = "the budget ended before it was warm"
 
 
 class HeatEntry(NamedTuple):
@@ -37,15 +39,15 @@ class HeatEntry(NamedTuple):
 
 
 class Racer:
-    """One entry of a heat, from its birth to its result."""
+    """One entry of a heat, from its birth to its result; it has to be warm by its deadline."""
 
-    def __init__(self, entry: HeatEntry, procedure: Procedure) -> None:
+    def __init__(self, entry: HeatEntry, procedure: Procedure, deadline: float = math.inf) -> None:
         self.name, self.case = entry.name, entry.case
         self.status = "ok"
         self.steps = 0  # of one sample; 0: it times itself
         self.turns: list[Samples] = []
         self.outputs: OutputValues | None = None
-        self._entry, self._procedure = entry, procedure
+        self._entry, self._procedure, self._deadline = entry, procedure, deadline
         self._begun = time.monotonic()
         self._result = measure_case.blank(entry.case, procedure, entry.place)
         self.reason = ""
@@ -55,12 +57,13 @@ class Racer:
         self._peaks: dict[str, float] = {}
 
     def start(self) -> None:
-        """Its process, which begins to load."""
+        """Its process, which begins to load; unless it is too late already."""
+        if self.status != "ok":
+            return
         try:
             measure_case.refuse(self._entry.case)
-            self._child = WorkerProcess(
-                self._entry.case, self._entry.place.folder, self._procedure.timeout
-            )
+            limit = min(self._procedure.timeout, self._deadline - time.monotonic())
+            self._child = WorkerProcess(self._entry.case, self._entry.place.folder, limit)
             self._child.send(Open(case=self._entry.case))
         except EndingError as error:
             self.end(error.status, error.reason)
@@ -94,6 +97,7 @@ class Racer:
             return
         self._child.wake()
         try:
+            self._child.allow(self._procedure.timeout)
             self.steps = self._settled(self._child, progress)
             self._child.stand_still()
         except EndingError as error:
@@ -119,8 +123,14 @@ class Racer:
         facts = {**self._result.facts, **found.facts}
         self._result = msgspec.structs.replace(self._result, facts=facts)
 
+    def end_if_late(self) -> None:
+        if self._is_late():
+            self.end("skipped", OUT_OF_TIME)
+
     def end(self, status: str, reason: str) -> None:
         """At once: a process that hangs would disturb the others."""
+        if status == "timeout" and self._is_late():
+            status, reason = "skipped", OUT_OF_TIME
         if self.status == "ok":
             self.status, self.reason = status, reason
         self.close()
@@ -141,6 +151,9 @@ class Racer:
             status=status,
             reason=self.reason,
         )
+
+    def _is_late(self) -> bool:
+        return not self.steps and time.monotonic() >= self._deadline
 
     def _settled(self, child: WorkerProcess, progress: ProgressCallback) -> int:
         pieces = settled(child, self._entry.case, self._procedure, progress)

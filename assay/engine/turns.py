@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
@@ -13,7 +14,7 @@ from assay.core.messages import OutputValues
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Procedure, Result, Samples
 from assay.engine.batch_size import available_memory
-from assay.engine.racer import HeatEntry, Racer
+from assay.engine.racer import OUT_OF_TIME, HeatEntry, Racer
 
 # Cases that take turns, if they fit: more where there are cores to load and compile them.
 TOGETHER = max(4, len(os.sched_getaffinity(0)) * 3 // 4)
@@ -49,13 +50,16 @@ def run_heat(
     keep_going: KeepGoing,
     seed: int = 0,
     room: Callable[[], int] = available_memory,
+    deadlines: Sequence[float] = (),
 ) -> Heat:
     """Open, warm up one after the other, then turns, in an order drawn anew each round.
 
-    Who does not end well is out; with fewer than two left there is nobody to compare.
+    Who does not end well, or is not warm by its deadline, is out; with fewer than two left there
+    is nobody to compare.
     """
     begun = opened = time.monotonic()
-    racers = [Racer(entry, procedure) for entry in entries]
+    limits = deadlines or [math.inf] * len(entries)
+    racers = [Racer(entry, procedure, at) for entry, at in zip(entries, limits, strict=True)]
     apart: dict[str, str] = {}
     with ExitStack() as stack:
         for racer in racers:
@@ -64,6 +68,7 @@ def run_heat(
             apart = _open_all(racers, progress, room)
             opened = time.monotonic()
             _take_turns(racers, keep_going, random.Random(seed), opened - begun)
+            _end_without_turns(racers)
             for racer in racers:
                 racer.check()
         except KeyboardInterrupt as error:
@@ -108,15 +113,25 @@ def _open_all(
 
 def _open(racers: Sequence[Racer], progress: ProgressCallback) -> None:
     for racer in racers:
+        racer.end_if_late()
         progress(Progress(case=racer.case, phase="open"))
         racer.start()
     for racer in racers:
+        _end_late(racers)
         racer.open()
         progress(Progress(case=racer.case, phase="first"))
     for racer in racers:
+        _end_late(racers)
         racer.first()
     for racer in racers:
+        _end_late(racers)
         racer.warm(progress)
+
+
+def _end_late(racers: Sequence[Racer]) -> None:
+    """Before another is waited for, which they would only slow down."""
+    for racer in racers:
+        racer.end_if_late()
 
 
 def _apart(racers: Sequence[Racer], alone: Racer | None = None) -> dict[str, str]:
@@ -141,3 +156,11 @@ def _take_turns(
             return
         for racer in order.sample(left, len(left)):
             racer.turn()
+
+
+def _end_without_turns(racers: Sequence[Racer]) -> None:
+    """Who was warm in time, but had nobody left to take turns with: nothing is known of it."""
+    if any(racer.reason == OUT_OF_TIME for racer in racers):
+        for racer in racers:
+            if racer.status == "ok" and not racer.turns:
+                racer.end("skipped", OUT_OF_TIME)

@@ -34,11 +34,16 @@ def verb_of(store: Store, run: str) -> str:
     return "train" if plan.training else "run"
 
 
+def can_resume(store: Store, run: str) -> bool:
+    made_by = verb_of(store, run)
+    lost = made_by == "ab" and store.document(run, REQUEST) is None  # of the first version
+    return made_by in RESUMABLE and not lost
+
+
 def how_to_resume(store: Store, run: str) -> str:
     """The command that goes on with a run, or that there is none."""
     made_by = verb_of(store, run)
-    lost = made_by == "ab" and store.document(run, REQUEST) is None  # of the first version
-    if made_by not in RESUMABLE or lost:
+    if not can_resume(store, run):
         return f"Runs of assay {made_by} are not resumed: start it again."
     words = f"study {store.plan(run).tags['study']}" if made_by == "study" else made_by
     return f"assay {words} --resume {run}"

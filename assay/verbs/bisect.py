@@ -21,8 +21,9 @@ from assay.engine.given import CaseLike
 from assay.engine.keep import Run, new_run, resumable, resumed_run
 from assay.registry import open_store
 from assay.stores.runs import BISECTION, read_document
-from assay.verbs.ab import ab
+from assay.verbs import ab as comparing
 
+AGAIN = 4  # times that the budget is spent once more to tell the ends apart
 MOST = 4  # comparisons for each halving that would do without noise
 ENVIRONMENTS = "environments"  # folder of a run with the versions of a package
 
@@ -187,7 +188,7 @@ def _tried(
     half = abs(math.sqrt(found.effect) - 1) if math.isfinite(found.effect) else found.minimum
     try:
         sides = _sides(found, name, folder)
-        compared = ab(
+        compared = comparing.ab(
             msgspec.structs.replace(case, key=""),
             metric=found.metric,
             budget=found.budget,
@@ -200,6 +201,9 @@ def _tried(
             **sides,  # type: ignore[arg-type]
         )
         last = list(compared)[-1]
+        for _ in range(AGAIN if not found.tried else 0):  # the ends have to be told apart first
+            if last.verdict == "cannot-tell" and not last.failures:
+                last = list(comparing.resume(last.run, home, progress))[-1]
     except AssayError as error:
         return Tried(place=place, name=name, verdict="skipped", text=f"{error}")
     if last.failures or not last.ratio.n or not math.isfinite(last.ratio.high):

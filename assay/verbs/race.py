@@ -215,7 +215,8 @@ def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
     procedure = msgspec.structs.replace(run.plan.procedure, budget=warm_up)
     entries = [HeatEntry(name, state.cases[name], run.new_case()) for name in state.next_heat()]
     more = HeatKeepGoing(state.rules, state.deadline)
-    heat = run_heat(entries, procedure, progress, more, seed=number)
+    deadlines = state.deadlines(len(entries))
+    heat = run_heat(entries, procedure, progress, more, seed=number, deadlines=deadlines)
     tags = {"heat": str(number), "order": compare.IN_TURNS}
     results = {
         name: msgspec.structs.replace(result, tags=tags) for name, result in heat.results.items()

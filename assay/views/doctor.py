@@ -60,12 +60,12 @@ def _noise(found: Checkup, noise: Noise) -> Table:
     ]
     return Table(
         title="Noise, and what would help",
-        columns=("remedy", "how", "smallest visible change", "instead of", "verdict"),
+        columns=("remedy", "how", "detectable effect", "instead of", "verdict"),
         rows=tuple(
             (r.name, r.how, f"{r.after:.2%}", f"{r.before:.2%}", "helps" if r.helps else "no help")
             for r in found.remedies
         ),
-        numeric=frozenset({"smallest visible change", "instead of"}),
+        numeric=frozenset({"detectable effect", "instead of"}),
         notes=tuple(notes),
     )
 

@@ -59,7 +59,7 @@ def _line(same: Sequence[tuple[str, Doubt]], timed: int) -> str:
         who = "all" if len(same) == timed else ", ".join(each for each, _ in same)
         return f"{who}: {end}"
     others = "all" if len(same) == timed else f"{len(same)} of {timed}"
-    return f"{others}, as {name}: {end}"
+    return f"{others}, for example {name}: {end}"
 
 
 def _rank(doubt: Doubt) -> int:

@@ -21,9 +21,9 @@ def output(found: Race, option_effects: Table) -> Output:
 def ranking_table(found: Race) -> Table:
     numbers = {place.key: number for number, place in enumerate(found.places, 1)}
     return Table(
-        columns=("", "contender", "time of an item", "ratio", "95 % interval", "heats", "state"),
+        columns=("", "contender", "time/item", "ratio", "95 % interval", "heats", "state"),
         rows=tuple(_row(place, numbers) for place in found.places if place.state != "untried"),
-        numeric=frozenset({"", "time of an item", "ratio", "95 % interval", "heats"}),
+        numeric=frozenset({"", "time/item", "ratio", "95 % interval", "heats"}),
         title=_title(found),
         notes=tuple(_notes(found)),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from assay.core.errors import unknown
+from assay.core.errors import UsageError
 from assay.core.findings import Quantity, Reading, Table, Unlikeness
 from assay.core.records import Case, Value
 from assay.core.units import human
@@ -38,8 +38,20 @@ def results_table(
         numeric=frozenset(COLUMNS),
         spare=() if columns else ("memory", "first step", "samples"),
         title=title,
-        notes=(*_winner(readings, names), *notes(readings, names), *fairness_notes(unlike)),
+        notes=(
+            *_winner(readings, names),
+            *notes(readings, names),
+            *_lacking(readings, columns),
+            *fairness_notes(unlike),
+        ),
     )
+
+
+def _lacking(readings: Sequence[Reading], chosen: Sequence[str]) -> list[str]:
+    """Why a column that somebody chose is empty."""
+    empty = [c for c in chosen if c in _NEEDS and not any(COLUMNS[c](r) for r in readings)]
+    needs = dict.fromkeys(_NEEDS[column] for column in empty)
+    return [f"{', '.join(c for c in empty if _NEEDS[c] == need)}: {need}" for need in needs]
 
 
 def fairness_notes(unlike: Sequence[Unlikeness]) -> tuple[str, ...]:
@@ -58,17 +70,21 @@ def value(quantity: Quantity | None) -> str:
 
 
 def case_names(readings: Sequence[Reading]) -> list[str]:
-    """The keys of the cases; what varies among them is in every name, a default too."""
+    """The keys of the cases; what varies among those of one workload or of one backend is in every
+    name, a default too. That backends differ in their defaults is no reason."""
     cases = [reading.result.case for reading in readings]
-    varying = {
-        kind: [
-            name
-            for name in dict.fromkeys(n for case in cases for n in getattr(case, kind))
-            if len({str(getattr(c, kind)[name]) for c in cases if name in getattr(c, kind)}) > 1
-        ]
-        for kind in ("params", "options")
-    }
-    return [_name(case, varying["params"], varying["options"]) for case in cases]
+    params = _varying((case.workload, case.params) for case in cases)
+    options = _varying((case.backend, case.options) for case in cases)
+    return [_name(case, params, options) for case in cases]
+
+
+def _varying(given: Iterable[tuple[str, Mapping[str, Value]]]) -> list[str]:
+    """Names that have several values within one group."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for group, values in given:
+        for name, chosen in values.items():
+            found.setdefault(name, {}).setdefault(group, set()).add(str(chosen))
+    return [name for name, groups in found.items() if max(map(len, groups.values())) > 1]
 
 
 def _name(case: Case, params: Sequence[str], options: Sequence[str]) -> str:
@@ -106,7 +122,9 @@ def _usual(readings: Sequence[Reading]) -> list[str]:
 def check_columns(columns: Sequence[str]) -> None:
     for column in columns:
         if column not in COLUMNS:
-            raise unknown("column", column, COLUMNS)
+            raise UsageError(
+                f"There is no column named '{column}'.", hint=f"Columns: {', '.join(COLUMNS)}."
+            )
 
 
 def _quantity(name: str) -> Cell:
@@ -152,6 +170,14 @@ COLUMNS: dict[str, Cell] = {
     "pair": lambda reading: reading.result.tags.get("pair", ""),
     "label": lambda reading: reading.result.label,
     "id": lambda reading: reading.result.id,
+}
+
+# name of a column → what it takes for it to be filled
+_NEEDS = {
+    **dict.fromkeys(("p50", "p90", "p99"), "measured with --latency only"),
+    "energy": "no energy counter could be read here",
+    "gpu memory": "no GPU was used, or none could be read",
+    "flops": "not known of this workload",
 }
 
 

@@ -25,7 +25,7 @@ _LINES = {
     "flop_rate": "FLOP/s",
     "peak_share": "of the measured peak",
     "coefficient_of_variation": "spread",
-    "minimum_detectable_effect": "least change seen",
+    "minimum_detectable_effect": "minimum detectable effect",
 }
 # in the order they are shown
 _RAN = (
@@ -56,7 +56,7 @@ def detail(reading: Reading) -> str:
     blocks = [
         [f"{result.case.key}  {standing(reading)}", f"{result.id}  {result.started[:19]}"],
         [f"reason: {result.reason}"] if result.reason else [],
-        _numbers(reading.own, _LINES) + _told(reading),
+        _numbers(reading.own, _LINES) + _reported(reading),
         _phases(reading),
         list(_pictures(reading)),
         *_grouped(result),
@@ -101,11 +101,11 @@ def _numbers(found: dict[str, Quantity], lines: dict[str, str]) -> list[str]:
     ]
 
 
-def _told(reading: Reading) -> list[str]:
-    """What the program told, under its own names."""
+def _reported(reading: Reading) -> list[str]:
+    """What the program reported, under its own names."""
     wide = max(map(len, _LINES.values()))
-    told = reading.result.told
-    found = {name: q for name, q in reading.summary.quantities.items() if name in told}
+    reported = reading.result.reported
+    found = {name: q for name, q in reading.summary.quantities.items() if name in reported}
     return [f"{name:<{wide}}  {_number(quantity)}" for name, quantity in found.items()]
 
 
@@ -126,7 +126,11 @@ def _phases(reading: Reading) -> list[str]:
         )
         for phase in ("warmup", "steady")
     }
-    counts = [f"{name:<10}  {count} steps" for name, count in steps.items() if count]
+    counts = [
+        f"{name:<10}  {count} step{'s' if count > 1 else ''}"
+        for name, count in steps.items()
+        if count
+    ]
     return _numbers(reading.own, _PHASES) + counts
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from assay import registry
 from assay.backends.keras import engines
-from assay.core.errors import AssayError, EndingError, UsageError
+from assay.core.errors import AssayError, EndingError
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.native import answers, files
 from assay.native.capture import answers as asked_of_keras
@@ -54,22 +54,10 @@ def _name(request: CaptureRequest) -> str:
 
 def _model(request: CaptureRequest) -> Any:  # noqa: ANN401 (a keras.Model)
     if Path(request.model).suffix in MODEL_FILES:
-        return _loaded(request.model)
+        from assay.workloads.user import _keras_file
+
+        return _keras_file.loaded(request.model)
     return registry.workload(request.model).kinds[engines.KIND](**request.params).model
-
-
-def _loaded(path: str) -> Any:  # noqa: ANN401
-    import keras
-
-    try:
-        return keras.models.load_model(path, compile=False)
-    # what Keras, h5py and zipfile raise over a file that holds no model, or not all of it
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        first = str(error).strip().partition("\n")[0].rstrip(".")
-        raise UsageError(
-            f"Keras cannot load a model from {path} ({first}).",
-            hint="A file of weights alone goes with its model: MODEL --weights FILE.",
-        ) from None
 
 
 if __name__ == "__main__":

@@ -67,7 +67,8 @@ def failure(error: Exception) -> Failed:
         return Failed(status="out-of-memory", reason=f"{type(error).__name__}: {words}")
     if isinstance(error, AssayError):
         return Failed(status="failed", reason=f"{words} {error.hint}".strip())
-    return Failed(status="failed", reason=f"{type(error).__name__}: {words}")
+    where = "".join(getattr(error, "__notes__", ()))  # what it was about, if someone has said
+    return Failed(status="failed", reason=f"{where}{type(error).__name__}: {words}")
 
 
 def packages() -> dict[str, str]:

@@ -20,8 +20,8 @@ from assay import registry
 from assay.backends import _digest
 from assay.core import messages
 from assay.core.contracts import Backend, ProfilingBackend
-from assay.core.errors import EndingError
-from assay.core.records import Value
+from assay.core.errors import AssayError, EndingError
+from assay.core.records import Case, Value
 from assay.core.sessions import (
     CountedByFramework,
     CountedByModel,
@@ -208,22 +208,35 @@ def _open(
         raise EndingError("skipped", f"in {sys.prefix}, {lacking}")
     _keep_to(case.options.get("threads", "all"))
     _bound(order.memory)
-    session = stack.enter_context(backend.open(build, case))
+    with _OnItsExample(case, jobs):
+        session = stack.enter_context(backend.open(build, case))
+        facts = {**session.facts(), **_evidence(session, jobs[0], order.outputs)}
     opened = messages.Opened(
         seconds=timing.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={
-            **session.facts(),
-            **_evidence(session, jobs[0], order.outputs),
-            **jobs[0].facts,
-        },
+        facts={**facts, **jobs[0].facts},
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
         outputs=isinstance(session, WithOutputs),
     )
     return session, jobs[0], opened
+
+
+class _OnItsExample:
+    """What a bare model or a model file fails over is said to be its example."""
+
+    def __init__(self, case: Case, jobs: list[Job]) -> None:
+        self._case, self._jobs = case, jobs
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        ours = isinstance(error, AssayError | EndingError)
+        if error is not None and not ours and self._jobs and self._jobs[0].as_given:
+            error.add_note(f"{self._case.workload} does not run on its example: ")
 
 
 def _keep_to(threads: Value) -> None:

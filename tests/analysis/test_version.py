@@ -32,6 +32,7 @@ def results() -> dict[str, Result]:
         "five processes": result(*processes, processes=5),
         "latency": result(steady(noisy(spread=0.2, count=2000)), latency=True),
         "few": result(steady([0.1, 0.2, 0.3])),
+        "one": result(steady([2.0])),
         "told by a session": result(single),
         "told by a log": msgspec.structs.replace(
             result(single, steady([0.1, 0.2], metric="step_time"), steady([1.0], metric="loss")),

@@ -96,6 +96,22 @@ def test_of_several_cases_the_line_says_which_and_how_long_all_take(terminal):
     assert shown.endswith("██░░░░░░░░ about 30.0 s for all")
 
 
+def test_where_there_is_little_room_the_name_is_cut_and_the_bar_stays(terminal):
+    screen = terminal("stderr", columns=80)
+    now = iter((0.0, 10.0))
+    line = LiveLine(clock=lambda: next(now))
+    line.done(DONE)
+    long = Case(workload="net", backend="jax", key="resnet18:batch_size=8@torch:mode=infer")
+
+    line(Progress(case=long, phase="open", number=2, count=4))
+
+    shown = screen.getvalue().rpartition("\033[K")[2]
+    assert (
+        shown == "[2/4] resnet18:batch…rch:mode=infer  opening …  ██░░░░░░░░ about 30.0 s for all"
+    )
+    assert len(shown) == 79
+
+
 def test_of_several_processes_the_line_says_which(capsys):
     LiveLine()(msgspec.structs.replace(OPENING, process=3, processes=5))
 

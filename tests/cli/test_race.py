@@ -37,7 +37,7 @@ def test_the_budget_may_end_first(assay, nap):
 
     assert status == 6
     assert (found["schema"], found["kind"], found["heats"]) == (1, "race", 1)
-    assert [place["state"] for place in found["places"]].count("untried") == 2
+    assert [place["state"] for place in found["places"]].count("untried") == 4
 
 
 def test_a_budget_of_nothing_is_refused_with_the_default_of_a_race(assay, nap):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from assay.analysis import race
@@ -11,6 +13,7 @@ from assay.core.messages import OutputValues
 from assay.core.records import Case, Plan, Procedure, Samples
 from assay.engine import race_state
 from assay.engine.race_state import FEWEST_TURNS, MOST_TURNS, HeatKeepGoing, RaceState
+from assay.engine.racer import OUT_OF_TIME
 from assay.engine.turns import NO_ROOM, Heat
 from assay.testing import FakeClock
 from tests.analysis.test_race import result
@@ -136,7 +139,7 @@ def test_wrong_outputs_cost_the_place_and_are_remembered_after_an_interrupt():
     ("each", "ended"),
     [
         (29.0, ""),
-        (31.0, "the budget of 60 s ended while 1 are in and 1 were not tried"),
+        (31.0, "the budget of 60 s ended while 1 is in and 1 was not tried"),
     ],
 )
 def test_a_heat_that_would_outlast_the_budget_is_not_begun(clock, each, ended):
@@ -146,6 +149,29 @@ def test_a_heat_that_would_outlast_the_budget_is_not_begun(clock, each, ended):
     state.add(heat(a=1.0, b=2.0))
 
     assert state.standing().ended == ended
+
+
+def test_the_first_two_of_a_session_are_opened_whatever_the_budget(clock):
+    state = begun(budget=60.0)
+    first = state.deadlines(3)
+    clock.pass_(10.0)
+    state.add(heat(a=1.0, b=2.0))
+
+    assert first == [math.inf, math.inf, pytest.approx(57.0)]
+    assert state.deadlines(2) == [pytest.approx(58.0)] * 2
+
+
+def test_who_was_not_warm_in_time_counts_as_untried(clock):
+    late = msgspec.structs.replace(result("c", [], status="skipped"), reason=OUT_OF_TIME)
+    found = heat(a=1.0, b=2.0)
+    state = begun()
+    clock.pass_(60.0)
+
+    kept = state.add(found._replace(results={**found.results, "c": late}))
+
+    assert kept.keys() == {"a", "b"}
+    assert states(state)["c"] == "untried"
+    assert state.standing().ended == "the budget of 60 s ended while 1 is in and 1 was not tried"
 
 
 def test_a_race_taken_up_again_has_its_budget_once_more(clock):

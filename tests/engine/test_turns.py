@@ -1,10 +1,13 @@
 """Several cases warm together, in real workers."""
 
+import math
+import time
+
 import pytest
 
 from assay.core.records import Procedure
 from assay.engine import plan
-from assay.engine.racer import HeatEntry
+from assay.engine.racer import OUT_OF_TIME, HeatEntry
 from assay.engine.turns import NO_ROOM, PLENTY, run_heat
 from assay.stores.folders import CasePlace
 
@@ -86,6 +89,22 @@ def test_even_the_first_may_have_wanted_for_room_where_all_came_at_once(heat):
 
 def test_who_is_out_of_memory_beside_others_is_apart(heat):
     assert heat("fine", "has_no_memory").apart == {"1": NO_ROOM}
+
+
+def test_who_is_not_warm_by_its_deadline_is_ended_and_the_others_take_turns(heat):
+    now = time.monotonic()
+    found = heat("fine", "fine", "hangs", "fine", deadlines=[math.inf, math.inf, now + 4, now])
+
+    statuses = {name: result.status for name, result in found.results.items()}
+    assert statuses == {"0": "ok", "1": "ok", "2": "skipped", "3": "skipped"}
+    assert found.results["2"].reason == found.results["3"].reason == OUT_OF_TIME
+    assert [len(steady(found.results[name])) for name in "01"] == [2, 2]
+
+
+def test_of_who_has_nobody_left_to_take_turns_with_in_time_nothing_is_known(heat):
+    found = heat("fine", "fine", deadlines=[math.inf, 0.0]).results
+
+    assert [result.reason for result in found.values()] == [OUT_OF_TIME, OUT_OF_TIME]
 
 
 def test_an_interrupt_is_an_ending_of_everyone(heat):

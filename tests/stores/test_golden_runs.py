@@ -61,6 +61,14 @@ def test_what_is_shown_has_the_fields_and_raw_facts_it_had(assay, ending):
         assert {name: one[name] for name in RAW} == {name: other[name] for name in RAW}
 
 
+def test_a_comparison_that_did_not_keep_its_request_cannot_go_on(assay):
+    status, _, err = assay("ab", "--resume", "4vvv")
+
+    assert status == 2
+    assert "does not say what it was begun with" in err
+    assert "Runs of assay ab are not resumed: start it again." in err
+
+
 RAW = ("id", "status", "reason", "started", "case", "procedure", "items", "facts", "peaks")
 
 

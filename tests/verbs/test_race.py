@@ -15,7 +15,8 @@ def nap(tmp_path):
     file = tmp_path / "naps.py"
     file.write_text(
         "import time\n"
-        "def nap(ms=10, bad=0):\n"
+        "def nap(ms=10, bad=0, built=0):\n"
+        "    time.sleep(built)\n"
         "    def step():\n"
         "        if bad:\n"
         "            raise ValueError('bad')\n"
@@ -44,10 +45,18 @@ def test_a_race_that_ran_out_of_time_can_go_on(nap, monkeypatch):
     first = list(assay.race(nap, over=over, budget=0.001))[-1]
     last = list(race.resume(first.run))[-1]
 
-    assert first.heats == 1
-    assert "the budget of 0.001 s ended while 1 are in and 1 were not tried" in first.ended
-    assert last.heats == 2
-    assert [place.state for place in last.places] == ["in", *["out"] * 4]
+    assert (first.heats, last.heats) == (1, 2)
+    assert "the budget of 0.001 s ended while 1 is in and 3 were not tried" in first.ended
+    assert "the budget of 0.001 s ended while 1 is in and 2 were not tried" in last.ended
+    assert [place.state for place in last.places] == ["in", "out", "out", "untried", "untried"]
+
+
+def test_who_takes_longer_to_open_than_the_budget_is_not_waited_for(nap):
+    last = list(assay.race(nap, over={"ms": [5, 40], "built": [0, 600]}, budget=8.0))[-1]
+
+    states = {place.key.partition(":nap:")[2]: place.state for place in last.places}
+    assert states["ms=5,built=600@python"] == states["ms=40,built=600@python"] == "untried"
+    assert states["ms=5@python"] == "in"
 
 
 def test_what_each_option_bought_is_told(nap):

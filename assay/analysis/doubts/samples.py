@@ -122,7 +122,8 @@ def two_modes(result: Result) -> Doubt | None:
 
 
 def one_process(result: Result) -> Doubt | None:
-    if len(_steady(result)) != 1:
+    processes = _steady(result)
+    if len(processes) != 1 or len(processes[0]) < 2:  # one sample has no interval
         return None
     return Doubt(
         code="one-process",

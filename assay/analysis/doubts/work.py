@@ -49,8 +49,15 @@ def not_waited_for(result: Result) -> Doubt | None:
     )
 
 
+def assumed(result: Result) -> Doubt | None:
+    """What the user's model did not say, and a worker took for granted."""
+    text = str(result.facts.get("assumed", ""))
+    return Doubt(code="assumed", text=text) if text else None
+
+
 WORK_DOUBTS: tuple[Callable[[Result], Doubt | None], ...] = (
     not_waited_for,
     counts_disagree,
     above_the_peak,
+    assumed,
 )

@@ -9,25 +9,20 @@ from typing import Any
 import numpy as np
 import openvino
 
-from assay.backends.captured.backend import Captured
+from assay.backends.captured.backend import Captured, OnnxFile, joined
+from assay.core.errors import EndingError
 from assay.core.records import Case, Value
-from assay.native.onnx.file import onnx_bytes
 
 
 class OpenVinoSession:
-    def __init__(self, captured: Captured, case: Case) -> None:
+    def __init__(self, captured: Captured | OnnxFile, case: Case) -> None:
         self._captured, self._case = captured, case
         self.items = captured.items
-        core = openvino.Core()
-        model = core.read_model(onnx_bytes(captured.graph))
-        # Kernels are chosen for the very shapes, as for every other contender.
-        named = zip(captured.graph.inputs, captured.inputs, strict=True)
-        model.reshape({value.name: list(array.shape) for value, array in named})
-        self._compiled = core.compile_model(model, "CPU", _settings())
+        self._compiled = _compiled(captured, case)
         self._request = self._compiled.create_infer_request()
-        for number, array in enumerate(captured.inputs):
+        for name, array in captured.named().items():
             tensor = openvino.Tensor(array, shared_memory=True)
-            self._request.set_input_tensor(number, tensor)
+            self._request.set_tensor(name, tensor)
 
     def step(self) -> None:
         self._request.infer(share_outputs=True)
@@ -37,7 +32,8 @@ class OpenVinoSession:
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         self.step()
-        return np.array(self._request.get_output_tensor(0).data)
+        count = len(self._compiled.outputs)
+        return joined([np.array(self._request.get_output_tensor(at).data) for at in range(count)])
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch of the size it was opened for; pictures come with channels last."""
@@ -51,6 +47,22 @@ class OpenVinoSession:
                 "INFERENCE_PRECISION_HINT"
             ).get_type_name(),
         }
+
+
+def _compiled(captured: Captured | OnnxFile, case: Case) -> Any:  # noqa: ANN401
+    core = openvino.Core()
+    try:
+        model = core.read_model(captured.onnx())
+        # Kernels are chosen for the very shapes, as for every other contender.
+        model.reshape({name: list(array.shape) for name, array in captured.named().items()})
+        return core.compile_model(model, "CPU", _settings())
+    except RuntimeError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        words = next((line for line in reversed(lines) if "Exception" not in line), "no word")
+        version = openvino.__version__.partition("-")[0]
+        raise EndingError(
+            "failed", f"OpenVINO {version} cannot load {case.workload}: {words}"
+        ) from error
 
 
 def _settings() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -47,6 +47,17 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     parameters: int  # trained ones, as the other backends count
     channels_first: bool
 
+    def onnx(self) -> str | bytes:
+        """As a runtime reads it: the file's path, or its bytes."""
+        from assay.native.onnx.file import onnx_bytes
+
+        return onnx_bytes(self.graph)
+
+    def named(self) -> dict[str, Any]:
+        """The batch, by the names of the graph's inputs."""
+        names = (value.name for value in self.graph.inputs)
+        return dict(zip(names, self.inputs, strict=True))
+
     def given(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """A batch whose pictures have channels last, as the graph takes it."""
         import numpy as np
@@ -68,6 +79,44 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+class OnnxFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a runtime reads itself, with its batch as the file takes it."""
+
+    path: str
+    inputs: Mapping[str, Any]
+    items: int
+
+    def onnx(self) -> str | bytes:
+        return self.path
+
+    def named(self) -> Mapping[str, Any]:
+        return self.inputs
+
+    def given(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return inputs
+
+    def facts(self, case: Case) -> dict[str, Value]:
+        kinds = [array.dtype.name for array in self.inputs.values()]
+        floating = next((kind for kind in kinds if kind.startswith("float")), "float32")
+        return {
+            **_options.facts(case),
+            "mode": "infer",
+            "device": "cpu",
+            "compute_dtype": floating,
+            "input_shape": _options.shape_text(*self.inputs.values()),
+        }
+
+
+def is_file(case: Case) -> bool:
+    return case.workload.endswith(".onnx")
+
+
+def opened_file(build: Callable[[], Job], case: Case) -> OnnxFile:
+    job = build()
+    assert job.train_batch
+    return OnnxFile(path=str(job.model), inputs=job.train_batch[0], items=job.items)
+
+
 class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
     """One library. Its session is in `_NAME_session.py`, loaded in the worker."""
 
@@ -80,21 +129,24 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
         return OPTIONS
 
     def missing(self) -> str:
-        return _options.lacking(("numpy", self.name), self.name) or engines.lacking()
+        return _options.lacking(("numpy", self.name), self.name)
 
     def refuses(self, case: Case) -> str:
-        return _options.refused(case)
+        """Keras has to be here for what is no ONNX file."""
+        return _options.refused(case) or ("" if is_file(case) else engines.lacking())
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
-        """Keras builds the model, on the CPU, and is not used after."""
+        """Keras builds the model, on the CPU, and is not used after; an ONNX file needs none."""
         hidden = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+        if is_file(case):
+            return hidden
         data_format = str(case.options["data_format"])
         return {**engines.variables(engines.installed(), data_format, folder), **hidden}
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
         session = import_module(f"assay.backends.captured._{self.name}_session").open_session
-        yield session(captured(build, case), case)
+        yield session((opened_file if is_file(case) else captured)(build, case), case)
 
 
 class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
@@ -105,12 +157,12 @@ class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
         return {**OPTIONS, "kernels": KERNELS}
 
     def missing(self) -> str:
-        return _options.lacking(("numpy",), "native") or toolchain.lacking() or engines.lacking()
+        return _options.lacking(("numpy",), "native") or toolchain.lacking()
 
     def refuses(self, case: Case) -> str:
         if case.options["kernels"] == "onednn" and not toolchain.onednn_folder():
             return "oneDNN is not installed here: pip install 'assay[native]'"
-        return _options.refused(case)
+        return super().refuses(case)
 
 
 def captured(build: Callable[[], Job], case: Case) -> Captured:
@@ -138,14 +190,25 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
     )
 
 
+def joined(arrays: Sequence[Any]) -> Any:  # noqa: ANN401 (a numpy array)
+    """One output as it is, several as one row of numbers."""
+    import numpy as np
+
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.ravel(one) for one in arrays])
+
+
 PROVIDES = {
     "native": NativeBackend(
         name="native", summary="assay's own compiler, inference of a captured Keras model"
     ),
     "onnxruntime": CapturedBackend(
-        name="onnxruntime", summary="ONNX Runtime on the CPU, inference of a captured Keras model"
+        name="onnxruntime",
+        summary="ONNX Runtime on the CPU, inference of a captured Keras model or an ONNX file",
+        accepts=frozenset({"keras", "onnx"}),
     ),
     "openvino": CapturedBackend(
-        name="openvino", summary="OpenVINO on the CPU, inference of a captured Keras model"
+        name="openvino",
+        summary="OpenVINO on the CPU, inference of a captured Keras model or an ONNX file",
+        accepts=frozenset({"keras", "onnx"}),
     ),
 }

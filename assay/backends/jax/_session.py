@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from assay.backends import _options
-from assay.backends.jax import _setup
+from assay.backends.jax import _setup, _trees
 from assay.backends.jax._optimizers import JaxOptimizer
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
@@ -31,12 +31,16 @@ class JaxSession:
         pure = case.options["precision"] == "pure-bfloat16"
         first = case.options["data_format"] == "channels_first"
         self._layout = {"data_format": "channels_first"} if first else {}
+        _options.check_as_given(job, case)
         inputs, targets = _options.batch(job, case, first)
-        self._inputs = jax.device_put(jnp.asarray(inputs, jnp.bfloat16 if pure else None))
+        self._inputs = jax.device_put(_trees.cast(inputs, jnp.bfloat16 if pure else None))
         self._targets = jax.device_put(targets)
         self.items = _options.items(job)
         if pure:
-            params = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), params)
+            params = _trees.cast(params, jnp.bfloat16)
+        if self._train and not jax.tree.leaves(params):
+            raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
+        self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
         self._name = _options.chosen_optimizer(case, job.optimizer)
         self._optimizer = JaxOptimizer(self._name, job.learning_rate)
         self._state: Any = {"params": params, "kept": kept}
@@ -60,7 +64,7 @@ class JaxSession:
         jax.block_until_ready((self._state, self._found))
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return np.asarray(self._inferred(*self._forward_arguments()), np.float32)
+        return _trees.as_array(self._inferred(*self._forward_arguments()))
 
     def weights(self) -> Iterator[Any]:
         return (np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(self._state["params"]))
@@ -79,11 +83,11 @@ class JaxSession:
             **_options.facts(self._case),
             **_setup.facts(),
             "mode": _options.mode(self._train),
-            "input_shape": _options.shape_text(self._inputs),
+            "input_shape": _options.shape_text(*jax.tree.leaves(self._inputs)),
             "parameters": sum(weight.size for weight in weights),
-            "compute_dtype": np.dtype(mixed or self._inputs.dtype).name,
-            "parameter_dtype": weights[0].dtype.name,
-            "output_dtype": found.dtype.name,
+            "compute_dtype": np.dtype(mixed or _trees.dtype((self._inputs, weights))).name,
+            "parameter_dtype": weights[0].dtype.name if weights else "",
+            "output_dtype": _trees.dtype(found).name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "optimizer": self._name,
@@ -112,7 +116,7 @@ class JaxSession:
         """Outputs, and what the model keeps beside its parameters, anew."""
         mixed = _MIXED.get(str(self._case.options["precision"]))
         if mixed is not None:
-            params, inputs = jax.tree.map(lambda leaf: leaf.astype(mixed), (params, inputs))
+            params, inputs = _trees.cast((params, inputs), mixed)
         if not kept:
             return self._apply(params, inputs, **dropout, **self._layout), kept
         found, new = self._apply(params, inputs, state=kept[0], **dropout, **self._layout)
@@ -124,7 +128,7 @@ class JaxSession:
 
         def loss(params: Any) -> Any:  # noqa: ANN401
             found, kept = self._forward(params, state["kept"], inputs, key=used)
-            return _LOSSES[self._job.loss](found.astype(jnp.float32), targets) * scale, kept
+            return self._loss(_trees.cast(found, jnp.float32), targets) * scale, kept
 
         (value, kept), gradients = jax.value_and_grad(loss, has_aux=True)(state["params"])
         if scale != 1.0:
@@ -162,7 +166,8 @@ def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
     return jnp.mean(jax.nn.softplus(logits) - labels * logits)
 
 
-_LOSSES = {
+_LOSSES: dict[Any, Any] = {
+    "mean": _trees.mean,
     "cross-entropy": _cross_entropy,
     "mse": _mean_square,
     "binary-cross-entropy": _binary_cross_entropy,

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from assay.backends import _options
-from assay.backends.tensorflow import _setup
+from assay.backends.tensorflow import _setup, _trees
 from assay.backends.tensorflow._optimizers import TensorFlowOptimizer
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
@@ -29,10 +29,12 @@ class TensorFlowSession:
         first = case.options["data_format"] == "channels_first"
         self._layout = {"data_format": "channels_first"} if first else {}
         self._weights = self._variables()
+        self._check_bare()
         inputs, targets = _options.batch(job, case, first)
         self.items = _options.items(job)
-        self._inputs = tf.cast(inputs, tf.bfloat16) if self._pure else tf.constant(inputs)
-        self._targets = tf.constant(targets)
+        self._inputs = _trees.cast(inputs, tf.bfloat16 if self._pure else None)
+        self._targets = _trees.cast(targets, None)
+        self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
         name = _options.chosen_optimizer(case, job.optimizer)
         self._optimizer = TensorFlowOptimizer(
             name, job.learning_rate, self._weights if self._train else []
@@ -49,7 +51,7 @@ class TensorFlowSession:
         _setup.wait()
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return tf.cast(self._inferred(self._inputs), tf.float32).numpy()
+        return _trees.as_array(self._inferred(self._inputs))
 
     def weights(self) -> Iterator[Any]:
         return (tf.cast(weight, tf.float32).numpy() for weight in self._weights)
@@ -67,11 +69,11 @@ class TensorFlowSession:
             **_options.facts(self._case),
             **_setup.facts(),
             "mode": _options.mode(self._train),
-            "input_shape": _options.shape_text(self._inputs),
+            "input_shape": _options.shape_text(*tf.nest.flatten(self._inputs)),
             "parameters": sum(weight.shape.num_elements() for weight in self._weights),
-            "compute_dtype": (mixed or self._inputs.dtype).name,
-            "parameter_dtype": self._weights[0].dtype.name,
-            "output_dtype": traced.structured_outputs.dtype.name,
+            "compute_dtype": (mixed or _trees.dtype((self._inputs, self._weights))).name,
+            "parameter_dtype": self._weights[0].dtype.name if self._weights else "",
+            "output_dtype": _trees.dtype(traced.structured_outputs).name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "optimizer": _options.chosen_optimizer(self._case, self._job.optimizer),
@@ -82,6 +84,20 @@ class TensorFlowSession:
         compiled = self._case.options["compiler"] == "on"
         return tf.function(self._forward, jit_compile=compiled)
 
+    def _check_bare(self) -> None:
+        """A user's module computes in the dtype of its own variables, and in its own layout."""
+        _options.check_as_given(self._job, self._case)
+        precision = str(self._case.options["precision"])
+        if self._job.as_given and (precision in _MIXED or self._pure):
+            raise UsageError(
+                f"precision is {precision}, but tensorflow cannot change that of a bare module.",
+                hint="Leave precision out, or cast in the module.",
+            )
+        if self._train and not self._weights:
+            raise UsageError(
+                f"{self._case.workload} has no weights to train.", hint="Use --mode infer."
+            )
+
     def _variables(self) -> list[Any]:
         """The model's own weights, or bfloat16 ones in their place."""
         own = list(getattr(self._model, "weights", self._model.trainable_variables))
@@ -91,7 +107,7 @@ class TensorFlowSession:
         mixed = _MIXED.get(str(self._case.options["precision"]))
         other: dict[str, Any] = {**training, **self._layout}
         if mixed is not None:
-            inputs = tf.cast(inputs, mixed)
+            inputs = _trees.cast(inputs, mixed)
             other["weights"] = [tf.cast(weight, mixed) for weight in self._weights]
         elif self._pure:
             other["weights"] = self._weights
@@ -100,8 +116,8 @@ class TensorFlowSession:
     def _train_step(self, inputs: Any, targets: Any) -> Any:  # noqa: ANN401
         scale = SCALE if self._case.options["precision"] == "float16" else 1.0
         with tf.GradientTape() as tape:
-            outputs = tf.cast(self._forward(inputs, training=True), tf.float32)
-            loss = _LOSSES[self._job.loss](outputs, targets) * scale
+            outputs = _trees.cast(self._forward(inputs, training=True), tf.float32)
+            loss = self._loss(outputs, targets) * scale
         gradients = tape.gradient(loss, self._weights)
         if scale != 1.0:
             gradients = [gradient / scale for gradient in gradients]
@@ -135,7 +151,8 @@ def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
     return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels, logits))
 
 
-_LOSSES = {
+_LOSSES: dict[Any, Any] = {
+    "mean": _trees.mean,
     "cross-entropy": _cross_entropy,
     "mse": _mean_square,
     "binary-cross-entropy": _binary_cross_entropy,

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from assay.backends import _options
-from assay.backends.torch import _setup
+from assay.backends.torch import _setup, _trees
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
 from assay.core.sessions import Job
@@ -19,10 +19,11 @@ _FORMATS = {
     "channels_last": torch.channels_last,
     "channels_first": torch.contiguous_format,
 }
-_LOSSES: dict[str, Callable[..., Any]] = {
+_LOSSES: dict[Any, Callable[..., Any]] = {
     "cross-entropy": functional.cross_entropy,
     "mse": functional.mse_loss,
     "binary-cross-entropy": functional.binary_cross_entropy_with_logits,
+    "mean": _trees.mean,
 }
 WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
 
@@ -36,7 +37,7 @@ class TorchSession:
         self.items = _options.items(job)
         self._mixed = _MIXED.get(str(case.options["precision"]))
         self._optimizer_name = _options.chosen_optimizer(case, job.optimizer)
-        self._optimizer = _optimizer(job, case, self._model)
+        self._optimizer: Any = _optimizer(job, case, self._model) if self._train else None
         self._scaler = torch.amp.GradScaler(self._device.type)
         self._forward = _compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
         self._enqueue = self._capture_first if _captures(case) else self._step_here()
@@ -49,7 +50,7 @@ class TorchSession:
         _setup.wait()
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return self._inferred().float().cpu().numpy()
+        return _trees.as_array(self._inferred())
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch, without dropout; pictures are given with channels last."""
@@ -76,11 +77,11 @@ class TorchSession:
             **_options.facts(self._case),
             **_setup.facts(),
             "mode": _options.mode(self._train),
-            "input_shape": _options.shape_text(self._inputs),
+            "input_shape": _options.shape_text(*_trees.tensors(self._inputs)),
             "parameters": sum(weight.numel() for weight in weights),
-            "compute_dtype": _setup.name(self._mixed or self._inputs.dtype),
-            "parameter_dtype": _setup.name(weights[0].dtype),
-            "output_dtype": _setup.name(self._inferred().dtype),
+            "compute_dtype": _setup.name(self._mixed or _trees.dtype(self._inputs, weights)),
+            "parameter_dtype": _setup.name(weights[0].dtype) if weights else "",
+            "output_dtype": _setup.name(_trees.dtype(self._inferred())),
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "cuda_graphs": self._case.options["cuda_graphs"],
@@ -90,24 +91,26 @@ class TorchSession:
     def _outputs_of(self) -> Callable[..., Any]:
         """The forward pass as a plain function: torch.compile guards all a method could see."""
         model, mixed, device = self._model, self._mixed, self._device.type
+        call = _trees.caller(model, self._inputs)
         if mixed is None:  # no context at all: entering one costs a short step 1 %
-            return lambda inputs: model(inputs)
+            return call
 
-        def outputs(inputs: torch.Tensor) -> Any:  # noqa: ANN401 (a tensor)
+        def outputs(inputs: Any) -> Any:  # noqa: ANN401 (tensors)
             with torch.autocast(device, dtype=mixed):
-                return model(inputs)
+                return call(inputs)
 
         return outputs
 
     def _loss_of(self, job: Job) -> Callable[..., Any]:
         model, mixed, device, targets = self._model, self._mixed, self._device.type, self._targets
-        criterion = _LOSSES[job.loss]
+        criterion = job.loss if callable(job.loss) else _LOSSES[job.loss]
+        call = _trees.caller(model, self._inputs)
         if mixed is None:
-            return lambda inputs: criterion(model(inputs), targets)
+            return lambda inputs: criterion(call(inputs), targets)
 
-        def loss(inputs: torch.Tensor) -> Any:  # noqa: ANN401
+        def loss(inputs: Any) -> Any:  # noqa: ANN401
             with torch.autocast(device, dtype=mixed):
-                return criterion(model(inputs), targets)
+                return criterion(call(inputs), targets)
 
         return loss
 
@@ -182,22 +185,25 @@ def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN40
     return model.to(device, dtype, memory_format=_FORMATS[str(case.options["data_format"])])
 
 
-def _batch(job: Job, case: Case, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+def _batch(job: Job, case: Case, device: torch.device) -> tuple[Any, Any]:
     arrays, targets = _options.batch(job, case, channels_first=True)
     inputs = _placed_inputs(arrays, case, device)
-    kind = torch.int64 if job.loss == "cross-entropy" else inputs.dtype
+    if job.as_given:
+        return inputs, _placed_inputs(targets, case, device)
+    kind = torch.int64 if job.loss == "cross-entropy" else _trees.dtype(inputs)
     return inputs, torch.from_numpy(targets).to(device, kind)
 
 
-def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> torch.Tensor:  # noqa: ANN401
-    given = torch.from_numpy(inputs)
-    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else given.dtype
-    layout = _FORMATS[str(case.options["data_format"])] if given.ndim == 4 else None
-    return given.to(device, dtype, memory_format=layout or torch.preserve_format)
+def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401
+    pure = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else None
+    layout = _FORMATS[str(case.options["data_format"])]
+    return _trees.placed(inputs, device, pure, layout)
 
 
 def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: ANN401
     weights, rate, captured = list(model.parameters()), job.learning_rate, _captures(case)
+    if not any(weight.requires_grad for weight in weights):
+        raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
     made: dict[str, Callable[[], Any]] = {
         "sgd": lambda: torch.optim.SGD(weights, rate),
         "momentum": lambda: torch.optim.SGD(weights, rate, momentum=0.9),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -11,6 +13,8 @@ from assay.core.findings import Output, Table
 
 GAP = "  "
 NARROWEST = 16  # letters; a column is neither wrapped nor cut below this
+# What is never broken, and the space before it; a case may be broken after a comma: net:a=1,|b=2
+_PIECE = re.compile(r"\s*([^\s,]+,*|,+)")
 
 
 def render(output: Output, width: int = 0) -> str:
@@ -19,10 +23,10 @@ def render(output: Output, width: int = 0) -> str:
 
 def table_text(table: Table, width: int = 0) -> str:
     """Aligned columns; of a table wider than `width`, spare columns go, then long names are cut in
-    the middle, then texts are wrapped."""
+    the middle, then texts are wrapped. A number stays whole, with its unit."""
     table = _shortened(_without_spare(table, width), width)
     columns = list(zip(table.columns, *table.rows, strict=True))
-    widths = _fitted(columns, width)
+    widths = _fitted(columns, width, table.numeric)
     lines = [table.title] if table.title else []
     lines += _lines(table, table.columns, widths)
     lines.append(GAP.join("─" * width for width in widths))
@@ -44,11 +48,11 @@ def _without_spare(table: Table, most: int) -> Table:
 
 
 def _without(table: Table, place: int) -> Table:
-    def cut(cells: tuple[str, ...]) -> tuple[str, ...]:
+    def rest(cells: tuple[str, ...]) -> tuple[str, ...]:
         return cells[:place] + cells[place + 1 :]
 
     return msgspec.structs.replace(
-        table, columns=cut(table.columns), rows=tuple(cut(row) for row in table.rows)
+        table, columns=rest(table.columns), rows=tuple(rest(row) for row in table.rows)
     )
 
 
@@ -62,33 +66,33 @@ def _shortened(table: Table, most: int) -> Table:
         if not room:
             break
         widths[max(room, key=lambda at: widths[at])] -= 1
-    rows = (map(_cut, row, widths) for row in table.rows)
+    rows = (map(cut, row, widths) for row in table.rows)
     return msgspec.structs.replace(table, rows=tuple(tuple(row) for row in rows))
 
 
-def _cut(cell: str, width: int) -> str:
+def cut(cell: str, width: int) -> str:
     """Beginning and end of a name that is too long: they tell it from others."""
     if _width(cell) <= width:
         return cell
     tail = (width - 1) // 2
-    return f"{_taken(cell, width - 1 - tail)}…{_taken(reversed(cell), tail)[::-1]}"
+    return f"{_prefix(cell, width - 1 - tail)}…{_prefix(reversed(cell), tail)[::-1]}"
 
 
-def _taken(letters: Iterable[str], width: int) -> str:
-    taken = ""
+def _prefix(letters: Iterable[str], width: int) -> str:
+    found = ""
     for letter in letters:
-        if _width(taken + letter) > width:
+        if _width(found + letter) > width:
             break
-        taken += letter
-    return taken
+        found += letter
+    return found
 
 
-def _fitted(columns: Sequence[tuple[str, ...]], most: int) -> list[int]:
+def _fitted(columns: Sequence[tuple[str, ...]], most: int, numeric: AbstractSet[str]) -> list[int]:
     """Widths made narrower, the widest first, until the table fits; no word is ever broken."""
     fitted = [max(map(_width, cells)) for cells in columns]
     least = [
-        max(NARROWEST, *(_width(word) for cell in cells for word in cell.split() or [""]))
-        for cells in columns
+        whole if cells[0] in numeric else max(NARROWEST, *map(_longest_word, cells))
+        for whole, cells in zip(fitted, columns, strict=True)
     ]
     while most and _total(fitted) > most:
         room = [at for at in range(len(fitted)) if fitted[at] > least[at]]
@@ -98,13 +102,17 @@ def _fitted(columns: Sequence[tuple[str, ...]], most: int) -> list[int]:
     return fitted
 
 
+def _longest_word(cell: str) -> int:
+    return max((_width(piece[1]) for piece in _PIECE.finditer(cell)), default=0)
+
+
 def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
 def _lines(table: Table, cells: tuple[str, ...], widths: list[int]) -> list[str]:
     """A row as one line, or several where a cell had to be wrapped."""
-    parts = [_wrapped(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    parts = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
     height = max(len(part) for part in parts)
     return [
         GAP.join(
@@ -113,6 +121,17 @@ def _lines(table: Table, cells: tuple[str, ...], widths: list[int]) -> list[str]
         ).rstrip()
         for row in range(height)
     ]
+
+
+def _folded(cell: str, width: int) -> list[str]:
+    lines = [""]
+    for piece in _PIECE.finditer(cell):
+        longer = lines[-1] + piece[0]
+        if lines[-1] and _width(longer) > width:
+            lines.append(piece[1])
+        else:
+            lines[-1] = longer
+    return lines
 
 
 def _wrapped(cell: str, width: int, indent: str = "") -> list[str]:

@@ -1,8 +1,8 @@
 """A workload from a user's file, `./my.py:MyNet`.
 
-`MyNet` is a function that returns a model, or a callable for the plain Python backend; or a class
-with a method for each framework it is made for; or a benchmark class. The file is read here, not
-run: it may import a framework, and only a worker does that.
+`MyNet` is a model's class, a function that returns a model, a pure function, or a callable for the
+plain Python backend; or a class with a method for each framework it is made for; or a benchmark
+class. The file is read here, not run: it may import a framework, and only a worker does that.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from assay.core.loading import loading
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
 from assay.workloads.user._benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
+from assay.workloads.user._found import BARE, PLAIN, Definition, Found, look_at
 
-KINDS = ("keras", "torch", "jax", "tensorflow", "python")
 BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
 
 
@@ -31,26 +31,41 @@ class FileWorkload(msgspec.Struct, frozen=True):
 
     path: Path
     name: str
-    summary: str
+    found: Found
     params: Mapping[str, Value]
-    making: tuple[str, ...]  # kinds it is made for
     version: str = "1"
+
+    @property
+    def summary(self) -> str:
+        return self.found.summary
 
     @property
     def source(self) -> str:
         return str(self.path)
 
     @property
+    def inference_only(self) -> str:
+        pure = self.found.making == "itself" and self.found.kinds != PLAIN
+        return f"{self.name} is a function without parameters to train" if pure else ""
+
+    @property
     def kinds(self) -> Mapping[str, Builder]:
-        return {kind: self._builder(kind) for kind in self.making}
+        return {kind: self._builder(kind) for kind in self.found.kinds}
 
     def _builder(self, kind: str) -> Builder:
         def build(**params: Value) -> Job:
-            maker: Any = getattr(_module(self.path), self.name)
-            if isinstance(maker, type):
-                maker = getattr(maker(), kind)
-            made = maker(**{key: params[key] for key in _arguments(maker) if key in params})
-            return made if isinstance(made, Job) else Job(model=made)
+            from assay.workloads.user import _bare
+
+            module = _module(self.path)
+            maker: Any = getattr(module, self.name)
+            if self.found.making == "itself":
+                return _bare.job(_bare.Bare(maker, maker, module, kind, params, itself=True))
+            method = getattr(maker(), kind) if self.found.making == "methods" else maker
+            made = method(**_bare.arguments(method, kind, params))
+            if isinstance(made, Job):
+                return made
+            bare = _bare.Bare(made, maker, module, kind, params)
+            return _bare.job(bare) if kind in BARE else Job(model=made)
 
         return build
 
@@ -60,27 +75,24 @@ def from_file(text: str) -> FileWorkload | BenchmarkClass:
     file, _, name = text.rpartition(":")
     path = Path(file).expanduser().resolve()
     tree = _tree(path, file)
-    definitions = {
+    definitions: dict[str, Definition] = {
         part.name: part for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)
     }
     if name not in definitions:
         raise unknown(f"function or class in {file}", name, definitions)
-    found = definitions[name]
-    if isinstance(found, ast.ClassDef) and is_benchmark(found, tree):
-        return benchmark_class(path, tree, found, _module)
-    makers = _methods(found, file) if isinstance(found, ast.ClassDef) else {}
-    making = tuple(makers) or _imported(tree)
-    size = 1 if making == ("python",) else BATCH_SIZE
-    params: dict[str, Value] = {"batch_size": size, "seed": 0}
-    for function in makers.values() or [found]:
-        params |= _defaults(function)
-    return FileWorkload(
-        path=path,
-        name=name,
-        summary=(ast.get_docstring(found) or "a workload of your own").splitlines()[0],
-        params=params,
-        making=making,
-    )
+    chosen = definitions[name]
+    if isinstance(chosen, ast.ClassDef) and is_benchmark(chosen, tree):
+        return benchmark_class(path, tree, chosen, _module)
+    found = look_at(chosen, tree, file)
+    params = {"batch_size": _batch_size(found), "seed": 0, **found.params}
+    return FileWorkload(path=path, name=name, found=found, params=params)
+
+
+def _batch_size(found: Found) -> int:
+    """0: as the example has it."""
+    if found.kinds == PLAIN:
+        return 1
+    return 0 if found.example == "value" and set(found.kinds) <= BARE else BATCH_SIZE
 
 
 def _tree(path: Path, file: str) -> ast.Module:
@@ -93,59 +105,6 @@ def _tree(path: Path, file: str) -> ast.Module:
         ) from None
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"{file} is not Python ({error}).", hint="Fix it first.") from None
-
-
-def _methods(found: ast.ClassDef, file: str) -> dict[str, ast.FunctionDef]:
-    """The methods of a class that each build it for one framework."""
-    methods = {part.name: part for part in found.body if isinstance(part, ast.FunctionDef)}
-    makers = {kind: methods[kind] for kind in KINDS if kind in methods}
-    if not makers:
-        raise UsageError(
-            f"{found.name} in {file} has none of the methods {', '.join(KINDS)}.",
-            hint="Add the one that builds your model, as in: def keras(self, units=64): …",
-        )
-    return makers
-
-
-def _imported(tree: ast.Module) -> tuple[str, ...]:
-    """What a plain function is made for: the frameworks its file imports, else plain Python."""
-    modules = {
-        name.partition(".")[0]
-        for part in ast.walk(tree)
-        for name in (
-            [alias.name for alias in part.names]
-            if isinstance(part, ast.Import)
-            else [part.module or ""]
-            if isinstance(part, ast.ImportFrom)
-            else []
-        )
-    }
-    return tuple(kind for kind in KINDS if kind in modules) or ("python",)
-
-
-def _defaults(function: ast.FunctionDef | ast.ClassDef) -> dict[str, Value]:
-    """Arguments whose default is a plain value."""
-    assert isinstance(function, ast.FunctionDef)
-    arguments = [*function.args.posonlyargs, *function.args.args]
-    pairs = list(zip(reversed(arguments), reversed(function.args.defaults), strict=False))[::-1]
-    pairs += [
-        (argument, default)
-        for argument, default in zip(
-            function.args.kwonlyargs, function.args.kw_defaults, strict=True
-        )
-        if default is not None
-    ]
-    return {
-        argument.arg: default.value
-        for argument, default in pairs
-        if isinstance(default, ast.Constant) and isinstance(default.value, str | int | float)
-    }
-
-
-def _arguments(maker: Any) -> tuple[str, ...]:  # noqa: ANN401 (any callable)
-    import inspect
-
-    return tuple(inspect.signature(maker).parameters)
 
 
 def _module(path: Path) -> Any:  # noqa: ANN401

@@ -109,3 +109,25 @@ def test_wide_letters_are_cut_by_their_width():
 
     assert row.startswith("算算") and "…算" in row
     assert _width(row) <= 40
+
+
+def test_at_80_columns_a_number_keeps_its_unit_and_a_case_is_broken_after_a_comma_alone():
+    case = "mnist-mlp:batch_size=16,units=32@torch:precision=bfloat16,compiler=on"
+    interval = "1.15 ms – 1.44 ms"
+    table = Table(
+        columns=("case", "step time", "95 % interval", "items/s", "status"),
+        rows=((case, "1.27 ms", interval, "12.6 k", "ok"),),
+        numeric=frozenset({"step time", "95 % interval", "items/s"}),
+    )
+
+    _, _, first, *more = table_text(table, 80).splitlines()
+
+    assert interval in first and max(len(line) for line in (first, *more)) <= 80
+    assert first.split()[0] + "".join(line.strip() for line in more) == case
+    assert all(line.split()[0].endswith((",", "=on")) for line in (first, *more))
+
+
+def test_an_id_is_never_broken():
+    table = Table(columns=("id", "what"), rows=(("20261116-231934-u2hk/001", "word " * 9),))
+
+    assert "20261116-231934-u2hk/001" in table_text(table, 30)

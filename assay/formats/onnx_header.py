@@ -1,0 +1,176 @@
+"""What an ONNX file says of itself before anyone runs it: opset, inputs, how many parameters.
+
+The file is mapped, not read, so that a model of some gigabytes costs nothing here. Field numbers
+are those of onnx.proto.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.protobuf import DamagedError, fields
+
+# TensorProto.DataType → numpy's name
+TYPES = {
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    4: "uint16",
+    5: "int16",
+    6: "int32",
+    7: "int64",
+    9: "bool",
+    10: "float16",
+    11: "float64",
+    12: "uint32",
+    13: "uint64",
+}
+FLOATING = frozenset({"float32", "float16", "float64"})
+_PASSING = frozenset({"Cast", "Identity"})  # what goes in comes out, for our purposes
+
+
+class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
+    """One input of a model file."""
+
+    name: str
+    dtype: str  # numpy's name
+    sizes: tuple[int | str, ...]  # the name of an axis whose size is free
+    below: int = 0  # whole numbers have to be; 0: not known
+
+
+class OnnxHeader(msgspec.Struct, frozen=True, kw_only=True):
+    opset: int
+    inputs: tuple[ModelInput, ...]
+    parameters: int  # floating-point numbers the file brings
+
+
+def read(path: Path) -> OnnxHeader:
+    """Raises UsageError over what is no ONNX file, or not all of one."""
+    try:
+        with path.open("rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return _header(memoryview(mapped))  # unmapped with the last view of it
+    except OSError as error:
+        raise UsageError(
+            f"The file {path} cannot be read ({error.strerror}).", hint="Give an ONNX file's path."
+        ) from None
+    except (DamagedError, ValueError, IndexError, KeyError, struct.error) as error:
+        raise UsageError(
+            f"{path} is no ONNX model, or not all of one ({error}).",
+            hint="Was it copied whole? python -m onnx.checker tells more.",
+        ) from None
+
+
+def _header(data: Any) -> OnnxHeader:  # noqa: ANN401 (bytes that are mapped)
+    opset, graph = 0, None
+    for number, value in fields(data):
+        if number == 7:
+            graph = value
+        elif number == 8:
+            parts: dict[int, Any] = dict(fields(value))  # type: ignore[arg-type]
+            if _text(parts.get(1, b"")) in {"", "ai.onnx"}:
+                opset = int(parts.get(2, 0))
+    if graph is None or not opset:
+        raise DamagedError("it has no graph" if opset else "it names no opset")
+    inputs, tables, held, parameters = _graph(graph)
+    own = [one for one in inputs if one.name not in held]
+    bounded = (msgspec.structs.replace(one, below=tables.get(one.name, 0)) for one in own)
+    return OnnxHeader(opset=opset, inputs=tuple(bounded), parameters=parameters)
+
+
+def _graph(data: Any) -> tuple[list[ModelInput], dict[str, int], set[str], int]:  # noqa: ANN401
+    """Inputs, the rows of the table that each looks up, names the file has values of, their count.
+
+    Initializers may stand before or after the nodes.
+    """
+    inputs: list[ModelInput] = []
+    rows: dict[str, int] = {}
+    lookups: list[tuple[str, str]] = []  # table, what is looked up
+    same: dict[str, str] = {}
+    parameters = 0
+    for number, value in fields(data):
+        if number == 1:
+            _look_at_node(value, lookups, same)
+        elif number == 5:
+            name, dims, kind = _tensor(value)
+            rows[name] = dims[0] if dims else 1
+            parameters += math.prod(dims) if TYPES.get(kind) in FLOATING else 0
+        elif number == 11:
+            inputs.append(_input(value))
+    tables: dict[str, int] = {}
+    for table, what in lookups:
+        origin = _origin(what, same)
+        if table in rows:
+            tables[origin] = min(rows[table], tables.get(origin, rows[table]))
+    return inputs, tables, set(rows), parameters
+
+
+def _look_at_node(data: Any, lookups: list[tuple[str, str]], same: dict[str, str]) -> None:  # noqa: ANN401
+    taken: list[str] = []
+    given: list[str] = []
+    kind = ""
+    for number, value in fields(data):
+        if number == 1:
+            taken.append(_text(value))
+        elif number == 2:
+            given.append(_text(value))
+        elif number == 4:
+            kind = _text(value)
+    if kind == "Gather" and len(taken) == 2:
+        lookups.append((taken[0], taken[1]))
+    elif kind in _PASSING and taken and given:
+        same[given[0]] = taken[0]
+
+
+def _origin(name: str, same: dict[str, str]) -> str:
+    while name in same:
+        name = same[name]
+    return name
+
+
+def _tensor(data: Any) -> tuple[str, list[int], int]:  # noqa: ANN401
+    """Name, sizes and type; its values are stepped over."""
+    name, dims, kind = "", [], 0
+    for number, value in fields(data):
+        if number == 1:  # one by one, or packed
+            dims += [value] if isinstance(value, int) else list(_packed(value))
+        elif number == 2:
+            kind = int(value)
+        elif number == 8:
+            name = _text(value)
+    return name, [int(size) for size in dims], kind
+
+
+def _packed(data: Any) -> Iterator[int]:  # noqa: ANN401
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+def _input(data: Any) -> ModelInput:  # noqa: ANN401
+    parts: dict[int, Any] = dict(fields(data))
+    name = _text(parts[1])
+    tensor: dict[int, Any] = dict(fields(dict(fields(parts[2]))[1]))  # type: ignore[arg-type]
+    if tensor.get(1) not in TYPES:
+        raise DamagedError(f"its input {name} is of type {tensor.get(1)}, which numpy has not")
+    sizes: list[int | str] = []
+    for number, dimension in fields(tensor.get(2, b"")):
+        size: dict[int, Any] = dict(fields(dimension)) if number == 1 else {}  # type: ignore[arg-type]
+        sizes.append(int(size[1]) if size.get(1, 0) > 0 else _text(size.get(2, b"")))
+    return ModelInput(name=name, dtype=TYPES[int(tensor[1])], sizes=tuple(sizes))
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    return bytes(value).decode()

@@ -1,0 +1,110 @@
+"""What model files that are zip archives say of their inputs, read without their framework."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.formats.onnx_header import ModelInput
+
+# torch's ScalarType of a serialized program → numpy's name
+_TORCH_TYPES = {
+    1: "uint8",
+    2: "int8",
+    3: "int16",
+    4: "int32",
+    5: "int64",
+    6: "float16",
+    7: "float32",
+    8: "float64",
+    12: "bool",
+    13: "bfloat16",
+}
+
+
+def program(path: Path) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
+    """Of torch.export: the inputs, and the sizes of free axes it was exported with."""
+    document = _member(path, r"(^|/)models/[^/]+\.json$|serialized_exported_program\.json$")
+    try:
+        module = document["graph_module"]
+        values, specs = module["graph"]["tensor_values"], module["signature"]["input_specs"]
+        names = [
+            spec["user_input"]["arg"]["as_tensor"]["name"] for spec in specs if "user_input" in spec
+        ]
+        usual = {
+            f"{name}_{place}": size["as_expr"]["hint"]["as_int"]
+            for name in names
+            for place, size in enumerate(values[name]["sizes"])
+            if "as_expr" in size
+        }
+        inputs = tuple(
+            ModelInput(
+                name=name,
+                dtype=_TORCH_TYPES[values[name]["dtype"]],
+                sizes=tuple(_torch_sizes(values[name]["sizes"])),
+            )
+            for name in names
+        )
+    except (KeyError, TypeError) as error:
+        raise _damaged(path, f"it lacks {error}") from None
+    return _with_own_names(inputs, usual)
+
+
+def _with_own_names(
+    inputs: tuple[ModelInput, ...], usual: dict[str, int]
+) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
+    """A symbol is called s27 there; here by the first input and axis that has it."""
+    names: dict[str, str] = {}
+    for one in inputs:
+        for place, size in enumerate(one.sizes):
+            if isinstance(size, str):
+                names.setdefault(size, f"{one.name}_{place}")
+    renamed = tuple(
+        ModelInput(
+            name=one.name,
+            dtype=one.dtype,
+            sizes=tuple(names[size] if isinstance(size, str) else size for size in one.sizes),
+        )
+        for one in inputs
+    )
+    return renamed, {name: usual[name] for name in names.values()}
+
+
+def _torch_sizes(sizes: list[dict[str, Any]]) -> Iterator[int | str]:
+    for size in sizes:
+        yield size["as_int"] if "as_int" in size else str(size["as_expr"]["expr_str"])
+
+
+def keras_inputs(path: Path) -> tuple[ModelInput, ...]:
+    """Those of the input layers that its configuration names; none of a subclassed model."""
+    document = _member(path, r"^config\.json$")
+    found: list[ModelInput] = []
+    for layer in document.get("config", {}).get("layers", ()):
+        if layer.get("class_name") == "InputLayer":
+            settings = layer["config"]
+            sizes = settings.get("batch_shape") or settings["batch_input_shape"]
+            name = settings["name"]
+            free = tuple("" if size is None else size for size in sizes)
+            found.append(ModelInput(name=name, dtype=settings["dtype"], sizes=free))
+    return tuple(found)
+
+
+def _member(path: Path, pattern: str) -> Any:  # noqa: ANN401 (a JSON document)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            name = next((one for one in archive.namelist() if re.search(pattern, one)), "")
+            if not name:
+                raise _damaged(path, "it has no description of a model")
+            return json.loads(archive.read(name))
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise _damaged(path, str(error)) from None
+
+
+def _damaged(path: Path, why: str) -> UsageError:
+    what = "program of torch.export" if path.suffix == ".pt2" else "model saved by Keras"
+    return UsageError(f"{path} is no {what}, or not all of one ({why}).", hint="Save it again.")

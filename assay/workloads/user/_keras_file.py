@@ -1,0 +1,62 @@
+"""A model saved by Keras, loaded; its inputs, and labels that fit its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from assay.core.errors import UsageError
+from assay.core.sessions import Job
+
+
+def job(path: str, inputs: Mapping[str, Any], seed: int) -> Job:
+    model = loaded(path)
+    if not inputs:
+        return Job(model=model)  # whose inputs the backend makes from what Keras says
+    random = np.random.default_rng([seed, 2])
+    below = min((layer.input_dim for layer in _embeddings(model)), default=0)
+    if below:
+        inputs = {name: _tokens(array, below, random) for name, array in inputs.items()}
+    arrays = tuple(inputs.values())
+    outputs = model.outputs
+    if len(outputs) > 1:
+        return Job(model=model, train_batch=(arrays, ()), items=len(arrays[0]), trains=False)
+    *places, classes = model.compute_output_shape(_shapes(arrays))
+    labels = random.integers(0, classes, places).astype(np.int32)
+    return Job(
+        model=model,
+        train_batch=(arrays[0] if len(arrays) == 1 else arrays, labels),
+        items=len(arrays[0]),
+        as_given=True,
+    )
+
+
+def loaded(path: str) -> Any:  # noqa: ANN401 (a keras.Model)
+    try:
+        return keras.models.load_model(path, compile=False)
+    # what Keras, h5py and zipfile raise over a file that holds no model, or not all of it
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        first = str(error).strip().partition("\n")[0].rstrip(".")
+        raise UsageError(
+            f"Keras cannot load a model from {path} ({first}).",
+            hint="A file of weights alone goes with its model: MODEL --weights FILE.",
+        ) from None
+
+
+def _embeddings(model: Any) -> list[Any]:  # noqa: ANN401
+    return [layer for layer in model._flatten_layers() if isinstance(layer, keras.layers.Embedding)]
+
+
+def _tokens(array: Any, below: int, random: Any) -> Any:  # noqa: ANN401
+    """Those of its inputs that are whole numbers, below the smallest table."""
+    if np.issubdtype(array.dtype, np.floating):
+        return array
+    return random.integers(0, below, array.shape).astype(array.dtype)
+
+
+def _shapes(arrays: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    shapes = [array.shape for array in arrays]
+    return shapes[0] if len(shapes) == 1 else shapes

@@ -1,0 +1,69 @@
+"""A program of torch.export, with the inputs it was exported with in the sizes asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree
+
+from assay.core.errors import UsageError
+from assay.core.sessions import Job
+
+
+def job(path: str, shapes: Sequence[tuple[int, ...]]) -> Job:
+    loaded = _loaded(path)
+    given, named = loaded.example_inputs or ((), {})
+    leaves, structure = _pytree.tree_flatten((given, named))
+    if len(leaves) != len(shapes):
+        raise UsageError(
+            f"{path} was saved without the inputs it was exported with.",
+            hint="torch.export.save keeps them; export it again with this torch.",
+        )
+    sized = [_sized(leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
+    given, named = _pytree.tree_unflatten(sized, structure)
+    return Job(
+        model=_Program(loaded.module(), len(given), tuple(named)),
+        loss="mean",
+        train_batch=((*given, *named.values()), ()),
+        items=shapes[0][0] if shapes and shapes[0] else 1,
+        trains=False,
+        as_given=True,
+    )
+
+
+def _loaded(path: str) -> Any:  # noqa: ANN401 (an ExportedProgram)
+    try:
+        return torch.export.load(path)
+    except (RuntimeError, ValueError, KeyError, AttributeError, TypeError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise UsageError(
+            f"torch {torch.__version__} cannot load {path} ({first}).",
+            hint="Export it again with this version.",
+        ) from None
+
+
+def _sized(tensor: Any, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+    """Its values again and again, or some of them, along every axis that is to be of another size:
+    so tokens stay within their table."""
+    for axis, size in enumerate(shape):
+        places = torch.arange(size) % tensor.shape[axis]
+        tensor = tensor.index_select(axis, places) if size != tensor.shape[axis] else tensor
+    return tensor
+
+
+class _Program(nn.Module):  # type: ignore[misc]
+    """An exported module, which has no other mode, called with all its inputs in their order."""
+
+    def __init__(self, inner: nn.Module, count: int, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self._inner, self._count, self._names = inner, count, names
+
+    def train(self, mode: bool = True) -> _Program:
+        return self
+
+    def forward(self, *given: Any) -> Any:  # noqa: ANN401
+        named = dict(zip(self._names, given[self._count :], strict=True))
+        return self._inner(*given[: self._count], **named)
