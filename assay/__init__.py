@@ -24,6 +24,7 @@ _FROM = {
     "bisect": "verbs.bisect",
     "capture": "native.capture",
     "check": "verbs.check",
+    "compare": "verbs.compare",
     "compile_model": "verbs.compile",
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",
