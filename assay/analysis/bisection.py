@@ -17,7 +17,7 @@ _QUANTILE = 2.326  # of the 98 % interval that a comparison has
 _SLACK = 0.15  # of the effect: it need not be the same at each revision
 
 
-class Measured(NamedTuple):
+class Weighed(NamedTuple):
     """One comparison of a revision with the good end, in logarithms."""
 
     place: int  # of the revision; the good end is 0
@@ -25,11 +25,11 @@ class Measured(NamedTuple):
     error: float  # its standard error
 
 
-def measured(place: int, ratio: float, low: float, high: float) -> Measured:
-    return Measured(place, math.log(ratio), (math.log(high) - math.log(low)) / (2 * _QUANTILE))
+def measured(place: int, ratio: float, low: float, high: float) -> Weighed:
+    return Weighed(place, math.log(ratio), (math.log(high) - math.log(low)) / (2 * _QUANTILE))
 
 
-def probabilities(count: int, effect: float, seen: Sequence[Measured]) -> list[float]:
+def probabilities(count: int, effect: float, seen: Sequence[Weighed]) -> list[float]:
     """That revision 1, 2, … `count` is the first changed one; `effect` is that of the bad end."""
     logs = [0.0] * count
     for one in seen:
@@ -41,7 +41,7 @@ def probabilities(count: int, effect: float, seen: Sequence[Measured]) -> list[f
     return [weight / sum(weights) for weight in weights]
 
 
-def _likelihood(one: Measured, mean: float, effect: float) -> float:
+def _likelihood(one: Weighed, mean: float, effect: float) -> float:
     """Normal about what is expected, and now and then anything at all."""
     error = math.hypot(one.error, _SLACK * effect)
     density = math.exp(-(((one.change - mean) / error) ** 2) / 2) / (error * math.sqrt(2 * math.pi))

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from assay.analysis import bisection
-from assay.analysis.bisection import Measured
+from assay.analysis.bisection import Weighed
 
 EFFECT = math.log(1.05)
 
@@ -18,15 +18,15 @@ def test_before_anything_is_known_all_are_alike():
 
 
 def test_a_slow_revision_puts_the_change_at_or_before_it():
-    chances = bisection.probabilities(4, EFFECT, [Measured(2, EFFECT, 0.001)])
+    chances = bisection.probabilities(4, EFFECT, [Weighed(2, EFFECT, 0.001)])
 
     assert sum(chances[:2]) > 0.95
     assert chances[0] == pytest.approx(chances[1])
 
 
 def test_a_doubtful_comparison_moves_little_and_no_one_is_believed_wholly():
-    doubtful = bisection.probabilities(2, EFFECT, [Measured(1, EFFECT / 2, 0.05)])
-    sure = bisection.probabilities(2, EFFECT, [Measured(1, EFFECT, 1e-9)])
+    doubtful = bisection.probabilities(2, EFFECT, [Weighed(1, EFFECT / 2, 0.05)])
+    sure = bisection.probabilities(2, EFFECT, [Weighed(1, EFFECT, 1e-9)])
 
     assert doubtful == pytest.approx([0.5, 0.5], abs=0.05)
     assert 0.95 < sure[0] < 0.999
@@ -61,6 +61,6 @@ def test_noisy_comparisons_find_the_one_of_thirty(seed):
             break
         place = bisection.next_place(chances, ())
         truth = EFFECT if place >= first else 0.0
-        seen.append(Measured(place, rng.gauss(truth, 0.01), 0.01))
+        seen.append(Weighed(place, rng.gauss(truth, 0.01), 0.01))
 
     assert chances.index(max(chances)) + 1 == first
