@@ -1,4 +1,4 @@
-"""Two sets of results side by side: ratios of their cases, and geometric means."""
+"""Two sets of results side by side, case by case and together; and one that is measured again."""
 
 from __future__ import annotations
 
@@ -45,3 +45,21 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
     minimum: float = 0.01  # what a smaller change is not called
     schema: int = SCHEMA
     kind: Literal["differences"] = "differences"
+
+
+class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a result comes out again, and what that takes."""
+
+    id: str  # of the result
+    repro: str  # short, to be typed by another person
+    command: str  # that measures it again
+    inputs: str  # SHA-256 of what was measured, and how
+    answer: Literal["reproduced", "differs", "cannot", "possible"]  # possible: it was not tried
+    sentence: str
+    lacking: tuple[str, ...] = ()  # what is not here, by name
+    changed: tuple[str, ...] = ()  # what is not as it was
+    ratio: Quantity | None = None  # of the new time to the old
+    again: str = ""  # id of the new result
+    files: tuple[str, ...] = ()  # that were written
+    schema: int = SCHEMA
+    kind: Literal["reproduction"] = "reproduction"
