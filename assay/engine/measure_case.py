@@ -17,7 +17,15 @@ from assay.core.contracts import Refusing
 from assay.core.errors import EndingError
 from assay.core.messages import LateFacts, Opened
 from assay.core.progress import ProgressCallback
-from assay.core.records import Case, Environment, Procedure, Result, Samples
+from assay.core.records import (
+    LEFT_BEHIND,
+    Case,
+    Environment,
+    Procedure,
+    Result,
+    Samples,
+    Value,
+)
 from assay.engine import process_env
 from assay.engine.process import WorkerProcess
 from assay.engine.stepping import Piece, Pieces, Worker, alone
@@ -48,10 +56,12 @@ def measure_case(
             earlier = _medians(account.samples)
             folder = _folder(place.folder, number)
             numbered = _of_process(progress, number + 1, procedure.processes)
-            for piece in _process(case, part, folder, numbered, earlier, account.peaks, conduct):
+            for piece in _process(case, part, folder, numbered, earlier, account, conduct):
                 account.add(piece, number)
     except EndingError as error:
         return account.closed(error.status, error.reason)
+    except OSError as error:  # of this process: no descriptor, no room on the disk
+        return account.closed("failed", f"assay could not go on: {error.strerror or error}")
     except KeyboardInterrupt as error:
         return account.closed("interrupted", str(error) or "by Ctrl-C")
     return account.closed()
@@ -66,6 +76,7 @@ class Account:
 
     def __init__(self, case: Case, procedure: Procedure, place: CasePlace) -> None:
         self.peaks: list[dict[str, float]] = []
+        self._left: list[str] = []
         self._samples: dict[tuple[str, str, int, int], _Growing] = {}
         self._result = blank(case, procedure, place)
         self._begun = time.monotonic()
@@ -90,10 +101,17 @@ class Account:
         """All so far, those of one kind joined."""
         return tuple(growing.samples() for growing in self._samples.values())
 
+    def ended(self, child: WorkerProcess) -> None:
+        """What is known of a process only when it is gone."""
+        self.peaks.append(child.peaks)
+        self._left += child.left_behind
+
     def closed(self, status: str = "ok", reason: str = "") -> Result:
+        left: dict[str, Value] = {LEFT_BEHIND: ", ".join(self._left)} if self._left else {}
         return msgspec.structs.replace(
             self._result,
             samples=self.samples,
+            facts={**self._result.facts, **left},
             peaks=joined_peaks(self.peaks),
             seconds=self.seconds,
             status=status,
@@ -164,7 +182,7 @@ def _process(
     folder: Path,
     progress: ProgressCallback,
     earlier: list[float],
-    peaks: list[dict[str, float]],
+    account: Account,
     conduct: Conduct | None,
 ) -> Pieces:
     """The life of one process; the medians of those before it count when it has enough."""
@@ -179,11 +197,11 @@ def _process(
                     case,
                     procedure,
                     progress,
-                    lambda values: estimates.so_far(values, earlier),
+                    lambda values, before: estimates.so_far(values, before, earlier),
                 )
             )
     finally:
-        peaks.append(child.peaks)
+        account.ended(child)
 
 
 def _medians(samples: Sequence[Samples]) -> list[float]:

@@ -22,7 +22,16 @@ from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Procedure, Result, Samples, Status
 from assay.engine import measure_case
 from assay.engine.process import WorkerProcess
-from assay.engine.stepping import FIRST, Worker, ask_one, open_time, samples, settled, take
+from assay.engine.stepping import (
+    FIRST,
+    Worker,
+    ask_one,
+    first_of,
+    open_time,
+    samples,
+    settled,
+    take,
+)
 from assay.stores.folders import CasePlace
 
 TURN = 0.1  # seconds a turn lasts, so that waking a worker costs little of it
@@ -73,7 +82,7 @@ class Racer:
         if not self._child:
             return
         try:
-            answer = next(a for a in self._child.answers() if isinstance(a, Opened))
+            answer = first_of(self._child.answers(), Opened)
             self._opened(self._child, answer)
             if self._stepped:
                 self._child.send(FIRST)
@@ -85,7 +94,7 @@ class Racer:
         if not self._child or not self._stepped:
             return
         try:
-            timed = next(a for a in self._child.answers() if isinstance(a, TimedSteps))
+            timed = first_of(self._child.answers(), TimedSteps)
             self._before.append(samples(timed, "first"))
             self._child.stand_still()
         except EndingError as error:
@@ -161,7 +170,7 @@ class Racer:
             try:
                 self._before.append(next(pieces))
             except StopIteration as end:
-                return int(end.value)
+                return int(end.value.steps)
 
     def _opened(self, child: WorkerProcess, answer: Opened) -> None:
         """What it says of itself; its outputs now, before a step changes the weights."""
