@@ -25,7 +25,7 @@ SYNONYMS = {
     **dict.fromkeys(("build", "native"), "compile"),
     **dict.fromkeys(("convert", "onnx"), "export-onnx"),
     **dict.fromkeys(("graph", "chart", "figure", "draw"), "plot"),
-    **dict.fromkeys(("view", "cat", "get", "report", "summary"), "show"),
+    **dict.fromkeys(("view", "cat", "get", "summary"), "show"),
     **dict.fromkeys(("dataset", "datasets", "download", "fetch"), "data"),
     **dict.fromkeys(("load", "adopt"), "import"),
     **dict.fromkeys(("ls", "log", "runs"), "list results"),
