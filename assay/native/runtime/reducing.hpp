@@ -24,23 +24,23 @@ struct Groups {
     bool together = true;  // members are neighbours
 };
 
-class LayerNorm : public ByItem {
+class LayerNorm : public Step {
   public:
     // Null scale: 1; null shift: 0; else as many as a group has, in its order.
     LayerNorm(Size items, const Layer& layer, const float* scale, const float* shift,
               const float* input, float* output)
-        : ByItem(items), groups_(layer.shape, along(layer)), size_(count(layer.shape)),
+        : items_(items), groups_(layer.shape, along(layer)), size_(count(layer.shape)),
           epsilon_(layer.epsilon), centered_(layer.centered), scale_(scale), shift_(shift),
           input_(input), output_(output) {}
     const char* name() const override { return "layer-norm"; }
-
-  protected:
-    void item(Size number) override {
-        for (Size start : groups_.starts) {
-            const float* from = input_ + number * size_ + start;
-            float* to = output_ + number * size_ + start;
-            if (groups_.together) side_by_side(from, to);
-            else apart(from, to);
+    Size most_parts() const override { return std::max<Size>(items_, items_ * size_ / chunk); }
+    void run(const Part& part) override {
+        const Size each = static_cast<Size>(groups_.starts.size());
+        const Range mine = share(items_ * each, part);
+        for (Size i = mine.first; i < mine.last; ++i) {
+            const Size at = i / each * size_ + groups_.starts[static_cast<std::size_t>(i % each)];
+            if (groups_.together) side_by_side(input_ + at, output_ + at);
+            else apart(input_ + at, output_ + at);
         }
     }
 
@@ -106,6 +106,7 @@ class LayerNorm : public ByItem {
         return 1.0f / std::sqrt(square / static_cast<float>(long_()) + epsilon_);
     }
 
+    Size items_;
     Groups groups_;
     Size size_;
     float epsilon_;
