@@ -116,6 +116,37 @@ class LayerNorm : public Step {
     float* output_;
 };
 
+// Each channel of a pixel, by the squares of the channels around it.
+class LocalNorm : public Step {
+  public:
+    LocalNorm(Size pixels, const Layer& layer, const float* input, float* output)
+        : pixels_(pixels), channels_(layer.shape[0]), before_((layer.groups - 1) / 2),
+          after_(layer.groups - 1 - before_), factor_(layer.factor), power_(layer.power),
+          offset_(layer.offset), input_(input), output_(output) {}
+    const char* name() const override { return "local-norm"; }
+    Size most_parts() const override { return pixels_; }
+    void run(const Part& part) override {
+        const Range mine = share(pixels_, part);
+        for (Size pixel = mine.first; pixel < mine.last; ++pixel) {
+            const float* from = input_ + pixel * channels_;
+            for (Size c = 0; c < channels_; ++c) {
+                float sum = 0;
+                const Size last = std::min(channels_ - 1, c + after_);
+                for (Size i = std::max<Size>(0, c - before_); i <= last; ++i)
+                    sum += from[i] * from[i];
+                output_[pixel * channels_ + c] =
+                    from[c] / std::pow(offset_ + factor_ * sum, power_);
+            }
+        }
+    }
+
+  private:
+    Size pixels_, channels_, before_, after_;
+    float factor_, power_, offset_;
+    const float* input_;
+    float* output_;
+};
+
 class Reduce : public ByItem {
   public:
     Reduce(Size items, const Layer& layer, const Shape& from, const float* input, float* output)
