@@ -89,6 +89,7 @@ slower."""
     help="Exit with status 5 if the candidate is slower, for scripts and CI.",
 )
 @click.option("--any-outputs", is_flag=True, help="Do not compare their outputs.")
+@options.cold
 @options.label
 @options.tag
 @options.resume("Continue a comparison, for its budget once more.")
@@ -114,8 +115,11 @@ def _begun(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Ite
     names = ("commands", "pythons", "commits", "metric", "pairs")
     return ab.ab(
         *cases,
-        **{name: given[name] for name in (*names, "higher_is_better", "same", "label", "home")},
-        **{name: given[name] for name in ("budget", "minimum", "timeout")},
+        **{
+            name: given[name]
+            for name in (*names, "higher_is_better", "same", "cold", "label", "home")
+        },
+        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold")},
         outputs=not given["any_outputs"],
         tags=options.pairs(given["tags"], "--tag"),
         progress=line,

@@ -17,6 +17,7 @@ from assay.core.loading import check_not_loading
 from assay.core.records import Plan, Query, Result
 from assay.core.settings import Home
 from assay.engine.command import uninterrupted
+from assay.engine.shared_cache import beside_cases
 from assay.machine.doctor import peaks_for
 from assay.registry import open_store
 from assay.stores import folders, summaries
@@ -75,7 +76,7 @@ def new_run(plan: Plan, home: Home) -> Iterator[Run]:
     check_not_loading()
     with closing(open_store(home)) as store:
         folder = store.new_run(plan)
-        with folders.locked(folder):
+        with folders.locked(folder), beside_cases(folder, plan):
             yield Run(plan, store, folder)
 
 
@@ -84,8 +85,9 @@ def resumed_run(name: str, home: Home) -> Iterator[Run]:
     """A run taken up again, by its whole name: `resumable` gives it."""
     with closing(open_store(home)) as store:
         folder = store.folder(name)
-        with folders.locked(folder):
-            yield Run(store.plan(name), store, folder)
+        plan = store.plan(name)
+        with folders.locked(folder), beside_cases(folder, plan):
+            yield Run(plan, store, folder)
 
 
 def resumable(text: str, verb: str, home: Home) -> str:

@@ -11,6 +11,7 @@ import assay
 from assay import registry
 from assay.core.errors import EndingError
 from assay.core.records import Case
+from assay.engine import shared_cache
 
 PACKAGE = Path(assay.__file__).parent
 
@@ -74,6 +75,7 @@ def variables(case: Case, folder: Path) -> dict[str, str]:
         **COMMON,
         **own,
         **_home(folder),
+        **shared_cache.variables(folder),
         **count,
         **registry.backend(case.backend).variables(case, folder),
     }

@@ -19,6 +19,7 @@ from assay.engine.comparison_state import ComparisonRequest, ComparisonState, wh
 from assay.engine.given import CaseLike
 from assay.engine.keep import Run, new_run, resumable, resumed_run
 from assay.engine.pair import PairResults, PairSetting, pairs_of, take_pair
+from assay.engine.shared_cache import NOTE, shares
 from assay.logs.patterns import compile_pattern
 from assay.machine.environment import safe_tags
 from assay.registry import open_store
@@ -40,6 +41,7 @@ def ab(
     higher_is_better: bool = False,
     same: bool = False,
     outputs: bool = True,
+    cold: bool = False,
     label: str = "",
     tags: Mapping[str, str] | None = None,
     home: Home = None,
@@ -47,7 +49,8 @@ def ab(
 ) -> Iterator[Comparison]:
     """Compare two contenders; what is known is yielded after each pair, and kept with the run.
 
-    The last one says why it `ended`. With `same`, one case or command is compared to itself.
+    The last one says why it `ended`. With `same`, one case or command is compared to itself. The
+    processes of a case share what they compile, unless `cold`, or the metric is of the first step.
 
     >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
@@ -71,6 +74,7 @@ def ab(
         pairs=min(pairs, sequential.MOST),
         timeout=limit,
         outputs=outputs,
+        cold=cold,
     )
     _check_same(request.pair, same)
     return _compared(request, _planned(request, label, dict(tags or {})), home, progress)
@@ -184,10 +188,14 @@ def _pairs(
     request: ComparisonRequest, state: ComparisonState, setting: PairSetting
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """What is known after each pair, and its results."""
+    if shares(setting.run.plan) and not any(one.task for one in request.pair):
+        state.notes.append(NOTE)
     found = state.comparison()
     with contenders.checked_out(request.pair) as pair:
         while not found.ended:
-            samples = take_pair(pair, setting, state.pairs + 1, found.pairs, state.apart)
+            samples = take_pair(
+                pair, setting, state.pairs + 1, found.pairs, state.apart, state.facts()
+            )
             state.add(samples)
             found = state.comparison()
             found = msgspec.structs.replace(found, ended=why_ended(request, found, state))
