@@ -43,9 +43,9 @@ $(VENV)/.run: pyproject.toml constraints.txt Makefile
 
 $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	tools/system_packages.sh $${CXX:-g++}=g++
+	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,onnxruntime,openvino,native,data,plot,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,onnxruntime,openvino,native,data,plot,parquet,dev]'
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run
 

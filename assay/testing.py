@@ -80,11 +80,11 @@ class FakeWorker:
         dies_after: int = 0,
     ) -> None:
         self.orders: list[messages.Request] = []
-        self.taken = 0
+        self.count = 0
         self.still = False  # woken and stopped by a schedule of several
         self._seconds = seconds
         self._steps = steps_per_sample
-        self._told = answer
+        self._reported = answer
         self._dies_after = dies_after
 
     def ask(self, order: messages.Request) -> Iterator[object]:
@@ -106,10 +106,10 @@ class FakeWorker:
             yield messages.Calibrated(steps=self._steps)
         elif isinstance(order, messages.CheckWait):
             yield messages.LateFacts(facts={"unwaited": 0.0})
-        elif isinstance(order, messages.ProfileSteps) and not self._told:
+        elif isinstance(order, messages.ProfileSteps) and not self._reported:
             yield self._take(messages.TakeSamples(steps=1, count=order.steps, seconds=1e6))
         elif isinstance(order, messages.RunSelfTimed | messages.ProfileSteps):
-            yield from (messages.Reported(samples=samples) for samples in self._told)
+            yield from (messages.Reported(samples=samples) for samples in self._reported)
 
     def stand_still(self) -> None:
         self.still = True
@@ -121,7 +121,7 @@ class FakeWorker:
         return messages.Opened(
             seconds=1.0,
             items=32,
-            stepped=not self._told,
+            stepped=not self._reported,
             facts={"device": "fake"},
             packages={},
             python={},
@@ -137,6 +137,6 @@ class FakeWorker:
         )
 
     def _one(self) -> float:
-        value = self._seconds[self.taken % len(self._seconds)]
-        self.taken += 1
+        value = self._seconds[self.count % len(self._seconds)]
+        self.count += 1
         return float(value)

@@ -18,6 +18,7 @@ import pytest
 from assay import cli
 
 _PROGRAMS = {"chromium": ("chromium",), "postgresql": ("psql",), "compiler": ("g++", "c++")}
+_PROGRAMS |= {"hyperfine": ("hyperfine",)}
 _skipped: Counter[str] = Counter()
 
 

@@ -115,17 +115,17 @@ def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | 
 def values(result: Result, metric: str) -> Array:
     """What can be compared of a result: each turn's median where turns were taken, else all.
 
-    A metric was sampled, is made from one (item_time), was told once (first_step, open_time), or
-    was seen by a monitor.
+    A metric was sampled, is made from one (item_time), was reported once (first_step, open_time),
+    or was seen by a monitor.
     """
     if result.status != "ok":
         return usable(())
-    told = metric in result.told
-    if metric in ONCE and not told:
+    reported = metric in result.reported
+    if metric in ONCE and not reported:
         return usable(result.values(*ONCE[metric]))
-    if metric in result.peaks and not told:
+    if metric in result.peaks and not reported:
         return usable((result.peaks[metric],))
-    per_item = metric == "item_time" and not told
+    per_item = metric == "item_time" and not reported
     sampled = "step_time" if per_item else metric
     found = turns(result, sampled) if _in_turns(result) else usable(result.values(sampled))
     return found / max(1, result.items) if per_item else found

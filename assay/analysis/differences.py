@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from assay.core.findings import Changed
+from assay.core.changes import Changed
 from assay.core.records import Result
 
 _COMPUTES = re.compile(

@@ -13,7 +13,7 @@ from assay.analysis import changepoints, intervals
 from assay.analysis.changepoints import FEWEST, LONGEST
 from assay.analysis.intervals import Array
 from assay.analysis.shift_levels import line_p_value, step_p_value
-from assay.core.findings import Drift, Shift
+from assay.core.changes import Drift, Shift
 from assay.core.series import Point
 
 LEVEL = 0.015  # how often a series without a change may have a shift all the same

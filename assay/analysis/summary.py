@@ -23,9 +23,10 @@ def summarize(result: Result) -> Summary:
     own = result.own()
     processes = [process for process in estimates.processes(own) if len(process.values)]
     quantities = _own(own, processes)
-    told = _told(result)
+    reported = _reported(result)
     return Summary(
-        quantities={f"command_{n}" if n in told else n: q for n, q in quantities.items()} | told,
+        quantities={f"command_{n}" if n in reported else n: q for n, q in quantities.items()}
+        | reported,
         doubts=doubts(own),
         checks=evaluate.checks(own, quantities),
         skipped=tuple(process.skipped for process in processes),
@@ -41,11 +42,11 @@ def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quanti
     return quantities | evaluate.quantities(result) | train.quantities(result)
 
 
-def _told(result: Result) -> dict[str, Quantity]:
+def _reported(result: Result) -> dict[str, Quantity]:
     """Of what the program told: nan and infinity are told too."""
     found: dict[str, Quantity] = {}
-    told = result.told
-    for metric in dict.fromkeys(part.metric for part in result.samples if part.metric in told):
+    reported = result.reported
+    for metric in dict.fromkeys(part.metric for part in result.samples if part.metric in reported):
         values = np.asarray(result.values(metric), dtype=np.float64)
         if np.isfinite(values).all():
             found |= _of_metric(result, metric)

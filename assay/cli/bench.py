@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import say_kept, say_logs, status_of
 from assay.core import settings, units
 from assay.core.records import Result
@@ -80,7 +80,7 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
         home=given["home"],
         progress=announce,
     )
-    heed_signals()
+    handle_signals()
     results: list[Result] = []
     try:
         for benched in found:

@@ -103,6 +103,13 @@ def studies(_: click.Context, incomplete: str) -> Iterable[str]:
     return [name for name in STUDIES if name.startswith(incomplete)]
 
 
+@_words
+def file_formats(_: click.Context, incomplete: str) -> Iterable[str]:
+    from assay.registry import names
+
+    return [name for name in names("formats") if name.startswith(incomplete)]
+
+
 def values(option: str) -> Completer:
     """Those that any backend has for an option; several by commas."""
 

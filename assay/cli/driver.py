@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from assay.cli import options
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.compat import driver
 from assay.core import codec, settings
 from assay.core.errors import AssayError, UsageError
+from assay.core.files import write_whole
 from assay.core.records import Result
 from assay.logs.task import Task
 from assay.verbs import plot, task
@@ -52,14 +53,14 @@ def command(names: tuple[str, ...], every: bool, **given: Any) -> int:  # noqa: 
     status, requests = _requests(names, every, given)
     if given["data_set"]:
         options.say(f"note: the data set {given['data_set']} is not fetched; it has to be here")
-    heed_signals()
+    handle_signals()
     document: dict[str, float] = {}
     for request in requests:
         options.say(*(f"note: {note}" for note in request.notes))
         result = task.run_task(request, home=given["home"])
         document |= _finished(request, result, given)
         if document:
-            Path(driver.RESULT).write_bytes(codec.encode(document, indent=4) + b"\n")
+            write_whole(Path(driver.RESULT), codec.encode(document, indent=4) + b"\n")
         if result.status == "interrupted":
             return INTERRUPTED
         status = status if result.status == "ok" else 1

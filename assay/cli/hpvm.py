@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from assay.cli import options
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.compat import hpvm as old
 
@@ -32,7 +32,7 @@ def command(name: str, words: tuple[str, ...], keras_backend: str, home: str | N
     compile and compile_tuner are HPVM's own; use assay compile. It differs from the old scripts in
     that a failure has a status, training works, and final_accuracy is never half written.
     """
-    heed_signals()
+    handle_signals()
     request = old.read_words(name, words)
     line = LiveLine()
     engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"

@@ -1,22 +1,40 @@
-"""assay import: run folders from elsewhere."""
+"""assay import: run folders from elsewhere, and files of other tools."""
 
 from __future__ import annotations
 
 import click
 
-from assay.cli import options
+from assay.cli import complete, options
 from assay.verbs import import_
 
 
 @click.command(
     epilog="""\b
-Example:
-  assay import ~/from-the-gpu-box/runs/20261115-101500-k3fq"""
+Examples:
+  assay import ~/from-the-gpu-box/runs/20261115-101500-k3fq
+  assay import pyperf.json hyperfine.json --label before
+  assay import results.json --as google-benchmark"""
 )
-@click.argument("folders", nargs=-1, required=True, metavar="RUN_FOLDER…")
+@click.argument("places", nargs=-1, required=True, metavar="RUN_FOLDER|FILE…")
+@click.option(
+    "--as",
+    "kind",
+    default="",
+    metavar="KIND",
+    shell_complete=complete.file_formats,
+    help="Kind of the files; default: found by their content.",
+)
+@options.label
+@options.tag
 @options.home
-def command(folders: tuple[str, ...], home: str | None) -> int:
-    """Copy RUN_FOLDER… into the store; results that are there already stay as they are."""
-    for found in import_.adopt(*folders, home=home):
+def command(
+    places: tuple[str, ...], kind: str, label: str, tags: tuple[str, ...], home: str | None
+) -> int:
+    """Copy RUN_FOLDER…, or the results in FILE… of another tool, into the store.
+
+    What is there already stays as it is. KIND is one of those that `assay list formats` shows.
+    """
+    marks = options.pairs(tags, "--tag")
+    for found in import_.adopt(*places, kind=kind, label=label, tags=marks, home=home):
         click.echo(found)
     return 0

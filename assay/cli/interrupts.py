@@ -9,7 +9,7 @@ from typing import TypeVar
 A = TypeVar("A")
 
 
-def heed_signals() -> None:
+def handle_signals() -> None:
     """A lost terminal or a polite kill is an interrupt like any: nothing is lost by it."""
     for number in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, _interrupt)
@@ -17,7 +17,7 @@ def heed_signals() -> None:
 
 def last_of(found: Iterator[A], show: Callable[[A], None]) -> A:
     """The last of what grows, shown in any case."""
-    heed_signals()
+    handle_signals()
     seen: list[A] = []
     try:
         seen.extend(found)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from assay.cli import options
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.compat import keras_benchmarks as old
 from assay.core import codec
@@ -33,7 +33,7 @@ def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home:
     It differs from the old tool in that hardware is detected rather than declared, results are kept
     here rather than uploaded, and a model that fails is reported, with exit status 1.
     """
-    heed_signals()
+    handle_signals()
     engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
     line = LiveLine()
     with tempfile.TemporaryDirectory() as spare:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from assay.core.findings import Table
 
 if TYPE_CHECKING:
     from assay.core.contracts import Backend, Workload
+    from assay.core.formats import Format
 
 
 @click.command(
@@ -25,7 +26,8 @@ Examples:
   assay list benchmarks my_pkg"""
 )
 @click.argument(
-    "what", type=click.Choice(["workloads", "backends", "results", "tasks", "benchmarks"])
+    "what",
+    type=click.Choice(["workloads", "backends", "formats", "results", "tasks", "benchmarks"]),
 )
 @click.argument("packages", nargs=-1, metavar="[PACKAGE…]")
 @click.option("--workload", default="", help="Only results of this workload.")
@@ -61,7 +63,8 @@ def command(
     tags: tuple[str, ...],
     **given: str | int,
 ) -> int:
-    """Show what there is: workloads, backends, results, tasks; or the benchmarks of PACKAGE…"""
+    """Show what there is: workloads, backends, formats of files, results, tasks; or the benchmarks
+    of PACKAGE…"""
     if (what == "benchmarks") != bool(packages):
         raise UsageError(
             f"{what} were given with {' '.join(packages) or 'no package'}.",
@@ -73,7 +76,7 @@ def command(
         return _tasks(file, form)
     if what == "results":
         return _results(options.pairs(tags, "--tag"), given, home, form)
-    return _registered("workloads" if what == "workloads" else "backends", form)
+    return _registered(what, form)
 
 
 def _results(
@@ -90,12 +93,13 @@ def _results(
     return 0
 
 
-def _registered(kind: Literal["workloads", "backends"], form: str) -> int:
+def _registered(kind: str, form: str) -> int:
     from assay import registry  # which loads all of the kind
 
-    found, problems = registry.everything(kind)
-    table = _workloads(found) if kind == "workloads" else _backends(found)
-    show_table(table, form, in_file=printing.READABLE)
+    tables: dict[str, Callable[[Any], Table]]
+    tables = {"workloads": _workloads, "backends": _backends, "formats": _formats}
+    found, problems = registry.everything(kind)  # type: ignore[arg-type]
+    show_table(tables[kind](found), form, in_file=printing.READABLE)
     options.say(*(f"note: {problem}" for problem in problems))
     return 0
 
@@ -147,6 +151,16 @@ def _backends(found: Mapping[str, Backend]) -> Table:
         columns=("backend", "what it is", "options", "here"),
         rows=tuple(
             (name, thing.summary, ", ".join(thing.options), thing.missing() or "usable")
+            for name, thing in found.items()
+        ),
+    )
+
+
+def _formats(found: Mapping[str, Format]) -> Table:
+    return Table(
+        columns=("format", "what it is", "import", "export"),
+        rows=tuple(
+            (name, thing.summary, "yes" if thing.read else "", "yes" if thing.write else "")
             for name, thing in found.items()
         ),
     )

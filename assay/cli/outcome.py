@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.cli import options, printing
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.core import settings
 from assay.core.findings import Reading
@@ -24,7 +24,7 @@ def carried_out(
     found: Iterator[Measured], line: LiveLine, verb: str, given: dict[str, Any]
 ) -> list[Reading]:
     """Every result as it comes, then the table of them, also when they were cut short."""
-    heed_signals()
+    handle_signals()
     readings: list[Reading] = []
     unfair: list[str] = []
     try:

@@ -10,7 +10,7 @@ import click
 
 from assay.cli import options
 from assay.cli.bench import announce
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import status_of
 from assay.compat import perfzero, perfzero_run
 from assay.compat.perfzero_run import Executed
@@ -48,7 +48,7 @@ def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
     request = perfzero.request(flags, timeout, python)
     prepared = perfzero_run.prepare(request, lambda line: options.say(line))
-    heed_signals()
+    handle_signals()
     done: list[Executed] = []
     missed: list[str] = []
 

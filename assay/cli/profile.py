@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import complete, options, printing
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import say_logs, status_of
 from assay.cli.progress import LiveLine
 from assay.core import settings
@@ -45,7 +45,7 @@ def command(case: str, top: int, form: str, **given: Any) -> int:  # noqa: ANN40
     Shows the operations that took longest and keeps the trace, for TensorBoard and Perfetto. A
     profiler costs time: to know how fast CASE is, use assay run.
     """
-    heed_signals()
+    handle_signals()
     line = LiveLine()
     found = verb.profile(
         case,

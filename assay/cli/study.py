@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import complete, options, printing
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import say_kept, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.core import units
@@ -55,7 +55,7 @@ def command(name: str, resume: str | None, **given: Any) -> int:  # noqa: ANN401
 
     Opening and compiling come on top of the budget. What cannot run here is listed with the reason.
     """
-    heed_signals()
+    handle_signals()
     run = _resumed(name, resume, given) if resume else _begun(name, given)
     request, readings = study.kept(run, given["home"])
     unfair = unfair_sentences(readings) if given["strict"] else []

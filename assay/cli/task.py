@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from assay.cli import options, printing
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import status_of
 from assay.core import settings, units
 from assay.core.errors import UsageError
@@ -94,7 +94,7 @@ def run(
     request = _request(name, ctx.meta.get("assay.command", ()), given)
     for note in request.notes:
         options.say(f"note: {note}")
-    heed_signals()
+    handle_signals()
     options.say(f"{request.name}  running …")
     found = task.measured(
         request, given["label"], options.pairs(given["tags"], "--tag"), given["home"]

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from assay.cli import options
-from assay.cli.interrupts import heed_signals
+from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.compat import vgg16 as old
 from assay.verbs import run
@@ -51,7 +51,7 @@ def command(home: str | None, **given: Any) -> int:  # noqa: ANN401 (click's val
     It differs from the old tool in data that is not zero, a softmax that is not taken twice, and a
     exit status that shows failure; --keras_backend, which only its README had, works.
     """
-    heed_signals()
+    handle_signals()
     line, status = LiveLine(), 0
     for result in run.run(
         *old.cases(given), procedure=old.procedure(given), home=home, progress=line

@@ -8,7 +8,7 @@ from assay.core.errors import UsageError, unknown
 
 # word → what to type after `assay`
 SYNONYMS = {
-    **dict.fromkeys(("compare", "diff", "versus", "vs", "regression"), "ab"),
+    **dict.fromkeys(("compare", "diff", "versus", "vs"), "ab"),
     **dict.fromkeys(("benchmark", "measure", "time", "timeit", "latency", "speed"), "run"),
     **dict.fromkeys(("sweep", "matrix", "grid", "ablation"), "study"),
     **dict.fromkeys(("fastest", "tune", "autotune", "optimize", "best"), "race"),
@@ -16,7 +16,8 @@ SYNONYMS = {
     **dict.fromkeys(("fit", "learn"), "train"),
     **dict.fromkeys(("prof", "trace", "profiler", "flamegraph"), "profile"),
     **dict.fromkeys(("trend", "timeline", "series", "changepoints"), "history"),
-    **dict.fromkeys(("check", "env", "environment", "info", "machine", "system"), "doctor"),
+    **dict.fromkeys(("regression", "regressions", "gate", "ci"), "check"),
+    **dict.fromkeys(("env", "environment", "info", "machine", "system"), "doctor"),
     **dict.fromkeys(("cmd", "command", "exec", "script"), "task"),
     **dict.fromkeys(("build", "native"), "compile"),
     **dict.fromkeys(("convert", "export", "onnx"), "export-onnx"),

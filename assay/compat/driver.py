@@ -24,8 +24,8 @@ def document(
     """`[framework.]task.metric[.suffix]` → number. Names, units and formulas are old;
     the memory is that of the whole process tree, not of the shell alone."""
     task = result.case.workload
-    told = result.told
-    metrics = {part.metric: part.values[-1] for part in result.samples if part.metric in told}
+    reported = result.reported
+    metrics = {part.metric: part.values[-1] for part in result.samples if part.metric in reported}
     gpus = int(result.case.params.get("num_gpus", 0))
     values = metrics | _memory(result, series) | _gpu_memory(series, gpus) | _uptime()
     return {result_key(task, name, framework, suffix): value for name, value in values.items()}

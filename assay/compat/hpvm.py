@@ -17,6 +17,7 @@ from assay.core.files import write_whole
 from assay.core.progress import ProgressCallback
 from assay.core.records import Result
 from assay.verbs import data, evaluate, show, train
+from assay.workloads.accuracy import AccuracyWorkload
 
 # The first word → what the weights of its case are called; none for a training.
 MODES = {"hpvm_reload": "reload_dir", "keras_reload": "keras_model_file", "train": ""}
@@ -97,15 +98,21 @@ def _workload(name: str) -> str:
     return name if ".py:" in name else name.removesuffix(".py").replace("_", "-")
 
 
+def _name_in_hpvm(workload: str) -> str:
+    """Of one of the ten networks; "" for a class of one's own."""
+    found = registry.workload(workload)
+    return found.hpvm if isinstance(found, AccuracyWorkload) else ""
+
+
 def _own_file(workload: str, home: str | None) -> str:
     """Where the Keras weights of one of the ten go; "" for a class, which says so itself."""
-    hpvm = getattr(registry.workload(workload), "hpvm", "")
+    hpvm = _name_in_hpvm(workload)
     place = settings.home(home) / "data" / "model_params" / "keras" / f"{hpvm}.h5"
     return str(place) if hpvm else ""
 
 
 def _data(workload: str, home: str | None) -> str:
     """HPVM's own pictures, where they are here."""
-    hpvm = getattr(registry.workload(workload), "hpvm", "")
+    hpvm = _name_in_hpvm(workload)
     here = any(held.name == f"model_params/{hpvm}" and held.place for held in data.known_data(home))
     return ",data=model_params" if hpvm and here else ""

@@ -17,11 +17,12 @@ import assay
 from assay.compat.perfzero import PerfZeroRequest
 from assay.core import codec
 from assay.core.errors import AssayError, UsageError
+from assay.core.files import write_whole
 from assay.formats.perfzero.messages import Benched
 from assay.formats.perfzero.summary import Execution, env_vars, summary
 from assay.verbs import bench
 
-Tell = Callable[[str], None]
+SayCallback = Callable[[str], None]
 HOOK_TIMEOUT = 600.0  # seconds
 
 # A hook runs in a process of its own: whatever it does, the summary is written and the run goes on.
@@ -50,7 +51,7 @@ class Executed(NamedTuple):
     seconds: dict[str, float]
 
 
-def prepare(request: PerfZeroRequest, report: Tell) -> Prepared:
+def prepare(request: PerfZeroRequest, report: SayCallback) -> Prepared:
     """Data first, then repositories, as PerfZero does it."""
     seconds: dict[str, float] = {}
     begun = time.monotonic()
@@ -75,7 +76,7 @@ def execute(
     variables: Mapping[str, str],
     home: str | None,
     progress: Callable[..., None],
-    missing: Tell,
+    missing: SayCallback,
 ) -> Iterator[Executed]:
     """Each method as it ends; `missing` is told of what names none, and the others are run."""
     outputs = _Outputs(request)
@@ -152,8 +153,8 @@ def _execution(
 def _write(folder: Path, benched: Benched, document: dict[str, Any]) -> None:
     """PerfZero's three files, and assay's own result beside them."""
     text = codec.encode(document, indent=2)
-    (folder / "perfzero_summary.json").write_bytes(text)
-    (folder / "result.json").write_bytes(codec.encode(benched.result))
+    write_whole(folder / "perfzero_summary.json", text)
+    write_whole(folder / "result.json", codec.encode(benched.result))
     case = Path(benched.folder)
     if (case / "process_info.log").exists():
         shutil.copyfile(case / "process_info.log", folder / "process_info.log")
@@ -194,7 +195,7 @@ def _harness() -> dict[str, Any]:
         return {}
 
 
-def _progress(report: Tell) -> Callable[[str, int, int | None], None]:
+def _progress(report: SayCallback) -> Callable[[str, int, int | None], None]:
     """A line for each tenth of a download."""
     shown = -1
 

@@ -99,8 +99,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def own(self) -> dict[str, Quantity]:
         """Quantities of what assay measured, without those the program told under its names."""
-        told = self.result.told
-        return {name: q for name, q in self.summary.quantities.items() if name not in told}
+        reported = self.result.reported
+        return {name: q for name, q in self.summary.quantities.items() if name not in reported}
 
 
 class Trials(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,66 +235,3 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     plugin: str = ""  # of TensorBoard, for this kind of trace
     operations: tuple[Operation, ...] = ()  # all, those that took longest first
     notes: tuple[str, ...] = ()
-
-
-class Shift(msgspec.Struct, frozen=True, kw_only=True):
-    """A place in a series at which its level changed for good."""
-
-    place: int  # of the first point behind it, counted from 0
-    before: str  # ids of the results on each side
-    after: str
-    started: str  # when the first behind it was measured
-    size: float  # new over old level; of values that are not all positive, their difference
-    low: float
-    high: float
-    level_before: float
-    level_after: float
-    p: float  # how often a series without a change would show one as clear
-
-
-class Drift(msgspec.Struct, frozen=True, kw_only=True):
-    """A slow change over a stretch of a series, without a step."""
-
-    first: str  # ids of its ends
-    last: str
-    points: int
-    size: float  # over the whole stretch, as of a shift
-    p: float
-
-
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing in which two results differ, and whether it is known to matter."""
-
-    kind: str  # workload, parameter, option, commit, package, driver, variable, machine, …
-    what: str
-    before: str  # "" where it was not there
-    after: str
-    weight: int  # 0 to 100: how often such a difference is the reason
-    why: str = ""  # what it is known to do; "": nothing is known
-    proof: str = ""  # the command that would decide it, or what to do in place of one
-
-
-class ExplainedShift(msgspec.Struct, frozen=True, kw_only=True):
-    """A shift, and what else changed between the results on its two sides."""
-
-    shift: Shift
-    changed: tuple[Changed, ...] = ()
-
-
-class SeriesHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one series over time."""
-
-    key: str
-    metric: str
-    unit: str
-    series: str  # its id
-    machine: str
-    version: str
-    order: Literal["time", "commit"] = "time"
-    points: tuple[Any, ...] = ()  # of core.series.Point
-    shifts: tuple[ExplainedShift, ...] = ()
-    drifts: tuple[Drift, ...] = ()
-    stable_from: int = 0  # the first point of the last stretch without a shift
-    notes: tuple[str, ...] = ()
-    schema: int = SCHEMA
-    kind: Literal["history"] = "history"

@@ -17,7 +17,7 @@ Phase = Literal["open", "first", "warmup", "steady"]
 
 SHORTEST_STEP, LONGEST_STEP = 1e-12, 1e9  # seconds that a step can take at all
 SCHEMA = 1  # of every document; its history is in codec.py
-TOLD = "metric "  # how a fact begins that says how a metric of the program's own fared
+REPORTED = "metric "  # how a fact begins that says how a metric of the program's own fared
 
 
 def _check(holds: bool, name: str, received: object, expected: str, hint: str) -> None:
@@ -170,18 +170,18 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self.id.partition("/")[0]
 
     @property
-    def told(self) -> frozenset[str]:
+    def reported(self) -> frozenset[str]:
         """Metrics that the measured program named, in its log or reports: `loss` or `step_time`
         among them is the program's, and never what assay calls so."""
-        names = (name for name in self.facts if name.startswith(TOLD))
-        return frozenset(name.removeprefix(TOLD) for name in names)
+        names = (name for name in self.facts if name.startswith(REPORTED))
+        return frozenset(name.removeprefix(REPORTED) for name in names)
 
     def own(self) -> Result:
         """Only what assay itself measured: without the samples of metrics the program named."""
-        told = self.told
-        if not told:
+        reported = self.reported
+        if not reported:
             return self
-        kept = tuple(p for p in self.samples if p.phase != "steady" or p.metric not in told)
+        kept = tuple(p for p in self.samples if p.phase != "steady" or p.metric not in reported)
         return msgspec.structs.replace(self, samples=kept)
 
     def values(self, metric: str, phase: Phase = "steady") -> tuple[float, ...]:

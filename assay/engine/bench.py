@@ -13,7 +13,7 @@ import msgspec
 from assay.core import codec
 from assay.core.errors import EndingError
 from assay.core.messages import Open
-from assay.core.records import TOLD, Case, Environment, Procedure, Result, Samples, Value
+from assay.core.records import REPORTED, Case, Environment, Procedure, Result, Samples, Value
 from assay.core.redaction import safe_value
 from assay.engine import process_env
 from assay.engine.process import WorkerProcess
@@ -206,7 +206,7 @@ def _facts(
     return {
         **texts(labelled(entries, method.owner, method.method)),
         **{
-            f"{TOLD}{part.metric}": f"{len(part.values)} reported"
+            f"{REPORTED}{part.metric}": f"{len(part.values)} reported"
             for part in samples(labelled(entries, method.owner, method.method))
         },
         "trial": trial,

@@ -50,7 +50,7 @@ def run_program(program: Program, folder: Path, feed: Feed) -> Ended:
     try:
         with uninterrupted():
             running = _Running(program, feed)
-        running.watch(folder)
+        running.monitor(folder)
         ended = running.to_the_end()
     except BaseException:
         if running:
@@ -66,7 +66,7 @@ class _Running:
 
     def __init__(self, program: Program, feed: Feed) -> None:
         self._program, self._feed = program, feed
-        self._watcher: Monitoring | None = None
+        self._monitoring: Monitoring | None = None
         self._usage: resource.struct_rusage | None = None
         self._output, output = os.pipe()
         self._begun = clock()
@@ -87,8 +87,8 @@ class _Running:
         finally:
             os.close(output)
 
-    def watch(self, folder: Path) -> None:
-        self._watcher = Monitoring(self._process.pid, folder)
+    def monitor(self, folder: Path) -> None:
+        self._monitoring = Monitoring(self._process.pid, folder)
 
     def to_the_end(self) -> Ended:
         """Sleeps until there is output, a look is due, or the command has ended."""
@@ -120,7 +120,7 @@ class _Running:
         if left <= 0:
             limit = self._program.timeout
             raise EndingError("timeout", f"not finished after {limit:g} s")
-        pause = self._watcher.look() if self._watcher else left
+        pause = self._monitoring.look() if self._monitoring else left
         for key, _ in selector.select(min(left, pause)):
             if key.fd == life:
                 _, status, self._usage = os.wait4(self._process.pid, 0)
@@ -144,7 +144,7 @@ class _Running:
                 self._feed(chunk)
         os.close(self._output)
         self._output = -1
-        return self._watcher.end(self._usage) if self._watcher else {}
+        return self._monitoring.end(self._usage) if self._monitoring else {}
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What was asked to be compared → two contenders: cases, environments, commits or commands."""
+"""What is to be compared → two contenders: cases, environments, commits or commands."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True):
 Pair = tuple[Contender, Contender]
 
 
-def of_cases(asked: Sequence[CaseLike], pythons: Sequence[str], commits: Sequence[str]) -> Pair:
+def of_cases(requested: Sequence[CaseLike], pythons: Sequence[str], commits: Sequence[str]) -> Pair:
     """Two cases, or one in two environments or at two commits."""
-    request = [plan.as_case(one) for one in asked]
+    request = [plan.as_case(one) for one in requested]
     several = [name for name, given in (("--python", pythons), ("--commit", commits)) if given]
     if not several:
         given = [
             one if isinstance(one, str) else case.key or case.workload
-            for one, case in zip(asked, request, strict=True)
+            for one, case in zip(requested, request, strict=True)
         ]
         _check_two("cases", given, "As in: assay ab A@jax B@torch")
         return _pair([_only(case) for case in request])
@@ -139,7 +139,7 @@ def checked_out(pair: Pair) -> Iterator[Pair]:
 
 
 def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
-    """The contender as it is in a checkout; its key stays what was asked."""
+    """The contender as it is in a checkout; its key stays as it was given."""
     case = contender.case
     if ".py:" in case.workload:
         file, _, name = case.workload.rpartition(":")

@@ -48,16 +48,16 @@ def as_case(one: CaseLike) -> Case:
 
 
 def cases(
-    asked: Sequence[CaseLike],
+    requested: Sequence[CaseLike],
     backends: str | Sequence[str] = (),
     params: Axes | None = None,
     options: Axes | None = None,
 ) -> tuple[Case, ...]:
-    """Every combination asked for, complete and checked, in the order given, each once."""
+    """Every combination that was requested, complete and checked, in the order given, each once."""
     names = given.backend_names(backends)
     sweeps = given.axes(params, "params"), given.axes(options, "options")
     found: dict[str, Case] = {}
-    request = [as_case(one) for one in asked]
+    request = [as_case(one) for one in requested]
     check_named_once(request, names)
     for one in request:
         for backend in backends_of(one, names, sweeps[1].get("mode", ())):

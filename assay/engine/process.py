@@ -57,7 +57,7 @@ class WorkerProcess:
         finally:
             self._close(orders, answers, output)
         self._log = KeptLog(folder / "worker.log")
-        self._watcher = Monitoring(self._process.pid, folder)
+        self._monitoring = Monitoring(self._process.pid, folder)
 
     def __enter__(self) -> Self:
         return self
@@ -65,7 +65,7 @@ class WorkerProcess:
     def __exit__(self, kind: object, *_: object) -> None:
         self.wake()  # who stands still can neither be asked nor leave
         try:
-            self._watcher.look(everything=True)  # the marks of a life are highest at its end
+            self._monitoring.look(everything=True)  # the marks of a life are highest at its end
             if kind is None:  # the measurement is whole: what goes wrong now does not matter
                 self._deadline = time.monotonic() + GRACE
                 with contextlib.suppress(EndingError):
@@ -134,7 +134,7 @@ class WorkerProcess:
                 for body in unpack(self._buffer):
                     answer: Answer = msgspec.msgpack.decode(body, type=Answer)
                     return answer
-                pause = self._watcher.look()  # here, where this thread would only sleep
+                pause = self._monitoring.look()  # here, where this thread would only sleep
                 left = self._deadline - time.monotonic()
                 ready = [key.fd for key, _ in selector.select(max(0.0, min(left, pause)))]
                 if left <= 0 and self._answers not in ready:  # else it came while nobody looked
@@ -168,7 +168,7 @@ class WorkerProcess:
         self._close(self._orders, self._answers)
         self._signalled(signal.SIGKILL)
         self._reaped(patience=math.inf)
-        self.peaks = self._watcher.end(self._usage)
+        self.peaks = self._monitoring.end(self._usage)
         os.set_blocking(self._output, False)
         with contextlib.suppress(BlockingIOError):
             while chunk := os.read(self._output, 1 << 20):

@@ -13,7 +13,7 @@ import msgspec
 from assay.analysis.pooling import joined_peaks
 from assay.core import codec, redaction
 from assay.core.errors import EndingError
-from assay.core.records import TOLD, Case, Procedure, Result, Samples, Value
+from assay.core.records import REPORTED, Case, Procedure, Result, Samples, Value
 from assay.engine.command import Ended, Program, run_program
 from assay.logs.overrides import arguments
 from assay.logs.reader import CHUNK, LogReader, Outcome
@@ -144,9 +144,9 @@ def _program(task: Task) -> Program:
 
 
 def _samples(ended: Ended, outcome: Outcome, number: int) -> list[Samples]:
-    told = any(found.metric.name == WALL for found in outcome.metrics)
+    reported = any(found.metric.name == WALL for found in outcome.metrics)
     wall = Samples(
-        metric=f"command_{WALL}" if told else WALL,
+        metric=f"command_{WALL}" if reported else WALL,
         unit="s",
         phase="steady",
         values=(ended.seconds,),
@@ -179,7 +179,7 @@ def _metric_facts(outcome: Outcome) -> dict[str, Value]:
     facts: dict[str, Value] = {}
     for found in outcome.metrics:
         answer = f"{found.metric.compute} of {found.count} values"
-        facts[f"{TOLD}{found.metric.name}"] = found.reason or answer
+        facts[f"{REPORTED}{found.metric.name}"] = found.reason or answer
         if found.closing and not found.closing.agrees:
             facts[f"closing {found.metric.name}"] = found.closing.text
     return facts

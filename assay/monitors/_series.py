@@ -52,7 +52,7 @@ class Series:
 
     def peaks(self, wanted: Mapping[str, Peak]) -> dict[str, float]:
         return {
-            name: self._metrics[metric].told(how)
+            name: self._metrics[metric].value(how)
             for name, (metric, how) in wanted.items()
             if metric in self._metrics
         }
@@ -85,7 +85,7 @@ class _Metric:
         self.area += value * passed
         self.seconds += passed
 
-    def told(self, how: str) -> float:
+    def value(self, how: str) -> float:
         if how == "mean":
             return self.area / self.seconds if self.seconds > 0 else self.latest
         return self.highest if how == "max" else self.latest

@@ -38,8 +38,11 @@ class ProcessMonitor:
         return "" if os.path.exists("/proc/self/statm") else "this system has no /proc"
 
     def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
-        """Empty when the whole tree is gone. Written flat: ten times a second, with cold caches,
-        each call of a function costs more than what it does.
+        """Empty when the whole tree is gone, or has exited and was not waited for; without CPU at
+        the first look, before which nothing is known.
+
+        Written flat: ten times a second, with cold caches, each call of a function costs more than
+        what it does.
         """
         virtual = resident = 0
         spent = 0.0
@@ -57,12 +60,14 @@ class ProcessMonitor:
             # what one used before it was first seen was not used since the last look
             spent += max(0.0, used - self._used.get(pid, used))
             self._used[pid] = used
-        if not self._open:
+        if not self._open or not virtual:
             return {}
-        now = self._clock()
-        passed, self._last = now - (now if self._last is None else self._last), now
-        busy = 100 * spent / passed if passed > 0 else 0.0
-        return {"rss": resident * _PAGE, "vms": virtual * _PAGE, "cpu_percent": busy}
+        now, last = self._clock(), self._last
+        self._last = now
+        memory = {"rss": resident * _PAGE, "vms": virtual * _PAGE}
+        if last is None:
+            return memory
+        return {**memory, "cpu_percent": 100 * spent / (now - last) if now > last else 0.0}
 
     def close(self) -> None:
         for pid in list(self._open):

@@ -1,9 +1,8 @@
 """Name → thing: what is built in, by folder, and what others bring, by entry point.
 
-A module in `assay/workloads`, `assay/backends`, `assay/monitors` or `assay/stores` lists what it
-offers in a dict `PROVIDES`, or has a name that begins with `_`, and is loaded only by who needs it;
-a package outside names an object in the entry-point group
-`assay.workloads` and so on.
+A module in `assay/workloads`, `assay/backends`, `assay/monitors`, `assay/stores` or `assay/formats`
+lists what it offers in a dict `PROVIDES`, or has a name that begins with `_`, and is loaded only by
+who needs it; a package outside names an object in the entry-point group `assay.workloads` or alike.
 """
 
 from __future__ import annotations
@@ -19,15 +18,17 @@ from typing import Any, Literal
 from assay.core import settings
 from assay.core.contracts import Backend, Monitor, Store, Workload
 from assay.core.errors import AssayError, UsageError, unknown
+from assay.core.formats import Format
 from assay.core.settings import Home
 
-Kind = Literal["workloads", "backends", "monitors", "stores"]
+Kind = Literal["workloads", "backends", "monitors", "stores", "formats"]
 
 _CONTRACTS: dict[Kind, Any] = {
     "workloads": Workload,
     "backends": Backend,
     "monitors": Monitor,
     "stores": Store,
+    "formats": Format,
 }
 
 
@@ -73,6 +74,12 @@ def open_store(home: Home = None) -> Store:
     place = settings.place(home)
     name, mark, rest = place.partition("://")
     found: Store = _get("stores", name)(rest) if mark else _get("stores", "sqlite")(place)
+    return found
+
+
+def file_format(name: str) -> Format:
+    """A format of result files by name."""
+    found: Format = _get("formats", name)
     return found
 
 

@@ -59,12 +59,12 @@ def _computed(found: CapturedModel, written: bytes) -> list[Any]:
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
-    told = (errors.Fail, errors.InvalidGraph, errors.InvalidArgument, errors.RuntimeException)
+    failures = (errors.Fail, errors.InvalidGraph, errors.InvalidArgument, errors.RuntimeException)
     named = zip(found.graph.inputs, found.answers.inputs, strict=True)
     try:
         session = onnxruntime.InferenceSession(written, providers=["CPUExecutionProvider"])
         return list(session.run(None, {value.name: items for value, items in named}))
-    except told as error:
+    except failures as error:
         raise AssayError(
             f"{found.graph.name} as ONNX does not run in ONNX Runtime ({error}); "
             "nothing was written.",

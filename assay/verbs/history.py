@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Literal
 
+from assay.core.changes import ExplainedShift, SeriesHistory, Shift
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError, unknown
-from assay.core.findings import ANALYSIS, ExplainedShift, SeriesHistory, Shift
+from assay.core.findings import ANALYSIS
 from assay.core.records import Query
 from assay.core.series import KeptSeries, Point
 from assay.core.settings import Home

@@ -9,6 +9,7 @@ import msgspec
 
 from assay.core import settings
 from assay.core.errors import UsageError, unknown
+from assay.core.files import write_whole
 from assay.core.findings import Reading
 from assay.core.records import Plan, Result, Value
 from assay.core.settings import Home
@@ -135,8 +136,9 @@ def save(task: Task, outcome: Outcome, path: str | Path) -> Path:
     if target.exists():
         raise UsageError(f"{target} is there already.", hint="Choose another name, or remove it.")
     metrics = tuple(found.metric for found in outcome.metrics)
+    text = write_toml([msgspec.structs.replace(task, metrics=metrics)])
     try:
-        target.write_text(write_toml([msgspec.structs.replace(task, metrics=metrics)]))
+        write_whole(target, text.encode())
     except OSError as error:
         raise UsageError(
             f"{target} cannot be written ({error.strerror}).", hint="Choose another folder."

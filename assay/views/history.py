@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from assay.core.findings import Changed, Drift, ExplainedShift, Output, SeriesHistory, Table
+from assay.core.changes import Changed, Drift, ExplainedShift, SeriesHistory
+from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA
 from assay.core.units import human
 from assay.views.ab import change

@@ -50,8 +50,8 @@ def index_table(readings: Sequence[Reading], more: int = 0) -> Table:
 
 def _main(reading: Reading) -> tuple[str, Quantity | None]:
     """The first of MAIN, else the first that a command or benchmark reported."""
-    found, told = reading.summary.quantities, reading.result.told
-    others = (name for name in found if name not in ALONGSIDE or name in told)
+    found, reported = reading.summary.quantities, reading.result.reported
+    others = (name for name in found if name not in ALONGSIDE or name in reported)
     name = next((name for name in MAIN if name in found), next(others, ""))
     return name, found.get(name)
 

@@ -124,9 +124,22 @@ def race(found: Race, path: Path) -> None:
             axis.plot([ratio.low, ratio.high], [row, row], color=color)
     axis.set_yticks(range(len(places)), [place.key for place in places])
     axis.invert_yaxis()
-    axis.set_xscale("log")
+    _ratio_ticks(axis)
     axis.set_xlabel(f"{found.metric} over that of the fastest")
     figure.savefig(path)
+
+
+def _ratio_ticks(axis: Any) -> None:  # noqa: ANN401 (an axes of matplotlib)
+    """`0.9 x`, `1 x`, `1.1 x`; of more than a decade 1, 2 and 5, of more than two 1 alone."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    axis.set_xscale("log")
+    low, high = axis.get_xlim()
+    subs = (1, 2, 5) if high < 100 * low else (1,)
+    near = MaxNLocator(6, steps=[1, 2, 5, 10])
+    axis.xaxis.set_major_locator(near if high < 10 * low else LogLocator(subs=subs))
+    axis.xaxis.set_major_formatter("{x:g} x")
+    axis.xaxis.set_minor_formatter(NullFormatter())
 
 
 def metrics(readings: Sequence[Reading], path: Path) -> None:
@@ -146,7 +159,7 @@ def metrics(readings: Sequence[Reading], path: Path) -> None:
             axis.plot(range(1, len(values) + 1), values, "o-", label=reading.result.case.key)
         axis.set_ylabel(f"{name} ({unit})" if unit else name)
     axes[-1].xaxis.get_major_locator().set_params(integer=True)
-    axes[-1].set_xlabel("value")
+    axes[-1].set_xlabel("epoch or repeat")
     axes[0].legend(frameon=False, fontsize="small")
     figure.savefig(path)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from assay.core.errors import UsageError
 from assay.core.findings import Quantity, Reading, Table, Unlikeness
@@ -70,17 +70,21 @@ def value(quantity: Quantity | None) -> str:
 
 
 def case_names(readings: Sequence[Reading]) -> list[str]:
-    """The keys of the cases; what varies among them is in every name, a default too."""
+    """The keys of the cases; what varies among those of one workload or of one backend is in every
+    name, a default too. That backends differ in their defaults is no reason."""
     cases = [reading.result.case for reading in readings]
-    varying = {
-        kind: [
-            name
-            for name in dict.fromkeys(n for case in cases for n in getattr(case, kind))
-            if len({str(getattr(c, kind)[name]) for c in cases if name in getattr(c, kind)}) > 1
-        ]
-        for kind in ("params", "options")
-    }
-    return [_name(case, varying["params"], varying["options"]) for case in cases]
+    params = _varying((case.workload, case.params) for case in cases)
+    options = _varying((case.backend, case.options) for case in cases)
+    return [_name(case, params, options) for case in cases]
+
+
+def _varying(given: Iterable[tuple[str, Mapping[str, Value]]]) -> list[str]:
+    """Names that have several values within one group."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for group, values in given:
+        for name, chosen in values.items():
+            found.setdefault(name, {}).setdefault(group, set()).add(str(chosen))
+    return [name for name, groups in found.items() if max(map(len, groups.values())) > 1]
 
 
 def _name(case: Case, params: Sequence[str], options: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ def detail(reading: Reading) -> str:
     blocks = [
         [f"{result.case.key}  {standing(reading)}", f"{result.id}  {result.started[:19]}"],
         [f"reason: {result.reason}"] if result.reason else [],
-        _numbers(reading.own, _LINES) + _told(reading),
+        _numbers(reading.own, _LINES) + _reported(reading),
         _phases(reading),
         list(_pictures(reading)),
         *_grouped(result),
@@ -101,11 +101,11 @@ def _numbers(found: dict[str, Quantity], lines: dict[str, str]) -> list[str]:
     ]
 
 
-def _told(reading: Reading) -> list[str]:
-    """What the program told, under its own names."""
+def _reported(reading: Reading) -> list[str]:
+    """What the program reported, under its own names."""
     wide = max(map(len, _LINES.values()))
-    told = reading.result.told
-    found = {name: q for name, q in reading.summary.quantities.items() if name in told}
+    reported = reading.result.reported
+    found = {name: q for name, q in reading.summary.quantities.items() if name in reported}
     return [f"{name:<{wide}}  {_number(quantity)}" for name, quantity in found.items()]
 
 

@@ -36,7 +36,7 @@ class Windows:
         self._loaded = framework  # its name as it is now, or another
         self._profilers, self._clock = profilers, clock
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread = threading.Thread(target=self._wait_for_windows, daemon=True)
 
     def __enter__(self) -> Self:
         if self._windows:
@@ -63,7 +63,7 @@ class Windows:
             ):
                 pass
 
-    def _watch(self) -> None:
+    def _wait_for_windows(self) -> None:
         for window in self._windows:
             self._wait_until(window[0])
             if self._over.is_set():

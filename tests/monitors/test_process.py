@@ -56,6 +56,16 @@ def test_cpu_is_what_was_spent_since_the_last_look(proc):
     assert found["cpu_percent"] == 100.0
 
 
+def test_the_first_look_knows_no_cpu(proc):
+    assert "cpu_percent" not in ProcessMonitor(str(proc[0]), Clock(0.0)).sample([11])
+
+
+def test_what_has_exited_and_was_not_waited_for_uses_no_memory_that_could_be_a_peak(proc):
+    (proc[0] / "11" / "statm").write_text("0 0 0 0 0 0 0\n")
+
+    assert ProcessMonitor(str(proc[0]), Clock(0.0)).sample([11]) == {}
+
+
 @pytest.mark.parametrize("times", [(5.0, 5.0), (5.0, 1.0)])
 def test_a_clock_that_stands_or_goes_back_gives_no_cpu(proc, times):
     monitor = ProcessMonitor(str(proc[0]), Clock(*times))

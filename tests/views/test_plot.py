@@ -136,6 +136,7 @@ def test_a_race_is_one_chart_with_its_contenders(tmp_path):
 
     text = (tmp_path / "s.svg").read_text()
     assert "<!-- a@b -->" in text and "<!-- c@d -->" in text
+    assert "<!-- 1 x -->" in text
 
 
 @pytest.mark.real("matplotlib")

@@ -73,6 +73,20 @@ def test_a_swept_value_is_in_every_name_a_default_too():
     assert column(results_table(sizes), "case") == ["net:batch_size=32@jax", "net:batch_size=8@jax"]
 
 
+def test_defaults_that_differ_by_backend_are_in_no_name():
+    rows = [reading("net@jax", 100), reading("net@torch", 90)]
+    layouts = ("channels_last", "channels_first")
+    cases = [
+        as_case(r.result.case.key, data_format=one) for r, one in zip(rows, layouts, strict=True)
+    ]
+    rows = [
+        msgspec.structs.replace(row, result=msgspec.structs.replace(row.result, case=case))
+        for row, case in zip(rows, cases, strict=True)
+    ]
+
+    assert column(results_table(rows), "case") == ["net@jax", "net@torch"]
+
+
 def test_percentiles_are_columns_where_each_step_was_timed():
     latency = reading("net@jax", 100, procedure=Procedure(latency=True))
 

@@ -1,6 +1,6 @@
 """Whether contenders do the same work: what differs between results of one workload, in words.
 
-A difference that a case asked for (another layout, precision or compiler) is told calmly; any other
+A difference that a case requested (another layout, precision or compiler) is only noted; any other
 is unfair. What is compared, and how closely: docs/design/fairness.md.
 """
 
@@ -29,7 +29,7 @@ EQUAL: dict[str, tuple[str, ...]] = {
     "output_dtype": ("precision",),
 }
 # Options that change how a case is computed; those that differ are told in one line.
-ASKED = ("precision", "data_format", "compiler", "cuda_graphs", "threads", "device", "method")
+REQUESTED = ("precision", "data_format", "compiler", "cuda_graphs", "threads", "device", "method")
 EXACT = ("float32", "tf32")  # precisions that leave no choice of a dtype
 
 
@@ -172,7 +172,7 @@ def _threads(group: Group) -> Iterator[Unlikeness]:
 
 def _chosen(group: Group) -> Iterator[Unlikeness]:
     parts = []
-    for option in ASKED:
+    for option in REQUESTED:
         values = {str(r.case.options[option]) for r in group.results if option in r.case.options}
         if len(values) > 1:
             parts.append(f"{option} {', '.join(sorted(values))}")

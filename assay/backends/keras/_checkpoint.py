@@ -30,7 +30,7 @@ def read(path: Path, model: Any) -> History:  # noqa: ANN401
             for name, own in variables.items()
         ):
             raise UsageError(
-                f"{path} is the checkpoint of another training.", hint="Start it anew."
+                f"{path} is the checkpoint of another training.", hint="Start it again."
             )
         for name, own in variables.items():
             own.assign(kept[name])

@@ -66,8 +66,8 @@ def _has_layers(model: Any) -> bool:  # noqa: ANN401
 
 def _layout(model: Any) -> Layout:  # noqa: ANN401
     """That of the model's pictures: as its layers say, if they agree, else as Keras is set."""
-    told = set(_data_formats(model))
-    chosen: Layout = told.pop() if len(told) == 1 else keras.config.image_data_format()
+    formats = set(_data_formats(model))
+    chosen: Layout = formats.pop() if len(formats) == 1 else keras.config.image_data_format()
     return chosen
 
 

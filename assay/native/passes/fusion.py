@@ -18,7 +18,7 @@ from assay.native.ops import (
 from assay.native.passes.rewriting import merge_pairs, read_once, rewritten, unused
 
 # A maximum taken first leaves these fewer values to work on; relu costs nothing where it is.
-DEAR = RISING - {"relu"}
+COSTLY = RISING - {"relu"}
 
 
 def fuse_activations(graph: Graph) -> Graph:
@@ -82,7 +82,7 @@ def _may_swap(before: Node, node: Node) -> bool:
     activation, pool = before.op, node.op
     if not isinstance(activation, ActivationOp) or not isinstance(pool, PoolOp):
         return False
-    rising = activation.kind in DEAR and activation.alpha >= 0
+    rising = activation.kind in COSTLY and activation.alpha >= 0
     return rising and pool.kind == "max" and not pool.post
 
 

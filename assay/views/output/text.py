@@ -75,16 +75,16 @@ def cut(cell: str, width: int) -> str:
     if _width(cell) <= width:
         return cell
     tail = (width - 1) // 2
-    return f"{_taken(cell, width - 1 - tail)}…{_taken(reversed(cell), tail)[::-1]}"
+    return f"{_prefix(cell, width - 1 - tail)}…{_prefix(reversed(cell), tail)[::-1]}"
 
 
-def _taken(letters: Iterable[str], width: int) -> str:
-    taken = ""
+def _prefix(letters: Iterable[str], width: int) -> str:
+    found = ""
     for letter in letters:
-        if _width(taken + letter) > width:
+        if _width(found + letter) > width:
             break
-        taken += letter
-    return taken
+        found += letter
+    return found
 
 
 def _fitted(columns: Sequence[tuple[str, ...]], most: int, numeric: AbstractSet[str]) -> list[int]:

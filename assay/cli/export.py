@@ -1,0 +1,71 @@
+"""assay export: results as files of other tools."""
+
+from __future__ import annotations
+
+import click
+
+from assay.cli import complete, options
+from assay.core.errors import UsageError
+from assay.core.records import Query
+from assay.registry import file_format
+from assay.verbs import export
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay export last --as pyperf -o last.json
+  assay export k3fq/001 k3fq/002 --as google-benchmark
+  assay export --label nightly --as csv -o nightly.csv
+  assay export --all --as parquet -o store.parquet"""
+)
+@click.argument("ids", nargs=-1, metavar="[ID…]", shell_complete=complete.runs)
+@click.option(
+    "--as",
+    "kind",
+    required=True,
+    metavar="KIND",
+    shell_complete=complete.file_formats,
+    help="Format to write; `assay list formats` shows them.",
+)
+@click.option("-o", "--output", default="", metavar="FILE", help="File to write; default: print.")
+@click.option("--all", "every", is_flag=True, help="Export the whole store.")
+@click.option("--workload", default="", help="Only results of this workload.")
+@click.option("--backend", default="", help="Only results of this backend.")
+@click.option("--label", default="", help="Only results with this label.")
+@click.option("--since", default="", metavar="DATE", help="Only results from this day on.")
+@click.option("--until", default="", metavar="DATE", help="Only results up to this day.")
+@options.tag
+@options.home
+def command(
+    ids: tuple[str, ...],
+    kind: str,
+    output: str,
+    every: bool,
+    tags: tuple[str, ...],
+    home: str | None,
+    **given: str,
+) -> int:
+    """Write results as a file that another tool reads.
+
+    ID is RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`.
+    """
+    query = Query(tags=options.pairs(tags, "--tag"), **given)  # type: ignore[arg-type]
+    chosen = [name for name, is_given in _choices(ids, every, query).items() if is_given]
+    if len(chosen) != 1:
+        raise UsageError(
+            f"{' and '.join(chosen) or 'Nothing'} was given to export.",
+            hint="Give ids, or --all, or filters such as --label.",
+        )
+    if export.is_binary(file_format(kind)) and not output:
+        raise UsageError(f"A file of {kind} cannot be printed.", hint=f"-o results.{kind}")
+    data = export.export(*ids, kind=kind, output=output, query=query, home=home)
+    if output:
+        options.say(f"written to {output}")
+    else:
+        click.echo(data, nl=False)
+    return 0
+
+
+def _choices(ids: tuple[str, ...], every: bool, query: Query) -> dict[str, bool]:
+    return {"ids": bool(ids), "--all": every, "a filter": query != Query()}

@@ -1,0 +1,62 @@
+"""The AWS benchmark driver's one JSON: `[framework.]task.metric[.suffix]` → number."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from assay.core.formats import Content, Format
+from assay.core.records import Result
+from assay.formats import foreign
+
+KIND = "aws-driver"
+# What the driver adds to every run, in its own units → how much that is in ours.
+_ADDED = {
+    "cpu_memory_usage": ("B", 1024.0),
+    "gpu_memory_usage_mean": ("B", 2.0**20),
+    "gpu_memory_usage_std": ("B", 2.0**20),
+    "gpu_memory_usage_max": ("B", 2.0**20),
+    "uptime_in_seconds": ("s", 1.0),
+}
+
+
+def matches(content: Content) -> bool:
+    found = content.json
+    return (
+        isinstance(found, dict)
+        and bool(found)
+        and all("." in name and isinstance(found[name], int | float) for name in found)
+        and any(part in _ADDED for name in found for part in name.split("."))
+    )
+
+
+def read(content: Content) -> Sequence[Result]:
+    """What all keys begin with is framework and task, what they end with the suffix."""
+    parts = {name: name.split(".") for name in content.json}
+    added = next(n for n in parts if any(part in _ADDED for part in parts[n]))
+    at = next(at for at, part in enumerate(parts[added]) if part in _ADDED)
+    head, tail = parts[added][:at], parts[added][at + 1 :]
+    for name, words in parts.items():
+        if words[: len(head)] != head or (tail and words[-len(tail) :] != tail):
+            raise content.wrong(f"has the key {foreign.plain(name)!r}, which is of another task")
+    samples = []
+    for name, words in parts.items():
+        metric = ".".join(words[len(head) : len(words) - len(tail)])
+        unit, factor = _ADDED.get(metric, ("", 1.0))
+        value = foreign.number(content, content.json[name], name)
+        samples.append(foreign.steady(metric, unit, (factor * value,)))
+    facts = {"framework": ".".join(head[:-1]), "suffix": ".".join(tail)}
+    task = head[-1] if head else os.path.basename(content.origin)
+    return [
+        foreign.imported(KIND, task, samples, facts={n: v for n, v in facts.items() if v}),
+    ]
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="the AWS benchmark driver: dlbenchmark_result.json",
+        suffix=".json",
+        matches=matches,
+        read=read,
+    )
+}

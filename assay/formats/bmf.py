@@ -1,0 +1,84 @@
+"""Bencher Metric Format: benchmark → measure → value and interval; latencies in nanoseconds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.core.findings import Quantity, Reading
+from assay.core.formats import Content, Format
+from assay.core.records import Result, Samples
+from assay.formats import foreign
+
+KIND = "bmf"
+_LATENCY = "latency"
+_NANOSECONDS = foreign.SECONDS["ns"]
+
+
+def matches(content: Content) -> bool:
+    found = content.json
+    return isinstance(found, dict) and bool(found) and all(_is_measured(m) for m in found.values())
+
+
+def read(content: Content) -> Sequence[Result]:
+    return [
+        foreign.imported(
+            KIND, name, [_samples(content, name, one, at) for one, at in measures.items()]
+        )
+        for name, measures in content.json.items()
+    ]
+
+
+def write(readings: Iterable[Reading]) -> bytes:
+    """Of several results of one case the last counts: a file of Bencher's has one value."""
+    found = {
+        foreign.name_for(KIND, reading.result): _measures(reading)
+        for reading in readings
+        if reading.summary.quantities
+    }
+    if not found:
+        raise foreign.nothing(KIND)
+    return foreign.as_json(found)
+
+
+def _is_measured(measures: object) -> bool:
+    return (
+        isinstance(measures, dict)
+        and bool(measures)
+        and all(isinstance(one, dict) and "value" in one for one in measures.values())
+    )
+
+
+def _samples(content: Content, name: str, measure: str, metric: dict[str, Any]) -> Samples:
+    value = foreign.number(content, metric["value"], f"{measure} of {name}")
+    if measure == _LATENCY:
+        return foreign.steady(foreign.STEP, "s", (value / _NANOSECONDS,))
+    return foreign.steady(measure, "", (value,))
+
+
+def _measures(reading: Reading) -> dict[str, dict[str, float]]:
+    main = foreign.main_parts(reading.result)
+    timed = main[0].metric if main and main[0].unit == "s" else ""
+    return {
+        _LATENCY if name == timed else name: _metric(q, _NANOSECONDS if name == timed else 1.0)
+        for name, q in reading.summary.quantities.items()
+        if math.isfinite(q.value)
+    }
+
+
+def _metric(quantity: Quantity, factor: float) -> dict[str, float]:
+    ends = {"lower_value": quantity.low, "upper_value": quantity.high}
+    known = {name: factor * value for name, value in ends.items() if math.isfinite(value)}
+    return {"value": factor * quantity.value, **known}
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="Bencher Metric Format: values with intervals, for bencher.dev",
+        suffix=".json",
+        matches=matches,
+        read=read,
+        write=write,
+    )
+}

@@ -1,0 +1,114 @@
+"""Conbench's results (benchadapt.BenchmarkResult): raw data and unit, tags, machine and commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.core.findings import Reading
+from assay.core.formats import Content, Format
+from assay.core.records import Environment, Result
+from assay.formats import foreign
+
+KIND = "conbench"
+_TIME_UNITS = {"s": "s", "ns": "ns", "seconds": "s"}
+
+
+def matches(content: Content) -> bool:
+    found = _all(content)
+    return bool(found) and all(_is_result(one) for one in found)
+
+
+def read(content: Content) -> Sequence[Result]:
+    return [_result(content, document) for document in _all(content)]
+
+
+def write(readings: Iterable[Reading]) -> bytes:
+    found = [_document(reading.result) for reading in readings]
+    if not found:
+        raise foreign.nothing(KIND)
+    return foreign.as_json(found)
+
+
+def _all(content: Content) -> list[Any]:
+    return content.json if isinstance(content.json, list) else [content.json]
+
+
+def _is_result(one: object) -> bool:
+    return isinstance(one, dict) and "tags" in one and ("stats" in one or "error" in one)
+
+
+def _result(content: Content, document: dict[str, Any]) -> Result:
+    tags = foreign.table(content, document["tags"], "tags")
+    stats = foreign.table(content, document.get("stats"), "stats")
+    machine = foreign.table(content, document.get("machine_info"), "machine_info")
+    github = foreign.table(content, document.get("github"), "github")
+    error = foreign.table(content, document.get("error"), "error")
+    unit = str(stats.get("unit", ""))
+    values = foreign.numbers(content, stats.get("data", []), "data")
+    if unit in _TIME_UNITS:
+        scale = foreign.SECONDS[_TIME_UNITS[unit]]
+        sample = foreign.steady(foreign.STEP, "s", (value / scale for value in values))
+    else:
+        sample = foreign.steady("value", foreign.plain(unit), values)
+    return foreign.imported(
+        KIND,
+        str(tags.get("name", "")),
+        [sample],
+        params=foreign.scalars(tags, without=("name",)),
+        facts={
+            **foreign.scalars(foreign.table(content, document.get("info"), "info"), "info."),
+            **foreign.scalars(foreign.table(content, document.get("context"), "context"), "con."),
+        },
+        started=foreign.when(document.get("timestamp")),
+        environment=Environment(
+            machine=foreign.scalars(
+                {"cpu": machine.get("cpu_model_name"), "cpus": machine.get("cpu_thread_count")}
+            ),
+            system=foreign.scalars({"hostname": machine.get("name")}),
+            git=foreign.scalars({"commit": github.get("commit")}),
+        ),
+        status="failed" if error else "ok",
+        reason=str(next(iter(error.values()), "")) if error else "",
+    )
+
+
+def _document(result: Result) -> dict[str, Any]:
+    """What a run failed with is told in `error`, in place of its data."""
+    parts = foreign.main_parts(result)
+    values = foreign.finite(value for part in parts for value in part.values)
+    here = result.environment
+    told: dict[str, Any] = {"error": {"status": result.status, "reason": result.reason}}
+    if values:
+        unit = parts[0].unit or "i/s"
+        told = {"stats": {"data": values, "unit": unit, "times": [], "time_unit": "s"}}
+        told["stats"]["iterations"] = len(values)
+    return {
+        "run_id": result.run,
+        "run_name": result.label or result.run,
+        "run_tags": dict(result.tags),
+        "batch_id": result.run,
+        "timestamp": result.started,
+        **told,
+        "tags": {"name": foreign.name_for(KIND, result), **result.case.params},
+        "info": dict(here.packages) | foreign.restored(result.facts, "info."),
+        "context": {"benchmark_language": "Python", **foreign.restored(result.facts, "con.")},
+        "machine_info": {
+            "name": str(here.system.get("hostname", "")),
+            "cpu_model_name": str(here.machine.get("cpu", "")),
+            "cpu_thread_count": str(here.machine.get("cpus", "")),
+            "memory_bytes": str(here.machine.get("memory", "")),
+        },
+        "github": {"commit": here.git["commit"]} if here.git.get("commit") else {},
+    }
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="Conbench: a list of benchmark results, to post to its server",
+        suffix=".json",
+        matches=matches,
+        read=read,
+        write=write,
+    )
+}

@@ -1,0 +1,234 @@
+"""What readers and writers of other tools' files share: names, numbers, units, kept fields."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from assay.core.errors import UsageError
+from assay.core.findings import Reading
+from assay.core.formats import Content
+from assay.core.records import (
+    REPORTED,
+    Case,
+    Environment,
+    Procedure,
+    Result,
+    Samples,
+    Status,
+    Value,
+)
+
+STEP, WALL = "step_time", "wall_time"
+SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9, "ps": 1e12}  # in one second
+LONGEST_NAME, LONGEST_TEXT = 300, 2000  # letters
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+def imported(
+    kind: str,
+    name: str,
+    samples: Iterable[Samples],
+    *,
+    params: Mapping[str, Value] | None = None,
+    key: str = "",
+    facts: Mapping[str, Value] | None = None,
+    started: str = "",
+    environment: Environment = Environment(),  # noqa: B008 (frozen)
+    peaks: Mapping[str, float] | None = None,
+    status: Status = "ok",
+    reason: str = "",
+) -> Result:
+    """A result as other tools tell it. Its case is of that tool: nothing here can run it again."""
+    found = tuple(part for part in samples if part.values)
+    if status == "ok" and not found:
+        status, reason = "failed", "the file has no value for it"
+    workload = plain(name) or "unnamed"
+    return Result(
+        id="",
+        case=Case(
+            workload=workload,
+            backend=kind,
+            params=dict(params or {}),
+            key=f"{plain(key) or workload}@{kind}",
+        ),
+        procedure=Procedure(),
+        status=status,
+        reason=plain(reason, LONGEST_TEXT),
+        started=started,
+        samples=found,
+        facts={**dict(facts or {}), **_told(found)},
+        peaks=dict(peaks or {}),
+        environment=environment,
+    )
+
+
+def plain(text: object, most: int = LONGEST_NAME) -> str:
+    """A text from elsewhere that is safe to print: control characters are spelled out."""
+    spelled = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text).strip())
+    return spelled if len(spelled) <= most else f"{spelled[: most - 1]}…"
+
+
+def steady(metric: str, unit: str, values: Iterable[float], **more: Any) -> Samples:  # noqa: ANN401
+    return Samples(metric=plain(metric), unit=unit, phase="steady", values=tuple(values), **more)
+
+
+def numbers(content: Content, values: object, what: str) -> tuple[float, ...]:
+    """A list of numbers as they are; null is nan, and what is no number is refused."""
+    if not isinstance(values, list):
+        raise content.wrong(f"has {plain(what)} that is no list of numbers")
+    return tuple(number(content, value, what) for value in values)
+
+
+def number(content: Content, value: object, what: str) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, str) and value.strip().lower().lstrip("+-") in {"nan", "inf", "infinity"}:
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise content.wrong(f"has {plain(what)} of {plain(value)!r}, which is no number")
+    return float(value)
+
+
+def table(content: Content, value: object, what: str) -> dict[str, Any]:
+    """A JSON object; an absent one is empty."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise content.wrong(f"has {what} that is no JSON object")
+    return value
+
+
+def rows(content: Content, value: object, what: str) -> list[dict[str, Any]]:
+    """A list of JSON objects that is not empty."""
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise content.wrong(f"has {what} that is no list of JSON objects")
+    if not value:
+        raise content.wrong(f"has no {what}", hint="There is nothing to import in it.")
+    return value
+
+
+def per_second(content: Content, unit: object) -> float:
+    """How many of a time unit make a second."""
+    if unit not in SECONDS:
+        raise content.wrong(
+            f"has the time unit {plain(unit)!r}", hint=f"Known: {', '.join(SECONDS)}."
+        )
+    return SECONDS[str(unit)]
+
+
+def scalars(fields: Mapping[str, Any], prefix: str = "", without: Iterable[str] = ()) -> Any:  # noqa: ANN401
+    """Fields that a result has no place for, as facts: lists and objects as JSON text."""
+    left_out = set(without)
+    found: dict[str, Value] = {}
+    for name, value in fields.items():
+        if name in left_out or value is None:
+            continue
+        if not isinstance(value, str | int | float | bool):
+            value = json.dumps(value, separators=(",", ":"))
+            if len(value) > LONGEST_TEXT:
+                continue
+        known = plain(value, LONGEST_TEXT) if isinstance(value, str) else value
+        found[plain(f"{prefix}{name}")] = known
+    return found
+
+
+def restored(facts: Mapping[str, Value], prefix: str) -> dict[str, Any]:
+    """Those facts again, as the fields they were."""
+    found: dict[str, Any] = {}
+    for name, value in facts.items():
+        if name.startswith(prefix):
+            is_json = isinstance(value, str) and value[:1] in ("{", "[")
+            found[name.removeprefix(prefix)] = _json(str(value)) if is_json else value
+    return found
+
+
+def when(value: object) -> str:
+    """UTC in ISO 8601, of what tools write: ISO text, or seconds or milliseconds since 1970."""
+    try:
+        if isinstance(value, int | float):
+            seconds = value / 1e3 if value > 1e11 else float(value)
+            found = datetime.fromtimestamp(seconds, UTC)
+        else:
+            found = datetime.fromisoformat(str(value))
+    except (ValueError, OverflowError, OSError):
+        return ""
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=UTC)
+    return found.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def known_version(content: Content, found: object, newest: int, what: str) -> None:
+    """Refuse what was written by a version of the format that is not known."""
+    try:
+        major = int(float(str(found)))
+    except ValueError:
+        raise content.wrong(f"has no version of {what}, but {plain(found)!r}") from None
+    if major > newest:
+        raise content.wrong(
+            f"has version {plain(found)} of {what}, but up to {newest} is read here",
+            hint="Upgrade assay, or write it with an older version of the tool.",
+        )
+
+
+def name_for(kind: str, result: Result) -> str:
+    """What a case is called in a file of that kind: what was imported keeps its name."""
+    return result.case.workload if result.case.backend == kind else result.case.key
+
+
+def main_parts(result: Result) -> list[Samples]:
+    """The steady samples one would quote: of steps, else of the whole, else of the first metric."""
+    parts = [part for part in result.samples if part.phase == "steady"]
+    metrics = dict.fromkeys(part.metric for part in parts)
+    chosen = next((m for m in (STEP, WALL) if m in metrics), next(iter(metrics), ""))
+    return [part for part in parts if part.metric == chosen]
+
+
+def finite(values: Iterable[float]) -> list[float]:
+    return [value for value in values if math.isfinite(value)]
+
+
+def by_name(kind: str, readings: Iterable[Reading]) -> dict[str, list[Result]]:
+    """Results that have values, those of one case together; refused where none has any."""
+    found: dict[str, list[Result]] = {}
+    for reading in readings:
+        if any(finite(part.values) for part in main_parts(reading.result)):
+            found.setdefault(name_for(kind, reading.result), []).append(reading.result)
+    if not found:
+        raise nothing(kind)
+    return found
+
+
+def nothing(kind: str) -> UsageError:
+    return UsageError(
+        f"None of these results has a value that a file of {kind} could hold.",
+        hint="assay list results shows which ended well.",
+    )
+
+
+def as_json(document: object) -> bytes:
+    return json.dumps(document, indent=1, default=str).encode() + b"\n"
+
+
+def git_of(results: Sequence[Result]) -> dict[str, Value]:
+    return next((r.environment.git for r in results if r.environment.git), {})
+
+
+def _told(samples: Sequence[Samples]) -> dict[str, Value]:
+    """Metrics beside the times are the tool's own, and not what assay calls so."""
+    return {
+        f"{REPORTED}{part.metric}": f"{len(part.values)} imported"
+        for part in samples
+        if part.metric not in (STEP, WALL, "open_time")
+    }
+
+
+def _json(text: str) -> Any:  # noqa: ANN401 (any JSON value)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,78 @@
+"""github-action-benchmark's custom list: name, unit, value and range, where smaller is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.core.findings import Quantity, Reading
+from assay.core.formats import Content, Format
+from assay.core.records import Result
+from assay.formats import foreign
+
+KIND = "github-action"
+
+
+def matches(content: Content) -> bool:
+    found = content.json
+    return isinstance(found, list) and bool(found) and all(_is_row(row) for row in found)
+
+
+def read(content: Content) -> Sequence[Result]:
+    return [_result(content, row) for row in content.json]
+
+
+def write(readings: Iterable[Reading]) -> bytes:
+    found = [row for reading in readings for row in _rows(reading)]
+    if not found:
+        raise foreign.nothing(KIND)
+    return foreign.as_json(found)
+
+
+def _is_row(row: object) -> bool:
+    return isinstance(row, dict) and {"name", "unit", "value"} <= row.keys()
+
+
+def _result(content: Content, row: dict[str, Any]) -> Result:
+    name, unit = str(row["name"]), str(row["unit"])
+    value = foreign.number(content, row["value"], name)
+    timed = unit in foreign.SECONDS
+    sample = (
+        foreign.steady(foreign.STEP, "s", (value / foreign.SECONDS[unit],))
+        if timed
+        else foreign.steady("value", foreign.plain(unit), (value,))
+    )
+    kept = foreign.scalars(row, "github-action.", ("name", "unit", "value"))
+    return foreign.imported(KIND, name, [sample], facts=kept)
+
+
+def _rows(reading: Reading) -> Iterable[dict[str, Any]]:
+    """The main metric alone: what is better when it is larger has no place in this list."""
+    main = foreign.main_parts(reading.result)
+    quantity = reading.summary.quantities.get(main[0].metric) if main else None
+    if quantity is None or not math.isfinite(quantity.value):
+        return
+    yield {
+        "name": foreign.name_for(KIND, reading.result),
+        "unit": quantity.unit,
+        "value": quantity.value,
+        **_range(quantity),
+        "extra": f"{reading.result.id}: {quantity.estimator}, n = {quantity.n}",
+    }
+
+
+def _range(quantity: Quantity) -> dict[str, str]:
+    half = (quantity.high - quantity.low) / 2
+    return {"range": f"± {half:.3g}"} if math.isfinite(half) else {}
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="github-action-benchmark: its list for customSmallerIsBetter",
+        suffix=".json",
+        matches=matches,
+        read=read,
+        write=write,
+    )
+}

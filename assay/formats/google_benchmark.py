@@ -1,0 +1,172 @@
+"""google-benchmark's JSON: a row a repetition, with real and CPU time in a unit, and counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from assay.core.findings import Reading
+from assay.core.formats import Content, Format
+from assay.core.records import Environment, Result, Samples, Value
+from assay.formats import foreign
+
+KIND = "google-benchmark"
+NEWEST = 1
+CPU = "cpu_time"
+_UNITS = {"bytes_per_second": "B/s", "items_per_second": "items/s"}
+_ROW = {  # fields that are no counters
+    "name", "run_name", "run_type", "real_time", "cpu_time", "time_unit", "iterations",
+    "threads", "family_index", "label", "per_family_instance_index", "repetitions",
+    "repetition_index", "aggregate_name", "aggregate_unit", "error_occurred",
+    "error_message", "skipped", "skip_message", "big_o", "rms", "cpu_coefficient",
+    "real_coefficient",
+}  # fmt: skip
+_NANOSECONDS = foreign.SECONDS["ns"]
+
+
+def matches(content: Content) -> bool:
+    if not content.has("context", "benchmarks"):
+        return False
+    found = content.json["benchmarks"]
+    return isinstance(found, list) and all(isinstance(one, dict) and "name" in one for one in found)
+
+
+def read(content: Content) -> Sequence[Result]:
+    context = foreign.table(content, content.json["context"], "context")
+    foreign.known_version(
+        content, context.get("json_schema_version", 1), NEWEST, "google-benchmark's schema"
+    )
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in foreign.rows(content, content.json["benchmarks"], "benchmarks"):
+        groups.setdefault(str(row.get("run_name") or row["name"]), []).append(row)
+    return [_result(content, context, name, rows) for name, rows in groups.items()]
+
+
+def write(readings: Iterable[Reading]) -> bytes:
+    found = foreign.by_name(KIND, readings)
+    first = next(iter(found.values()))[0]
+    context = {
+        "date": first.started,
+        "host_name": str(first.environment.system.get("hostname", "")),
+        "executable": "assay",
+        "num_cpus": first.environment.machine.get("cpus", 0),
+        "mhz_per_cpu": 0,
+        "caches": [],
+        "load_avg": [],
+        "library_build_type": "release",
+        **foreign.restored(first.facts, "context."),
+        "json_schema_version": NEWEST,
+    }
+    rows = [row for name, results in found.items() for row in _rows(name, results)]
+    return foreign.as_json({"context": context, "benchmarks": rows})
+
+
+def _result(
+    content: Content, context: dict[str, Any], name: str, rows: Sequence[dict[str, Any]]
+) -> Result:
+    wrong = next((row for row in rows if row.get("error_occurred") or row.get("skipped")), None)
+    told = (wrong or {}).get("error_message") or (wrong or {}).get("skip_message") or ""
+    skipped = wrong is not None and not wrong.get("error_occurred")
+    taken, note = _taken(rows)
+    return foreign.imported(
+        KIND,
+        name,
+        () if wrong else _samples(content, taken),
+        params=_params(name),
+        facts={
+            **foreign.scalars(context, "context.", ("date", "host_name", "num_cpus")),
+            **foreign.scalars({name: rows[0].get(name) for name in ("time_unit", "label")}),
+            **note,
+        },
+        started=foreign.when(context.get("date")),
+        environment=Environment(
+            machine=foreign.scalars({"cpus": context.get("num_cpus")}),
+            system=foreign.scalars({"hostname": context.get("host_name")}),
+        ),
+        status="skipped" if skipped else "failed" if wrong else "ok",
+        reason=str(told),
+    )
+
+
+def _taken(rows: Sequence[dict[str, Any]]) -> tuple[Sequence[dict[str, Any]], dict[str, Value]]:
+    """The repetitions; of a file that has aggregates alone, their median or mean."""
+    single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
+    if single:
+        return single, {}
+    for wanted in ("median", "mean"):
+        found = [row for row in rows if row.get("aggregate_name") == wanted]
+        if found:
+            return found, {"note": f"the file has only aggregates; this is the {wanted}"}
+    return [], {}
+
+
+def _samples(content: Content, rows: Sequence[dict[str, Any]]) -> Iterator[Samples]:
+    """Repetitions of equally many iterations together, in their order."""
+    for count in dict.fromkeys(row.get("iterations", 1) for row in rows):
+        same = [row for row in rows if row.get("iterations", 1) == count]
+        steps = max(1, int(foreign.number(content, count, "iterations")))
+        for metric, field in ((foreign.STEP, "real_time"), (CPU, CPU)):
+            values = [_seconds(content, row, field) for row in same if field in row]
+            yield foreign.steady(metric, "s", values, steps=steps)
+        for name in dict.fromkeys(name for row in same for name in row if name not in _ROW):
+            given = [row[name] for row in same if isinstance(row.get(name), int | float)]
+            yield foreign.steady(name, _UNITS.get(name, ""), map(float, given))
+
+
+def _seconds(content: Content, row: dict[str, Any], field: str) -> float:
+    unit = foreign.per_second(content, row.get("time_unit", "ns"))
+    return foreign.number(content, row[field], field) / unit
+
+
+def _params(name: str) -> dict[str, Value]:
+    """`matmul/n:100/real_time` has n."""
+    pairs = [part.partition(":") for part in name.split("/")[1:]]
+    return {foreign.plain(key): foreign.plain(value) for key, mark, value in pairs if mark}
+
+
+def _rows(name: str, results: Sequence[Result]) -> Iterator[dict[str, Any]]:
+    values = [
+        (value, part.steps, others)
+        for result in results
+        for part in foreign.main_parts(result)
+        for value, others in zip(part.values, _beside(result, part), strict=True)
+    ]
+    for index, (value, steps, others) in enumerate(values):
+        yield {
+            "name": name,
+            "run_name": name,
+            "run_type": "iteration",
+            "repetitions": len(values),
+            "repetition_index": index,
+            "threads": 1,
+            "iterations": steps,
+            "real_time": value * _NANOSECONDS,
+            CPU: 0.0,  # every reader wants it; 0 where it was not measured
+            "time_unit": "ns",
+            **others,
+        }
+
+
+def _beside(result: Result, main: Samples) -> list[dict[str, float]]:
+    """What else was measured of each value, where there is as much of it."""
+    alike = [
+        part
+        for part in result.samples
+        if part.phase == "steady" and part is not main and len(part.values) == len(main.values)
+        if part.process == main.process and part.metric != main.metric
+    ]
+    return [
+        {p.metric: p.values[at] * (_NANOSECONDS if p.metric == CPU else 1) for p in alike}
+        for at in range(len(main.values))
+    ]
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="google-benchmark: real and CPU time of every repetition, with counters",
+        suffix=".json",
+        matches=matches,
+        read=read,
+        write=write,
+    )
+}

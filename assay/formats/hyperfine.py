@@ -1,0 +1,106 @@
+"""hyperfine's JSON: the wall time of every run of a command, each a process, in seconds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from assay.core.findings import Reading
+from assay.core.formats import Content, Format
+from assay.core.records import Result, Samples
+from assay.formats import foreign
+
+KIND = "hyperfine"
+_PLACED = [
+    "command",
+    "mean",
+    "stddev",
+    "median",
+    "user",
+    "system",
+    "min",
+    "max",
+    "times",
+    "exit_codes",
+    "parameters",
+    "memory_usage_byte",
+]
+_ONCE = {"user": "user_time", "system": "system_time"}  # means over all runs
+
+
+def matches(content: Content) -> bool:
+    if not content.has("results"):
+        return False
+    found = content.json["results"]
+    return isinstance(found, list) and all(isinstance(r, dict) and "command" in r for r in found)
+
+
+def read(content: Content) -> Sequence[Result]:
+    found = foreign.rows(content, content.json["results"], "results")
+    return [_result(content, row) for row in found]
+
+
+def write(readings: Iterable[Reading]) -> bytes:
+    found = foreign.by_name(KIND, readings)
+    return foreign.as_json({"results": [_row(name, results) for name, results in found.items()]})
+
+
+def _result(content: Content, row: dict[str, Any]) -> Result:
+    params = foreign.table(content, row.get("parameters"), "parameters")
+    ended = [code for code in row.get("exit_codes") or () if code]
+    return foreign.imported(
+        KIND,
+        str(row["command"]),
+        _samples(content, row),
+        params=foreign.scalars(params),
+        facts=foreign.scalars(row, "hyperfine.", _PLACED),
+        status="failed" if ended else "ok",
+        reason=f"{len(ended)} of its runs ended with a status such as {ended[0]}" if ended else "",
+    )
+
+
+def _samples(content: Content, row: dict[str, Any]) -> Iterator[Samples]:
+    times = row.get("times")
+    if times is None:  # written by --export-json of the first versions, or cut by hand
+        times = [row.get("median", row.get("mean"))]
+    for number, value in enumerate(foreign.numbers(content, times, "times")):
+        yield foreign.steady(foreign.WALL, "s", (value,), process=number)
+    for field, metric in _ONCE.items():
+        if field in row:
+            yield foreign.steady(metric, "s", (foreign.number(content, row[field], field),))
+    memory = row.get("memory_usage_byte")
+    if memory is not None:
+        yield foreign.steady("memory", "B", foreign.numbers(content, memory, "memory_usage_byte"))
+
+
+def _row(name: str, results: Sequence[Result]) -> dict[str, Any]:
+    parts = [part for result in results for part in foreign.main_parts(result)]
+    times = foreign.finite(value for part in parts for value in part.values)
+    once = {field: results[0].values(metric) for field, metric in _ONCE.items()}
+    memory = [value for result in results for value in result.values("memory")]
+    return {
+        "command": name,
+        "mean": statistics.fmean(times),
+        "stddev": statistics.stdev(times) if len(times) > 1 else None,
+        "median": statistics.median(times),
+        **{field: values[0] if values else 0.0 for field, values in once.items()},
+        "min": min(times),
+        "max": max(times),
+        "times": times,
+        **({"memory_usage_byte": [int(value) for value in memory]} if memory else {}),
+        "exit_codes": [0] * len(times),
+        "parameters": {name: str(value) for name, value in results[0].case.params.items()},
+        **foreign.restored(results[0].facts, "hyperfine."),
+    }
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="hyperfine: the wall time of every run of a command",
+        suffix=".json",
+        matches=matches,
+        read=read,
+        write=write,
+    )
+}

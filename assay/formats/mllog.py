@@ -1,0 +1,147 @@
+"""MLPerf's training log: lines of `:::MLLOG {…}`, each an event with a key, a value and a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from assay.core.findings import Reading
+from assay.core.formats import Content, Format
+from assay.core.records import Result, Samples
+from assay.formats import foreign
+
+KIND = "mllog"
+MARK = ":::MLLOG"
+_NAME, _START, _STOP = "submission_benchmark", "run_start", "run_stop"
+_UNITS = {foreign.STEP: "s"}
+_TOLD = (foreign.STEP, "eval_accuracy", "eval_loss", "train_loss")  # what is told again and again
+
+
+def matches(content: Content) -> bool:
+    return MARK in content.text
+
+
+def read(content: Content) -> Sequence[Result]:
+    """Each run from its name, or its start, to its stop."""
+    runs: list[list[dict[str, Any]]] = [[]]
+    for event in _events(content):
+        begins = event.get("key") == _NAME and any(e.get("key") == _STOP for e in runs[-1])
+        if begins:
+            runs.append([])
+        runs[-1].append(event)
+    return [_result(content, run) for run in runs if run]
+
+
+def write(readings: Iterable[Reading]) -> bytes:
+    lines = [line for reading in readings for line in _lines(reading.result)]
+    if not lines:
+        raise foreign.nothing(KIND)
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _events(content: Content) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(content.text.splitlines(), 1):
+        _, mark, text = line.partition(MARK)
+        if not mark:
+            continue
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise content.wrong(f"has a damaged event in line {number}")
+        yield found
+
+
+def _result(content: Content, events: Sequence[dict[str, Any]]) -> Result:
+    scalars = {str(e.get("key")): e.get("value") for e in events if not _is_told(e)}
+    times = {str(e.get("key")): e.get("time_ms") for e in events}
+    stops = [e for e in events if e.get("key") == _STOP]
+    details = foreign.table(content, stops[-1].get("metadata"), "metadata") if stops else {}
+    ended = str(details.get("status", "success" if stops else "never stopped"))
+    return foreign.imported(
+        KIND,
+        str(scalars.get(_NAME) or "mlperf"),
+        _samples(content, events, times),
+        facts=foreign.scalars(scalars, "mllog.", (_NAME, _START, _STOP)),
+        started=foreign.when(times.get(_START) or events[0].get("time_ms")),
+        status="ok" if ended == "success" else "failed",
+        reason="" if ended == "success" else f"the log says: {ended}",
+    )
+
+
+def _is_told(event: dict[str, Any]) -> bool:
+    """A measured value, rather than a setting: by its key, or by the step or epoch it is of."""
+    details = event.get("metadata")
+    counted = isinstance(details, dict) and bool({"step_num", "epoch_num", "unit"} & details.keys())
+    number = isinstance(event.get("value"), int | float)
+    return number and (event.get("key") in _TOLD or counted)
+
+
+def _samples(
+    content: Content, events: Sequence[dict[str, Any]], times: dict[str, Any]
+) -> Iterator[Samples]:
+    told: dict[tuple[str, str, int], list[float]] = {}
+    for event in filter(_is_told, events):
+        details = event.get("metadata") or {}
+        process = details.get("process", 0)
+        kind = (str(event["key"]), str(details.get("unit", _UNITS.get(str(event["key"]), ""))))
+        place = (*kind, process if isinstance(process, int) else 0)
+        told.setdefault(place, []).append(foreign.number(content, event["value"], kind[0]))
+    for (name, unit, process), values in told.items():
+        yield foreign.steady(name, foreign.plain(unit), values, process=process)
+    begun, ended = times.get(_START), times.get(_STOP)
+    if not told and isinstance(begun, int | float) and isinstance(ended, int | float):
+        yield foreign.steady(foreign.WALL, "s", ((ended - begun) / 1e3,))
+
+
+def _lines(result: Result) -> Iterator[str]:
+    begun = _milliseconds(result.started)
+    yield _line(begun, _NAME, foreign.name_for(KIND, result))
+    for name, value in result.case.params.items():
+        yield _line(begun, {"batch_size": "global_batch_size"}.get(name, name), value)
+    for name, value in foreign.restored(result.facts, "mllog.").items():
+        yield _line(begun, name, value)
+    yield _line(begun, _START, None, "INTERVAL_START")
+    for part in result.samples:
+        if part.phase == "steady":
+            for value in part.values:
+                details = {"unit": part.unit, "process": part.process, "steps": part.steps}
+                yield _line(begun, part.metric, value, "POINT_IN_TIME", details)
+    status = {"status": "success" if result.status == "ok" else "aborted"}
+    yield _line(begun + round(1e3 * result.seconds), _STOP, None, "INTERVAL_END", status)
+
+
+def _line(
+    time: int,
+    key: str,
+    value: object,
+    kind: str = "POINT_IN_TIME",
+    details: dict[str, Any] | None = None,
+) -> str:
+    event = {
+        "namespace": "",
+        "time_ms": time,
+        "event_type": kind,
+        "key": key,
+        "value": value,
+        "metadata": {"file": "assay", "lineno": 0, **(details or {})},
+    }
+    return f"{MARK} {json.dumps(event)}"
+
+
+def _milliseconds(started: str) -> int:
+    return round(datetime.fromisoformat(started).timestamp() * 1e3) if started else 0
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="MLPerf: its training log, a line an event",
+        suffix=".log",
+        matches=matches,
+        read=read,
+        write=write,
+    )
+}

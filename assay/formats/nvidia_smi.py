@@ -1,0 +1,126 @@
+"""nvidia-smi's series: `dmon`, and `--query-gpu=… --format=csv`; one result for each GPU."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from assay.core.formats import Content, Format
+from assay.core.records import Result
+from assay.formats import foreign
+
+KIND = "nvidia-smi"
+_SCALES = {"MiB": ("B", 2.0**20), "MB": ("B", 2.0**20), "KiB": ("B", 1024.0)}  # dmon's MB are MiB
+_SCALES |= {"MHz": ("Hz", 1e6), "MB/s": ("B/s", 1e6), "mW": ("W", 1e-3)}
+_HEAD = re.compile(r"^(?P<name>[a-z_][\w.]*)(?: \[(?P<unit>[^\]]*)\])?$")
+_GPU = ("index", "gpu", "uuid", "pci.bus_id", "gpu_uuid", "gpu_bus_id", "name")  # which GPU it is
+_TIME = ("timestamp", "Date", "Time")
+_NUMBER = re.compile(r"^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$", re.IGNORECASE)
+
+
+class _Column(NamedTuple):
+    name: str
+    unit: str
+
+
+def matches(content: Content) -> bool:
+    return _dmon_heads(content) is not None or bool(_csv_columns(content))
+
+
+def read(content: Content) -> Sequence[Result]:
+    table = _dmon(content) if _dmon_heads(content) else _csv(content)
+    series: dict[str, dict[_Column, list[float]]] = {}
+    texts: dict[str, dict[str, str]] = {}
+    for row in table:
+        gpu = next((row[column] for column in row if column.name in _GPU), "0")
+        for column, cell in row.items():
+            if column.name in _TIME or column.name in _GPU:
+                texts.setdefault(gpu, {}).setdefault(column.name, cell)
+            elif (value := _value(cell, column.unit)) is not None:
+                series.setdefault(gpu, {}).setdefault(column, []).append(value)
+    if not series:
+        raise content.wrong("has no reading of a GPU")
+    return [_result(gpu, found, texts.get(gpu, {})) for gpu, found in series.items()]
+
+
+def _result(gpu: str, series: dict[_Column, list[float]], texts: dict[str, str]) -> Result:
+    time = str(texts.get("timestamp", "")).replace("/", "-")
+    return foreign.imported(
+        KIND,
+        f"gpu{gpu}" if gpu.isdecimal() else gpu,
+        [
+            foreign.steady(column.name, _SCALES.get(column.unit, (column.unit, 1.0))[0], values)
+            for column, values in series.items()
+        ],
+        facts=foreign.scalars(texts, "nvidia-smi."),
+        started=foreign.when(time),
+    )
+
+
+def _value(cell: str, unit: str) -> float | None:
+    """A cell in our unit; what the GPU does not tell (-, N/A) is left out."""
+    text = cell.removesuffix(unit).strip() if unit else cell.partition(" ")[0]
+    if not _NUMBER.match(text):
+        return None
+    found = float(text) * _SCALES.get(unit, ("", 1.0))[1]
+    return found if math.isfinite(found) else None
+
+
+def _dmon_heads(content: Content) -> list[_Column] | None:
+    """`# gpu    pwr  gtemp …` and below it `# Idx      W      C …`."""
+    heads = [line[1:].split() for line in content.text.splitlines()[:50] if line.startswith("#")]
+    if len(heads) < 2 or "gpu" not in heads[0] or len(heads[0]) != len(heads[1]):
+        return None
+    columns = [_Column(name, unit) for name, unit in zip(*heads[:2], strict=True)]
+    return [column._replace(unit="°C") if column.unit == "C" else column for column in columns]
+
+
+def _dmon(content: Content) -> Iterator[dict[_Column, str]]:
+    columns = _dmon_heads(content) or []
+    for line in content.text.splitlines():
+        cells = line.split()
+        if line.startswith("#") or not cells:
+            continue
+        if len(cells) != len(columns):
+            raise content.wrong(f"has a line of {len(cells)} cells below {len(columns)} columns")
+        yield dict(zip(columns, cells, strict=True))
+
+
+def _csv_columns(content: Content) -> list[_Column]:
+    """`index, memory.used [MiB]`, each a name that nvidia-smi can be asked for."""
+    first = content.text.lstrip().split("\n", 1)[0]
+    found = [_HEAD.match(cell.strip()) for cell in first.split(",")]
+    names = [match["name"] for match in found if match]
+    whole = len(names) == len(found) and (
+        "[" in first or any("." in name for name in names) or set(names) & {"pstate"}
+    )
+    known = [name for name in names if name in _GPU or name.partition(".")[0] in _ASKED]
+    return [_Column(m["name"], m["unit"] or "") for m in found if m] if whole and known else []
+
+
+_ASKED = {"memory", "utilization", "temperature", "power", "clocks", "fan", "pstate", "timestamp"}
+
+
+def _csv(content: Content) -> Iterator[dict[_Column, str]]:
+    """The header may come again where -f was appended to."""
+    columns = _csv_columns(content)
+    for cells in csv.reader(content.text.splitlines(), skipinitialspace=True):
+        stripped = [cell.strip() for cell in cells]
+        if not stripped or stripped[0].partition(" ")[0] == columns[0].name:
+            continue
+        if len(stripped) != len(columns):
+            raise content.wrong(f"has a line of {len(stripped)} cells below {len(columns)} columns")
+        yield dict(zip(columns, stripped, strict=True))
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="nvidia-smi: dmon, and --query-gpu=… --format=csv",
+        suffix=".txt",
+        matches=matches,
+        read=read,
+    )
+}

@@ -1,0 +1,76 @@
+"""A row a value in Apache Parquet, for pandas, polars or DuckDB; a whole store fits."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.core.errors import NotPossibleError
+from assay.core.findings import Reading
+from assay.core.formats import Content, Format
+from assay.core.records import Result
+from assay.formats import foreign, rows
+
+KIND = "parquet"
+MAGIC = b"PAR1"
+MOST_ROWS = 5_000_000  # of a file to import: each becomes a Python object
+AT_ONCE = 50_000  # rows in memory while a store is written
+
+
+def matches(content: Content) -> bool:
+    return content.data.startswith(MAGIC) and content.data.endswith(MAGIC)
+
+
+def read(content: Content) -> Sequence[Result]:
+    arrow = _arrow()
+    try:
+        file = arrow.parquet.ParquetFile(io.BytesIO(content.data))
+        lacking = set(rows.COLUMNS) - set(file.schema_arrow.names)
+        if lacking:
+            raise content.wrong(f"lacks the columns {', '.join(sorted(lacking))}")
+        if file.metadata.num_rows > MOST_ROWS:
+            raise content.wrong(f"has {file.metadata.num_rows} rows, but {MOST_ROWS} are read")
+        found = file.read(columns=list(rows.COLUMNS)).to_pylist()
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise content.wrong(f"is damaged ({foreign.plain(error)})") from None
+    return rows.results(content, KIND, found)
+
+
+def write(readings: Iterable[Reading]) -> bytes:
+    arrow = _arrow()
+    texts = [(name, arrow.dictionary(arrow.int32(), arrow.string())) for name in rows.TEXT]
+    counts = [(name, arrow.int64()) for name in rows.COUNTS]
+    schema = arrow.schema([*texts, *counts, ("value", arrow.float64())])
+    every = (row for reading in readings for row in rows.rows(reading.result))
+    file, count = io.BytesIO(), 0
+    with arrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        while batch := list(itertools.islice(every, AT_ONCE)):
+            writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
+            count += len(batch)
+    if not count:
+        raise foreign.nothing(KIND)
+    return file.getvalue()
+
+
+def _arrow() -> Any:  # noqa: ANN401 (pyarrow has no types)
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise NotPossibleError(
+            "Parquet needs pyarrow, which is not installed.", hint="pip install 'assay[parquet]'"
+        ) from None
+    return pyarrow
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="a row a value, as Apache Parquet (needs pyarrow)",
+        suffix=".parquet",
+        matches=matches,
+        read=read,
+        write=write,
+    )
+}

@@ -1,0 +1,130 @@
+"""PerfZero's summary of one benchmark method: its wall time, metrics with bounds, and extras."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from assay.core.findings import Reading
+from assay.core.formats import Content, Format
+from assay.core.records import Environment, Result, Samples
+from assay.formats import foreign
+from assay.formats.perfzero.summary import Execution, system_info
+
+KIND = "perfzero"
+_PEAKS = ("max_rss", "max_vms", "max_cpu_percent")
+
+
+def matches(content: Content) -> bool:
+    found = _all(content)
+    return bool(found) and all(isinstance(one, dict) and "benchmark_result" in one for one in found)
+
+
+def read(content: Content) -> Sequence[Result]:
+    return [_result(content, document) for document in _all(content)]
+
+
+def write(readings: Iterable[Reading]) -> bytes:
+    """One summary, or a list of them."""
+    found = [_summary(reading) for reading in readings]
+    if not found:
+        raise foreign.nothing(KIND)
+    return foreign.as_json(found if len(found) > 1 else found[0])
+
+
+def _all(content: Content) -> list[Any]:
+    return content.json if isinstance(content.json, list) else [content.json]
+
+
+def _result(content: Content, document: dict[str, Any]) -> Result:
+    told = foreign.table(content, document["benchmark_result"], "benchmark_result")
+    info = foreign.table(content, document.get("benchmark_info"), "benchmark_info")
+    system = foreign.table(content, document.get("system_info"), "system_info")
+    framework = foreign.table(content, document.get("ml_framework_info"), "ml_framework_info")
+    process = foreign.table(content, document.get("process_info"), "process_info")
+    name, version = framework.get("name"), framework.get("version")
+    failed = told.get("succeeded") is False
+    return foreign.imported(
+        KIND,
+        str(told.get("name", "")),
+        _samples(content, told),
+        facts={
+            **foreign.scalars(told, "perfzero.", ("name", "wall_time", "metrics", "extras")),
+            **foreign.scalars({n: document.get(n) for n in ("execution_id",)}, "perfzero."),
+            **foreign.scalars(info, "perfzero."),
+        },
+        started=foreign.when(document.get("execution_timestamp")),
+        environment=Environment(
+            machine=foreign.scalars(
+                {
+                    "cpu": system.get("cpu_model"),
+                    "cpus": system.get("logical_cpu_count"),
+                    "gpus": system.get("accelerator_count"),
+                    "gpu0": system.get("accelerator_model"),
+                }
+            ),
+            system=foreign.scalars({"hostname": system.get("hostname")}),
+            packages={foreign.plain(name): foreign.plain(version)} if name and version else {},
+        ),
+        peaks={n: foreign.number(content, process[n], n) for n in _PEAKS if n in process},
+        status="failed" if failed else "ok",
+        reason="PerfZero says that it did not succeed" if failed else "",
+    )
+
+
+def _samples(content: Content, told: dict[str, Any]) -> Iterator[Samples]:
+    wall = foreign.number(content, told.get("wall_time"), "wall_time")
+    if wall >= 0:  # -1: nothing was reported
+        yield foreign.steady(foreign.WALL, "s", (wall,))
+    for metric in told.get("metrics") or ():
+        row = foreign.table(content, metric, "metrics")
+        value = foreign.number(content, row.get("value"), f"the metric {row.get('name')}")
+        yield foreign.steady(str(row.get("name", "")), "", (value,))
+    for extra in told.get("extras") or ():
+        row = foreign.table(content, extra, "extras")
+        if isinstance(row.get("value"), int | float):
+            yield foreign.steady(str(row.get("name", "")), "", (float(row["value"]),))
+
+
+def _summary(reading: Reading) -> dict[str, Any]:
+    result, quantities = reading.result, reading.summary.quantities
+    main = foreign.main_parts(result)
+    metric = main[0].metric if main else ""
+    wall = quantities[metric].value if metric in quantities else -1.0
+    here = result.environment
+    name, version = next(iter(here.packages.items()), ("none", ""))
+    return {
+        "execution_id": result.facts.get("perfzero.execution_id", result.id.replace("/", "-")),
+        "execution_timestamp": result.started,
+        "benchmark_result": {
+            "name": foreign.name_for(KIND, result),
+            "wall_time": wall,
+            "succeeded": result.status == "ok",
+            "extras": [],
+            "metrics": [
+                {"name": name, "value": quantity.value}
+                for name, quantity in quantities.items()
+                if name != metric
+            ],
+            "trial_id": result.facts.get("perfzero.trial_id", 1),
+        },
+        "benchmark_info": {"harness_name": "assay", "harness_info": {}, "has_exception": False},
+        "setup_info": {},
+        "ml_framework_info": {"name": name, "version": version, "build_version": ""},
+        "system_info": {
+            **system_info(here.machine, Execution(execution_id=result.id)),
+            "hostname": here.system.get("hostname", ""),
+        },
+        "process_info": {name: result.peaks[name] for name in _PEAKS if name in result.peaks},
+    }
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="PerfZero: perfzero_summary.json of a benchmark method",
+        suffix=".json",
+        matches=matches,
+        read=read,
+        write=write,
+    )
+}

@@ -1,0 +1,189 @@
+"""pytest-benchmark's JSON: statistics of every test, and its rounds where they were saved."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.core.findings import Reading
+from assay.core.formats import Content, Format
+from assay.core.records import Environment, Result, Value
+from assay.formats import foreign
+
+KIND = "pytest-benchmark"
+_PLACED = ("name", "fullname", "params", "extra_info", "stats")
+
+
+def matches(content: Content) -> bool:
+    if not content.has("machine_info", "benchmarks"):
+        return False
+    found = content.json["benchmarks"]
+    return isinstance(found, list) and all(isinstance(b, dict) and "stats" in b for b in found)
+
+
+def read(content: Content) -> Sequence[Result]:
+    document = content.json
+    environment = _environment(content, document)
+    more = {"version": document.get("version")}
+    return [
+        _result(content, benchmark, environment, foreign.when(document.get("datetime")), more)
+        for benchmark in foreign.rows(content, document["benchmarks"], "benchmarks")
+    ]
+
+
+def write(readings: Iterable[Reading]) -> bytes:
+    found = foreign.by_name(KIND, readings)
+    results = [result for same in found.values() for result in same]
+    first = results[0]
+    here, git = first.environment, foreign.git_of(results)
+    return foreign.as_json(
+        {
+            "machine_info": {
+                "node": here.system.get("hostname", ""),
+                "machine": here.machine.get("architecture", ""),
+                "python_version": here.python.get("version", ""),
+                "python_implementation": "CPython",
+                "python_implementation_version": here.python.get("version", ""),
+                "system": here.system.get("system", "Linux"),
+                "release": here.system.get("kernel", ""),
+                "cpu": {
+                    "brand_raw": here.machine.get("cpu", ""),
+                    "count": here.machine.get("cpus", 0),
+                },
+            },
+            "commit_info": {
+                "id": git.get("commit", "unversioned"),
+                "branch": git.get("branch", "(unknown)"),
+                "dirty": git.get("dirty", False),
+                "time": None,
+                "author_time": None,
+                "project": "assay",
+            },
+            "benchmarks": [_benchmark(name, same) for name, same in found.items()],
+            "datetime": first.started,
+            "version": str(first.facts.get("pytest-benchmark.version", "5.0.0")),
+        }
+    )
+
+
+def _result(
+    content: Content,
+    benchmark: dict[str, Any],
+    environment: Environment,
+    started: str,
+    more: dict[str, Any],
+) -> Result:
+    stats = foreign.table(content, benchmark["stats"], "stats")
+    data, note = stats.get("data"), {}
+    if not data:
+        data = [stats.get("median", stats.get("mean"))]
+        note = {"note": "the rounds were not saved (--benchmark-save-data); this is their median"}
+    steps = stats.get("iterations", 1)
+    params = foreign.table(content, benchmark.get("params"), "params")
+    extra = foreign.table(content, benchmark.get("extra_info"), "extra_info")
+    values = foreign.numbers(content, data, "data")
+    return foreign.imported(
+        KIND,
+        str(benchmark.get("fullname") or benchmark.get("name", "")),
+        [foreign.steady(foreign.STEP, "s", values, steps=steps if isinstance(steps, int) else 1)],
+        params=foreign.scalars(params),
+        facts={
+            **foreign.scalars(extra, "extra."),
+            **foreign.scalars({**benchmark, **more}, "pytest-benchmark.", _PLACED),
+            **note,
+        },
+        started=started,
+        environment=environment,
+    )
+
+
+def _environment(content: Content, document: dict[str, Any]) -> Environment:
+    machine = foreign.table(content, document["machine_info"], "machine_info")
+    commit = foreign.table(content, document.get("commit_info"), "commit_info")
+    cpu = foreign.table(content, machine.get("cpu"), "cpu")
+    known = commit.get("id") not in (None, "unversioned", "unknown")
+    git = {"commit": commit.get("id"), "branch": commit.get("branch"), "dirty": commit.get("dirty")}
+    return Environment(
+        machine=foreign.scalars(
+            {
+                "cpu": cpu.get("brand_raw"),
+                "cpus": cpu.get("count"),
+                "architecture": machine.get("machine"),
+            }
+        ),
+        system=foreign.scalars(
+            {
+                "hostname": machine.get("node"),
+                "system": machine.get("system"),
+                "kernel": machine.get("release"),
+            }
+        ),
+        python=foreign.scalars({"version": machine.get("python_version")}),
+        git=foreign.scalars(git) if known else {},
+    )
+
+
+def _benchmark(name: str, results: Sequence[Result]) -> dict[str, Any]:
+    parts = [part for result in results for part in foreign.main_parts(result)]
+    values = foreign.finite(value for part in parts for value in part.values)
+    first = results[0]
+    params: dict[str, Value] = first.case.params
+    return {
+        "group": None,
+        "param": ", ".join(map(str, params.values())) or None,
+        "options": {},
+        **foreign.restored(first.facts, "pytest-benchmark."),
+        "name": name.rpartition("::")[2],
+        "fullname": name,
+        "params": params or None,
+        "extra_info": foreign.restored(first.facts, "extra."),
+        "stats": {**_stats(values), "data": values, "iterations": parts[0].steps},
+    }
+
+
+def _stats(values: Sequence[float]) -> dict[str, Any]:
+    """As pytest-benchmark computes them: outliers are told by deviation, then by IQR."""
+    ordered, count = sorted(values), len(values)
+    middle, mean = statistics.median(ordered), statistics.fmean(ordered)
+    q1, q3 = _quarter(ordered), -_quarter([-value for value in ordered[::-1]])
+    spread = statistics.stdev(ordered) if count > 1 else 0.0
+    fences = q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)
+    inside = [value for value in ordered if fences[0] <= value <= fences[1]] or ordered
+    far = sum(abs(value - mean) > spread for value in ordered)
+    return {
+        "min": ordered[0],
+        "max": ordered[-1],
+        "mean": mean,
+        "stddev": spread,
+        "rounds": count,
+        "median": middle,
+        "iqr": q3 - q1,
+        "q1": q1,
+        "q3": q3,
+        "iqr_outliers": count - len(inside),
+        "stddev_outliers": far,
+        "outliers": f"{far};{count - len(inside)}",
+        "ld15iqr": inside[0],
+        "hd15iqr": inside[-1],
+        "ops": 1 / mean if mean else 0.0,
+        "total": sum(ordered),
+    }
+
+
+def _quarter(ordered: Sequence[float]) -> float:
+    """The first quartile: the mean of the lower half's medians, with the middle and without."""
+    half = len(ordered) // 2
+    halves = ordered[: len(ordered) - half], ordered[: half or 1]
+    return statistics.fmean(statistics.median(part) for part in halves)
+
+
+PROVIDES = {
+    KIND: Format(
+        summary="pytest-benchmark: the rounds of every test, with statistics",
+        suffix=".json",
+        matches=matches,
+        read=read,
+        write=write,
+    )
+}

@@ -1,0 +1,148 @@
+"""Results as a long table, for those who analyse elsewhere: a row a value, and back to results."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assay.core.formats import Content
+from assay.core.records import Case, Environment, Result, Samples
+from assay.formats import foreign
+
+_CASE = ("workload", "backend", "case", "params", "options")
+_PLACE = ("host", "cpu", "gpu", "python", "packages", "commit", "facts")
+_RESULT = ("id", "started", *_CASE, "label", "tags", "status", "reason", *_PLACE)
+TEXT = (*_RESULT, "metric", "unit", "phase")
+COUNTS = ("process", "steps", "position")
+COLUMNS = (*TEXT, *COUNTS, "value")
+Row = dict[str, Any]
+
+
+def rows(result: Result) -> Iterator[Row]:
+    """A result without any value has one row, so that it is not lost."""
+    common = _common(result)
+    found = False
+    for part in result.samples:
+        kind = {"metric": part.metric, "unit": part.unit, "phase": part.phase}
+        for position, value in enumerate(part.values):
+            found = True
+            counts = {"process": part.process, "steps": part.steps, "position": position}
+            yield {**common, **kind, **counts, "value": value}
+    if not found:
+        blank = {"metric": "", "unit": "", "phase": "", **dict.fromkeys(COUNTS, 0)}
+        yield {**common, **blank, "value": math.nan}
+
+
+def results(content: Content, kind: str, found: Iterable[Mapping[str, Any]]) -> Sequence[Result]:
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in found:
+        groups.setdefault(str(row["id"]), []).append(row)
+    if not groups:
+        raise content.wrong("has no rows", hint="There is nothing to import in it.")
+    return [_result(content, kind, same) for same in groups.values()]
+
+
+def _common(result: Result) -> Row:
+    here = result.environment
+    return {
+        "id": result.id,
+        "started": result.started,
+        "workload": result.case.workload,
+        "backend": result.case.backend,
+        "case": result.case.key,
+        "params": _text(result.case.params),
+        "options": _text(result.case.options),
+        "label": result.label,
+        "tags": _text(result.tags),
+        "status": result.status,
+        "reason": result.reason,
+        "host": str(here.system.get("hostname", "")),
+        "cpu": str(here.machine.get("cpu", "")),
+        "gpu": str(here.machine.get("gpu0", "")),
+        "python": str(here.python.get("version", "")),
+        "packages": _text(here.packages),
+        "commit": str(here.git.get("commit", "")),
+        "facts": _text(result.facts),
+    }
+
+
+def _result(content: Content, kind: str, same: Sequence[Mapping[str, Any]]) -> Result:
+    first = same[0]
+    git = {"commit": first["commit"]} if first["commit"] else {}
+    known = first["status"] in ("ok", "failed", "crashed", "timeout", "out-of-memory", "skipped")
+    found = foreign.imported(
+        kind,
+        str(first["case"]),
+        _samples(content, same),
+        facts=foreign.scalars(_table(content, first, "facts")),
+        started=foreign.when(first["started"]),
+        environment=Environment(
+            machine=foreign.scalars({"cpu": first["cpu"] or None, "gpu0": first["gpu"] or None}),
+            system=foreign.scalars({"hostname": first["host"] or None}),
+            python=foreign.scalars({"version": first["python"] or None}),
+            packages={n: str(v) for n, v in _table(content, first, "packages").items()},
+            git=git,
+        ),
+        status=first["status"] if known else "interrupted",
+        reason=str(first["reason"]),
+    )
+    return msgspec.structs.replace(found, case=_case(content, first), label=str(first["label"]))
+
+
+def _case(content: Content, row: Mapping[str, Any]) -> Case:
+    """The very one that was exported: this table is our own."""
+    return Case(
+        workload=foreign.plain(row["workload"]) or "unnamed",
+        backend=foreign.plain(row["backend"]) or "unnamed",
+        params=foreign.scalars(_table(content, row, "params")),
+        options=foreign.scalars(_table(content, row, "options")),
+        key=foreign.plain(row["case"]),
+    )
+
+
+def _samples(content: Content, same: Sequence[Mapping[str, Any]]) -> Iterator[Samples]:
+    groups: dict[tuple[Any, ...], list[float]] = {}
+    for row in same:
+        if row["metric"]:
+            place = tuple(row[name] for name in ("metric", "unit", "phase", "process", "steps"))
+            groups.setdefault(place, []).append(_value(content, row["value"]))
+    for (metric, unit, phase, process, steps), values in groups.items():
+        if phase not in ("open", "first", "warmup", "steady"):
+            raise content.wrong(f"has the phase {foreign.plain(phase)!r}")
+        yield Samples(
+            metric=foreign.plain(metric),
+            unit=foreign.plain(unit),
+            phase=phase,
+            values=tuple(values),
+            process=_count(content, process),
+            steps=_count(content, steps),
+        )
+
+
+def _value(content: Content, value: object) -> float:
+    try:
+        return math.nan if value in (None, "") else float(str(value))
+    except ValueError:
+        raise content.wrong(f"has the value {foreign.plain(value)!r}, which is no number") from None
+
+
+def _count(content: Content, value: object) -> int:
+    try:
+        return int(str(value))
+    except ValueError:
+        raise content.wrong(f"has {foreign.plain(value)!r} where a count has to be") from None
+
+
+def _table(content: Content, row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    try:
+        return foreign.table(content, json.loads(row[name] or "{}"), name)
+    except (ValueError, RecursionError):
+        raise content.wrong(f"has {name} that are no JSON") from None
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
