@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -34,6 +34,7 @@ from assay.core.sessions import (
     TrainingSession,
     WithOutputs,
     WithProductDtypes,
+    WithSampledOutputs,
     WithWeights,
 )
 from assay.core.settings import SHARED_CACHE
@@ -182,21 +183,31 @@ def _digests(session: Session, order: messages.Open) -> dict[str, Value]:
     if order.outputs and isinstance(session, WithWeights):
         found |= _digest.of_weights(session.weights())
     if order.outputs and isinstance(session, WithOutputs):
-        found |= _digest.of_outputs(session.outputs())
+        found |= _digest.of_outputs(*_sampled(session))
     return found
 
 
 def _outputs(session: Session) -> messages.OutputValues:
     if not isinstance(session, WithOutputs):
         raise EndingError("failed", "this backend cannot show its outputs")
+    shape, found = _sampled(session)
+    return messages.OutputValues(shape=shape, values=tuple(found.tolist()))
+
+
+def _sampled(session: WithOutputs) -> tuple[tuple[int, ...], Any]:
+    if isinstance(session, WithSampledOutputs):
+        return session.sampled_outputs()
     found = session.outputs()
-    return messages.OutputValues(shape=found.shape, values=tuple(found.ravel().tolist()))
+    flat = found.ravel()
+    return found.shape, flat[_digest.places(len(flat))]
 
 
 def _checked(session: Session) -> messages.LateFacts:
     if not isinstance(session, WithOutputs) or not isinstance(session, Stepped):
         return messages.LateFacts(facts={})
-    return messages.LateFacts(facts={"unwaited": timing.unwaited(session, session.outputs)})
+    return messages.LateFacts(
+        facts={"unwaited": timing.unwaited(session, lambda: _sampled(session))}
+    )
 
 
 def _open(

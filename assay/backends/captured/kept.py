@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.backends.captured.backend import Captured
 
 
-class _Kept(msgspec.Struct, frozen=True, kw_only=True):
+class _CapturedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """All of a captured model but its graph and its batch."""
 
     items: int
@@ -60,7 +60,7 @@ def _write(found: Captured, folder: Path) -> None:
     files.write(found.graph, folder / "graph.npz")
     with user_file(folder / "batch.npz") as temporary, open(temporary, "wb") as file:
         np.savez(file, *found.inputs)
-    kept = _Kept(
+    kept = _CapturedRecord(
         items=found.items,
         parameters=found.parameters,
         channels_first=found.channels_first,
@@ -77,7 +77,7 @@ def _read(folder: Path) -> Captured:
     from assay.backends.captured.backend import Captured
     from assay.native import files
 
-    kept = msgspec.json.decode((folder / "kept.json").read_bytes(), type=_Kept)
+    kept = msgspec.json.decode((folder / "kept.json").read_bytes(), type=_CapturedRecord)
     with np.load(folder / "batch.npz", allow_pickle=False) as batch:
         inputs = tuple(batch[f"arr_{number}"] for number in range(kept.inputs))
     return Captured(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -52,6 +53,9 @@ class TorchSession:
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return _trees.as_array(self._inferred())
 
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        return _trees.sampled(self._inferred())
+
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch, without dropout; pictures are given with channels last."""
         values = _options.in_layout(inputs, channels_first=True)
@@ -63,10 +67,15 @@ class TorchSession:
         return found.float().cpu().numpy()
 
     def macs(self) -> float:
-        return _setup.macs(self._inferred)
+        return self._look.macs
 
     def product_dtypes(self) -> str:
-        return _setup.product_dtypes(self._inferred)
+        return self._look.product_dtypes
+
+    @cached_property
+    def _look(self) -> _setup.ForwardLook:
+        """One forward pass before the first step, for all that is to be known of it."""
+        return _setup.look(self._inferred)
 
     def weights(self) -> Iterator[Any]:
         return (weight.detach().float().cpu().numpy() for weight in self._model.parameters())
@@ -81,7 +90,7 @@ class TorchSession:
             "parameters": sum(weight.numel() for weight in weights),
             "compute_dtype": _setup.name(self._mixed or _trees.dtype(self._inputs, weights)),
             "parameter_dtype": _setup.name(weights[0].dtype) if weights else "",
-            "output_dtype": _setup.name(_trees.dtype(self._inferred())),
+            "output_dtype": _setup.name(_trees.dtype(self._look.outputs)),
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "cuda_graphs": self._case.options["cuda_graphs"],
