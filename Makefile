@@ -28,6 +28,9 @@ check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
 docs: $(VENV)/.test  ## write docs/reference anew from the code
 	$(BIN)/python docs/generate.py
 
+site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that leads nowhere fails
+	$(BIN)/mkdocs build --quiet
+
 dist: $(VENV)/.test  ## wheel and sdist, each installed into an empty environment and tried
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
@@ -43,10 +46,10 @@ $(VENV)/.run: pyproject.toml constraints.txt Makefile
 
 $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine
+	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine chromium
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,onnxruntime,openvino,native,data,plot,parquet,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,onnxruntime,openvino,native,data,plot,web,parquet,dev]'
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run
 
-.PHONY: help run test long check docs dist
+.PHONY: help run test long check docs site dist

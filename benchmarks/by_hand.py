@@ -84,8 +84,8 @@ def table(taken: dict[str, list[tuple[float, float]]]) -> None:
 def by_hand(name: str, given: argparse.Namespace) -> float:
     words = ["--one", name, "--batch", str(given.batch), "--image", str(given.image)]
     engine = CONFIGURATIONS[name][0].get("engine", "jax")
-    world = os.environ | {"KERAS_BACKEND": engine, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    out = output_of([sys.executable, __file__, *words], world)
+    variables = os.environ | {"KERAS_BACKEND": engine, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    out = output_of([sys.executable, __file__, *words], variables)
     return float(json.loads(out.splitlines()[-1]))
 
 
@@ -101,8 +101,8 @@ def by_assay(case: str, given: argparse.Namespace) -> float:
     return float(result["summary"]["step_time"]["value"])
 
 
-def output_of(words: list[str], world: dict[str, str]) -> str:
-    done = subprocess.run(words, env=world, capture_output=True, text=True, check=False)
+def output_of(words: list[str], variables: dict[str, str]) -> str:
+    done = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
     if not done.stdout.strip():
         raise RuntimeError(done.stderr[-300:])
     return done.stdout

@@ -4,7 +4,7 @@
     python benchmarks/overhead.py torch jax
     python benchmarks/overhead.py --quick    seconds, for the tests: too short to prove anything
 
-Each backend is opened once, in a process with a worker's world. The two ways of timing alternate
+Each backend is opened once, with a worker's variables. The two ways of timing alternate
 on that one session, in random order within each pair; the ratio is assay's time over the loop's,
 its interval the bootstrap of the median of paired log-ratios, at 99 %, since six are looked at.
 One thread: what timing costs does not depend on it, and waiting threads make a busy machine noisy.
@@ -35,7 +35,7 @@ CASE = "mnist-mlp:batch_size=64,units=256,hidden=2@"
 SIX = ("keras-jax", "keras-tensorflow", "keras-torch", "jax", "tensorflow", "torch")
 PIECE = 0.02  # seconds of steps in one timing
 LONGEST = 60.0  # seconds for one backend
-ENOUGH = 0.01  # half-width to reach
+TARGET = 0.01  # half-width to reach
 
 Loop = Callable[[int], None]
 
@@ -48,9 +48,9 @@ def main(words: list[str]) -> int:
     good = True
     print(f"{'backend':18} {'ratio':>7}  {'99 % interval':17} {'pairs':>6}")
     for backend in [word for word in words if not word.startswith("-")] or SIX:
-        logs = in_a_world(backend, seconds)
+        logs = with_variables(backend, seconds)
         middle, low, high = np.exp(interval(logs))
-        fine = low <= 1 <= high and (high - low) / 2 <= ENOUGH
+        fine = low <= 1 <= high and (high - low) / 2 <= TARGET
         good &= bool(fine)
         mark = "" if fine else "  does not show an overhead of nothing"
         print(
@@ -59,7 +59,7 @@ def main(words: list[str]) -> int:
     return 0 if good or "--quick" in words else 1
 
 
-def in_a_world(backend: str, seconds: float) -> list[float]:
+def with_variables(backend: str, seconds: float) -> list[float]:
     case = plan.resolve(plan.parse_case(f"{CASE}{backend}:threads=1"))
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run(
@@ -105,7 +105,7 @@ def _narrow(logs: list[float]) -> bool:
     if len(logs) < 100 or len(logs) % 100:
         return False
     _, low, high = interval(logs)
-    return high - low <= ENOUGH  # half of what is allowed
+    return high - low <= TARGET  # half of what is allowed
 
 
 def _builder(case: Case) -> Callable[[], Any]:

@@ -126,10 +126,10 @@ def _race(
 
 def _count(turns: Mapping[str, Array], rules: compare.Terms) -> int:
     """How many turns the heat would have had."""
-    enough = HeatKeepGoing(rules, math.inf)
+    keep_going = HeatKeepGoing(rules, math.inf)
     for count in range(FEWEST_TURNS, TURNS):
         taken = {name: [_part(value) for value in row[:count]] for name, row in turns.items()}
-        if not enough(taken, opening=20.0):
+        if not keep_going(taken, opening=20.0):
             return count
     return TURNS
 

@@ -32,38 +32,38 @@ def main() -> None:
     commands = {"python -c pass": [sys.executable, "-c", "pass"]}
     commands |= {name: [assay, *name.split()[1:]] for name in LIMITS}
     with tempfile.TemporaryDirectory() as home:
-        world = _world(home, given.source)
-        _prepare(assay, world)
-        _measure(commands, 1, world)  # leaves the byte code, where it may
-        seconds = _measure(commands, given.rounds, world)
+        variables = _variables(home, given.source)
+        _prepare(assay, variables)
+        _measure(commands, 1, variables)  # leaves the byte code, where it may
+        seconds = _measure(commands, given.rounds, variables)
     _print(seconds)
 
 
-def _world(home: str, source: bool) -> dict[str, str]:
-    world = os.environ | {"ASSAY_HOME": home}
+def _variables(home: str, source: bool) -> dict[str, str]:
+    variables = os.environ | {"ASSAY_HOME": home}
     if source:
-        return world | {"PYTHONDONTWRITEBYTECODE": "1"}
-    world.pop("PYTHONDONTWRITEBYTECODE", None)
-    return world | {"PYTHONPYCACHEPREFIX": f"{home}/bytecode"}
+        return variables | {"PYTHONDONTWRITEBYTECODE": "1"}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    return variables | {"PYTHONPYCACHEPREFIX": f"{home}/bytecode"}
 
 
-def _prepare(assay: str, world: dict[str, str]) -> None:
+def _prepare(assay: str, variables: dict[str, str]) -> None:
     """A store with one result, whose summary is made at the first look."""
-    file = Path(world["ASSAY_HOME"]) / "add.py"
+    file = Path(variables["ASSAY_HOME"]) / "add.py"
     file.write_text("def add():\n    return lambda: sum(range(1000))\n")
     words = [assay, "run", f"{file}:add@python", "--samples", "20"]
-    subprocess.run(words, env=world, check=True, capture_output=True)
-    subprocess.run([assay, "show", "last"], env=world, check=True, capture_output=True)
+    subprocess.run(words, env=variables, check=True, capture_output=True)
+    subprocess.run([assay, "show", "last"], env=variables, check=True, capture_output=True)
 
 
 def _measure(
-    commands: dict[str, list[str]], rounds: int, world: dict[str, str]
+    commands: dict[str, list[str]], rounds: int, variables: dict[str, str]
 ) -> dict[str, list[float]]:
     seconds: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name in random.sample(list(commands), len(commands)):
             start = time.perf_counter()
-            subprocess.run(commands[name], env=world, check=True, capture_output=True)
+            subprocess.run(commands[name], env=variables, check=True, capture_output=True)
             seconds[name].append(time.perf_counter() - start)
     return seconds
 

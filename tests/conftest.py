@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import os
@@ -71,6 +72,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "assay-home"
     monkeypatch.setenv("ASSAY_HOME", str(folder))
     return folder
+
+
+@pytest.fixture
+def keep(home: Path) -> Callable[..., str]:
+    """Keep a run without measuring: `keep((case, seconds, status), …)` → its name."""
+    from tests.kept_runs import keep_run
+
+    return functools.partial(keep_run, home)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import msgspec
 from assay.core.findings import Summary
 from assay.core.recipe import Recipe
 from assay.core.records import Case, Evaluation, Plan, Query, Result, Value
-from assay.core.series import KeptSeries, Point
+from assay.core.series import Entry, KeptSeries, Point
 from assay.core.sessions import Builder, Examples, Job, Session
 
 
@@ -212,6 +212,9 @@ class Store(Protocol):
     def results(self, query: Query) -> Iterator[Result]:
         """Oldest first."""
 
+    def entries(self, query: Query) -> list[Entry]:
+        """What the index knows of the results of a query, oldest first, without opening them."""
+
     def count(self, query: Query) -> int:
         """How many results a query finds, whatever its limit."""
 
@@ -232,6 +235,9 @@ class Store(Protocol):
 
     def series(self, query: Query) -> list[KeptSeries]:
         """Every metric of every series that a query's results belong to, from the index alone."""
+
+    def one_series(self, series: str, metric: str) -> KeptSeries | None:
+        """One metric of one series by its id, if it has points."""
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         """Points of a series by its id, oldest first, without opening a result; 0: all, else the

@@ -16,7 +16,7 @@ def _check(holds: bool, name: str, received: object, expected: str) -> None:
     if not holds:
         raise UsageError(
             f"{name} of a recipe is {received}, but has to be {expected}.",
-            hint="assay/recipe.py says what each part of a recipe means.",
+            hint="docs/training.md says what is in a recipe.",
         )
 
 

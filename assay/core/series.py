@@ -40,6 +40,25 @@ class KeptSeries(msgspec.Struct, frozen=True, kw_only=True):
     last: str
 
 
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store knows of a result without opening it."""
+
+    id: str
+    started: str
+    status: str
+    workload: str
+    backend: str
+    key: str
+    label: str = ""
+    tags: dict[str, str] = {}
+    machine: str = ""
+    series: str = ""  # its id
+
+    @property
+    def run(self) -> str:
+        return self.id.partition("/")[0]
+
+
 class Point(NamedTuple):
     """One result of a series. `low` and `high` are nan where it has no interval."""
 

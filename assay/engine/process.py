@@ -157,12 +157,14 @@ class WorkerProcess:
         """Why a worker that stopped answering did so."""
         code = self._reaped(GRACE)
         if code is None:
-            return EndingError("crashed", "the worker closed its pipe without leaving")
+            return EndingError("crashed", "the worker closed its pipe without exiting")
         if code == -signal.SIGKILL and out_of_memory_kills() > self._kills:
             return EndingError("out-of-memory", "the kernel killed the worker for lack of memory")
         if code < 0:
             return EndingError("crashed", f"the worker was ended by {signal.Signals(-code).name}")
-        return EndingError("crashed", f"the worker left with exit status {code} before its answer")
+        return EndingError(
+            "crashed", f"the worker ended with exit status {code} before it answered"
+        )
 
     def _end(self) -> None:
         self._close(self._orders, self._answers)

@@ -57,7 +57,7 @@ def _raised(end: str) -> str:
 
 def _how(returncode: int) -> str:
     if returncode >= 0:
-        return f"the command left with exit status {returncode}"
+        return f"the command ended with exit status {returncode}"
     try:
         return f"the command was ended by {signal.Signals(-returncode).name}"
     except ValueError:

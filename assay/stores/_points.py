@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Sequence
-
-import msgspec
+from collections.abc import Iterable, Sequence
 
 from assay.core.findings import Summary
 from assay.core.records import Query
-from assay.core.series import KeptSeries, Point, SeriesKey
-from assay.stores._rows import conditions
+from assay.core.series import KeptSeries, Point
+from assay.stores._rows import conditions, key_of
 
 
 def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None:
@@ -35,19 +33,37 @@ def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None
 
 
 def all_series(database: sqlite3.Connection, query: Query, ids: Sequence[str]) -> list[KeptSeries]:
+    if query == Query():
+        return _kept(database.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name"))
     where, values = conditions(query, ids)
-    rows = database.execute(
-        f"""SELECT series.record, metrics.name, metrics.unit, count(*) AS count,
-                   min(started) AS first, max(started) AS last
-            FROM results JOIN points ON points.result = results.number
-            JOIN series ON series.number = points.series
-            JOIN metrics ON metrics.number = points.metric
-            {where} GROUP BY points.series, points.metric ORDER BY last, series.id, metrics.name""",
-        values,
+    return _kept(
+        database.execute(
+            f"""SELECT series.record, metrics.name, metrics.unit, count(*) AS count,
+                       min(started) AS first, max(started) AS last
+                FROM results JOIN points ON points.result = results.number
+                JOIN series ON series.number = points.series
+                JOIN metrics ON metrics.number = points.metric
+                {where} GROUP BY points.series, points.metric
+                ORDER BY last, series.id, metrics.name""",
+            values,
+        )
     )
+
+
+def one_series(database: sqlite3.Connection, series: str, metric: str) -> KeptSeries | None:
+    found = database.execute(f"{_TALLIES} AND series.id = ? AND metrics.name = ?", (series, metric))
+    return next(iter(_kept(found)), None)
+
+
+_TALLIES = """SELECT series.record, metrics.name, metrics.unit, count, first, last FROM tallies
+    JOIN series ON series.number = tallies.series JOIN metrics ON metrics.number = tallies.metric
+    WHERE count > 0"""
+
+
+def _kept(rows: Iterable[sqlite3.Row]) -> list[KeptSeries]:
     return [
         KeptSeries(
-            series=msgspec.json.decode(row["record"], type=SeriesKey),
+            series=key_of(row["record"]),
             metric=row["name"],
             unit=row["unit"],
             count=row["count"],

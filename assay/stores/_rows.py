@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from collections.abc import Sequence
 
 import msgspec
 
 from assay.core.records import Query, Result
-from assay.core.series import commit_of, series_of
+from assay.core.series import Entry, SeriesKey, commit_of, series_of
 
 _KEEP = """
 INSERT INTO results (id, run, started, status, workload, backend, key, label, tags, host,
@@ -59,3 +60,19 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
         )
         values |= {f"name{number}": name, f"value{number}": value}
     return f"WHERE {' AND '.join(where)}" if where else "", values
+
+
+def entry(row: sqlite3.Row) -> Entry:
+    names = ("id", "started", "status", "workload", "backend", "key", "label")
+    return Entry(
+        **{name: row[name] for name in names},
+        tags=msgspec.json.decode(row["tags"], type=dict[str, str]),
+        machine=key_of(row["record"]).machine,
+        series=row["series_id"],
+    )
+
+
+@functools.cache
+def key_of(record: str) -> SeriesKey:
+    """Records of series are few, and read again and again."""
+    return msgspec.json.decode(record, type=SeriesKey)

@@ -1,4 +1,8 @@
-"""Tables of the SQLite index, and how it is opened; one of another version is made anew."""
+"""Tables of the SQLite index, and how it is opened; one of another version is made anew.
+
+`tallies` says how many points each series has and when: triggers keep it, so that a list of all
+series counts nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ import sqlite3
 from pathlib import Path
 
 # Raised when the tables change: everything in them comes from the run folders.
-VERSION = 2
-_NAMES = ("results", "whole_runs", "summaries", "series", "metrics", "points")
+VERSION = 3
+_NAMES = ("results", "whole_runs", "summaries", "series", "metrics", "points", "tallies")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS results (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run TEXT NOT NULL, started TEXT NOT NULL,
@@ -29,6 +33,18 @@ CREATE TABLE IF NOT EXISTS points (
     series INTEGER, metric INTEGER, result INTEGER, value REAL, low REAL, high REAL,
     PRIMARY KEY (series, metric, result)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS points_by_result ON points (result);
+CREATE TABLE IF NOT EXISTS tallies (
+    series INTEGER, metric INTEGER, count INTEGER NOT NULL, first TEXT NOT NULL,
+    last TEXT NOT NULL, PRIMARY KEY (series, metric)) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS point_kept AFTER INSERT ON points BEGIN
+    INSERT INTO tallies
+        SELECT new.series, new.metric, 1, started, started FROM results WHERE number = new.result
+        ON CONFLICT DO UPDATE SET count = count + 1, first = min(first, excluded.first),
+            last = max(last, excluded.last);
+END;
+CREATE TRIGGER IF NOT EXISTS point_gone AFTER DELETE ON points BEGIN
+    UPDATE tallies SET count = count - 1 WHERE series = old.series AND metric = old.metric;
+END;
 """
 
 

@@ -14,7 +14,7 @@ from assay.core import codec
 from assay.core.errors import StoreError, UsageError, unknown
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
-from assay.core.series import KeptSeries, Point
+from assay.core.series import Entry, KeptSeries, Point
 from assay.stores import _points as points
 from assay.stores import _rows as rows
 from assay.stores import _tables as tables
@@ -62,8 +62,14 @@ class SqlStore:
             except StoreError as error:
                 self.problems.append(f"{error} {error.hint}")
 
+    def entries(self, query: Query) -> list[Entry]:
+        return [rows.entry(row) for row in self.rows(query)]
+
     def count(self, query: Query) -> int:
-        return len(self.rows(msgspec.structs.replace(query, limit=0)))
+        ids = [found for text in query.ids for found in self.find(text)]
+        where, values = conditions(query, ids)
+        row = self._database.execute(f"SELECT count(*) FROM results {where}", values).fetchone()
+        return int(row[0])
 
     def rows(self, query: Query) -> list[sqlite3.Row]:
         """What the index knows of results, oldest first, without opening their files."""
@@ -71,13 +77,19 @@ class SqlStore:
         where, values = conditions(query, ids)
         limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
         rows = self._database.execute(
-            f"SELECT * FROM results {where} ORDER BY started DESC, id DESC {limit}", values
+            "SELECT results.*, series.id AS series_id, series.record FROM results "
+            f"JOIN series ON series.number = results.series {where} "
+            f"ORDER BY started DESC, results.id DESC {limit}",
+            values,
         ).fetchall()
         return rows[::-1]
 
     def series(self, query: Query) -> list[KeptSeries]:
         ids = [found for text in query.ids for found in self.find(text)]
         return points.all_series(self._database, query, ids)
+
+    def one_series(self, series: str, metric: str) -> KeptSeries | None:
+        return points.one_series(self._database, series, metric)
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         return points.of_series(self._database, series, metric, limit)
@@ -211,12 +223,12 @@ class SqlStore:
     def _pick_up(self) -> None:
         """Index what lies in run folders and is not known yet."""
         whole = {row["run"] for row in self._database.execute("SELECT run FROM whole_runs")}
-        known = {row["id"] for row in self._database.execute("SELECT id FROM results")}
         with os.scandir(self.runs) as entries:
-            fresh = [Path(e.path) for e in entries if e.is_dir() and e.name not in whole]
+            fresh = [Path(e.path) for e in entries if e.name not in whole and e.is_dir()]
         for run in fresh:
-            cases = folders.finished(run)
-            for case in cases:
+            rows = self._database.execute("SELECT id FROM results WHERE run = ?", (run.name,))
+            known = {row["id"] for row in rows}
+            for case in folders.finished(run):
                 if f"{run.name}/{case.name}" not in known:
                     self._index_file(case)
             self._mark_whole(run)

@@ -37,7 +37,7 @@ def history(
         asked = _asked(case, machine, query)
         summarize_all(store, asked)
         found = matching(store.series(asked), case, metric)
-        return [_read(store, one, order) for one in found]
+        return [read(store, one, order) for one in found]
 
 
 def summarize_all(store: Store, query: Query) -> None:
@@ -97,7 +97,8 @@ def _fits(one: KeptSeries, case: str) -> bool:
     return case in names
 
 
-def _read(store: Store, one: KeptSeries, order: Order) -> SeriesHistory:
+def read(store: Store, one: KeptSeries, order: Order = "time") -> SeriesHistory:
+    """One series of a store that is open."""
     from assay.analysis import history as analysis  # with numpy
     from assay.analysis.changepoints import FEWEST
 

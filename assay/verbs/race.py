@@ -113,7 +113,7 @@ def contenders(
                 found[case.key] = case
     if len(found) < 2:
         raise UsageError(
-            f"{len(found)} contender can run here, but a race needs two.",
+            f"{len(found) or 'No'} contender can run here, but a race needs two.",
             hint="Name more with --over, as in --over batch_size=8,32.",
         )
     return tuple(sorted(found.values(), key=lambda case: case.key.count("=")))

@@ -37,7 +37,7 @@ def newest(
 ) -> Kept:
     """The newest so many of what a query finds, oldest first; 0: all."""
     with closing(open_store(home)) as store:
-        found = _lasting(list(store.results(msgspec.structs.replace(query, limit=limit))))
+        found = lasting(store.results(msgspec.structs.replace(query, limit=limit)))
         more = max(0, store.count(query) - limit) if limit else 0
         kept = [summaries.read(store, result) for result in found]
         for problem in dict.fromkeys(store.problems):
@@ -75,8 +75,9 @@ def fairness(results: Iterable[Result]) -> list[Unlikeness]:
     return differences(results)
 
 
-def _lasting(found: list[Result]) -> list[Result]:
+def lasting(results: Iterable[Result]) -> list[Result]:
     """Without interrupted results whose case was measured later in the same run."""
+    found = list(results)
     last = {(result.run, result.case.key): result.id for result in found}
     return [
         result

@@ -14,7 +14,7 @@ BARS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60  # of a picture, in letters
 
 # name of a quantity → how it is called here; in the order of the page
-_LINES = {
+LINES = {
     "step_time": "step time",
     "throughput": "items per second",
     "mean": "mean",
@@ -56,7 +56,7 @@ def detail(reading: Reading) -> str:
     blocks = [
         [f"{result.case.key}  {standing(reading)}", f"{result.id}  {result.started[:19]}"],
         [f"reason: {result.reason}"] if result.reason else [],
-        _numbers(reading.own, _LINES) + _reported(reading),
+        _numbers(reading.own, LINES) + _reported(reading),
         _phases(reading),
         list(_pictures(reading)),
         *_grouped(result),
@@ -94,8 +94,8 @@ def _bars(heights: Sequence[float], most: float) -> str:
 
 def _numbers(found: dict[str, Quantity], lines: dict[str, str]) -> list[str]:
     wide = max(map(len, lines.values()))
-    others = {name: name for name in found if name not in _LINES and name not in _PHASES}
-    shown = lines | (others if lines is _LINES else {})
+    others = {name: name for name in found if name not in LINES and name not in _PHASES}
+    shown = lines | (others if lines is LINES else {})
     return [
         f"{title:<{wide}}  {_number(found[name])}" for name, title in shown.items() if name in found
     ]
@@ -103,7 +103,7 @@ def _numbers(found: dict[str, Quantity], lines: dict[str, str]) -> list[str]:
 
 def _reported(reading: Reading) -> list[str]:
     """What the program reported, under its own names."""
-    wide = max(map(len, _LINES.values()))
+    wide = max(map(len, LINES.values()))
     reported = reading.result.reported
     found = {name: q for name, q in reading.summary.quantities.items() if name in reported}
     return [f"{name:<{wide}}  {_number(quantity)}" for name, quantity in found.items()]
@@ -169,7 +169,7 @@ def _doubts(reading: Reading) -> list[str]:
 def _grouped(result: Result) -> Iterator[list[str]]:
     """Blocks of lines, each below its heading; facts of no group are `other facts`."""
     facts = {name: str(value) for name, value in result.facts.items()}
-    peaks = {name: human(value, _unit(name)) for name, value in result.peaks.items()}
+    peaks = {name: human(value, unit_of(name)) for name, value in result.peaks.items()}
     ran, outputs = _picked(facts, _RAN), _picked(facts, _OUTPUTS)
     meanwhile = _picked(peaks, _MEANWHILE)
     yield _block("what ran", ran)
@@ -189,5 +189,6 @@ def _block(heading: str, lines: Mapping[str, str]) -> list[str]:
     return [heading, *answer] if answer else []
 
 
-def _unit(name: str) -> str:
+def unit_of(name: str) -> str:
+    """Of a peak, by the end of its name."""
     return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")

@@ -139,7 +139,7 @@ def test_pairs_needed_are_fewer_for_a_larger_change():
     assert 5 < large < small
 
 
-def test_pairs_needed_is_nought_where_none_will_do():
+def test_pairs_needed_is_zero_where_none_will_do():
     assert compare.pairs_needed(judged(pairs(0.5, 2.0, 1.0, 1.02), STEP)) == 0
 
 

@@ -121,7 +121,7 @@ def test_a_quiet_branch_says_nothing_at_first(keras):
     assert np.array_equal(first, second)
 
 
-def test_the_rate_warms_up_and_falls_to_nought(keras):
+def test_the_rate_warms_up_and_falls_to_zero(keras):
     from assay.backends.keras._train import optimizer
 
     made = optimizer(Recipe(epochs=10, batch_size=1, optimizer="adam", learning_rate=0.5), steps=20)

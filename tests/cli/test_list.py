@@ -21,7 +21,7 @@ def test_lists_can_be_json(assay, kept):
     assert json.loads(out)["rows"][0]["id"] == f"{kept}/001"
 
 
-def test_a_count_of_results_below_nought_is_refused(assay):
+def test_a_count_of_results_below_zero_is_refused(assay):
     status, _, error = assay("list", "results", "--limit", "-1")
 
     assert status == 2

@@ -95,6 +95,7 @@ def test_a_training_comes_before_its_evaluation_and_its_result_says_how_it_was(p
     assert msgspec.json.decode(facts["recipe"], type=Recipe) == RECIPE
     assert (facts["until"], facts["train_first"]) == (90.0, 50)
     assert facts["cut_short"] == "the first 50 pictures"
+    assert facts["optimizer"] == "adam"  # the recipe's, not that of timed steps
 
 
 def test_a_training_that_was_cut_short_goes_on_from_its_last_checkpoint(place):

@@ -152,3 +152,19 @@ def test_a_report_of_optimum_has_a_result_for_each_target(kept):
     assert forward.case.params == {"batch_size": 2, "target": "forward"}
     assert forward.peaks == {"max_rss": 100e6}
     assert forward.facts["backend.device"] == "cpu"
+
+
+def test_a_file_that_optimum_benchmark_wrote_is_read_whole():
+    """By 0.6.0, of a small BERT. The tool wants versions that this project's tests cannot have."""
+    path = Path(__file__).parent.parent / "golden" / "optimum-benchmark-0.6.json"
+    report = json.loads(path.read_text())["report"]
+
+    kind, _, found = read_file(path)
+
+    assert kind == "optimum"
+    assert [one.case.params["target"] for one in found] == list(report)
+    for one in found:
+        target = report[one.case.params["target"]]
+        assert list(one.values("step_time")) == target["latency"]["values"]
+        assert one.peaks["max_rss"] == pytest.approx(1e6 * target["memory"]["max_ram"])
+    assert found[0].facts["backend.version"] == "2.13.0+cpu"

@@ -12,9 +12,9 @@ RAISED = 'Traceback (most recent call last):\n  File "a.py"\nValueError: wrong s
     [
         ("CUDA out of memory, trying a smaller batch\n", 0, "ok", ""),
         (RAISED, 0, "ok", ""),
-        (RAISED, 1, "failed", "the command left with exit status 1: ValueError: wrong shape"),
-        ("one\ntwo\n", 3, "failed", "the command left with exit status 3: two"),
-        ("", 3, "failed", "the command left with exit status 3: it printed nothing"),
+        (RAISED, 1, "failed", "the command ended with exit status 1: ValueError: wrong shape"),
+        ("one\ntwo\n", 3, "failed", "the command ended with exit status 3: two"),
+        ("", 3, "failed", "the command ended with exit status 3: it printed nothing"),
         ("one\n", -11, "crashed", "the command was ended by SIGSEGV: one"),
         (
             "std::bad_alloc\n",

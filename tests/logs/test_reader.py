@@ -27,7 +27,7 @@ def test_one_missing_metric_loses_no_other():
 def test_a_command_that_failed_gives_its_numbers_but_is_not_ok():
     outcome = outcome_of(b"speed 2\nbroken\n", SPEED, returncode=3)
     assert outcome.status == "failed"
-    assert outcome.reason == "the command left with exit status 3: broken"
+    assert outcome.reason == "the command ended with exit status 3: broken"
     assert outcome.metrics[0].value == 2.0
 
 

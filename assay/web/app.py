@@ -1,0 +1,147 @@
+"""The dashboard as a web application: an address a page, each with a JSON twin."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlencode
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from assay.core import codec
+from assay.core.contracts import Store
+from assay.core.errors import AssayError, StoreError, UsageError
+from assay.core.settings import Home
+from assay.registry import open_store
+from assay.web.guard import Guard
+from assay.web.html import STATIC, page_html
+from assay.web.page import Page
+from assay.web.pages import accuracy, check, compare, history, overview, result, run
+from assay.web.pages.findings import Findings
+
+# Address → the page of a store that its path and query name.
+PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
+    "/runs": lambda store, given: overview.runs_page(store, given),
+    "/runs/{run}": lambda store, given: run.run_page(store, given["run"]),
+    "/runs/{run}/{number}": lambda store, given: result.result_page(
+        store, f"{given['run']}/{given['number']}"
+    ),
+    "/history": lambda store, given: history.all_series_page(store, given),
+    "/history/{series}/{metric}": lambda store, given: history.series_page(
+        store, given["series"], given["metric"]
+    ),
+    "/compare": lambda store, given: compare.compare_page(store, given),
+    "/accuracy": lambda store, given: accuracy.accuracy_page(store, given),
+}
+LONGEST = 2_000  # characters of a value in a query
+TEXTS = {".log", ".json", ".txt", ".toml", ".csv", ".md"}
+
+
+def application(home: Home = None, token: str = "") -> Guard:
+    """The whole dashboard over one store. Without a token it answers loopback names only."""
+    stores = _Stores(home)
+    known = Findings(home)
+    pages = PAGES | {
+        "/": lambda store, given: overview.overview_page(store, known),
+        "/check": lambda store, given: check.check_page(home, given),
+    }
+    routes = [Route(path, _endpoint(stores, page)) for path, page in pages.items()]
+    app = Starlette(
+        routes=[
+            *routes,
+            Route("/files/{run}/{number}/{path:path}", _file(stores)),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        exception_handlers={HTTPException: _no_page, AssayError: _mistake},
+    )
+    return Guard(app, token)
+
+
+class _Stores:
+    """One store a thread: a connection to SQLite belongs to the thread that opened it."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._local = threading.local()
+
+    def get(self) -> Store:
+        if not hasattr(self._local, "store"):
+            self._local.store = open_store(self.home)
+        store: Store = self._local.store
+        store.problems.clear()
+        return store
+
+
+def _endpoint(
+    stores: _Stores, page: Callable[[Store, dict[str, str]], Page]
+) -> Callable[[Request], Response]:
+    def answer(request: Request) -> Response:
+        given = {**dict(request.query_params), **request.path_params}
+        if any(len(value) > LONGEST or "\0" in value for value in given.values()):
+            raise UsageError("That address is longer than any of this dashboard.", hint="Go to /")
+        return _response(request, page(stores.get(), given))
+
+    return answer
+
+
+def _response(request: Request, page: Page) -> Response:
+    """HTML, or the JSON twin where it is asked for by `format=json` or the Accept header."""
+    wanted = request.headers.get("accept", "")
+    if request.query_params.get("format") == "json" or wanted.startswith("application/json"):
+        body = codec.encode(page.document, indent=2)
+        return Response(body, page.status, media_type="application/json")
+    query = [(k, v) for k, v in request.query_params.items() if k != "format"]
+    twin = f"{request.url.path}?{urlencode([*query, ('format', 'json')])}"
+    text = page_html(page, here=request.url.path, json=twin)
+    return HTMLResponse(text, page.status)
+
+
+def _file(stores: _Stores) -> Callable[[Request], Response]:
+    """A file of a result, as plain text or to be saved: never as a page."""
+
+    def answer(request: Request) -> Response:
+        given = request.path_params
+        store = stores.get()
+        [found] = store.find(f"{given['run']}/{given['number']}")
+        folder = store.folder(found)
+        wanted = folder / given["path"]
+        if wanted not in result.files_of(folder):
+            raise HTTPException(404, f"{found} has no file {given['path']}.")
+        if wanted.suffix in TEXTS:
+            return FileResponse(wanted, media_type="text/plain; charset=utf-8")
+        return FileResponse(wanted, media_type="application/octet-stream", filename=wanted.name)
+
+    return answer
+
+
+def _mistake(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AssayError)
+    status = 503 if isinstance(error, StoreError) else _status_of(error)
+    return _response(request, _error_page(status, str(error), error.hint))
+
+
+def _status_of(error: AssayError) -> int:
+    return 404 if str(error).startswith("There is no ") else 400
+
+
+def _no_page(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status, detail = error.status_code, error.detail
+    if detail == "Not Found":
+        detail = f"There is no page {Path(request.url.path)}."
+    return _response(request, _error_page(status, detail, "The overview is at /."))
+
+
+def _error_page(status: int, sentence: str, hint: str) -> Page:
+    return Page(
+        title=sentence,
+        lead=hint,
+        status=status,
+        document={"schema": 1, "kind": "error", "error": sentence, "hint": hint},
+    )

@@ -1,0 +1,168 @@
+"""The charts of the pages: a distribution, samples over time, a ranking of ratios."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from markupsafe import Markup
+
+from assay.core.findings import Reading
+from assay.core.records import LONGEST_STEP
+from assay.core.units import human
+from assay.web.charts.scale import scale_of
+from assay.web.charts.svg import FOOT, LEFT, RIGHT, TOP, WIDTH, Chart, Dots, drawn
+
+BINS = 48
+ROW = 22  # height of a contender's row
+
+
+class Ratio(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of a chart of ratios."""
+
+    name: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+def samples_chart(reading: Reading) -> Markup:
+    """Every step time as it came, by phase."""
+    styles = {"first": "c", "warmup": "muted", "steady": "a"}
+    parts: dict[str, tuple[list[float], list[float]]] = {phase: ([], []) for phase in styles}
+    for part in reading.result.own().samples:
+        if part.metric == "step_time" and part.phase in parts and part.starts:
+            xs, ys = parts[part.phase]
+            xs.extend(part.starts)
+            ys.extend(value if value < LONGEST_STEP else math.nan for value in part.values)
+    if parts["steady"][1]:  # the first step compiles: it would flatten all others
+        del parts["first"]
+    series = tuple(
+        Dots(
+            name=phase,
+            xs=xs,
+            ys=ys,
+            texts=[f"{phase}: {human(y, 's')} at {x:.3g} s" for x, y in zip(xs, ys, strict=True)],
+            style=styles[phase],  # type: ignore[arg-type]
+        )
+        for phase, (xs, ys) in parts.items()
+    )
+    return drawn(
+        Chart(
+            title="step time of every sample",
+            series=series,
+            x_label="seconds since the worker opened the case",
+            x_unit="s",
+            unit="s",
+        )
+    )
+
+
+def distribution_chart(values: Sequence[float], unit: str) -> Markup:
+    """How often each value came; a fiftieth at each end is left out if it is far away."""
+    ordered = sorted(value for value in values if math.isfinite(value))
+    edge = len(ordered) // 50
+    ordered = ordered[edge : len(ordered) - edge]
+    if len(ordered) < 2 or ordered[0] == ordered[-1]:
+        return Markup()
+    scale = scale_of(ordered, unit, room=0.0)
+    counts = [0] * min(BINS, max(4, len(ordered) // 4))
+    for value in ordered:
+        counts[min(len(counts) - 1, int(scale.place(value) * len(counts)))] += 1
+    return _histogram(counts, scale.low, scale.high, unit)
+
+
+def _histogram(counts: Sequence[int], low: float, high: float, unit: str) -> Markup:
+    tall, wide = 120, (WIDTH - LEFT - RIGHT) / len(counts)
+    bars = Markup().join(
+        Markup(
+            '<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
+            "<title>{}</title></rect>"
+        ).format(
+            LEFT + place * wide,
+            TOP + tall * (1 - count / max(counts)),
+            wide * 0.92,
+            tall * count / max(counts),
+            f"{count} from {human(low + (high - low) * place / len(counts), unit)}",
+        )
+        for place, count in enumerate(counts)
+    )
+    scale = scale_of([low, high], unit, room=0.0)
+    labels = Markup().join(
+        Markup('<text x="{:.1f}" y="{}">{}</text>').format(
+            LEFT + (WIDTH - LEFT - RIGHT) * scale.place(tick), TOP + tall + 16, scale.label(tick)
+        )
+        for tick in scale.ticks(7)
+    )
+    return Markup(
+        '<figure class="chart"><svg viewBox="0 0 {} {}" role="img" aria-label="distribution of '
+        'the samples that count">{}{}</svg><figcaption>how often</figcaption></figure>'
+    ).format(WIDTH, TOP + tall + FOOT - 16, bars, labels)
+
+
+def ratios_chart(title: str, rows: Sequence[Ratio], minimum: float = 0.0) -> Markup:
+    """A row a contender: its ratio with its interval, on a logarithmic axis around 1."""
+    shown = [row for row in rows if math.isfinite(row.value) and row.value > 0]
+    if not shown:
+        return Markup()
+    ends = [end for row in shown for end in (row.low, row.value, row.high) if end > 0]
+    scale = scale_of([*ends, 1 / (1 + minimum), 1 + minimum], kind="log")
+    left, height = 260, TOP + ROW * len(shown) + FOOT - 16
+    wide = WIDTH - left - 76
+
+    def at(value: float) -> float:
+        return left + wide * scale.place(value)
+
+    band = Markup('<rect class="band" x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>').format(
+        at(1 / (1 + minimum)), TOP, at(1 + minimum) - at(1 / (1 + minimum)), ROW * len(shown)
+    )
+    one = Markup('<path class="mark" d="M{:.1f} {}v{}"/>').format(at(1.0), TOP, ROW * len(shown))
+    lines = Markup().join(
+        _ratio_row(row, TOP + ROW * (number + 0.5), left, at) for number, row in enumerate(shown)
+    )
+    labels = Markup().join(
+        Markup('<text x="{:.1f}" y="{}">{:.3g}</text>').format(at(tick), height - 6, tick)
+        for tick in scale.ticks(5)
+    )
+    return Markup(
+        '<figure class="chart"><svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}{}</svg>'
+        "<figcaption>{}</figcaption></figure>"
+    ).format(WIDTH, height, title, band, one, lines, labels, title)
+
+
+def _ratio_row(row: Ratio, y: float, left: int, at: object) -> Markup:
+    assert callable(at)
+    low, high = (end if math.isfinite(end) else row.value for end in (row.low, row.high))
+    name = row.name if len(row.name) <= 40 else f"{row.name[:24]}…{row.name[-15:]}"
+    return Markup(
+        '<text class="up" x="{}" y="{:.1f}">{}<title>{}</title></text>'
+        '<path class="whisker a" d="M{:.1f} {:.1f}H{:.1f}"/>'
+        '<path class="dot a" d="M{:.1f} {:.1f}h0"/><text class="value" x="{}" y="{:.1f}">{:.3f}'
+        "</text>"
+    ).format(
+        *(left - 8, y + 4, name, row.name, at(low), y, at(high), at(row.value), y),
+        *(WIDTH - 70, y + 4, row.value),
+    )
+
+
+def process_charts(rows: Sequence[Mapping[str, float]]) -> list[Markup]:
+    """Memory, CPU and GPU over time, as the monitors saw them."""
+    panels = (
+        ("memory of all processes of the case", "rss", "B"),
+        ("CPU, per cent of a core", "cpu_percent", "%"),
+        ("GPU memory", "gpu_memory", "B"),
+        ("GPU use", "gpu_utilization", "%"),
+        ("GPU power", "gpu_power", "W"),
+    )
+    found = []
+    for title, metric, unit in panels:
+        seen = [(row["time"], row[metric]) for row in rows if metric in row and "time" in row]
+        if len(seen) > 1:
+            xs, ys = zip(*seen, strict=True)
+            line = Dots(name="", xs=xs, ys=ys, line=True)
+            chart = Chart(
+                title=title, series=(line,), unit=unit, x_unit="s", from_zero=True, height=160
+            )
+            found.append(drawn(chart))
+    return found

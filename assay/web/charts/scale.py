@@ -1,0 +1,86 @@
+"""Axes: round numbers to label, and where a value lies. Nothing of SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+from assay.core.units import human
+
+Kind = Literal["number", "time", "log"]
+
+
+class Scale(msgspec.Struct, frozen=True, kw_only=True):
+    """From values to places between 0 and 1."""
+
+    low: float
+    high: float
+    kind: Kind = "number"
+    unit: str = ""
+
+    def place(self, value: float) -> float:
+        low, high, at = self.low, self.high, value
+        if self.kind == "log":
+            low, high, at = math.log(low), math.log(high), math.log(max(value, 1e-300))
+        return (at - low) / (high - low)
+
+    def label(self, value: float) -> str:
+        if self.kind == "time":
+            form = "%H:%M:%S" if self.high - self.low < 86_400 else "%Y-%m-%d"
+            return datetime.fromtimestamp(value, UTC).strftime(form)
+        return human(value, self.unit)
+
+    def ticks(self, about: int = 5) -> list[float]:
+        """Round values inside, about so many."""
+        if self.kind == "log":
+            return _log_ticks(self.low, self.high, about)
+        step = _round_step(
+            (self.high - self.low) / max(about, 1), 2.0 if self.unit == "B" else 10.0
+        )
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [number * step for number in range(first, last + 1)]
+
+
+def scale_of(
+    values: Sequence[float], unit: str = "", kind: Kind = "number", room: float = 0.05
+) -> Scale:
+    """Over all finite values, with some room at both ends."""
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=1.0)
+    if kind == "log":
+        return Scale(low=low / 1.1, high=high * 1.1, kind=kind, unit=unit)
+    more = (high - low) * room if high > low else abs(high) * 0.1 or 1.0
+    return Scale(low=low - more, high=high + more, kind=kind, unit=unit)
+
+
+def thinned(ys: Sequence[float], most: int) -> list[int]:
+    """Which of many points to draw: of each stretch its lowest and its highest, in order."""
+    if len(ys) <= most:
+        return list(range(len(ys)))
+    stretches = max(1, most // 2)
+    kept: set[int] = {0, len(ys) - 1}
+    for number in range(stretches):
+        part = range(number * len(ys) // stretches, (number + 1) * len(ys) // stretches)
+        kept.add(min(part, key=ys.__getitem__))
+        kept.add(max(part, key=ys.__getitem__))
+    return sorted(kept)
+
+
+def _round_step(about: float, base: float) -> float:
+    """1, 2 or 5 times a power of ten; of bytes a power of two."""
+    power = base ** math.floor(math.log(about, base))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= about * 0.999)
+
+
+def _log_ticks(low: float, high: float, about: int) -> list[float]:
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
+        ticks = [f * 10.0**p for p in powers for f in factors if low <= f * 10.0**p <= high]
+        if len(ticks) >= min(about, 3):
+            return ticks
+    return ticks

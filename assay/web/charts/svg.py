@@ -1,0 +1,203 @@
+"""SVG, drawn here: the picture is whole without a script, which only zooms and reads values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+from markupsafe import Markup, escape
+
+from assay.web.charts.scale import Kind, Scale, scale_of, thinned
+
+WIDTH, LEFT, RIGHT, TOP, FOOT = 860, 76, 12, 12, 40
+POINTS = 1_500  # of one series at the most; its extremes are kept
+
+
+class Dots(msgspec.Struct, frozen=True, kw_only=True):
+    """Points of one colour. `texts` is what each says when it is pointed at."""
+
+    name: str
+    xs: Sequence[float]
+    ys: Sequence[float]
+    lows: Sequence[float] = ()
+    highs: Sequence[float] = ()
+    texts: Sequence[str] = ()
+    style: Literal["a", "b", "c", "muted"] = "a"
+    line: bool = False
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """A place on the x axis, with its words."""
+
+    x: float
+    text: str
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True):
+    """A horizontal stretch: the level between two changes, with its interval."""
+
+    start: float
+    end: float
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+class Chart(msgspec.Struct, frozen=True, kw_only=True):
+    """Series over one x axis."""
+
+    title: str
+    series: tuple[Dots, ...]
+    x_label: str = ""
+    y_label: str = ""
+    unit: str = ""
+    x_unit: str = ""
+    x_kind: Kind = "number"
+    y_kind: Kind = "number"
+    marks: tuple[Mark, ...] = ()
+    levels: tuple[Level, ...] = ()
+    from_zero: bool = False
+    height: int = 260
+
+
+def drawn(chart: Chart) -> Markup:
+    """The chart; nothing where no series has a point."""
+    if not any(len(series.xs) for series in chart.series):
+        return Markup()
+    across, up = _scales(chart)
+    wide, high = WIDTH - LEFT - RIGHT, chart.height - TOP - FOOT
+    inside = Markup().join(
+        (
+            *(_level(level, across, up, wide, high) for level in chart.levels),
+            *(_series(series, across, up, wide, high) for series in chart.series),
+            *(_mark(mark, across, wide, high) for mark in chart.marks),
+        )
+    )
+    return Markup(
+        '<figure class="chart"><svg viewBox="0 0 {width} {height}" role="img" aria-label="{title}"'
+        ' data-low="{x0}" data-high="{x1}" data-kind="{kind}" data-unit="{unit}">'
+        '{axes}<svg class="plot" x="{left}" y="{top}" width="{wide}" height="{high}"'
+        ' viewBox="0 0 {wide} {high}" preserveAspectRatio="none">{inside}</svg></svg>'
+        "<figcaption>{legend}</figcaption></figure>"
+    ).format(
+        width=WIDTH,
+        height=chart.height,
+        title=chart.title,
+        x0=across.low,
+        x1=across.high,
+        kind=across.kind,
+        unit=across.unit,
+        axes=_axes(chart, across, up),
+        left=LEFT,
+        top=TOP,
+        wide=wide,
+        high=high,
+        inside=inside,
+        legend=_legend(chart),
+    )
+
+
+def interval_cell(low: float, value: float, high: float, scale: Scale) -> Markup:
+    """An interval as a line with its value as a dot, for a cell of a table."""
+    if not math.isfinite(value):
+        return Markup()
+    ends = [at if math.isfinite(at) else value for at in (low, high)]
+    places = [100 * min(1.0, max(0.0, scale.place(at))) for at in (*ends, value)]
+    return Markup(
+        '<svg class="interval" viewBox="-2 0 104 12" aria-hidden="true">'
+        '<line x1="{:.1f}" y1="6" x2="{:.1f}" y2="6"/><circle cx="{:.1f}" cy="6" r="3"/></svg>'
+    ).format(*places)
+
+
+def _scales(chart: Chart) -> tuple[Scale, Scale]:
+    across = scale_of(
+        [x for series in chart.series for x in series.xs], chart.x_unit, chart.x_kind, 0.02
+    )
+    ys = [
+        y
+        for series in chart.series
+        for part in (series.ys, series.lows, series.highs)
+        for y in part
+        if math.isfinite(y)
+    ]
+    up = scale_of(ys + ([0.0] if chart.from_zero else []), chart.unit, chart.y_kind)
+    return across, up if not chart.from_zero else msgspec.structs.replace(up, low=0.0)
+
+
+def _axes(chart: Chart, across: Scale, up: Scale) -> Markup:
+    bottom, right = chart.height - FOOT, WIDTH - RIGHT
+    lines = [
+        Markup(
+            '<line class="rule" x1="{}" x2="{}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            '<text class="up" x="{}" y="{t:.1f}">{}</text>'
+        ).format(LEFT, right, LEFT - 6, up.label(tick), y=y, t=y + 4)
+        for tick in up.ticks()
+        for y in [bottom - (bottom - TOP) * up.place(tick)]
+    ]
+    ticks = Markup().join(
+        Markup('<text x="{:.1f}" y="{}">{}</text>').format(
+            LEFT + (right - LEFT) * across.place(tick), bottom + 16, across.label(tick)
+        )
+        for tick in across.ticks(7)
+    )
+    names = Markup('<text class="name" x="{}" y="{}">{}</text>').format(
+        LEFT + (right - LEFT) / 2, chart.height - 4, chart.x_label
+    )
+    return Markup().join((*lines, Markup('<g class="across">{}</g>').format(ticks), names))
+
+
+def _series(series: Dots, across: Scale, up: Scale, wide: int, high: int) -> Markup:
+    kept = [i for i in thinned(series.ys, POINTS) if math.isfinite(series.ys[i])]
+    xs = [wide * across.place(series.xs[i]) for i in kept]
+    ys = [high * (1 - up.place(series.ys[i])) for i in kept]
+    if series.line:
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
+        return Markup('<polyline class="line {}" points="{}"/>').format(series.style, path)
+    return Markup().join(
+        _point(series, i, x, y, up, high) for i, x, y in zip(kept, xs, ys, strict=True)
+    )
+
+
+def _point(series: Dots, i: int, x: float, y: float, up: Scale, high: int) -> Markup:
+    """A line without length and with round ends: a dot that stays round when zoomed."""
+    said = Markup("<title>{}</title>").format(series.texts[i]) if series.texts else Markup()
+    dot = Markup('<path class="dot {}" d="M{:.1f} {:.1f}h0">{}</path>').format(
+        series.style, x, y, said
+    )
+    if not series.lows or not math.isfinite(series.lows[i]):
+        return dot
+    ends = (high * (1 - up.place(series.lows[i])), high * (1 - up.place(series.highs[i])))
+    return (
+        Markup('<path class="whisker {}" d="M{:.1f} {:.1f}V{:.1f}"/>').format(
+            series.style, x, *ends
+        )
+        + dot
+    )
+
+
+def _level(level: Level, across: Scale, up: Scale, wide: int, high: int) -> Markup:
+    left, right = wide * across.place(level.start), wide * across.place(level.end)
+    y = high * (1 - up.place(level.value))
+    line = Markup('<path class="level" d="M{:.1f} {:.1f}H{:.1f}"/>').format(left, y, right)
+    if not math.isfinite(level.low):
+        return line
+    top, bottom = (high * (1 - up.place(at)) for at in (level.high, level.low))
+    band = Markup('<rect class="band" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
+    return band.format(left, top, max(right - left, 1), max(bottom - top, 1)) + line
+
+
+def _mark(mark: Mark, across: Scale, wide: int, high: int) -> Markup:
+    return Markup('<path class="mark" d="M{:.1f} 0V{}"><title>{}</title></path>').format(
+        wide * across.place(mark.x), high, mark.text
+    )
+
+
+def _legend(chart: Chart) -> Markup:
+    names = [series for series in chart.series if series.name]
+    keys: Iterable[Markup] = (
+        Markup('<span class="key {}">{}</span>').format(series.style, series.name)
+        for series in (names if len(names) > 1 else ())
+    )
+    return escape(chart.y_label or chart.title) + Markup(" ") + Markup(" ").join(keys)

@@ -1,0 +1,82 @@
+"""Pages → HTML. Every value is escaped by the template; drawings alone are markup."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from assay.web.page import Page
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+NAVIGATION = (
+    ("/", "Overview"),
+    ("/runs", "Runs"),
+    ("/history", "History"),
+    ("/check", "Check"),
+    ("/compare", "Compare"),
+    ("/accuracy", "Accuracy"),
+)
+
+# address in the dashboard → what a page writes for it; "" where there is no such page
+Address = Callable[[str], str]
+
+
+def page_html(
+    page: Page, address: Address = str, *, here: str = "", navigation: bool = True, json: str = ""
+) -> str:
+    """A page that reads style and script from `/static`. `json` is the address of its twin."""
+    return _rendered((page,), address, here, navigation, json, head=Markup())
+
+
+def report_html(pages: tuple[Page, ...], address: Address) -> str:
+    """Pages below each other in one file that needs no other, and asks nobody for anything."""
+    style, script = ((STATIC / name).read_text() for name in ("assay.css", "assay.js"))
+    head = Markup(
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        "img-src data:; style-src '{}'; script-src '{}'\">\n<style>{}</style>\n<script>{}</script>"
+    ).format(_digest(style), _digest(script), Markup(style), Markup(script))
+    return _rendered(pages, address, "", False, "", head=head)
+
+
+def _rendered(
+    pages: tuple[Page, ...],
+    address: Address,
+    here: str,
+    navigation: bool,
+    json: str,
+    head: Markup,
+) -> str:
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            pages=pages,
+            address=address,
+            here=here,
+            navigation=NAVIGATION if navigation else (),
+            json=json,
+            head=head,
+        )
+    )
+
+
+@functools.cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,105 @@
+"""What a page is before it is HTML: a title, its command, its JSON document, and sections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+from markupsafe import Markup
+
+from assay.core.findings import Table
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """Another page, by its address in the dashboard; a site or report writes it its own way."""
+
+    text: str
+    to: str
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One cell of a table. `sort` is what its column is sorted by, where the text would mislead."""
+
+    text: str = ""
+    to: str = ""  # address of the page it leads to
+    drawing: Markup = Markup()
+    sort: float | None = None
+    style: Literal["", "good", "bad", "muted", "heat"] = ""
+    heat: int = 0  # -4 (faster) to 4 (slower), with the style `heat`
+
+
+class Grid(msgspec.Struct, frozen=True, kw_only=True):
+    """A table that can be sorted and filtered."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    numeric: frozenset[str] = frozenset()
+    empty: str = "Nothing to show."
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Names and values."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a page below its own heading. Whatever of it is empty is left out."""
+
+    title: str
+    text: str = ""
+    grid: Grid | None = None
+    chart: Markup = Markup()
+    facts: Facts | None = None
+    notes: tuple[str, ...] = ()
+    log: str = ""  # shown as it is
+    links: tuple[Link, ...] = ()
+    closed: bool = False  # folded until it is opened
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of the dashboard, a site or a report."""
+
+    title: str
+    lead: str = ""  # what the page says, in one sentence
+    mood: Literal["", "good", "bad"] = ""  # of that sentence
+    command: str = ""  # prints the same in a terminal
+    document: Any = None  # its JSON twin
+    sections: tuple[Section, ...] = ()
+    form: Form | None = None
+    anchor: str = ""  # its place in a report of several pages
+    status: int = 200
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """One field of a page's form: a list to choose from, or a text."""
+
+    name: str
+    label: str
+    value: str = ""
+    choices: tuple[tuple[str, str], ...] = ()  # value and its text; none: any text
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a page a reader may choose; it is sent as a query, so every view has an address."""
+
+    action: str
+    fields: tuple[Choice, ...]
+
+
+def grid(table: Table, links: Sequence[Sequence[str]] = ()) -> Grid:
+    """A table of `views` as it is; `links` gives rows the address of a cell's page, or ""."""
+    rows = [
+        tuple(
+            Cell(text=text, to=links[number][place] if links else "")
+            for place, text in enumerate(row)
+        )
+        for number, row in enumerate(table.rows)
+    ]
+    return Grid(columns=table.columns, rows=tuple(rows), numeric=table.numeric)
+
+
+def section(table: Table, title: str = "") -> Section:
+    """A table of `views` with its title and notes."""
+    return Section(title=title or table.title, grid=grid(table), notes=table.notes)

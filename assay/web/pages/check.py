@@ -1,0 +1,81 @@
+"""The gate over all series, as `assay check` would answer now, without measuring again."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay.core.changes import Checked
+from assay.core.errors import UsageError
+from assay.core.records import SCHEMA, Query
+from assay.core.settings import Home
+from assay.verbs.check import check, status
+from assay.views import check as view
+from assay.web.page import Choice, Form, Grid, Page, Section, grid
+
+FIELDS = {
+    "since": "baseline (label:…, tag:…, commit:…, date:…; empty: the last stable stretch)",
+    "fail_on": "fail on, such as step_time:3%",
+    "workload": "workload",
+    "machine": "machine",
+}
+
+
+def check_page(home: Home, given: dict[str, str]) -> Page:
+    form = Form(
+        action="/check",
+        fields=tuple(
+            Choice(name=name, label=label, value=given.get(name, ""))
+            for name, label in FIELDS.items()
+        ),
+    )
+    query = Query(workload=given.get("workload", ""), machine=given.get("machine", ""))
+    try:
+        found = check(
+            since=given.get("since", ""),
+            fail_on=[given["fail_on"]] if given.get("fail_on") else (),
+            query=query,
+            home=home,
+        )
+    except UsageError as error:
+        return _refused(error, form)
+    return Page(
+        title="Check",
+        lead=view.headline(found),
+        mood="good" if status(found) == 0 else "bad",
+        command=_command(given),
+        document=msgspec.to_builtins(found),
+        sections=(_section(found),),
+        form=form,
+    )
+
+
+def _section(found: Checked) -> Section:
+    table = view.check_table(found, everything=True)
+    series = {(one.key, one.metric): one.series for one in found.found}
+    rows = tuple(
+        (
+            msgspec.structs.replace(
+                row[0], to=f"/history/{series[(row[0].text, row[1].text)]}/{row[1].text}"
+            ),
+            *row[1:],
+        )
+        for row in grid(table).rows
+    )
+    shown = Grid(columns=table.columns, rows=rows, numeric=table.numeric)
+    return Section(title="Every series", grid=shown, notes=table.notes)
+
+
+def _command(given: dict[str, str]) -> str:
+    words = [f"--{name.replace('_', '-')} '{given[name]}'" for name in FIELDS if given.get(name)]
+    return " ".join(["assay check", *words])
+
+
+def _refused(error: UsageError, form: Form) -> Page:
+    """Nothing to check yet, or a field that cannot be read: said above the form."""
+    return Page(
+        title="Check",
+        lead=f"{error} {error.hint}",
+        command="assay check",
+        document={"schema": SCHEMA, "kind": "error", "error": str(error), "hint": error.hint},
+        form=form,
+    )

@@ -1,0 +1,115 @@
+"""Any two selections of results: ratios with intervals, and a map of workload by backend."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+
+from assay.core.contracts import Store
+from assay.core.differences import Difference, Differences
+from assay.core.errors import UsageError
+from assay.core.records import SCHEMA, Query
+from assay.stores.selection import select
+from assay.verbs.compare import Comparing, compare_results
+from assay.views import compare as view
+from assay.web.charts.kinds import Ratio, ratios_chart
+from assay.web.page import Cell, Choice, Form, Grid, Page, Section, section
+
+DRAWN = 60  # ratios in one chart
+CHOICES = 30  # newest runs and labels to choose from
+HEAT = 0.05  # a ratio 5 % away from 1 is one shade
+
+
+def compare_page(store: Store, given: dict[str, str]) -> Page:
+    """Kept results only: a file of this machine is nobody's to read here."""
+    baseline, candidate = given.get("a", ""), given.get("b", "")
+    if not (baseline and candidate):
+        return _page(store, given, "Choose two runs, labels, tags, commits or days.")
+    try:
+        found = compare_results(
+            select(store, baseline),
+            select(store, candidate),
+            (baseline, candidate),
+            Comparing(metric=given.get("metric", ""), by=given.get("by", "")),
+        )
+    except UsageError as error:
+        return _page(store, given, f"{error} {error.hint}")
+    return _page(store, given, _lead(found), found)
+
+
+def _page(store: Store, given: dict[str, str], lead: str, found: Differences | None = None) -> Page:
+    sides = [given.get(side) or side.upper() for side in ("a", "b")]
+    return Page(
+        title="Compare",
+        lead=lead,
+        command=f"assay compare {' '.join(map(shlex.quote, sides))}",
+        document=found or {"schema": SCHEMA, "kind": "differences", "error": lead},
+        sections=tuple(_sections(found)) if found else (),
+        form=Form(action="/compare", fields=_fields(store, given)),
+    )
+
+
+def _fields(store: Store, given: dict[str, str]) -> tuple[Choice, ...]:
+    entries = store.entries(Query(limit=2_000))[::-1]
+    labels = dict.fromkeys(f"label:{entry.label}" for entry in entries if entry.label)
+    known = [*list(labels)[:CHOICES], *list(dict.fromkeys(e.run for e in entries))[:CHOICES]]
+    return (
+        *(_side(name, text, given.get(name, ""), known) for name, text in _SIDES.items()),
+        Choice(name="metric", label="metric (empty: the usual one)", value=given.get("metric", "")),
+        Choice(name="by", label="means by, such as backend", value=given.get("by", "")),
+    )
+
+
+_SIDES = {"a": "baseline", "b": "candidate"}
+
+
+def _side(name: str, label: str, value: str, known: Sequence[str]) -> Choice:
+    """A list of what is new, with what the address asks for in it."""
+    choices = ["", *known] if value in {"", *known} else ["", value, *known]
+    return Choice(name=name, label=label, value=value, choices=tuple((c, c) for c in choices))
+
+
+def _lead(found: Differences) -> str:
+    whole = next((mean for mean in found.means if not mean.group), None)
+    if whole is None:
+        return f"{len(found.differences)} cases of {found.baseline} and {found.candidate}."
+    return (
+        f"{found.candidate} over {found.baseline}: {whole.ratio.value:.3f} by the geometric mean "
+        f"of {whole.ratio.n} cases: {whole.verdict}."
+    )
+
+
+def _sections(found: Differences) -> list[Section]:
+    shown = [one for one in found.differences if math.isfinite(one.ratio)]
+    rows = [Ratio(name=o.key, value=o.ratio, low=o.low, high=o.high) for o in shown[:DRAWN]]
+    heat = _heat(shown)
+    return [
+        Section(title="Ratios", chart=ratios_chart("candidate over baseline", rows, found.minimum)),
+        *([section(view.means_table(found.means), "Geometric means")] if found.means else []),
+        *([Section(title="Workload by backend", grid=heat)] if heat else []),
+        section(view.cases_table(found), "Cases"),
+    ]
+
+
+def _heat(shown: Sequence[Difference]) -> Grid | None:
+    """A cell for each workload on each backend; nothing where one of them does not vary."""
+    cells = {tuple(one.key.rpartition("@")[::2]): one.ratio for one in shown}
+    rows, columns = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
+    if len(rows) < 2 or len(columns) < 2:
+        return None
+    return Grid(
+        columns=("workload", *columns),
+        rows=tuple(
+            (Cell(text=row), *(_hot(cells.get((row, column))) for column in columns))
+            for row in rows
+        ),
+        numeric=frozenset(columns),
+    )
+
+
+def _hot(ratio: float | None) -> Cell:
+    if ratio is None:
+        return Cell()
+    shade = max(-4, min(4, round(math.log(ratio) / HEAT)))
+    return Cell(text=f"{ratio:.3f}", sort=ratio, style="heat", heat=shade)

@@ -1,0 +1,105 @@
+"""What changed lately in the series of a store, looked up once for each new point."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+
+import msgspec
+
+from assay.core.changes import Threshold
+from assay.core.contracts import Store
+from assay.core.records import Query
+from assay.core.series import KeptSeries
+from assay.core.settings import Home
+from assay.registry import open_store
+from assay.verbs.history import matching
+from assay.web.page import Cell
+
+LATELY = 200  # newest points of a series that are looked at
+SINCE = 30  # a shift further back than so many points is no news
+AT_ONCE = 5  # series that a page looks at while its reader waits; the rest are looked at behind it
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One series whose level changed lately."""
+
+    series: str
+    metric: str
+    case: str
+    machine: str
+    change: float  # new over old level
+    since: str
+    worse: bool
+
+    def row(self) -> tuple[Cell, ...]:
+        return (
+            Cell(text=self.case, to=f"/history/{self.series}/{self.metric}"),
+            Cell(text=self.metric),
+            Cell(
+                text=f"{100 * (self.change - 1):+.1f} %",
+                style="bad" if self.worse else "good",
+                sort=self.change,
+            ),
+            Cell(text=self.since[:16].replace("T", " ")),
+            Cell(text=self.machine),
+        )
+
+
+class Findings:
+    """Of the usual metric of every series. What a series had is kept until it has a new point."""
+
+    def __init__(self, home: Home = None) -> None:
+        self._home = home
+        self._known: dict[tuple[str, str], tuple[str, Finding | None]] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self.waiting = 0  # series with new points, not looked at yet
+
+    def look(self, store: Store, most: int = AT_ONCE) -> list[Finding]:
+        """All there are; of the series that have new points, at most so many are looked at."""
+        every = store.series(Query())
+        kept = matching(every, "", "") if every else []
+        fresh = [one for one in kept if self._last(one) != one.last]
+        for one in fresh[::-1][:most]:
+            self._known[(one.series.id, one.metric)] = (one.last, _finding(store, one))
+        self.waiting = max(0, len(fresh) - most)
+        there = {(one.series.id, one.metric) for one in kept}
+        found = [f for key, (_, f) in list(self._known.items()) if f and key in there]
+        newest = sorted(found, key=lambda finding: finding.since, reverse=True)
+        return sorted(newest, key=lambda finding: not finding.worse)
+
+    def look_on(self) -> None:
+        """Look at the rest in a thread, unless one does already."""
+        with self._lock:
+            if self.waiting and not (self._thread and self._thread.is_alive()):
+                self._thread = threading.Thread(target=self._rest, daemon=True)
+                self._thread.start()
+
+    def _rest(self) -> None:
+        with closing(open_store(self._home)) as store:
+            while self.waiting:
+                self.look(store)
+
+    def _last(self, one: KeptSeries) -> str:
+        return self._known.get((one.series.id, one.metric), ("", None))[0]
+
+
+def _finding(store: Store, one: KeptSeries) -> Finding | None:
+    from assay.analysis.gate import is_worse  # with numpy
+    from assay.analysis.history import history
+
+    points = store.points(one.series.id, one.metric, LATELY)
+    shifts = history(points).shifts
+    if not shifts or shifts[-1].place < len(points) - SINCE:
+        return None
+    size = shifts[-1].size
+    return Finding(
+        series=one.series.id,
+        metric=one.metric,
+        case=one.series.key,
+        machine=one.series.machine,
+        change=size,
+        since=shifts[-1].started,
+        worse=is_worse(size, Threshold(metric=one.metric, share=0.0), one.unit),
+    )

@@ -1,0 +1,181 @@
+"""The first page, and the list of runs: is anything slower, what failed, what is new."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.core.contracts import Store
+from assay.core.records import SCHEMA, Query
+from assay.core.series import Entry
+from assay.web.page import Cell, Choice, Form, Grid, Link, Page, Section
+from assay.web.pages.findings import Finding, Findings
+
+NEWEST, PAGE = 2_000, 50  # results that the first page is about, and runs of one page
+COLUMNS = ("run", "started", "cases", "results", "failed", "label")
+
+
+def overview_page(store: Store, known: Findings) -> Page:
+    """`known` has what the series were found to do before, and looks at those with new points."""
+    entries = store.entries(Query(limit=NEWEST))
+    if not entries:
+        return _empty()
+    findings = known.look(store)
+    known.look_on()
+    slower = [finding for finding in findings if finding.worse]
+    failed = [entry for entry in entries if entry.status not in {"ok", "skipped"}][::-1]
+    lead = _lead(slower, findings, known.waiting)
+    return Page(
+        title="Overview",
+        lead=lead,
+        mood="bad" if slower else "good",
+        command="assay check",
+        document={
+            "schema": SCHEMA,
+            "kind": "overview",
+            "lead": lead,
+            "findings": msgspec.to_builtins(findings),
+            "failed": [_plain(entry) for entry in failed[:PAGE]],
+            "runs": [_plain_run(run, of) for run, of in _by_run(entries)[:PAGE]],
+            "machines": dict(Counter(entry.machine for entry in entries)),
+        },
+        sections=(
+            *([_changes(findings)] if findings else []),
+            Section(title="Latest runs", grid=runs_grid(entries, 12), links=(_all_runs(),)),
+            Section(title="What failed lately", grid=_failures(failed[:12])),
+            _machines(entries),
+        ),
+    )
+
+
+def runs_page(store: Store, given: dict[str, str]) -> Page:
+    """All runs, the newest first; by label, workload, backend or status."""
+    names = ("label", "workload", "backend", "status", "machine", "since", "until")
+    query = Query(limit=NEWEST, **{name: given.get(name, "") for name in names})  # type: ignore[arg-type]
+    entries = store.entries(query)
+    fields = tuple(Choice(name=name, label=name, value=given.get(name, "")) for name in names)
+    return Page(
+        title="Runs",
+        lead=f"Of the newest {NEWEST} results." if len(entries) == NEWEST else "",
+        command="assay list results",
+        document={
+            "schema": SCHEMA,
+            "kind": "runs",
+            "runs": [_plain_run(run, of) for run, of in _by_run(entries)],
+        },
+        sections=(Section(title="", grid=runs_grid(entries, 0)),),
+        form=Form(action="/runs", fields=fields),
+    )
+
+
+def runs_grid(entries: Sequence[Entry], most: int) -> Grid:
+    found = _by_run(entries)
+    return Grid(
+        columns=COLUMNS,
+        rows=tuple(_row(run, of) for run, of in (found[:most] if most else found)),
+        numeric=frozenset({"results", "failed"}),
+        empty="No result fits. Leave a field empty to see more.",
+    )
+
+
+def _by_run(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+    """The newest first."""
+    found: dict[str, list[Entry]] = {}
+    for entry in reversed(entries):
+        found.setdefault(entry.run, []).append(entry)
+    return list(found.items())
+
+
+def _row(run: str, of: Sequence[Entry]) -> tuple[Cell, ...]:
+    failed = sum(entry.status not in {"ok", "skipped"} for entry in of)
+    cases = list(dict.fromkeys(entry.key for entry in reversed(of)))
+    more = f" and {len(cases) - 2} more" if len(cases) > 2 else ""
+    return (
+        Cell(text=run, to=f"/runs/{run}"),
+        Cell(text=of[-1].started[:16].replace("T", " ")),
+        Cell(text=", ".join(cases[:2]) + more),
+        Cell(text=str(len(of)), sort=len(of)),
+        Cell(text=str(failed) if failed else "", style="bad" if failed else "", sort=failed),
+        Cell(text=of[0].label),
+    )
+
+
+def _failures(failed: Sequence[Entry]) -> Grid:
+    return Grid(
+        columns=("case", "status", "when"),
+        rows=tuple(
+            (
+                Cell(text=entry.key, to=f"/runs/{entry.id}"),
+                Cell(text=entry.status, style="bad"),
+                Cell(text=entry.started[:16].replace("T", " ")),
+            )
+            for entry in failed
+        ),
+        empty="Nothing failed.",
+    )
+
+
+def _changes(findings: Sequence[Finding]) -> Section:
+    return Section(
+        title="What changed",
+        grid=Grid(
+            columns=("series", "metric", "change", "since", "machine"),
+            rows=tuple(finding.row() for finding in findings[:20]),
+            numeric=frozenset({"change"}),
+        ),
+        links=(Link(text="All series", to="/history"), Link(text="The gate", to="/check")),
+    )
+
+
+def _machines(entries: Sequence[Entry]) -> Section:
+    counts = Counter(entry.machine or "unknown" for entry in entries)
+    rows = tuple(
+        (Cell(text=name), Cell(text=str(count), sort=count))
+        for name, count in counts.most_common(20)
+    )
+    grid = Grid(columns=("machine", "results"), rows=rows, numeric=frozenset({"results"}))
+    return Section(title="Machines", grid=grid)
+
+
+def _lead(slower: Sequence[Finding], findings: Sequence[Finding], waiting: int) -> str:
+    what = "series has" if len(slower) == 1 else "series have"
+    words = f"{len(slower)} {what} become slower" if slower else "Nothing has become slower"
+    words += "; what else changed is below" if findings and not slower else ""
+    return f"{words}, of those looked at so far ({waiting} to go)." if waiting else f"{words}."
+
+
+def _all_runs() -> Link:
+    return Link(text="All runs", to="/runs")
+
+
+def _plain(entry: Entry) -> dict[str, str]:
+    return {name: getattr(entry, name) for name in ("id", "key", "status", "started", "label")}
+
+
+def _plain_run(run: str, of: Sequence[Entry]) -> dict[str, object]:
+    return {
+        "run": run,
+        "started": of[-1].started,
+        "label": of[0].label,
+        "results": len(of),
+        "failed": sum(entry.status not in {"ok", "skipped"} for entry in of),
+        "cases": list(dict.fromkeys(entry.key for entry in reversed(of))),
+    }
+
+
+def _empty() -> Page:
+    return Page(
+        title="Overview",
+        lead="Nothing has been measured yet.",
+        command="assay run mnist-mlp",
+        document={"schema": SCHEMA, "kind": "overview", "runs": [], "findings": [], "failed": []},
+        sections=(
+            Section(
+                title="Begin here",
+                text="Measure a small model on every backend there is, then reload this page:",
+                log="assay run mnist-mlp",
+            ),
+        ),
+    )

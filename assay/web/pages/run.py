@@ -1,0 +1,192 @@
+"""One run: its table with drawn intervals, its verdict, its failures, its files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+from markupsafe import Markup
+
+from assay.core.contracts import Store
+from assay.core.errors import StoreError
+from assay.core.findings import Comparison, Race, Reading
+from assay.core.records import SCHEMA, Query
+from assay.stores import summaries
+from assay.stores.runs import COMPARISON, RACE, read_document, verb_of
+from assay.verbs import race as races
+from assay.verbs import study as studies
+from assay.verbs.show import fairness, lasting
+from assay.views import ab, results
+from assay.views import race as race_view
+from assay.views import study as study_view
+from assay.web.charts.kinds import Ratio, ratios_chart
+from assay.web.charts.scale import Scale, scale_of
+from assay.web.charts.svg import interval_cell
+from assay.web.page import Cell, Facts, Grid, Page, Section, grid, section
+
+# column of a table → the quantity or peak it is sorted by
+QUANTITIES = {
+    "step time": "step_time",
+    "95 % interval": "step_time",
+    "items/s": "throughput",
+    "first step": "first_step",
+}
+PEAKS = {"memory": "max_rss", "gpu memory": "max_gpu_memory", "energy": "energy_joules"}
+
+
+def run_page(store: Store, text: str) -> Page:
+    run = store.find_run(text)
+    readings = [summaries.read(store, r) for r in lasting(store.results(Query(ids=(run,))))]
+    verb = verb_of(store, run)
+    lead, mood = _lead(store, run, readings)
+    return Page(
+        title=run,
+        lead=lead,
+        mood=mood,  # type: ignore[arg-type]
+        command=f"assay show {run}",
+        document={
+            **results.results_document(readings, fairness(r.result for r in readings)),
+            "kind": "run",
+            "run": run,
+            "verb": verb,
+            "schema": SCHEMA,
+        },
+        sections=(
+            *_verdict(store, run, verb),
+            *([_results(readings, verb)] if readings else [_nothing(run)]),
+            *_failures(readings),
+            _about(store, run, verb, readings),
+        ),
+    )
+
+
+def _lead(store: Store, run: str, readings: Sequence[Reading]) -> tuple[str, str]:
+    good = sum(reading.result.status == "ok" for reading in readings)
+    words = f"{good} of {len(readings)} results ended well"
+    try:
+        planned = len(store.plan(run).cases)
+    except StoreError:
+        planned = 0
+    known = {reading.result.case.key for reading in readings}
+    if planned > len(known):
+        words += f"; {planned - len(known)} of {planned} cases have none yet"
+    return f"{words}.", "good" if good == len(readings) else "bad"
+
+
+def _verdict(store: Store, run: str, verb: str) -> list[Section]:
+    """What an ab, a race or a study found, as its own command prints it."""
+    if store.document(run, COMPARISON) is not None:
+        return [_comparison(read_document(store, run, COMPARISON, Comparison))]
+    if store.document(run, RACE) is not None:
+        return _race(read_document(store, run, RACE, Race))
+    if verb != "study":
+        return []
+    request, readings = studies.kept(run, store.home)
+    found = studies.findings(readings)
+    shown = study_view.output(request.name, request.study, readings, found)
+    return [section(table) for table in shown.tables] if readings else []
+
+
+def _comparison(found: Comparison) -> Section:
+    rows = [Ratio(name=f"pair {n}", value=p.ratio) for n, p in enumerate(found.pairs, 1)]
+    whole = found.ratio
+    rows.append(Ratio(name="all pairs", value=whole.value, low=whole.low, high=whole.high))
+    made = section(ab.comparison_table(found))
+    title = f"{found.metric}: candidate over baseline; the band is what counts as no change"
+    return msgspec.structs.replace(made, chart=ratios_chart(title, rows, found.minimum))
+
+
+def _race(found: Race) -> list[Section]:
+    rows = [
+        Ratio(name=place.key, value=place.ratio.value, low=place.ratio.low, high=place.ratio.high)
+        for place in found.places
+    ]
+    ranking = section(race_view.ranking_table(found))
+    chart = ratios_chart("time of an item over the leader's", rows, found.minimum)
+    effects = races.option_effects_of(found)
+    return [
+        msgspec.structs.replace(ranking, chart=chart),
+        *([section(effects, "What each option gains")] if effects.rows else []),
+    ]
+
+
+def _results(readings: Sequence[Reading], verb: str) -> Section:
+    table = results.table(readings, fairness(r.result for r in readings))
+    steps = [reading.own.get("step_time") for reading in readings]
+    ends = [end for step in steps if step for end in (step.low, step.value, step.high)]
+    scale = scale_of(ends)
+    rows = []
+    for row, reading in zip(grid(table).rows, readings, strict=True):
+        first = msgspec.structs.replace(row[0], to=f"/runs/{reading.result.id}")
+        cells = _sorted(row[1:-1], table.columns[1:-1], reading, scale)
+        rows.append((first, *cells, _status(row[-1], reading)))
+    return Section(
+        title="Processes" if verb in {"ab", "race"} else "Results",
+        grid=Grid(columns=table.columns, rows=tuple(rows), numeric=table.numeric),
+        notes=table.notes,
+        closed=verb in {"ab", "race"},
+    )
+
+
+def _sorted(
+    cells: Sequence[Cell], columns: Sequence[str], reading: Reading, scale: Scale
+) -> list[Cell]:
+    """Numbers in human units are sorted by what they are; an interval is drawn too."""
+    found = []
+    for column, cell in zip(columns, cells, strict=True):
+        quantity = reading.own.get(QUANTITIES.get(column, column))
+        value = quantity.value if quantity else reading.result.peaks.get(PEAKS.get(column, ""))
+        sort = value if value is not None and math.isfinite(value) else None
+        drawing = Markup()
+        if column == "95 % interval" and quantity:
+            drawing = interval_cell(quantity.low, quantity.value, quantity.high, scale)
+        found.append(msgspec.structs.replace(cell, sort=sort, drawing=drawing))
+    return found
+
+
+def _status(cell: Cell, reading: Reading) -> Cell:
+    good = reading.result.status == "ok" and all(
+        c.verdict == "pass" for c in reading.summary.checks
+    )
+    return msgspec.structs.replace(cell, style="good" if good else "bad")
+
+
+def _failures(readings: Sequence[Reading]) -> list[Section]:
+    failed = [r.result for r in readings if r.result.status != "ok"]
+    if not failed:
+        return []
+    rows = tuple(
+        (
+            Cell(text=result.case.key, to=f"/runs/{result.id}"),
+            Cell(text=result.status, style="bad"),
+            Cell(text=result.reason),
+        )
+        for result in failed
+    )
+    return [
+        Section(title="What failed", grid=Grid(columns=("case", "status", "reason"), rows=rows))
+    ]
+
+
+def _about(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> Section:
+    items = [("made by", f"assay {verb}")]
+    if readings:
+        first = readings[0].result
+        items += [
+            ("label", first.label),
+            ("tags", ", ".join(f"{name}={value}" for name, value in first.tags.items())),
+            ("started", first.started[:19].replace("T", " ")),
+            ("machine", str(first.environment.machine.get("cpu", ""))),
+            ("commit", str(first.environment.git.get("commit", ""))),
+            ("command", " ".join(first.environment.command)),
+        ]
+    return Section(title="About this run", facts=Facts(items=tuple(i for i in items if i[1])))
+
+
+def _nothing(run: str) -> Section:
+    return Section(
+        title="Results",
+        text="No result yet: it is still going on, or it was cut off.",
+        notes=(f"Go on with it: assay run --resume {run}",),
+    )

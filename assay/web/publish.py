@@ -1,0 +1,101 @@
+"""The store as a folder of pages that any static host can show."""
+
+from __future__ import annotations
+
+import posixpath
+import shutil
+import sys
+from collections.abc import Callable, Collection
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+from assay.core import codec
+from assay.core.contracts import Store
+from assay.core.errors import UsageError
+from assay.core.progress import ignore
+from assay.core.records import Query
+from assay.core.settings import Home
+from assay.registry import open_store
+from assay.web.html import STATIC, page_html
+from assay.web.page import Page
+from assay.web.pages import accuracy, check, history, overview, result, run
+from assay.web.pages.findings import Findings
+
+RUNS = 50  # newest runs with a page of their own and of each result
+MARK = ".assay-site"  # says that a folder is ours to write into
+
+
+def publish(
+    folder: str | Path,
+    runs: int = RUNS,
+    home: Home = None,
+    progress: Callable[[int, int], object] = ignore,
+) -> Path:
+    """Overview, every history and the newest `runs` with their results, as files.
+
+    The folder has to be new, empty, or one that was published before. `progress` is given how many
+    pages are written, and of how many.
+
+    >>> assay.publish("site/")
+    """
+    site = _checked(Path(folder))
+    with closing(open_store(home)) as store:
+        pages = _pages(store, runs, home)
+        for number, (at, made) in enumerate(pages.items(), 1):
+            _write(site, at, made(), pages.keys())
+            progress(number, len(pages))
+    shutil.copytree(STATIC, site / "static", dirs_exist_ok=True)
+    return site
+
+
+def _checked(site: Path) -> Path:
+    if site.exists() and not (site / MARK).exists() and (not site.is_dir() or any(site.iterdir())):
+        raise UsageError(
+            f"{site} is not empty, and was not made by assay publish.",
+            hint="Choose a new folder: assay publish site/",
+        )
+    site.mkdir(parents=True, exist_ok=True)
+    (site / MARK).touch()
+    return site
+
+
+def _pages(store: Store, runs: int, home: Home) -> dict[str, Callable[[], Page]]:
+    """Address → what makes its page: only one is in memory at a time."""
+    known = Findings()
+    known.look(store, sys.maxsize)
+    pages: dict[str, Callable[[], Page]] = {
+        "/": lambda: overview.overview_page(store, known),
+        "/runs": lambda: overview.runs_page(store, {}),
+        "/check": lambda: check.check_page(home, {}),
+        "/accuracy": lambda: accuracy.accuracy_page(store, {}),
+        "/history": lambda: history.all_series_page(store, {}),
+    }
+    for series in history.addresses(store):
+        pages[f"/history/{series[0]}/{series[1]}"] = partial(history.series_page, store, *series)
+    entries = store.entries(Query(limit=overview.NEWEST))
+    newest = list(dict.fromkeys(entry.run for entry in reversed(entries)))[:runs]
+    for name in newest:
+        pages[f"/runs/{name}"] = partial(run.run_page, store, name)
+        for entry in store.entries(Query(ids=(name,))):
+            pages[f"/runs/{entry.id}"] = partial(result.result_page, store, entry.id)
+    return pages
+
+
+def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
+    """`/runs/X` is `runs/X/index.html`, so that its address needs no ending."""
+    folder = at.strip("/")
+
+    def address(to: str) -> str:
+        path = to.partition("?")[0]
+        if path != to or (path not in known and not path.startswith("/static/")):
+            return ""
+        target = path.strip("/") if path.startswith("/static/") else f"{path.strip('/')}/index.html"
+        return quote(posixpath.relpath(target.strip("/"), folder or "."))
+
+    place = site / folder
+    place.mkdir(parents=True, exist_ok=True)
+    html = page_html(page, address, here=at, json="index.json")
+    (place / "index.html").write_text(html)
+    (place / "index.json").write_bytes(codec.encode(page.document, indent=2))

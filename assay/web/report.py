@@ -1,0 +1,69 @@
+"""Runs as one HTML file that needs no other: to mail, to keep, to put on any host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from assay.core.contracts import Store
+from assay.core.errors import UsageError
+from assay.core.files import write_whole
+from assay.core.records import Query
+from assay.core.settings import Home
+from assay.registry import open_store
+from assay.web.html import report_html
+from assay.web.page import Page
+from assay.web.pages.result import result_page
+from assay.web.pages.run import run_page
+
+MOST = 60  # results that get a part of their own; all are in the tables
+
+
+def report(what: str, output: str | Path, home: Home = None) -> Path:
+    """A run, or all runs of a label, with every result: one self-contained file.
+
+    >>> assay.report("last", "report.html")
+    """
+    path = _checked(Path(output))
+    with closing(open_store(home)) as store:
+        pages = _pages(store, _runs(store, what))
+    known = {page.anchor for page in pages}
+
+    def address(to: str) -> str:
+        anchor = to.removeprefix("/runs/").replace("/", "-")
+        return f"#{anchor}" if anchor in known else ""
+
+    write_whole(path, report_html(tuple(pages), address).encode())
+    return path
+
+
+def _checked(path: Path) -> Path:
+    if path.suffix.lower() not in {".html", ".htm"}:
+        raise UsageError(f"'{path.name}' does not end in .html.", hint="Write -o report.html")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(
+            f"The folder {path.parent} is not there.", hint="Make it first, or choose another."
+        )
+    return path
+
+
+def _runs(store: Store, what: str) -> list[str]:
+    """A label's runs, or the run of that name."""
+    labelled = store.entries(Query(label=what)) if what else []
+    return list(dict.fromkeys(entry.run for entry in labelled)) or [store.find_run(what)]
+
+
+def _pages(store: Store, runs: Sequence[str]) -> list[Page]:
+    pages = []
+    for run in runs:
+        pages.append(_anchored(run_page(store, run), run))
+        for entry in store.entries(Query(ids=(run,)))[: MOST // len(runs) or 1]:
+            pages.append(_anchored(result_page(store, entry.id), entry.id.replace("/", "-")))
+    return pages
+
+
+def _anchored(page: Page, anchor: str) -> Page:
+    return msgspec.structs.replace(page, anchor=anchor, form=None)

@@ -1,0 +1,80 @@
+"""The dashboard on a port of this machine."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from typing import NamedTuple
+
+from assay.core.errors import NotPossibleError, UsageError
+from assay.core.settings import Home
+from assay.registry import open_store
+
+HOST, PORT = "127.0.0.1", 8000
+
+
+class Dashboard(NamedTuple):
+    """A dashboard whose port is taken and that has not begun to answer."""
+
+    address: str  # to open in a browser
+    socket: socket.socket
+    home: Home
+    token: str
+
+    def run(self) -> None:
+        """Answer until Ctrl-C."""
+        import uvicorn
+
+        from assay.web.app import application
+
+        config = uvicorn.Config(
+            application(self.home, self.token), log_level="warning", server_header=False
+        )
+        uvicorn.Server(config).run(sockets=[self.socket])
+
+
+def serve(host: str = HOST, port: int = PORT, home: Home = None, token: str = "") -> Dashboard:
+    """Take the port; the caller says where it is, and runs it.
+
+    On an address that other machines reach a token is needed to read; without one given, one is
+    made.
+
+    >>> assay.serve(port=8123).run()
+    """
+    _check_installed()
+    from assay.web.guard import is_loopback
+
+    open_store(home).close()  # what cannot be read is said now
+    if not token and not is_loopback(host):
+        token = secrets.token_urlsafe(24)
+    taken = _bound(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    query = f"/?token={token}" if token else ""
+    return Dashboard(f"http://{shown}:{taken.getsockname()[1]}{query}", taken, home, token)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    taken = socket.socket(family)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((host, port))
+        taken.listen()  # who comes before the first answer waits
+    except (OSError, OverflowError) as error:
+        taken.close()
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            f"Port {port} of {host} cannot be used ({why}).",
+            hint=f"Another program may have it: assay serve --port {port % 60_000 + 1}",
+        ) from None
+    return taken
+
+
+def _check_installed() -> None:
+    import importlib.util
+
+    missing = [n for n in ("starlette", "jinja2", "uvicorn") if not importlib.util.find_spec(n)]
+    if missing:
+        raise NotPossibleError(
+            f"The dashboard needs {', '.join(missing)}.", hint="pip install 'assay[web]'"
+        )

@@ -1,0 +1,239 @@
+"""How quick the dashboard is over a large store, and publishing beside `asv publish`.
+
+An index of SERIES × RESULTS is made by this script, without run folders: the pages that are timed
+read nothing else. Each page is asked for in turn over a real connection to a real server.
+
+    python benchmarks/dashboard.py [--series 1000] [--results 1000] [--requests 40] [--browser]
+    python benchmarks/dashboard.py --publish [--series 100] [--results 100]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from assay.core.series import SeriesKey
+from assay.stores._tables import connect
+from assay.web.serve import serve
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--series", type=int, default=1000)
+    parser.add_argument("--results", type=int, default=1000)
+    parser.add_argument("--requests", type=int, default=40)
+    parser.add_argument("--browser", action="store_true")
+    parser.add_argument("--publish", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        began = time.perf_counter()
+        fill(home, given.series, given.results)
+        size = (home / "index.sqlite").stat().st_size
+        print(
+            f"{given.series} series x {given.results} results: made in "
+            f"{time.perf_counter() - began:.0f} s, index {size / 2**20:.0f} MiB"
+        )
+        if given.publish:
+            compare_publishing(home, Path(folder), given.series, given.results)
+        else:
+            time_pages(home, given.requests, given.browser)
+
+
+def fill(home: Path, series: int, results: int) -> None:
+    """Every series steps once, by a tenth, in one of ten; the rest only vary."""
+    (home / "runs").mkdir(parents=True)
+    database = connect(home / "index.sqlite")
+    keys = [key_of(number) for number in range(series)]
+    database.execute("BEGIN")
+    database.execute("INSERT INTO metrics VALUES (1, 'step_time', 's')")
+    database.executemany(
+        "INSERT INTO series VALUES (?, ?, ?)",
+        [(n, key.id, msgspec.json.encode(key).decode()) for n, key in enumerate(keys, 1)],
+    )
+    draw = random.Random(1)
+    for night in range(results):
+        started = (START + timedelta(days=night)).isoformat()
+        run = f"{(START + timedelta(days=night)):%Y%m%d}-030000-abcd"
+        rows, points = [], []
+        for number, key in enumerate(keys, 1):
+            place = night * series + number
+            rows.append(
+                (
+                    *(place, f"{run}/{number:04d}", run, started, "ok", key.workload, key.backend),
+                    *(key.key, "nightly", "{}", "host", f"{night:040x}", number),
+                )
+            )
+            slower = number % 10 == 0 and night > results - 20
+            value = 0.01 * (1.1 if slower else 1.0) * math.exp(draw.gauss(0, 0.01))
+            points.append((number, 1, place, value, value * 0.99, value * 1.01))
+        database.executemany(f"INSERT INTO results VALUES ({','.join('?' * 13)})", rows)
+        database.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?)", points)
+    database.execute("COMMIT")
+    database.close()
+
+
+def key_of(number: int) -> SeriesKey:
+    workload, backend = f"net{number:04d}", ("jax", "torch", "keras-jax")[number % 3]
+    return SeriesKey(
+        workload=workload, backend=backend, machine="made", key=f"{workload}@{backend}"
+    )
+
+
+def time_pages(home: Path, requests: int, browser: bool) -> None:
+    import uvicorn
+
+    from assay.web.app import application
+
+    dashboard = serve(port=0, home=home)
+    server = uvicorn.Server(uvicorn.Config(application(home), log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [dashboard.socket]})
+    thread.start()
+    one = key_of(9).id
+    pages = ["/", "/runs", "/history", f"/history/{one}/step_time", "/check", "/compare"]
+    try:
+        for page in pages:
+            began = time.perf_counter()
+            fetch(dashboard.address + page)
+            print(f"first {page}: {1e3 * (time.perf_counter() - began):.0f} ms")
+        settle(dashboard.address)
+        report(pages, dashboard.address, requests)
+        if browser:
+            time_browser(pages, dashboard.address)
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def settle(address: str) -> None:
+    """Until every series has been looked at once: that is work of the first minutes only."""
+    for _ in range(200):
+        if b"to go" not in fetch(address):
+            return
+
+
+def report(pages: list[str], address: str, requests: int) -> None:
+    seconds: dict[str, list[float]] = {page: [] for page in pages}
+    for _ in range(requests):
+        for page in random.sample(pages, len(pages)):
+            began = time.perf_counter()
+            fetch(address + page)
+            seconds[page].append(time.perf_counter() - began)
+    for page, taken in seconds.items():
+        tail = sorted(taken)[math.ceil(0.95 * len(taken)) - 1]
+        print(f"{page}: median {1e3 * statistics.median(taken):.0f} ms, p95 {1e3 * tail:.0f} ms")
+
+
+def fetch(address: str) -> bytes:
+    with urllib.request.urlopen(address) as answer:
+        body: bytes = answer.read()
+    return body
+
+
+def time_browser(pages: list[str], address: str) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
+        tab = browser.new_page()
+        for page in pages:
+            began = time.perf_counter()
+            tab.goto(address + page, wait_until="load")
+            print(f"browser {page}: usable after {1e3 * (time.perf_counter() - began):.0f} ms")
+        browser.close()
+
+
+def compare_publishing(home: Path, folder: Path, series: int, results: int) -> None:
+    from assay.web.publish import publish
+
+    began = time.perf_counter()
+    site = publish(folder / "site", runs=0, home=home)
+    ours = time.perf_counter() - began
+    theirs = asv_publish(folder / "asv", series, results)
+    print(
+        f"publish: {ours:.1f} s, {weight(site)}; asv publish: {theirs:.1f} s, "
+        f"{weight(folder / 'asv' / 'html')}; ratio {ours / theirs:.2f}"
+    )
+
+
+def asv_publish(folder: Path, series: int, results: int) -> float:
+    """The same numbers as asv keeps them: a git repository of commits, a file a commit."""
+    repository, machine = folder / "repo", folder / "results" / "made"
+    repository.mkdir(parents=True)
+    machine.mkdir(parents=True)
+    git(repository, "init", "-q")
+    (folder / "asv.conf.json").write_text(
+        '{"version": 1, "project": "made", "repo": "repo", "branches": ["HEAD"], '
+        '"environment_type": "virtualenv", "benchmark_dir": "benchmarks"}'
+    )
+    (folder / "benchmarks").mkdir()
+    (machine / "machine.json").write_text('{"machine": "made", "version": 1}')
+    names = [f"net.time_{number:04d}" for number in range(series)]
+    one = {"code": "", "param_names": [], "params": [], "timeout": 60, "type": "time"}
+    known = {n: one | {"name": n, "unit": "seconds", "version": "1"} for n in names}
+    (folder / "results" / "benchmarks.json").write_bytes(
+        msgspec.json.encode({**known, "version": 2})
+    )
+    draw = random.Random(1)
+    for night in range(results):
+        date = str(int((START + timedelta(days=night)).timestamp()))
+        git(repository, "commit", "-q", "--allow-empty", "-m", f"{night}", date=date)
+        commit = git(repository, "rev-parse", "HEAD").strip()
+        kept = {n: [[0.01 * math.exp(draw.gauss(0, 0.01))], [], "1"] for n in names}
+        (machine / f"{commit[:8]}-venv.json").write_bytes(
+            msgspec.json.encode(
+                {
+                    "commit_hash": commit,
+                    "env_name": "venv",
+                    "date": int(date) * 1000,
+                    "params": {"machine": "made"},
+                    "python": "3.11",
+                    "requirements": {},
+                    "env_vars": {},
+                    "result_columns": ["result", "params", "version"],
+                    "results": kept,
+                    "durations": {},
+                    "version": 2,
+                }
+            )
+        )
+    began = time.perf_counter()
+    command = [str(Path(sys.executable).with_name("asv")), "publish", "--no-pull"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def git(folder: Path, *words: str, date: str = "") -> str:
+    dates = {f"GIT_{who}_DATE": f"{date} +0000" for who in ("AUTHOR", "COMMITTER")} if date else {}
+    names = {
+        f"GIT_{who}_{what}": "x@x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    command = ["git", *words]
+    done = subprocess.run(
+        command, cwd=folder, check=True, capture_output=True, text=True, env=dates | names
+    )
+    return done.stdout
+
+
+def weight(folder: Path) -> str:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return f"{sum(path.stat().st_size for path in files) / 2**20:.1f} MiB in {len(files)} files"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""One torch model measured by four tools, in turns, and compared in one table.
+
+    python benchmarks/interop.py --python VENV [--rounds 4]
+
+VENV has what optimum-benchmark 0.6 needs, and the other tools:
+
+    pip install optimum-benchmark 'transformers<4.56' 'huggingface_hub<1' 'datasets<5' \
+        'diffusers<0.36' 'peft<0.18' pyperf pytest pytest-benchmark msgspec
+
+A round is one fresh process of each tool, in an order that rotates: a small BERT's forward pass,
+one thread, three passes to warm up and twenty that count. The files that the tools write are
+imported as they are, and each tool is compared to assay over all rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import assay
+from assay.core.records import Query
+from assay.core.units import human
+
+WARMUP, COUNTED = 3, 20
+VARIABLES = {"USE_TF": "0", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+MODEL = '''\
+"""The model that all four measure."""
+import os
+
+SHAPE = {"batch_size": 4, "sequence_length": 64}
+FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bert")
+WARMUP, COUNTED = 3, 20
+
+
+def save():
+    from transformers import BertConfig, BertForSequenceClassification
+
+    sizes = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4}
+    config = BertConfig(intermediate_size=1024, vocab_size=1000, **sizes)
+    BertForSequenceClassification(config).save_pretrained(FOLDER)
+
+
+def forward():
+    """A function that runs the model once."""
+    import torch
+    from transformers import BertForSequenceClassification
+
+    torch.set_num_threads(1)
+    model = BertForSequenceClassification.from_pretrained(FOLDER).eval()
+    shape = tuple(SHAPE.values())
+    tokens = torch.randint(0, 1000, shape)
+    mask, kinds = torch.ones(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)
+
+    def step():
+        with torch.inference_mode():
+            return model(input_ids=tokens, attention_mask=mask, token_type_ids=kinds)
+
+    return step
+'''
+ASSAY = """\
+def forward():
+    import model
+
+    return model.forward()
+"""
+PYPERF = """\
+import time
+import pyperf
+import model
+
+made = []
+
+
+def timed(loops):
+    if not made:
+        made.append(model.forward())
+    start = time.perf_counter()
+    for _ in range(loops):
+        made[0]()
+    return time.perf_counter() - start
+
+
+pyperf.Runner().bench_time_func("forward", timed)
+"""
+PYTEST = """\
+import model
+
+
+def test_forward(benchmark):
+    step = model.forward()
+    benchmark.pedantic(step, rounds=model.COUNTED, warmup_rounds=model.WARMUP, iterations=1)
+"""
+OPTIMUM = """\
+import sys
+from optimum_benchmark import Benchmark, BenchmarkConfig, InferenceConfig, InlineConfig
+from optimum_benchmark import PyTorchConfig
+import model
+
+config = BenchmarkConfig(
+    name="forward",
+    launcher=InlineConfig(),
+    backend=PyTorchConfig(
+        model=model.FOLDER,
+        device="cpu",
+        task="text-classification",
+        library="transformers",
+        intra_op_num_threads=1,
+    ),
+    scenario=InferenceConfig(
+        memory=False,
+        latency=True,
+        iterations=model.COUNTED,
+        duration=0,
+        warmup_runs=model.WARMUP,
+        input_shapes=model.SHAPE,
+    ),
+)
+Benchmark(config=config, report=Benchmark.launch(config)).save_json(sys.argv[1])
+"""
+
+
+class Place:
+    """The folder of the model and the scripts, and the interpreter that runs them."""
+
+    def __init__(self, folder: Path, python: str, home: str) -> None:
+        self.folder, self.python, self.home = folder, python, home
+        texts = {"model": MODEL, "with_assay": ASSAY, "with_pyperf": PYPERF}
+        texts |= {"test_it": PYTEST, "with_optimum": OPTIMUM}
+        for name, text in texts.items():
+            (folder / f"{name}.py").write_text(text)
+        self.run("-c", "import model; model.save()")
+
+    def run(self, *words: str) -> None:
+        interpreter = str(Path(self.python) / "bin" / "python")
+        ended = subprocess.run(
+            [interpreter, *words],
+            cwd=self.folder,
+            env={**os.environ, **VARIABLES},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ended.returncode:
+            raise SystemExit(f"{words[0]} failed:\n{ended.stderr[-2000:]}")
+
+    def imported(self, name: str, label: str, *words: str) -> None:
+        self.run(*words, str(self.folder / name))
+        ids = assay.adopt(self.folder / name, label=label, home=self.home)
+        assert ids, name
+
+
+def with_pyperf(place: Place, number: int) -> None:
+    counts = f"--processes=1 --warmups={WARMUP} --values={COUNTED} --loops=1".split()
+    place.imported(f"pyperf-{number}.json", "pyperf", "with_pyperf.py", *counts, "-o")
+
+
+def with_pytest(place: Place, number: int) -> None:
+    name = f"pytest-{number}.json"
+    save = (f"--benchmark-json={place.folder / name}", "--benchmark-save-data")
+    place.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", *save)
+    assay.adopt(place.folder / name, label="pytest-benchmark", home=place.home)
+
+
+def with_optimum(place: Place, number: int) -> None:
+    place.imported(f"optimum-{number}.json", "optimum-benchmark", "with_optimum.py")
+
+
+def with_assay(place: Place, number: int) -> None:
+    case = assay.Case(
+        workload=f"{place.folder / 'with_assay.py'}:forward",
+        backend="python",
+        options={"python": place.python, "threads": 1},
+    )
+    os.environ |= {**VARIABLES, "PYTHONPATH": str(place.folder)}
+    settings = {"samples": COUNTED, "latency": True, "label": "assay", "home": place.home}
+    (result,) = assay.run(case, **settings)
+    if result.status != "ok":
+        raise SystemExit(f"assay: {result.reason}")
+
+
+TOOLS: tuple[Callable[[Place, int], None], ...] = (
+    with_assay,
+    with_pyperf,
+    with_pytest,
+    with_optimum,
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", required=True, help="virtual environment with the tools")
+    parser.add_argument("--rounds", type=int, default=4)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder), str(Path(given.python).absolute()), f"{folder}/home")
+        for number in range(given.rounds):
+            for turn in range(len(TOOLS)):
+                TOOLS[(number + turn) % len(TOOLS)](place, number)
+            print(f"round {number + 1} of {given.rounds}", flush=True)
+        table(place.home)
+
+
+def table(home: str) -> None:
+    """What each tool says, and its ratio to what assay says."""
+    print(
+        f"{'tool':18} {'processes':>9} {'values':>6} {'median':>9}  ratio to assay, 95 % interval"
+    )
+    labels = ("assay", "pyperf", "pytest-benchmark", "optimum-benchmark")
+    for label in labels:
+        of_forward = [
+            reading.result
+            for reading in assay.readings(Query(label=label), home=home)
+            if reading.result.case.params.get("target", "forward") == "forward"
+        ]
+        values = sum(len(result.values("step_time")) for result in of_forward)
+        found = _compared(of_forward, home)
+        told = human(found.second.value, "s")
+        ratio = f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}] {found.verdict}"
+        print(f"{label:18} {found.second.n:9} {values:6} {told:>9}  {ratio}")
+
+
+def _compared(results: list[assay.Result], home: str) -> assay.core.differences.Difference:
+    from assay.verbs.compare import compare_results
+
+    baseline = [r.result for r in assay.readings(Query(label="assay"), home=home)]
+    (found,) = compare_results(baseline, results, ("assay", "tool")).differences
+    return found
+
+
+if __name__ == "__main__":
+    main()

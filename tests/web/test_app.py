@@ -1,0 +1,200 @@
+"""The dashboard's pages as a client sees them: HTML, JSON twins, refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from starlette.testclient import TestClient
+
+from assay.core.records import Case
+from assay.web.app import application
+from assay.web.guard import HEADERS
+from tests.kept_runs import CASE, OTHER
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def client(home):
+    return TestClient(application(home), base_url="http://127.0.0.1:8000")
+
+
+def test_an_empty_store_says_what_to_do(client):
+    page = client.get("/")
+
+    assert page.status_code == 200
+    assert "assay run mnist-mlp" in page.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/runs", "/runs/{run}", "/runs/{run}/001", "/history", "/check", "/compare", "/accuracy"],
+)
+def test_every_page_has_a_json_twin_at_its_address(path, client, keep):
+    address = path.format(run=keep((CASE, 0.01, "ok"), (OTHER, 0.02, "failed")))
+
+    page, twin = client.get(address), client.get(address, params={"format": "json"})
+    asked = client.get(address, headers={"Accept": "application/json"})
+
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    assert twin.json()["schema"] == 1
+    assert twin.json()["kind"]
+    assert asked.json() == twin.json()
+    assert "<h1>" in page.text
+
+
+def test_a_run_shows_its_cases_and_what_failed(client, keep):
+    run = keep((CASE, 0.01, "ok"), (OTHER, 0.02, "failed"), reason="no memory left")
+
+    text = client.get(f"/runs/{run}").text
+
+    assert "mnist-mlp@jax" in text
+    assert "no memory left" in text
+    assert "1 of 2 results ended well" in text
+    assert f"assay show {run}" in text
+
+
+def test_a_run_that_is_going_on_says_what_is_missing(client, keep, home):
+    run = keep((CASE, 0.01, "ok"), (OTHER, 0.02, "ok"))
+    (home / "runs" / run / "002" / "result.json").unlink()
+
+    assert "1 of 2 cases have none yet" in client.get(f"/runs/{run}").text
+
+
+def test_a_name_that_is_markup_is_text(client, keep):
+    case = Case(workload=HOSTILE, backend="x", key=f"{HOSTILE}@x")
+    run = keep((case, 0.01, "ok"), (case, 0.01, "failed"), label=HOSTILE, reason=HOSTILE)
+
+    for path in ("/", "/runs", f"/runs/{run}", f"/runs/{run}/001", "/history"):
+        text = client.get(path).text
+        assert HOSTILE not in text
+        assert "&lt;script&gt;" in text
+
+
+def test_a_log_is_shown_and_sent_as_text(client, keep, home):
+    run = keep((CASE, 0.01, "ok"))
+    (home / "runs" / run / "001" / "worker.log").write_text(f"{HOSTILE}\x1b[2J")
+
+    page = client.get(f"/runs/{run}/001").text
+    file = client.get(f"/files/{run}/001/worker.log")
+
+    assert HOSTILE not in page
+    assert file.headers["content-type"] == "text/plain; charset=utf-8"
+    assert file.text.startswith(HOSTILE)
+
+
+@pytest.mark.parametrize("path", ["../../index.sqlite", "..%2F..%2Findex.sqlite", "link", "none"])
+def test_only_plain_files_of_a_result_are_sent(path, client, keep, home):
+    run = keep((CASE, 0.01, "ok"))
+    (home / "runs" / run / "001" / "link").symlink_to("/etc/hostname")
+
+    assert client.get(f"/files/{run}/001/{path}").status_code == 404
+
+
+def test_an_unknown_id_is_404_with_the_nearest(client, keep):
+    run = keep((CASE, 0.01, "ok"))
+    wrong = f"{run[:-1]}#".replace("#", "2" if run[-1] != "2" else "3")
+
+    answer = client.get(f"/runs/{wrong}")
+
+    assert answer.status_code == 404
+    assert run in answer.text
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/runs/x/y/z", "/static/none.css"])
+def test_an_address_without_a_page_is_404(path, client):
+    assert client.get(path).status_code == 404
+
+
+def test_an_endless_query_is_refused_in_words(client):
+    answer = client.get("/runs", params={"label": "x" * 5_000})
+
+    assert answer.status_code == 400
+    assert "longer than any" in answer.text
+
+
+@pytest.mark.parametrize("method", ["post", "put", "delete", "patch"])
+def test_the_dashboard_only_reads(method, client):
+    assert getattr(client, method)("/").status_code == 405
+
+
+def test_every_answer_forbids_what_it_does_not_need(client):
+    for path in ("/", "/nowhere", "/static/assay.css"):
+        answer = client.get(path)
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+def test_a_foreign_host_name_is_refused(home):
+    client = TestClient(application(home), base_url="http://evil.example")
+
+    assert client.get("/").status_code == 421
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:8000"])
+def test_names_of_this_machine_are_answered(host, home):
+    client = TestClient(application(home), base_url="http://127.0.0.1")
+
+    assert client.get("/", headers={"host": host}).status_code == 200
+
+
+def test_a_token_is_asked_for_once(home):
+    client = TestClient(application(home, token="secret"), base_url="http://example.org")
+
+    assert client.get("/").status_code == 401
+    assert client.get("/", params={"token": "wrong"}).status_code == 401
+    assert client.get("/", headers={"Authorization": "Bearer secret"}).status_code == 200
+    first = client.get("/", params={"token": "secret", "a": "1"}, follow_redirects=False)
+    assert first.headers["location"] == "/?a=1"
+    assert client.get("/runs").status_code == 200
+
+
+def test_a_store_of_a_newer_schema_is_said(client, keep, home):
+    run = keep((CASE, 0.01, "ok"))
+    path = home / "runs" / run / "001" / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": 99}))
+
+    answer = client.get(f"/runs/{run}/001")
+
+    assert answer.status_code in {400, 503}
+    assert "schema 99" in answer.text
+
+
+def test_the_first_page_says_what_became_slower(client, keep):
+    for night in range(1, 25):
+        seconds = (0.010 if night < 14 else 0.013) * (1 + 0.002 * (night * 7 % 5))
+        keep((CASE, seconds, "ok"), started=f"2026-11-{night:02d}T03:00:00Z")
+
+    page = client.get("/", params={"format": "json"}).json()
+
+    assert page["lead"] == "1 series has become slower."
+    [finding] = page["findings"]
+    assert (finding["metric"], finding["worse"]) == ("step_time", True)
+    assert finding["since"].startswith("2026-11-14")
+    assert finding["change"] == pytest.approx(1.3, rel=0.01)
+
+
+def test_two_labels_are_compared_case_by_case(client, keep):
+    keep((CASE, 0.010, "ok"), (OTHER, 0.020, "ok"), label="before")
+    keep((CASE, 0.012, "ok"), (OTHER, 0.020, "ok"), label="after")
+
+    twin = client.get("/compare", params={"a": "before", "b": "after", "format": "json"}).json()
+    page = client.get("/compare", params={"a": "before", "b": "after"}).text
+
+    assert {one["key"]: round(one["ratio"], 3) for one in twin["differences"]} == {
+        "mnist-mlp@jax": 1.2,
+        "mnist-mlp@torch": 1.0,
+    }
+    assert "geometric mean" in page
+
+
+@pytest.mark.parametrize("text", ["nothing", "/etc/passwd", "README.md", "<b>"])
+def test_what_is_no_selection_is_said_and_no_file_is_read(text, client, keep):
+    keep((CASE, 0.010, "ok"), label="before")
+
+    answer = client.get("/compare", params={"a": "before", "b": text})
+
+    assert answer.status_code == 200
+    assert "means no result here" in answer.text
+    assert "root:" not in answer.text

@@ -1,0 +1,174 @@
+"""The dashboard in a real browser: it loads, sorts, filters, zooms, and asks nobody else."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from assay.core.records import Case
+from assay.web.publish import publish
+from assay.web.report import report
+from assay.web.serve import serve
+from tests.kept_runs import CASE, OTHER
+
+pytestmark = pytest.mark.real("chromium", "playwright")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        yield running
+        running.close()
+
+
+class Seen:
+    """What a page did besides showing itself."""
+
+    def __init__(self, page) -> None:
+        self.errors: list[str] = []
+        self.asked: set[str] = set()
+        page.on("console", lambda line: self.errors.append(line.text) * (line.type == "error"))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.asked.add(request.url.split("/")[2]))
+
+
+@pytest.fixture
+def page(browser):
+    page = browser.new_page()
+    page.seen = Seen(page)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def site(home, keep):
+    """A dashboard with a history of a dozen nights, in a thread of this process."""
+    nights = [f"2026-11-{night:02d}T03:00:00Z" for night in range(1, 13)]
+    for night, started in enumerate(nights):
+        keep((CASE, 0.010 if night < 7 else 0.013, "ok"), started=started, label="nightly")
+    many = [Case(workload=f"net{n}", backend="jax", key=f"net{n}@jax") for n in range(9)]
+    wide = keep(
+        *((case, 0.001 * (9 - n), "ok") for n, case in enumerate(many)), (OTHER, 1, "failed")
+    )
+    dashboard = serve(port=0, home=home)
+    import uvicorn
+
+    from assay.web.app import application
+
+    server = uvicorn.Server(uvicorn.Config(application(home), log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [dashboard.socket]})
+    thread.start()
+    yield dashboard.address, wide
+    server.should_exit = True
+    thread.join()
+
+
+def paths(run: str) -> list[str]:
+    return ["/", "/runs", f"/runs/{run}", f"/runs/{run}/001", "/history", "/check", "/compare"]
+
+
+def test_every_page_loads_without_error_or_outside_request(page, site, tmp_path):
+    address, run = site
+    shots = Path(os.environ.get("ASSAY_SCREENSHOTS", tmp_path))
+
+    for number, path in enumerate(paths(run)):
+        assert page.goto(address + path).status == 200
+        assert page.title().endswith("· assay")
+        page.screenshot(path=shots / f"page-{number}.png", full_page=True)
+
+    assert page.seen.errors == []
+    assert page.seen.asked == {address.split("/")[2]}
+
+
+@pytest.mark.parametrize("scheme, width", [("light", 1200), ("dark", 1200), ("light", 390)])
+def test_pages_are_accessible_in_every_look(scheme, width, browser, site):
+    from axe_playwright_python.sync_playwright import Axe
+
+    address, run = site
+    look = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
+    serious = []
+    for path in paths(run):
+        look.goto(address + path)
+        found = Axe().run(look).response["violations"]
+        serious += [(path, v["id"]) for v in found if v["impact"] in {"serious", "critical"}]
+        overflow = look.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert overflow <= 0, f"{path} is wider than the window"
+    look.close()
+
+    assert serious == []
+
+
+def test_a_table_is_sorted_by_what_its_numbers_are(page, site):
+    address, run = site
+    page.goto(f"{address}/runs/{run}")
+
+    page.get_by_role("button", name="step time").click()
+    first = page.locator("tbody tr").first.locator("td").first.inner_text()
+    page.get_by_role("button", name="step time").click()
+    last = page.locator("tbody tr").first.locator("td").first.inner_text()
+
+    assert first == "net8@jax"
+    assert last == "net0@jax"
+
+
+def test_rows_are_filtered_by_words(page, site):
+    address, run = site
+    page.goto(f"{address}/runs/{run}")
+
+    page.get_by_label("Filter rows").fill("net3")
+
+    assert page.locator("tbody tr:visible td:first-child").first.inner_text() == "net3@jax"
+    assert page.locator("table").first.locator("tbody tr:visible").count() == 1
+
+
+def test_a_chart_zooms_and_comes_back(page, site):
+    address, run = site
+    page.goto(f"{address}/runs/{run}/001")
+    chart = page.locator("figure.chart").filter(has=page.locator(".plot")).first
+    before = chart.locator(".plot").get_attribute("viewBox")
+
+    chart.get_by_label("Zoom in").click()
+    zoomed = chart.locator(".plot").get_attribute("viewBox")
+    chart.get_by_label("Show all").click()
+
+    assert zoomed != before
+    assert chart.locator(".plot").get_attribute("viewBox") == before
+
+
+def test_without_javascript_everything_is_there(browser, site):
+    address, run = site
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(f"{address}/runs/{run}/001")
+
+    assert plain.locator("figure.chart svg").count() >= 2
+    assert plain.locator("table tbody tr").count() >= 1
+
+
+def test_a_report_opens_from_a_file_and_asks_nobody(page, site, home, tmp_path):
+    path = report("nightly", tmp_path / "report.html", home)
+
+    page.goto(path.as_uri())
+    page.get_by_role("link", name="mnist-mlp@jax").first.click()
+
+    assert page.seen.errors == []
+    assert page.seen.asked == {""}
+    assert page.locator("article").count() == 24
+
+
+def test_a_published_site_can_be_walked(page, site, home, tmp_path):
+    folder = publish(tmp_path / "site", home=home)
+
+    page.goto((folder / "index.html").as_uri())
+    page.get_by_role("link", name="History").first.click()
+    page.get_by_role("link", name="mnist-mlp@jax").first.click()
+
+    assert page.locator("figure.chart").count() >= 1
+    assert page.seen.errors == []
+    assert page.seen.asked == {""}
