@@ -23,6 +23,7 @@ _FROM = {
     "benchmarks": "verbs.bench",
     "capture": "native.capture",
     "check": "verbs.check",
+    "compare": "verbs.compare",
     "compile_model": "verbs.compile",
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",

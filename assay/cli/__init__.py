@@ -27,6 +27,7 @@ VERBS = {
     "doctor": ("Measure", "Check this machine: devices, noise, peak rates."),
     "task": ("Measure", "Benchmark any command; metrics are read from its log."),
     "ab": ("Decide", "Compare two cases or commands: which is faster, how sure."),
+    "compare": ("Decide", "Compare two sets of kept results, or files of other tools."),
     "race": ("Decide", "Find the fastest configuration of a workload here."),
     "history": ("Decide", "Show a case over time: shifts, drift, what changed there."),
     "check": ("Decide", "Check whether anything got worse: the gate for a CI."),

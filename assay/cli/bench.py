@@ -18,6 +18,7 @@ from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.names import Method
 from assay.verbs import bench as verb
 from assay.views import bench as view
+from assay.views.compare import output as differences_output
 
 
 @click.group(
@@ -99,10 +100,11 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
 def diff(first: str, second: str, home: str | None, form: str) -> int:
     """Compare the results of two labels.
 
-    All trials of each count; the ratio is SECOND over FIRST.
+    All trials of each count; the ratio is SECOND over FIRST. This is assay compare --metric all, of
+    benchmark methods alone.
     """
     found = verb.bench_differences(first, second, home)
-    printing.show(view.differences_output(found, first, second), form)
+    printing.show(differences_output(found), form)
     return 0
 
 

@@ -112,19 +112,6 @@ class Trials(msgspec.Struct, frozen=True, kw_only=True):
     outliers: tuple[int, ...] = ()  # which trials, counted from 1
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of one case under two labels; the ratio is second over first."""
-
-    key: str
-    metric: str
-    first: Quantity
-    second: Quantity
-    ratio: float
-    low: float
-    high: float
-    verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell
-
-
 class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
     """One thing in which contenders of a workload differ."""
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from assay.core.differences import Differences
 from assay.core.errors import UsageError
-from assay.core.findings import Difference, Trials
+from assay.core.findings import Trials
 from assay.core.progress import ignore
 from assay.core.records import Plan, Procedure, Query, Result
 from assay.core.settings import Home
@@ -22,6 +23,7 @@ from assay.formats.perfzero.names import Method, parse
 from assay.formats.perfzero.setup import Download, Repository
 from assay.machine.environment import safe_tags
 from assay.registry import open_store
+from assay.verbs.compare import ALL, Comparing, compare_results
 
 BeginCallback = Callable[[Method, int], None]  # called when a method begins, with its trial
 
@@ -95,10 +97,8 @@ def over_trials(results: Iterable[Result]) -> list[Trials]:
     return over_trials(results)
 
 
-def bench_differences(first: str, second: str, home: Home = None) -> list[Difference]:
-    """What benchmark methods gave under two labels, over all trials of each."""
-    from assay.analysis.bench import differences
-
+def bench_differences(first: str, second: str, home: Home = None) -> Differences:
+    """What benchmark methods gave under two labels, over all trials of each: every metric."""
     kept = {}
     for label in (first, second):
         with closing(open_store(home)) as store:
@@ -108,7 +108,7 @@ def bench_differences(first: str, second: str, home: Home = None) -> list[Differ
                 f"No benchmark method was run under the label '{label}'.",
                 hint="assay list results --backend bench shows the labels there are.",
             )
-    return differences(kept[first], kept[second])
+    return compare_results(kept[first], kept[second], (first, second), Comparing(metric=ALL))
 
 
 def check_out(repository: Repository, cached: bool = False) -> dict[str, str | bool]:

@@ -1,10 +1,10 @@
-"""Benchmark methods → tables: each run, each metric over its trials, two labels side by side."""
+"""Benchmark methods → tables: each run, each metric over its trials."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.core.findings import Difference, Output, Quantity, Reading, Table, Trials
+from assay.core.findings import Output, Quantity, Reading, Table, Trials
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
 
@@ -12,11 +12,6 @@ from assay.core.units import human
 def output(results: Sequence[Result], trials: Sequence[Trials]) -> Output:
     tables = (runs_table(results), metrics_table(trials))
     return Output(tables=tables if trials else tables[:1], document=document(results, trials))
-
-
-def differences_output(found: Sequence[Difference], first: str, second: str) -> Output:
-    document = {"schema": SCHEMA, "kind": "differences", "differences": found}
-    return Output(tables=(differences_table(found, first, second),), document=document)
 
 
 def runs_table(results: Sequence[Result]) -> Table:
@@ -69,28 +64,6 @@ def metrics_table(found: Iterable[Trials]) -> Table:
     )
 
 
-def differences_table(found: Iterable[Difference], first: str, second: str) -> Table:
-    rows = tuple(
-        (
-            difference.key,
-            difference.metric,
-            _with_count(difference.first),
-            _with_count(difference.second),
-            f"{difference.ratio:.3f}",
-            f"{difference.low:.3f} – {difference.high:.3f}",
-            difference.verdict,
-        )
-        for difference in found
-    )
-    few = "An interval needs at least 4 trials of each: assay bench run … --trials 5"
-    return Table(
-        columns=("benchmark", "metric", first, second, "ratio", "95 % interval", "verdict"),
-        rows=rows,
-        numeric=frozenset({first, second, "ratio", "95 % interval"}),
-        notes=(few,) if any(row[5].endswith("inf") for row in rows) else (),
-    )
-
-
 def _reported_quantities(reading: Reading) -> list[tuple[str, Quantity | None]]:
     metrics = {part.metric for part in reading.result.samples if part.phase == "steady"}
     found = {name: q for name, q in reading.summary.quantities.items() if name in metrics}
@@ -119,10 +92,6 @@ def _interval(quantity: Quantity) -> str:
     if quantity.n < 2:
         return ""
     return f"{human(quantity.low, quantity.unit)} – {human(quantity.high, quantity.unit)}"
-
-
-def _with_count(quantity: Quantity) -> str:
-    return f"{human(quantity.value, quantity.unit)} (n={quantity.n})"
 
 
 def document(results: Sequence[Result], found: Iterable[Trials]) -> dict[str, object]:

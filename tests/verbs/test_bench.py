@@ -90,7 +90,7 @@ def test_two_labels_are_compared_over_what_both_have():
     list(bench.bench(*both, setting=SETTING, label="before"))
     list(bench.bench(FINE, setting=SETTING, label="after"))
 
-    found = bench.bench_differences("before", "after")
+    found = bench.bench_differences("before", "after").differences
 
     assert {one.key for one in found} == {f"{FINE}@bench"}
     assert {"wall_time", "accuracy"} <= {one.metric for one in found}
