@@ -202,7 +202,7 @@ def _process(
                     case,
                     procedure,
                     progress,
-                    lambda values: estimates.so_far(values, earlier),
+                    lambda values, before: estimates.so_far(values, before, earlier),
                 )
             )
     finally:

@@ -177,7 +177,7 @@ class Racer:
             try:
                 self._before.append(next(pieces))
             except StopIteration as end:
-                return int(end.value)
+                return int(end.value.steps)
 
     def _opened(self, child: WorkerProcess, answer: Opened) -> None:
         """What it says of itself; its outputs now, before a step changes the weights."""

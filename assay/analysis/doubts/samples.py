@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from assay.analysis import estimates
+from assay.analysis.doubts.grouped import hidden_by_means
 from assay.analysis.doubts.machine import MACHINE_DOUBTS
 from assay.analysis.doubts.work import WORK_DOUBTS
 from assay.analysis.intervals import Array, quantile
@@ -86,8 +87,9 @@ def spread(result: Result) -> Doubt | None:
 
 
 def drift(result: Result) -> Doubt | None:
-    """Never steady, and in one direction: heating, a leak, a machine that fills or empties."""
-    moved = max(map(_drift, _unsteady(result)), key=abs, default=0.0)
+    """Not steady, and in one direction: heating, a leak, a machine that fills or empties."""
+    ways = [*map(_drift, _unsteady(result)), *_warming(result)]
+    moved = max(ways, key=abs, default=0.0)
     if not moved:
         return None
     return Doubt(
@@ -184,6 +186,7 @@ DOUBTS: list[Callable[[Result], Doubt | None]] = [
     drift,
     no_steady_state,
     two_modes,
+    hidden_by_means,
     target_missed,
     few_for_percentiles,
     *MACHINE_DOUBTS,
@@ -203,6 +206,12 @@ def _steady(result: Result) -> list[Array]:
 
 def _unsteady(result: Result) -> list[Array]:
     return [p.values for p in estimates.processes(result) if p.verdict == "unsteady"]
+
+
+def _warming(result: Result) -> list[float]:
+    """By what share a slow change moved the values; it may show only with the warm-up before it."""
+    found = [p for p in estimates.processes(result) if p.verdict == "warming"]
+    return [process.moved / float(np.median(process.values)) for process in found]
 
 
 def _self_timed(result: Result) -> bool:
