@@ -16,7 +16,7 @@ run: $(VENV)/.run  ## measure a small model on every backend installed, and keep
 test: check  ## every check and every test
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(CHECKED:%=--ignore=%)
 
-long: $(VENV)/.test  ## the tests that take ten minutes by themselves: every network on whole data
+long: $(VENV)/.test  ## what takes long by itself: every network on whole data, an hour of faults
 	$(BIN)/python -m pytest -m long
 
 check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute

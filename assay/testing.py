@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay.core import messages
 from assay.core.errors import EndingError
 from assay.core.records import Samples, Value
+from assay.worker import timing
 
 
 class FakeClock:
@@ -25,12 +26,15 @@ class FakeClock:
 
 
 class FakeSession:
-    """A stepped session whose device works after the host: time passes in `wait`, not in `step`."""
+    """A stepped session whose device works after the host: time passes in `wait`, not in `step`.
+
+    How long a step takes may be asked of a function of the time at which it begins.
+    """
 
     def __init__(
         self,
         clock: FakeClock,
-        seconds_per_step: float | Sequence[float],
+        seconds_per_step: float | Sequence[float] | Callable[[float], float],
         items: int = 1,
         seconds_to_refill: float = 0.0,
         waits: bool = True,
@@ -62,7 +66,33 @@ class FakeSession:
     def _next(self) -> float:
         if isinstance(self._seconds, int | float):
             return self._seconds
+        if callable(self._seconds):
+            return self._seconds(self._clock.now + self._waiting)
         return self._seconds[min(self.steps, len(self._seconds) - 1)]
+
+
+class ClockedWorker:
+    """A worker without a process: it times a session as a real one does, by the clock it is given.
+
+    So a schedule can be tried on steps of any kind, in as little time as it takes to draw them.
+    """
+
+    def __init__(self, session: FakeSession, clock: FakeClock) -> None:
+        self._session, self._clock = session, clock
+
+    def ask(self, order: messages.Request) -> Iterator[object]:
+        if isinstance(order, messages.Open):
+            yield _opened(stepped=True)
+        elif isinstance(order, messages.TakeSamples):
+            found = timing.take(self._session, order.steps, order.count, order.seconds, self._clock)
+            starts, seconds = zip(*found, strict=True)
+            yield messages.TimedSteps(starts=starts, seconds=seconds, steps=order.steps)
+        elif isinstance(order, messages.Calibrate):
+            steps = timing.steps_per_sample(self._session, self._clock)
+            yield messages.Calibrated(steps=steps)
+        elif isinstance(order, messages.CheckWait):
+            left = timing.unwaited(self._session, self._session.read, self._clock)
+            yield messages.LateFacts(facts={"unwaited": left})
 
 
 class FakeWorker:
@@ -99,7 +129,7 @@ class FakeWorker:
         if self._dies_after and len(self.orders) > self._dies_after:
             raise EndingError("crashed", "the fake worker was told to crash")
         if isinstance(order, messages.Open):
-            yield self._opened()
+            yield _opened(stepped=not self._reported)
         elif isinstance(order, messages.TakeSamples):
             yield self._take(order)
         elif isinstance(order, messages.Calibrate):
@@ -117,17 +147,6 @@ class FakeWorker:
     def wake(self) -> None:
         self.still = False
 
-    def _opened(self) -> messages.Opened:
-        return messages.Opened(
-            seconds=1.0,
-            items=32,
-            stepped=not self._reported,
-            facts={"device": "fake"},
-            packages={},
-            python={},
-            workload_version="1",
-        )
-
     def _take(self, order: messages.TakeSamples) -> messages.TimedSteps:
         found: list[float] = []
         while not found or (len(found) < order.count and sum(found) < order.seconds):
@@ -140,3 +159,15 @@ class FakeWorker:
         value = self._seconds[self.count % len(self._seconds)]
         self.count += 1
         return float(value)
+
+
+def _opened(stepped: bool) -> messages.Opened:
+    return messages.Opened(
+        seconds=1.0,
+        items=32,
+        stepped=stepped,
+        facts={"device": "fake"},
+        packages={},
+        python={},
+        workload_version="1",
+    )

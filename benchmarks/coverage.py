@@ -1,6 +1,7 @@
 """Does the 95 % interval cover, with the stopping rule on, and what does the rule save?
 
     python benchmarks/coverage.py [TRIALS [SEED]]
+    python benchmarks/coverage.py clock [TRIALS [SEED [STEPS…]]]     # whole runs, virtual clock
 
 Truth is the median of the whole trace. A trial starts anywhere in the trace and takes samples until
 the rule stops it, at most BUDGET. Recorded traces (benchmarks/record.py) are tried in two ways: in
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import virtual
 from numpy.typing import NDArray
 
 from assay.analysis import estimates, stopping
@@ -30,7 +32,9 @@ BUDGET = 1500  # samples of one trial, at most
 TARGET = 0.01
 WARM = 100  # values of a recorded trace that are not its steady part
 FIXED = 100
-SEED = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+CLOCK = sys.argv[1:2] == ["clock"]
+GIVEN = [int(text) for text in sys.argv[1:] if text.isdecimal()]
+SEED = GIVEN[1] if len(GIVEN) > 1 else 1
 
 
 class Trace(NamedTuple):
@@ -97,7 +101,10 @@ def trials(trace: Trace, number: int, target: float = TARGET) -> list[Trial]:
 
 
 def main() -> None:
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    if CLOCK:
+        virtual.report(GIVEN[0] if GIVEN else 300, SEED, sys.argv[4:])
+        return
+    number = GIVEN[0] if GIVEN else 1000
     print(f"{number} trials each, seed {SEED}")
     synthetics, spread = list(synthetic()), list(recorded(spread=True))
     _table(f"synthetic, target {TARGET:.0%}", synthetics, number)

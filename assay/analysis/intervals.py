@@ -20,13 +20,19 @@ Array: TypeAlias = "NDArray[np.float64]"  # as text: to complete a word, numpy i
 
 # The estimate of the inefficiency is too small on short series, the more so the longer the memory,
 # and at the look that stops. These make up for it; by simulation (benchmarks/coverage.py).
-_STOPPED = 1.14
+_STOPPED = 0.14
+_STOPPED_EARLY = 25  # independent values; with more, a look stops less by chance
 _SHORT = 1.0
-_SHORT_MEMORY = 65.0
+_SHORT_MEMORY = 55.0
+
+# Independent values seem to remember too: so much over the root of their number is chance. Fewer
+# than these cannot tell, and memory is believed.
+_CHANCE = 2.5
+_CHANCE_FROM = 60
 
 _COSINES = 8
 _SWINGS_FROM = 20  # values; fewer have no slow part
-_CLEARLY = 1.5  # the mean of 8 squared cosines of noise is above this in 15 % of series
+_CLEARLY = 2.0  # the mean of 8 squared cosines of noise is above this in 4 % of series
 
 
 class Estimate(NamedTuple):
@@ -98,12 +104,20 @@ def inefficiency(deviations: Array) -> float:
     count, power = len(deviations), float(np.mean(deviations**2)) if len(deviations) else 0.0
     if count < 4 or power <= 0:
         return 1.0
-    near = _initial_sequence(deviations)
-    near *= _STOPPED + (_SHORT + _SHORT_MEMORY * max(near - 1, 0.0)) / count
+    near = _beyond_chance(_initial_sequence(deviations), count)
+    stopped = _STOPPED * min(1.0, _STOPPED_EARLY * near / count)
+    near *= 1 + stopped + (_SHORT + _SHORT_MEMORY * max(near - 1, 0.0)) / count
     if count < _SWINGS_FROM:
         return near
     slow = _swings(deviations) / power
     return slow if slow > _CLEARLY * near else near
+
+
+def _beyond_chance(near: float, count: int) -> float:
+    """Memory that chance explains taken off; from twice as much on, all of it is believed."""
+    if near <= 1 or count < _CHANCE_FROM:
+        return near
+    return 1 + min(near - 1, max(0.0, 2 * (near - 1 - _CHANCE / math.sqrt(count))))
 
 
 def _initial_sequence(deviations: Array) -> float:

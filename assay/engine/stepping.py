@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -11,6 +11,7 @@ from assay.analysis.intervals import Estimate
 from assay.analysis.stopping import confirmed, narrow, next_look
 from assay.analysis.warmup import find_steady
 from assay.core import messages
+from assay.core.errors import EndingError
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case, Phase, Procedure, Samples
 from assay.core.units import human
@@ -25,6 +26,13 @@ BEFORE_PROFILE = 5  # steps at most, so that what is profiled is no first step
 MOST = 1_000_000  # samples of one phase, should a clock stand still
 
 
+class Warm(NamedTuple):
+    """A worker that may be sampled: `steps` make a sample, and what warm-up timed likewise."""
+
+    steps: int
+    timed: list[float]
+
+
 class Worker(Protocol):
     """A case opened in a process, as the schedule sees it."""
 
@@ -32,7 +40,7 @@ class Worker(Protocol):
         """The worker's answers to one order. Raises EndingError when there can be none."""
 
 
-Estimator = Callable[[list[float]], Estimate]
+Estimator = Callable[[list[float], list[float]], Estimate]  # of samples, and of what was before
 Piece = messages.Opened | Samples | messages.LateFacts
 Pieces = Iterator[Piece]  # what becomes of a case, as it comes
 
@@ -45,9 +53,11 @@ def alone(
     estimate: Estimator,
 ) -> Pieces:
     """One case in one process: made warm, then samples until there are enough."""
-    steps = yield from warmed(worker, case, procedure, progress)
-    if steps:
-        yield from _steady(worker, steps, case, procedure, progress, estimate)
+    warm = yield from warmed(worker, case, procedure, progress)
+    if warm.steps:
+        yield from _steady(
+            worker, warm.steps, case, procedure, progress, lambda timed: estimate(timed, warm.timed)
+        )
         yield ask_one(worker, messages.CheckWait(), messages.LateFacts)
     else:
         yield from reports(worker)
@@ -55,14 +65,14 @@ def alone(
 
 def warmed(
     worker: Worker, case: Case, procedure: Procedure, progress: ProgressCallback
-) -> Generator[messages.Opened | Samples, None, int]:
+) -> Generator[messages.Opened | Samples, None, Warm]:
     """Open, first step, warm-up; at the end how many steps make a sample, 0 if it times itself."""
     progress(Progress(case=case, phase="open", left=procedure.budget))
     opened = ask_one(worker, messages.Open(case=case), messages.Opened)
     yield opened
     yield open_time(opened)
     if not opened.stepped:
-        return 0
+        return Warm(0, [])
     progress(Progress(case=case, phase="first", left=procedure.budget))
     yield samples(ask_one(worker, FIRST, messages.TimedSteps), "first")
     return (yield from settled(worker, case, procedure, progress))
@@ -70,10 +80,11 @@ def warmed(
 
 def settled(
     worker: Worker, case: Case, procedure: Procedure, progress: ProgressCallback
-) -> Generator[Samples, None, int]:
+) -> Generator[Samples, None, Warm]:
     """What comes between the first step and sampling: warm-up, the size of a sample."""
-    slow = yield from _warm_up(worker, case, procedure, progress)
-    return procedure.steps_per_sample or 1 if slow else _steps(worker, procedure)
+    slow, timed = yield from _warm_up(worker, case, procedure, progress)
+    steps = procedure.steps_per_sample or 1 if slow else _steps(worker, procedure)
+    return Warm(steps, timed if steps == 1 else [])
 
 
 def profiled(
@@ -142,10 +153,16 @@ def take(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -
 
 def ask_one(worker: Worker, order: messages.Request, kind: type[A]) -> A:
     """The first answer of this kind."""
-    for answer in worker.ask(order):
+    return first_of(worker.ask(order), kind)
+
+
+def first_of(answers: Iterator[object], kind: type[A]) -> A:
+    for answer in answers:
         if isinstance(answer, kind):
             return answer
-    raise TypeError(f"no {kind.__name__} came to {order}")
+        other = type(answer).__name__
+        raise EndingError("crashed", f"the worker answered {other} where {kind.__name__} was due")
+    raise EndingError("crashed", f"the worker ended its answer without {kind.__name__}")
 
 
 def _trained(
@@ -177,10 +194,11 @@ def reports(worker: Worker) -> Iterator[Samples]:
 
 def _warm_up(
     worker: Worker, case: Case, procedure: Procedure, progress: ProgressCallback
-) -> Generator[Samples, None, bool]:
+) -> Generator[Samples, None, tuple[bool, list[float]]]:
     """Single steps, until two looks in a row find them steady or time is up.
 
-    Whether a step is SLOW: one is then warm-up enough, and a sample, and nothing is calibrated.
+    At the end all of them, and whether a step is SLOW: one is then warm-up enough, and a sample,
+    and nothing is calibrated.
     """
     timed: list[float] = []
     looks: list[bool] = []
@@ -192,13 +210,13 @@ def _warm_up(
         spent += _seconds(part)
         yield part
         if min(timed) >= SLOW:
-            return True
+            return True, timed
         if len(timed) >= look:
             looks.append(find_steady(timed).verdict == "steady")
             look = next_look(len(timed))
         if confirmed(looks):
             break
-    return False
+    return False, timed
 
 
 def _steps(worker: Worker, procedure: Procedure) -> int:
@@ -216,7 +234,7 @@ def _steady(
     case: Case,
     procedure: Procedure,
     progress: ProgressCallback,
-    estimate: Estimator,
+    estimate: Callable[[list[float]], Estimate],
 ) -> Iterator[Samples]:
     """Samples, until two looks in a row find the interval within the target or time is up."""
     timed: list[float] = []

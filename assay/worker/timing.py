@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from statistics import fmean, median, stdev
 
+from assay.analysis.student import two_sided
 from assay.core.sessions import Stepped
 
 Clock = Callable[[], float]
@@ -16,6 +18,9 @@ WAITED = 0.1  # share of the steps' time left after a wait, up to which it count
 LONG_READ = 4  # reads that steps and one read have to last
 MOST_UNREAD = 1 << 14  # steps
 LONGEST = 0.25  # seconds a sample may be made to last, so that there are enough of them
+GROUP = 4  # steps whose one wait is compared with a wait after each
+FEWEST_REFILLS, MOST_REFILLS = 6, 40  # comparisons, as time allows
+CHANCE = 0.001  # that noise alone is taken for the cost of a wait
 
 
 def time_steps(session: Stepped, steps: int, clock: Clock = clock) -> tuple[float, float]:
@@ -39,10 +44,18 @@ def take(
 
 
 def steps_per_sample(session: Stepped, clock: Clock = clock) -> int:
-    """The fewest steps that keep the cost of timing under a thousandth of a sample, or LONGEST."""
-    goal = min(1000 * _cost(session, clock), LONGEST)
-    steps = 1
-    while (seconds := time_steps(session, steps, clock)[1]) < goal:
+    """So many steps that the cost of timing is a thousandth of a sample, or that it lasts LONGEST.
+
+    One, wherever that does: the median of single steps and the median of means of several are
+    different numbers, so which one it is must not be drawn by lot.
+    """
+    if time_steps(session, 1, clock)[1] >= LONGEST / GROUP:
+        return 1  # a few more would gain little, and to find out would take many
+    cost, seconds = _cost(session, clock)
+    goal = min(1000 * cost, LONGEST)
+    steps = max(1, round(goal / seconds))
+    # a step that is shorter than the timer's cost seemed longer than it is
+    while steps > 1 and (seconds := time_steps(session, steps, clock)[1]) < goal / 2:
         steps = max(steps + 1, math.ceil(steps * goal / max(seconds, 1e-9)))
     return steps
 
@@ -73,19 +86,32 @@ def _timed(call: Callable[[], object], clock: Clock) -> float:
     return clock() - start
 
 
-def _cost(session: Stepped, clock: Clock) -> float:
-    """What a sample costs beyond its steps: the timer, the wait, and the queue it leaves empty.
+def _cost(session: Stepped, clock: Clock) -> tuple[float, float]:
+    """What a sample costs beyond its steps (timer, wait, the queue left empty), and one step.
 
-    A device that is waited for stands idle until the host has enqueued again: two samples of one
-    step take longer than one of two. A quarter of the trials may show less than what is taken for
-    that cost; where nothing has to be refilled it is noise about nothing, and so nothing.
+    A device that is waited for stands idle until the host has enqueued again: GROUP samples of one
+    step take longer than one of GROUP. They take turns, in an order that changes each time, so that
+    a drift cancels out; and the cost counts only if it is there beyond chance, or what is noise
+    would decide how many steps make a sample.
     """
-    session.step()
-    session.wait()
     empty = min(time_steps(session, 0, clock)[1] for _ in range(20))
     refills: list[float] = []
-    end = clock() + LONGEST
-    while len(refills) < 12 and (not refills or clock() < end):
-        apart = sum(time_steps(session, 1, clock)[1] for _ in range(2))
-        refills.append(apart - time_steps(session, 2, clock)[1])
-    return max(empty, sorted(refills)[len(refills) // 4])
+    together: list[float] = []
+    end = clock() + 2 * LONGEST
+    while len(refills) < FEWEST_REFILLS or (len(refills) < MOST_REFILLS and clock() < end):
+        for group in (1, GROUP) if len(refills) % 2 else (GROUP, 1):
+            seconds = sum(time_steps(session, group, clock)[1] for _ in range(GROUP // group))
+            if group > 1:
+                together.append(seconds)
+            else:
+                apart = seconds
+        refills.append((apart - together[-1]) / (GROUP - 1))
+    whole = max(median(together), 1e-9)
+    step = max(whole - empty, whole / 10) / GROUP  # of very short ones the timer is the most
+    return (max(empty, median(refills)) if _beyond_chance(refills) else empty), step
+
+
+def _beyond_chance(differences: list[float]) -> bool:
+    """Whether their mean is above nothing, by Student's one-sided test at CHANCE."""
+    error = stdev(differences) / math.sqrt(len(differences))
+    return fmean(differences) > two_sided(2 * CHANCE, len(differences) - 1) * error

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from assay.analysis.summary import summarize
 from assay.core import codec
@@ -26,9 +27,14 @@ def results() -> dict[str, Result]:
     """Made ones, of every kind that analysis treats in its own way, and those of golden runs."""
     processes = [steady(noisy(0.01 + 0.0004 * at, seed=at), process=at) for at in range(5)]
     single = Samples(metric="speed", unit="items/s", phase="steady", values=(3.0,))
+    slowly = noisy(count=300) * (1 + 0.03 * np.exp(-np.arange(300) / 150))
+    modes = noisy() * np.resize([1.0, 1.5, 1.0], 200)
+    means = msgspec.structs.replace(steady(modes.reshape(-1, 20).mean(axis=1)), steps=20)
     found = {
         "noisy": result(steady(noisy())),
         "drifting": result(steady([0.01 + 1e-5 * at for at in range(200)])),
+        "warming": result(steady(slowly[:150], phase="warmup"), steady(slowly[150:])),
+        "means of steps": result(steady(modes, phase="warmup"), means),
         "five processes": result(*processes, processes=5),
         "latency": result(steady(noisy(spread=0.2, count=2000)), latency=True),
         "few": result(steady([0.1, 0.2, 0.3])),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from assay.analysis import estimates
+from assay.analysis.doubts.grouped import hidden_by_means
 from assay.analysis.doubts.machine import MACHINE_DOUBTS
 from assay.analysis.doubts.work import WORK_DOUBTS
 from assay.analysis.intervals import Array, quantile
@@ -23,6 +24,7 @@ MODES = 0.85  # share of the variance between two groups; of a normal 0.64, of a
 FEWEST_FOR_MODES = 30  # samples; fewer fall into groups by chance
 RANGE_ONLY = 6  # the range of fewer values covers the median in less than 95 % (1 - 2 / 2**n)
 SMALLEST_MODE = 0.1  # of the samples; a smaller group is outliers
+APART = 0.001  # two groups that are nearer than this are one to any reader
 
 
 def doubts(result: Result) -> tuple[Doubt, ...]:
@@ -86,8 +88,9 @@ def spread(result: Result) -> Doubt | None:
 
 
 def drift(result: Result) -> Doubt | None:
-    """Never steady, and in one direction: heating, a leak, a machine that fills or empties."""
-    moved = max(map(_drift, _unsteady(result)), key=abs, default=0.0)
+    """Not steady, and in one direction: heating, a leak, a machine that fills or empties."""
+    ways = [*map(_drift, _unsteady(result)), *_warming(result)]
+    moved = max(ways, key=abs, default=0.0)
     if not moved:
         return None
     return Doubt(
@@ -113,6 +116,8 @@ def two_modes(result: Result) -> Doubt | None:
     if groups is None:
         return None
     low, high = groups
+    if high / low - 1 < APART:
+        return None
     return Doubt(
         code="two-modes",
         text=f"the samples fall into two groups {_percent(high / low - 1)} apart; "
@@ -142,7 +147,7 @@ def target_missed(result: Result) -> Doubt | None:
         return None
     return Doubt(
         code="target-missed",
-        text=f"the interval is ± {_percent(share)}; the target was ± {_percent(target)}",
+        text=f"the interval is ± {_beyond(share, target)}; the target was ± {_percent(target)}",
         remedy=_remedy(result.procedure, share),
     )
 
@@ -184,12 +189,20 @@ DOUBTS: list[Callable[[Result], Doubt | None]] = [
     drift,
     no_steady_state,
     two_modes,
+    hidden_by_means,
     target_missed,
     few_for_percentiles,
     *MACHINE_DOUBTS,
     *WORK_DOUBTS,
     one_process,
 ]
+
+
+def _beyond(share: float, bound: float) -> str:
+    """With so many digits that it does not read as the bound it is beyond."""
+    texts = (f"{100 * share:.{digits}g} %" for digits in range(4, 17))
+    plain = _percent(share)
+    return plain if plain != _percent(bound) else next(t for t in texts if t != _percent(bound))
 
 
 def _percent(share: float) -> str:
@@ -203,6 +216,12 @@ def _steady(result: Result) -> list[Array]:
 
 def _unsteady(result: Result) -> list[Array]:
     return [p.values for p in estimates.processes(result) if p.verdict == "unsteady"]
+
+
+def _warming(result: Result) -> list[float]:
+    """By what share a slow change moved the values; it may show only with the warm-up before it."""
+    found = [p for p in estimates.processes(result) if p.verdict == "warming"]
+    return [process.moved / float(np.median(process.values)) for process in found]
 
 
 def _self_timed(result: Result) -> bool:

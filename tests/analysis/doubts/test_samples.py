@@ -48,6 +48,16 @@ def test_drift_says_its_direction_and_size():
     assert "faster by 3" in texts[1]
 
 
+def test_a_slow_change_that_is_not_over_is_told_in_either_direction():
+    texts = []
+    for sign in (1, -1):
+        values = noisy(count=300) * (1 + sign * 0.03 * np.exp(-np.arange(300) / 150))
+        found = result(steady(values[:150], phase="warmup"), steady(values[150:]))
+        texts.append(next(d.text for d in doubts(found) if d.code == "drift"))
+    assert "became faster by" in texts[0]
+    assert "became slower by" in texts[1]
+
+
 def test_one_broad_group_is_not_two():
     assert "two-modes" not in codes(result(steady(noisy(spread=0.1, count=1000))))
 
