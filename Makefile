@@ -16,7 +16,7 @@ run: $(VENV)/.run  ## measure a small model on every backend installed, and keep
 test: check  ## every check and every test
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(CHECKED:%=--ignore=%)
 
-long: $(VENV)/.test  ## the tests that take ten minutes by themselves: every network on whole data
+long: $(VENV)/.test  ## what takes long by itself: every network on whole data, an hour of faults
 	$(BIN)/python -m pytest -m long
 
 check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute
@@ -48,7 +48,7 @@ $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine chromium
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,onnxruntime,openvino,native,data,plot,web,parquet,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,hf,onnxruntime,openvino,native,data,plot,web,parquet,dev]'
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run
 

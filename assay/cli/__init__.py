@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay import __version__
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -122,24 +122,47 @@ def assay() -> None:
 
 def main() -> None:
     """The entry point. Catches a user's mistakes here, and nowhere else."""
+    from assay.cli.streams import unbreakable
+
+    with unbreakable() as problem:
+        status = _status()
+    if problem.text and status in (0, None):
+        _complain(
+            f"error: Standard output cannot be written ({problem.text}).",
+            "hint:  What was measured is kept: assay list results",
+        )
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _status() -> object:
     try:
-        status = assay.main(standalone_mode=False)
-        sys.stdout.flush()
+        _check_here()
+        return assay.main(standalone_mode=False)
     except AssayError as error:
         _complain(f"error: {error}", f"hint:  {error.hint}" if error.hint else "")
-        status = error.status
+        return error.status
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
-        status = 2
     except click.ClickException as error:
         _complain(f"error: {' '.join(error.format_message().split())}", _help_of(error))
-        status = 2
     except (KeyboardInterrupt, click.Abort):
-        status = 130
-    except BrokenPipeError:  # the reader, say head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
-    sys.exit(status if isinstance(status, int) else 0)
+        return 130
+    return 2
+
+
+def _check_here() -> None:
+    """A folder that was deleted under us has no path, which all that is asked for would need; and
+    words that are no text could be neither stored nor sent to a worker."""
+    for word in sys.argv:
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise UsageError(f"'{word}' is not UTF-8 text.", hint="Name it in letters.")
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UsageError(
+            f"The current folder is not there any more ({error.strerror}).", hint="cd to another."
+        ) from None
 
 
 def _help_of(error: click.ClickException) -> str:
@@ -148,6 +171,8 @@ def _help_of(error: click.ClickException) -> str:
 
 
 def _complain(*lines: str) -> None:
+    from assay.views.terminal import plain
+
     with contextlib.suppress(OSError):  # the terminal may be gone
         for line in filter(None, lines):
-            click.echo(line, err=True)
+            click.echo(plain(line), err=True)

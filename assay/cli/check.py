@@ -98,7 +98,7 @@ def command(
     found = check.check(query=query, progress=line, **given)
     line.clear()
     if form == "junit":
-        click.echo(junit(found))
+        printing.put(junit(found))
     else:
         printing.show(output(found, everything), form)
     options.say(*found.alerts)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 from assay.verbs import compile
 
 
@@ -56,7 +56,7 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
         kernels=given["kernels"],
         portable=given["portable"],
     )
-    click.echo(str(made.program))
+    printing.put(str(made.program))
     kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"
     options.say(f"{made.layers} layers over {kernels}" + (", built before" if made.cached else ""))
     options.say(f"it takes {made.takes}")

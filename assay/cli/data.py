@@ -6,11 +6,11 @@ import sys
 
 import click
 
-from assay.cli import options
-from assay.cli.printing import show_table
+from assay.cli import options, printing
 from assay.core.findings import Table
 from assay.core.units import human
 from assay.verbs import data
+from assay.views.terminal import plain
 
 
 @click.group(
@@ -42,7 +42,7 @@ def list_(home: str | None, form: str) -> int:
     )
     columns = ("dataset", "what it is", "classes", "train", "test", "tune", "place", "note")
     numeric = frozenset(columns[2:6])
-    show_table(Table(columns=columns, rows=rows, numeric=numeric), form)
+    printing.show_table(Table(columns=columns, rows=rows, numeric=numeric), form)
     return 0
 
 
@@ -59,7 +59,7 @@ def fetch(names: tuple[str, ...], home: str | None) -> int:
     line = _Line()
     try:
         for place in data.fetch_data(*names, home=home, progress=line):
-            click.echo(place)
+            printing.put(str(place))
     finally:
         line.end()
     return 0
@@ -74,7 +74,7 @@ class _Line:
     def __call__(self, file: str, done: int, total: int | None) -> None:
         if options.to_terminal():
             share = f" of {human(total, 'B')}, {done / total:.0%}" if total else ""
-            sys.stderr.write(f"\r\033[K{file}  {human(done, 'B')}{share}")
+            sys.stderr.write(f"\r\033[K{plain(file)}  {human(done, 'B')}{share}")
             sys.stderr.flush()
         elif file != self._file:
             options.say(f"fetching {file} …")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
 from assay.compat import driver
 from assay.core import codec, settings
@@ -64,7 +64,7 @@ def command(names: tuple[str, ...], every: bool, **given: Any) -> int:  # noqa: 
         if result.status == "interrupted":
             return INTERRUPTED
         status = status if result.status == "ok" else 1
-    click.echo(codec.encode(document, indent=4))
+    printing.put_document(document, indent=4)
     return status
 
 
@@ -119,7 +119,7 @@ def _of_command(names: tuple[str, ...], given: dict[str, Any]) -> Task:
 def _finished(request: Task, result: Result, given: dict[str, Any]) -> dict[str, float]:
     """What a task gave, also one that failed; its log stays then."""
     folder = settings.home(given["home"]) / "runs" / result.id
-    log, packed = Path(f"{Path(request.name).name}.log"), folder / "log.gz"
+    log, packed = Path(f"{Path(request.name).name[:200]}.log"), folder / "log.gz"
     if result.status != "ok":
         options.say(f"{request.name}: {result.status}: {result.reason}")
         if packed.exists():

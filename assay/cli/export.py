@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli import complete, options
+from assay.cli import complete, options, printing
 from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.registry import file_format
@@ -63,7 +63,7 @@ def command(
     if output:
         options.say(f"written to {output}")
     else:
-        click.echo(data, nl=False)
+        printing.put_file(data)
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 from assay.verbs import export_onnx
 
 
@@ -27,7 +27,7 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...]) -> int
     cannot be written is named, and nothing is left behind.
     """
     made = export_onnx.export_onnx(model, output, weights, options.pairs(sets, "--set"))
-    click.echo(output)
+    printing.put(output)
     graph = made.graph
     samples = ", ".join(f"{value.name} (batch, {_sizes(value.shape)})" for value in graph.inputs)
     options.say(f"{len(graph.nodes)} operations; takes {samples}")

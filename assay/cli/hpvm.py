@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.compat import hpvm as old
@@ -38,7 +38,7 @@ def command(name: str, words: tuple[str, ...], keras_backend: str, home: str | N
     engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
     result = old.carried_out(request, engine, home, line)
     line.done(result)
-    click.echo("\n".join(old.lines(result)))
+    printing.put(*old.lines(result))
     accuracy = old.percent(result)
     if accuracy is None:
         return 3 if result.status == "skipped" else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli import complete, options
+from assay.cli import complete, options, printing
 from assay.verbs import import_
 
 
@@ -35,6 +35,8 @@ def command(
     What is there already stays as it is. KIND is one of those that `assay list formats` shows.
     """
     marks = options.pairs(tags, "--tag")
-    for found in import_.adopt(*places, kind=kind, label=label, tags=marks, home=home):
-        click.echo(found)
+    for found in import_.adopt(
+        *places, kind=kind, label=label, tags=marks, home=home, say=options.say
+    ):
+        printing.put(found)
     return 0

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.compat import keras_benchmarks as old
-from assay.core import codec
 from assay.core.records import Procedure
 from assay.verbs import run
 
@@ -52,5 +51,5 @@ def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home:
                     options.say(f"{model}: {result.status}: {result.reason}")
                     status = 1
                 else:
-                    click.echo(codec.encode(old.row(result, model), indent=2))
+                    printing.put_document(old.row(result, model))
     return status

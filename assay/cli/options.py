@@ -12,6 +12,7 @@ import click
 from assay.cli import complete
 from assay.core.errors import UsageError
 from assay.views.output import FORMATS
+from assay.views.terminal import plain
 
 home = click.option(
     "--home", metavar="FOLDER", help="Folder results are kept in; default: $ASSAY_HOME or ~/.assay."
@@ -132,7 +133,7 @@ def resume(line: str) -> Callable[[Any], Any]:
 def say(*lines: str) -> None:
     """To standard error: what is not a result."""
     for line in lines:
-        click.echo(line, err=True)
+        click.echo(plain(line), err=True)
 
 
 def agreed(what: str, judge: str, difference: float) -> str:

@@ -8,13 +8,12 @@ from typing import Any
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 from assay.cli.bench import announce
 from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import status_of
 from assay.compat import perfzero, perfzero_run
 from assay.compat.perfzero_run import Executed
-from assay.core import codec
 
 
 def _option(name: str, flag: perfzero.Flag) -> Any:  # noqa: ANN401 (a click decorator)
@@ -78,8 +77,8 @@ def _show(executed: Executed, debug: bool) -> None:
     if benched.result.reason:
         options.say(f"{benched.method.name}: {benched.result.status}: {benched.result.reason}")
     options.say(*(f"note: {problem}" for problem in executed.problems))
-    click.echo(f"Benchmark execution for {benched.method.name} completed with summary:")
-    click.echo(codec.encode(executed.summary, indent=2))
+    printing.put(f"Benchmark execution for {benched.method.name} completed with summary:")
+    printing.put_document(executed.summary)
 
 
 def _blocks(seconds: dict[str, float], done: list[Executed]) -> None:
@@ -98,4 +97,4 @@ def _blocks(seconds: dict[str, float], done: list[Executed]) -> None:
         ("Benchmark success results:", successes),
         ("Benchmark local output directories:", folders),
     ):
-        click.echo(f"{heading}\n{json.dumps(block, indent=2)}")
+        printing.put(f"{heading}\n{json.dumps(block, indent=2)}")

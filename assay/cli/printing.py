@@ -6,8 +6,10 @@ import sys
 
 import click
 
+from assay.core import codec
 from assay.core.findings import Output, Table
 from assay.views.output import render
+from assay.views.terminal import plain
 
 READABLE = 120  # columns of a text that is piped into a pager or a file
 
@@ -15,8 +17,24 @@ READABLE = 120  # columns of a text that is piped into a pager or a file
 def show(output: Output, form: str, in_file: int = 0) -> None:
     """`in_file`: columns of text where the output is no terminal; 0: as many as it takes."""
     text = render(output, form, _terminal_width() or in_file)
-    if text:
-        click.echo(text)
+    if text:  # CSV has no way to spell a control character: only a file gets it as it is
+        click.echo(plain(text) if form == "csv" and sys.stdout.isatty() else text)
+
+
+def put(*lines: str) -> None:
+    """Lines for standard output that are no table: names, paths."""
+    for line in lines:
+        click.echo(plain(line))
+
+
+def put_document(document: object, indent: int = 2) -> None:
+    """A document of an older tool, as JSON."""
+    click.echo(codec.encode(document, indent=indent))
+
+
+def put_file(data: bytes) -> None:
+    """A file of another tool: as it is, but for a terminal."""
+    click.echo(plain(data.decode(errors="replace")) if sys.stdout.isatty() else data, nl=False)
 
 
 def show_table(table: Table, form: str, in_file: int = 0) -> None:

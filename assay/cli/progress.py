@@ -12,6 +12,7 @@ from assay.core.progress import Progress
 from assay.core.records import Result
 from assay.core.units import human
 from assay.views.output.text import cut
+from assay.views.terminal import plain
 
 _PHASES = {"open": "opening", "first": "first step", "warmup": "warming up"}
 _WIDTH = 10  # letters of the bar
@@ -29,7 +30,7 @@ class LiveLine:
         self._ended = 0  # cases so far
 
     def __call__(self, progress: Progress) -> None:
-        text = f"{_which(progress)}{progress.case.key}  {_how_far(progress)}"
+        text = f"{_which(progress)}{_name(progress)}  {_how_far(progress)}"
         if self._live:
             self._write(
                 f"\r\033[K{self._fitting(progress, shutil.get_terminal_size().columns - 1)}"
@@ -45,6 +46,7 @@ class LiveLine:
 
     def say(self, text: str) -> None:
         """A line that stays."""
+        text = plain(text)
         self._write(f"\r\033[K{text}\n" if self._live else f"{text}\n")
 
     def clear(self) -> None:
@@ -56,7 +58,7 @@ class LiveLine:
         """Where there is little room, the name is cut: how far it is tells more."""
         before, after = _which(progress), f"  {_how_far(progress)}{self._whole(progress)}"
         room = max(_NAME, width - len(before) - len(after))
-        return f"{before}{cut(progress.case.key, room)}{after}"[:width]
+        return f"{before}{cut(_name(progress), room)}{after}"[:width]
 
     def _whole(self, progress: Progress) -> str:
         """Cases behind and before us as a bar, and how long they will take at this pace."""
@@ -84,9 +86,18 @@ def _which(progress: Progress) -> str:
     return f"[{', '.join(parts)}] " if parts else ""
 
 
+def _name(progress: Progress) -> str:
+    return _one_line(progress.case.key)
+
+
+def _one_line(text: str) -> str:
+    """A user's words, in a line that is ours."""
+    return plain(text).replace("\n", " ")
+
+
 def _how_far(progress: Progress) -> str:
     if progress.note:
-        return progress.note
+        return _one_line(progress.note)
     if progress.phase != "steady" or not progress.estimate:
         return f"{_PHASES.get(progress.phase, progress.phase)} …"
     text = f"{human(progress.estimate, 's')} ± {progress.half_width / progress.estimate:.1%}"

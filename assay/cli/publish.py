@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 
 
 @click.command(
@@ -34,4 +34,4 @@ def command(folder: str, runs: int, home: str | None) -> None:
             bar.update(1)
 
         site = publish(folder, runs, home, progress)
-    click.echo(site)
+    printing.put(str(site))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from assay.cli import complete, options
+from assay.cli import complete, options, printing
 
 
 @click.command(
@@ -23,4 +23,4 @@ def command(what: str, output: str, home: str | None) -> None:
     """
     from assay.web.report import report
 
-    click.echo(report(what, output, home))
+    printing.put(str(report(what, output, home)))

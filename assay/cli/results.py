@@ -100,5 +100,5 @@ def _shown(found: Sequence[results.KeptFiles], yes: bool, home: str | None, form
 
 def _listed(ids: Sequence[str]) -> int:
     for found in ids:
-        click.echo(found)
+        printing.put(found)
     return 0

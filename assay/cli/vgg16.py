@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from assay.cli import options
+from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.compat import vgg16 as old
@@ -57,6 +57,6 @@ def command(home: str | None, **given: Any) -> int:  # noqa: ANN401 (click's val
         *old.cases(given), procedure=old.procedure(given), home=home, progress=line
     ):
         line.done(result)
-        click.echo("\n".join(old.lines(result)))
+        printing.put(*old.lines(result))
         status = status if result.status == "ok" else 1
     return status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -23,11 +24,13 @@ from assay.formats.perfzero.summary import Execution, env_vars, summary
 from assay.verbs import bench
 
 SayCallback = Callable[[str], None]
+_ID = re.compile(r"[\w.+:@=-]{1,200}", re.ASCII)
 HOOK_TIMEOUT = 600.0  # seconds
 
 # A hook runs in a process of its own: whatever it does, the summary is written and the run goes on.
 _HOOK = (
-    "import importlib, json, sys; sys.path.extend(sys.argv[3:]); "
+    "import sys; sys.path[:] = [*filter(None, sys.path), *sys.argv[3:], '']; "
+    "import importlib, json; "
     "module, _, name = sys.argv[1].rpartition('.'); "
     "getattr(importlib.import_module(module), name)(json.load(open(sys.argv[2])))"
 )
@@ -109,7 +112,7 @@ class _Outputs:
 
     def __init__(self, request: PerfZeroRequest) -> None:
         self._root = request.workspace / "output"
-        self._id = request.flags.get("execution_id", "")
+        self._id = _checked_id(request.flags.get("execution_id", ""))
         self._scratch = request.flags.get("scratch_gcs_url", "").rstrip("/")
 
     def __call__(self, case: Path) -> tuple[Path, str]:
@@ -132,6 +135,16 @@ class _Outputs:
                 hint="Choose another --workspace or --execution_id.",
             ) from None
         return True
+
+
+def _checked_id(text: str) -> str:
+    """It names one folder in the workspace's output, never one elsewhere."""
+    if not text or (_ID.fullmatch(text) and text not in {".", ".."}):
+        return text
+    raise UsageError(
+        f"--execution_id is '{text[:60]}', but names a folder: letters, digits, - _ . and +.",
+        hint="As in: --execution_id=2026-11-15-nightly",
+    )
 
 
 def _execution(

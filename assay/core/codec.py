@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
 
-from assay.core.errors import StoreError
+from assay.core.errors import AssayError, StoreError
 from assay.core.records import SCHEMA
+
+# C0 but for tab and line feed, DEL, C1; marks that turn the direction of writing; line separators
+CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
+    "|[\ud800-\udfff]"  # what was no text at all
+)
 
 # History of the schema.
 # 1: first.
 
 T = TypeVar("T")
+
+# What msgspec raises over bytes that are no JSON, not UTF-8, or nested without end.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 Document = dict[str, Any]
 
 # UPGRADES[n] turns a plain document of schema n into one of schema n + 1.
@@ -22,9 +32,14 @@ UPGRADES: dict[int, Callable[[Document], Document]] = {}
 
 
 def encode(record: object, indent: int = 0) -> bytes:
-    """JSON, where a number that is not finite is the string nan, inf or -inf."""
+    """JSON, where a number that is not finite is the string nan, inf or -inf.
+
+    Characters that a terminal would obey are escaped: to a program they are what they were.
+    """
     plain = _spell(msgspec.to_builtins(record))
     text = msgspec.json.encode(plain)
+    if not text.isascii() or b"\x7f" in text:
+        text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
     return msgspec.json.format(text, indent=indent) if indent else text
 
 
@@ -32,7 +47,7 @@ def decode(data: bytes, kind: type[T], origin: str) -> T:
     """A record from JSON of this schema or an older one; `origin` names the file in errors."""
     try:
         plain = msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise StoreError(
             f"{origin} is not readable JSON ({error}).",
             hint="The file is damaged: restore it, or move it away to hide it.",
@@ -61,7 +76,7 @@ def _convert(plain: Document, kind: type[T], origin: str) -> T:
     try:
         # not strict: only so does the string nan become the number
         return msgspec.convert(plain, kind, strict=False)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, AssayError, RecursionError, ArithmeticError) as error:
         raise StoreError(
             f"{origin} is not a {kind.__name__.lower()} of assay ({error}).",
             hint="The file is damaged: restore it, or move it away to hide it.",

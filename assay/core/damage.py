@@ -13,7 +13,8 @@ from assay.core.errors import AssayError, NotPossibleError
 # What zipfile, zlib, numpy and Pillow raise over damaged bytes; the last three are zipfile's.
 BROKEN = (
     *(EOFError, OSError, ValueError, KeyError, SyntaxError, zlib.error),
-    *(zipfile.BadZipFile, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, TypeError, MemoryError),
+    *(ArithmeticError, AttributeError),
 )
 REPLACE = "Delete it and get it again (assay data fetch), or point ASSAY_DATA at a whole copy."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable
 
 
@@ -40,6 +41,14 @@ class EndingError(Exception):
         super().__init__(reason)
         self.status = status
         self.reason = reason
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL`; of those without a name, such as real-time signals, `signal 40`."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> UsageError:

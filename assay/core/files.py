@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, UsageError
+
+
+def user_path(text: str | Path) -> Path:
+    """A place as a user names it, `~` and `~name` included."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise UsageError(
+            f"'{text}' begins with the home folder of a user who is not here.",
+            hint="Give the whole path, or put ./ before a name that begins with ~.",
+        ) from None
+
+
+def read_plain(path: Path, most: int) -> bytes:
+    """All of a plain file of at most `most` bytes. Anything else (a pipe, a device, a link) and
+    anything larger is an OSError, before a byte is read: a pipe would never end."""
+    opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    with open(opened, "rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB", str(path))
+    return data
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -34,7 +61,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 @contextmanager
 def user_file(path: str | Path) -> Iterator[Path]:
     """`written_whole` where a user said so: its folder is made, and what fails is said in words."""
-    place = Path(path).expanduser()
+    place = user_path(path)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(place) as temporary:

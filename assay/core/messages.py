@@ -6,6 +6,7 @@ Not JSON: a loss may be nan, and must arrive as nan.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 import msgspec
 
@@ -13,6 +14,9 @@ from assay.core.recipe import Training
 from assay.core.records import Case, Samples, Value
 
 MODEL_FILES = {".keras", ".h5", ".hdf5"}  # suffixes of files that hold a whole model
+LARGEST = 1 << 28  # bytes of one message: four letters of any text read as a length are more
+# How a worker may say that a case ended. That it went well, or was interrupted, the parent knows.
+ENDINGS = ("failed", "crashed", "timeout", "out-of-memory", "skipped")
 VERSION = 2  # a worker of another version is refused in words, not misread
 
 
@@ -95,9 +99,13 @@ Request = (
 )
 
 
+# Checked where an answer is read: nobody divides by what a broken worker says.
+Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 53)]
+
+
 class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
     seconds: float
-    items: int
+    items: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
     stepped: bool
     facts: dict[str, Value]
     packages: dict[str, str]
@@ -110,12 +118,12 @@ class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
 
 class TimedSteps(msgspec.Struct, tag="taken", frozen=True, kw_only=True):
     starts: tuple[float, ...]
-    seconds: tuple[float, ...]
-    steps: int
+    seconds: Annotated[tuple[float, ...], msgspec.Meta(min_length=1)]
+    steps: Count
 
 
 class Calibrated(msgspec.Struct, tag="calibrated", frozen=True, kw_only=True):
-    steps: int
+    steps: Count
 
 
 class Reported(msgspec.Struct, tag="told", frozen=True, kw_only=True):

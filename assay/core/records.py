@@ -16,7 +16,10 @@ Status = Literal["ok", "failed", "crashed", "timeout", "out-of-memory", "skipped
 Phase = Literal["open", "first", "warmup", "steady"]
 
 SHORTEST_STEP, LONGEST_STEP = 1e-12, 1e9  # seconds that a step can take at all
+LARGEST = 2**63 - 1  # a whole number that JSON's readers and SQLite can keep
+MOST = 10**9  # samples, steps or processes that can be asked for
 SCHEMA = 1  # of every document; its history is in codec.py
+LEFT_BEHIND = "left_behind"  # the fact that names processes which outlived theirs, and were ended
 REPORTED = "metric "  # how a fact begins that says how a metric of the program's own fared
 
 
@@ -40,6 +43,12 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError(
                     f"A case was made without a {name}.",
                     hint="A case is WORKLOAD@BACKEND, as in mnist-mlp@keras-jax.",
+                )
+        for name, value in (*self.params.items(), *self.options.items()):
+            if isinstance(value, int) and abs(value) > LARGEST:
+                raise UsageError(
+                    f"{name} is {str(value)[:40]}, which is more than a number may be here.",
+                    hint=f"At most {LARGEST}.",
                 )
 
 
@@ -66,6 +75,9 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
             if isinstance(given, str):  # as a user types it: Procedure(budget="2s")
                 msgspec.structs.force_setattr(self, name, found)
         _check(self.processes > 0, "processes", self.processes, "1 or more", "5 is a good number.")
+        for name in ("processes", "samples", "steps_per_sample"):
+            value = getattr(self, name)
+            _check(value <= MOST, name, str(value)[:40], f"{MOST} or less", "0 lets assay decide.")
         _check(self.samples >= 0, "samples", self.samples, "0 or more", "0 lets assay decide.")
         _check(
             self.steps_per_sample >= 0,

@@ -1,4 +1,8 @@
-"""What looks secret is never stored: by its name, by its place in a URL, or by its shape."""
+"""What looks secret is never stored: by its name, by its place in a URL, or by its shape.
+
+Every pattern here takes time in proportion to the text, whatever the text is: a run of letters is
+looked at from its beginning only. Texts beyond MOST letters are cut.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,49 @@ import re
 from collections.abc import Mapping, Sequence
 
 HIDDEN = "(not stored)"
+MOST = 65_536  # letters of a text that is stored; longer ones are cut
 
 _SECRET = re.compile(
-    r"key|token|secret|passw|passphrase|pwd|credential|auth|session|cookie|bearer", re.IGNORECASE
+    r"key|token(?!i[sz])|secret|passw|passphrase|pwd|credential|auth(?!or)|session|cookie|bearer",
+    re.IGNORECASE,
 )
-# `name=value`, `name: value`, with the name anywhere in the word: --tag=api_key=1, ?token=1&b=2
-_PAIR = re.compile(
-    rf"([\w.\-]*(?:{_SECRET.pattern})[\w.\-]*\s*[=:]\s*)(?!//)\S.*", re.IGNORECASE | re.DOTALL
-)
-_USERINFO = re.compile(r"(\w+://)[^/\s]*@")
+_NAME = re.compile(r"[\w.\-]+")
+# Behind a name: `=` or `:` and a value. Not `://`, which begins a place.
+_VALUE = re.compile(r"\s{0,9}[=:]\s{0,9}(?!//)(?=\S)")
+# Behind a flag also a space and a word, which may be quoted.
+_NEXT_WORD = re.compile(r"""\s{1,9}('[^']*'|"[^"]*"|[^\s-]\S*)""")
+_USERINFO = re.compile(r"(?<=://)[^/\s]*@")
+_SCHEME = re.compile(r"\b(bearer\s{1,9}|basic\s{1,9}(?=[\w+/]{12}))\S+", re.IGNORECASE)
 # Shapes that issuers give their tokens: GitHub, GitLab, OpenAI, Hugging Face, Slack, AWS, JWT.
 _SHAPES = re.compile(
-    r"\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|hf_\w{16,}"
+    r"(?<![\w-])(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|hf_\w{16,}"
     r"|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)"
 )
 
 
 def safe_text(text: str) -> str:
     """The text without user names and passwords in URLs, values after secret names, tokens."""
-    without = _SHAPES.sub(HIDDEN, _USERINFO.sub(r"\1", text))
-    return _PAIR.sub(rf"\1{HIDDEN}", without)
+    safe: list[str] = []
+    text, end = without_tokens(text), 0
+    for name in _NAME.finditer(text):
+        if name.start() < end or not _SECRET.search(name[0]):
+            continue
+        if value := _VALUE.match(text, name.end()):  # it may go on for any number of words
+            return "".join((*safe, text[end : value.end()], HIDDEN))
+        word = _NEXT_WORD.match(text, name.end()) if name[0].startswith("-") else None
+        if word:
+            safe += (text[end : word.start(1)], HIDDEN)
+            end = word.end()
+    return "".join((*safe, text[end:]))
+
+
+def without_tokens(text: str) -> str:
+    """The text without what is secret by itself, whatever stands before it: for error messages."""
+    if not text.isascii():  # bytes that are no text, as Python has them from the environment
+        text = text.encode(errors="surrogateescape").decode(errors="replace")
+    if len(text) > MOST:
+        text = f"{text[:MOST]} … ({len(text) - MOST} letters more were cut)"
+    return _SHAPES.sub(HIDDEN, _SCHEME.sub(rf"\1{HIDDEN}", _USERINFO.sub("", text)))
 
 
 def safe_value(name: str, value: str) -> str:
@@ -34,7 +61,7 @@ def safe_value(name: str, value: str) -> str:
 
 
 def safe_values(values: Mapping[str, str]) -> dict[str, str]:
-    return {name: safe_value(name, value) for name, value in values.items()}
+    return {safe_text(name): safe_value(name, value) for name, value in values.items()}
 
 
 def safe_words(words: Sequence[str]) -> tuple[str, ...]:

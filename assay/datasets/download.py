@@ -128,8 +128,8 @@ def _receive(remote: Remote, part: _Part, progress: DownloadProgress) -> bool:
             part.restart()  # the server sends all of it, asked for or not
         if tag := response.headers.get("ETag", ""):
             part.mark.write_text(tag)
-        left = response.headers.get("Content-Length")
-        total = part.size + int(left) if left else None
+        left = response.headers.get("Content-Length", "").strip()
+        total = part.size + int(left) if left.isascii() and left.isdecimal() else None
         while chunk := response.read(_CHUNK):
             part.add(chunk)
             progress(remote.file, part.size, total)

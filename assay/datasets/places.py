@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from assay.core.errors import UsageError
+from assay.core.files import user_path
 
 Home = str | Path | None
 
@@ -15,7 +16,7 @@ def folders(home: Home = None) -> tuple[Path, ...]:
     chosen = os.environ.get("ASSAY_DATA")
     if not chosen:
         return (cache(home),)
-    folder = Path(chosen).expanduser()
+    folder = user_path(chosen)
     if not folder.is_dir():
         raise UsageError(
             f"ASSAY_DATA is {chosen}, but there is no such folder.",
@@ -27,4 +28,4 @@ def folders(home: Home = None) -> tuple[Path, ...]:
 def cache(home: Home = None) -> Path:
     """`data` in the home folder; a worker knows the home by its environment alone."""
     chosen = home or os.environ.get("ASSAY_HOME") or "~/.assay"
-    return Path(chosen).expanduser() / "data"
+    return user_path(chosen) / "data"

@@ -61,7 +61,6 @@ class BenchProcess(WorkerProcess):
             str(folder.absolute()),
         ]
         return command, {
-            **process_env.own_path(case),
             "PYTHONUNBUFFERED": "1",
             report.REPORTS: str(folder.absolute() / messages.REPORTS),
             "TEST_REPORT_FILE_PREFIX": str(self._output_folder / messages.PREFIX),
@@ -70,6 +69,14 @@ class BenchProcess(WorkerProcess):
 
 def ask(folder: Path, wanted: BenchRequest) -> None:
     (folder / messages.REQUEST).write_bytes(msgspec.json.encode(wanted))
+
+
+def _ask_safely(folder: Path, wanted: BenchRequest) -> None:
+    """What was asked for, without secrets; where there is no room for that, not at all."""
+    try:
+        ask(folder, wanted)
+    except OSError:
+        (folder / messages.REQUEST).unlink(missing_ok=True)
 
 
 def in_its_folder(folder: Path) -> tuple[Path, str]:
@@ -108,7 +115,7 @@ def run_once(
         profile_dir=str(output.absolute() / PROFILES),
     )
     ending, peaks = _ending(wanted, case, folder, output)
-    ask(folder, msgspec.structs.replace(wanted, setting=_safe(setting)))
+    _ask_safely(folder, msgspec.structs.replace(wanted, setting=_safe(setting)))
     entries, notes = gathered(folder, output)
     answer = _answer(folder)
     notes += answer.notes
@@ -153,10 +160,13 @@ def gathered(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...], li
     for line in lines.read_bytes().splitlines() if lines.exists() else ():
         try:
             found.append(report.read_line(line))
-        except (ValueError, TypeError, KeyError):  # the process died while it wrote
+        except ValueError:  # the process died while it wrote
             notes.append("a report that was cut short was passed over")
     entries = tuple(sorted(found, key=lambda entry: entry.time))
-    (folder / messages.ENTRIES).write_bytes(codec.encode(entries, indent=2))
+    try:
+        (folder / messages.ENTRIES).write_bytes(codec.encode(entries, indent=2))
+    except OSError as error:  # they are in the result too
+        notes.append(f"{messages.ENTRIES} could not be written ({error.strerror})")
     return entries, notes
 
 
@@ -170,6 +180,8 @@ def _ending(
             child.carry_out()
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
+    except OSError as error:  # of this process: no descriptor, no room on the disk
+        ending = {"status": "failed", "reason": f"assay could not go on: {error.strerror}"}
     except KeyboardInterrupt as error:
         ending = {"status": "interrupted", "reason": str(error) or "by Ctrl-C"}
     return ending, child.peaks if child else {}
@@ -185,7 +197,7 @@ def _judged(ending: dict[str, str], entries: tuple[BenchmarkEntry, ...]) -> dict
 def _answer(folder: Path) -> BenchAnswer:
     try:
         return msgspec.json.decode((folder / messages.ANSWER).read_bytes(), type=BenchAnswer)
-    except (OSError, msgspec.DecodeError):  # it ended before it could tell, or while it did
+    except (OSError, *codec.UNREADABLE):  # it ended before it could tell, or while it did
         return BenchAnswer()
 
 

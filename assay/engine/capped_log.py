@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 HEAD = 1 << 20  # bytes kept of the beginning
@@ -12,7 +14,9 @@ class KeptLog:
     """What a worker prints. The middle of a flood is counted, not kept: disks are finite."""
 
     def __init__(self, path: Path, head: int = HEAD, tail: int = TAIL) -> None:
-        self._file = path.open("wb", buffering=0)
+        self._file: FileIO | None = None
+        with suppress(OSError):
+            self._file = path.open("wb", buffering=0)
         self._head, self._tail = head, tail
         self._end = bytearray()
         self._dropped = 0
@@ -20,7 +24,7 @@ class KeptLog:
     def write(self, chunk: bytes) -> None:
         now, later = chunk[: self._head], chunk[self._head :]
         if now:
-            self._file.write(now)
+            self._put(now)
             self._head -= len(now)
         self._end += later
         if len(self._end) > 2 * self._tail:
@@ -29,9 +33,16 @@ class KeptLog:
     def close(self) -> None:
         self._cut()
         if self._dropped:
-            self._file.write(b"\n... %d bytes left out ...\n" % self._dropped)
-        self._file.write(self._end)
-        self._file.close()
+            self._put(b"\n... %d bytes left out ...\n" % self._dropped)
+        self._put(self._end)
+        if self._file:
+            self._file.close()
+
+    def _put(self, data: bytes | bytearray) -> None:
+        """As far as the disk has room: a measurement does not end for its log."""
+        with suppress(OSError):
+            if self._file:
+                self._file.write(data)
 
     def _cut(self) -> None:
         extra = max(0, len(self._end) - self._tail)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,13 +16,16 @@ import msgspec
 
 from assay import registry
 from assay.backends.keras import engines
+from assay.core import guard
 from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
 from assay.engine import plan, process_env
 from assay.native import answers, capture, files
 from assay.native.answers import Answers
 from assay.native.graph import Graph
+from assay.worker import start
 
 TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 
@@ -74,14 +76,14 @@ def captured(
 
 def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> CaptureRequest:
     """Every mistake that can be told without loading Keras."""
-    held = str(Path(weights).expanduser().resolve()) if weights else ""
+    held = str(user_path(weights).resolve()) if weights else ""
     if held and not Path(held).exists():
         raise UsageError(
             f"There is no weights file {weights}.",
             hint="It may be .npz, .keras, .weights.h5, .h5 or a folder of .bin files.",
         )
     if Path(model).suffix in MODEL_FILES:
-        path = Path(model).expanduser().resolve()
+        path = user_path(model).resolve()
         if not path.is_file():
             raise UsageError(f"There is no model file {model}.", hint="Save it with model.save.")
         if params:
@@ -110,11 +112,11 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
 
 def _captured(request: CaptureRequest, folder: Path, timeout: float) -> CapturedModel:
     (folder / "asked.json").write_bytes(msgspec.json.encode(request))
-    command = [sys.executable, "-m", "assay.worker.capture", str(folder)]
+    command = [*start.command("assay.worker.capture"), str(folder)]
     try:
         ended = subprocess.run(
             command,
-            env={**os.environ, **_variables(folder)},
+            env={**os.environ, **_variables(folder), **guard.marked()},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,
@@ -129,11 +131,9 @@ def _captured(request: CaptureRequest, folder: Path, timeout: float) -> Captured
 
 
 def _variables(folder: Path) -> dict[str, str]:
-    package = str(process_env.PACKAGE.parent)
     return {
         **process_env.COMMON,
         **engines.variables(engines.installed(), "channels_last", folder),
-        "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH")))),
         "CUDA_VISIBLE_DEVICES": "",  # nothing is computed: a GPU would only be waited for
         "JAX_PLATFORMS": "cpu",
     }

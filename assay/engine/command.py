@@ -15,9 +15,10 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core import guard
 from assay.core.errors import EndingError
 from assay.engine.monitoring import Monitoring
-from assay.engine.process import out_of_memory_kills
+from assay.engine.process import killed, out_of_memory_kills
 from assay.worker.timing import clock
 
 CHUNK = 1 << 16
@@ -41,6 +42,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     code: int
     seconds: float
     peaks: dict[str, float]
+    left_behind: tuple[str, ...] = ()  # processes that left its group, and were ended too
 
 
 def run_program(program: Program, folder: Path, feed: Feed) -> Ended:
@@ -57,7 +59,7 @@ def run_program(program: Program, folder: Path, feed: Feed) -> Ended:
             running.stop()
         raise
     if ended.code == -signal.SIGKILL and out_of_memory_kills() > kills:
-        raise EndingError("out-of-memory", "the kernel killed the command for lack of memory")
+        raise killed("the command", running.usage)
     return ended
 
 
@@ -67,21 +69,26 @@ class _Running:
     def __init__(self, program: Program, feed: Feed) -> None:
         self._program, self._feed = program, feed
         self._monitoring: Monitoring | None = None
-        self._usage: resource.struct_rusage | None = None
-        self._output, output = os.pipe()
+        self.left_behind: list[str] = []
+        self.usage: resource.struct_rusage | None = None
+        self._mark = guard.marked()
+        try:
+            self._output, output = os.pipe()
+        except OSError as error:
+            raise EndingError("failed", _not_started(program, error)) from None
         self._begun = clock()
         try:
             self._process = subprocess.Popen(
                 program.command,
                 shell=isinstance(program.command, str),
                 cwd=program.directory,
-                env={**os.environ, **program.environment},
+                env={**os.environ, **program.environment, **self._mark},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a NUL in a word
             os.close(self._output)
             raise EndingError("failed", _not_started(program, error)) from None
         finally:
@@ -103,7 +110,13 @@ class _Running:
         finally:
             os.close(life)
         seconds = clock() - self._begun
-        return Ended(code=self._process.returncode, seconds=seconds, peaks=self._settled())
+        peaks = self._settled()
+        return Ended(
+            code=self._process.returncode,
+            seconds=seconds,
+            peaks=peaks,
+            left_behind=tuple(self.left_behind),
+        )
 
     def stop(self) -> None:
         """Ask the group to end, then end it."""
@@ -123,7 +136,7 @@ class _Running:
         pause = self._monitoring.look() if self._monitoring else left
         for key, _ in selector.select(min(left, pause)):
             if key.fd == life:
-                _, status, self._usage = os.wait4(self._process.pid, 0)
+                _, status, self.usage = os.wait4(self._process.pid, 0)
                 self._process.returncode = os.waitstatus_to_exitcode(status)
                 return True
             chunk = os.read(self._output, CHUNK)
@@ -138,13 +151,14 @@ class _Running:
         if self._output < 0:
             return {}
         _signal(self._process.pid, signal.SIGKILL)
+        self.left_behind = guard.end_marked(self._mark, self._process.pid)
         os.set_blocking(self._output, False)
         with contextlib.suppress(BlockingIOError):
             while chunk := os.read(self._output, CHUNK):
                 self._feed(chunk)
         os.close(self._output)
         self._output = -1
-        return self._monitoring.end(self._usage) if self._monitoring else {}
+        return self._monitoring.end(self.usage) if self._monitoring else {}
 
 
 @contextlib.contextmanager
@@ -166,11 +180,12 @@ def uninterrupted() -> Iterator[None]:
             signal.raise_signal(late)
 
 
-def _not_started(program: Program, error: OSError) -> str:
+def _not_started(program: Program, error: OSError | ValueError) -> str:
     name = program.command if isinstance(program.command, str) else program.command[0]
-    if error.filename == program.directory:
-        return f"the folder {program.directory} cannot be entered ({error.strerror})"
-    return f"the command {name} could not be started ({error.strerror})"
+    why = getattr(error, "strerror", None) or error
+    if getattr(error, "filename", "") == program.directory:
+        return f"the folder {program.directory} cannot be entered ({why})"
+    return f"the command {name} could not be started ({why})"
 
 
 def _signal(group: int, number: int) -> None:

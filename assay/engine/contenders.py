@@ -13,7 +13,9 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError, UsageError
+from assay.core.files import user_path
 from assay.core.records import Case
+from assay.core.redaction import HIDDEN, safe_text
 from assay.engine import plan, process_env
 from assay.engine import task as taskrun
 from assay.engine.git import run_git
@@ -80,9 +82,33 @@ def of_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float
         for text in commands
     ]
     first, second = (
-        Contender(name=str(task.command), case=taskrun.case_of(task), task=task) for task in tasks
+        Contender(name=safe_text(str(task.command)), case=taskrun.case_of(task), task=task)
+        for task in tasks
     )
     return first, second
+
+
+def without_secrets(pair: Pair) -> Pair:
+    """As a pair is kept. A command that lost something by it cannot be run from there again."""
+    first, second = (
+        msgspec.structs.replace(
+            one, task=msgspec.structs.replace(one.task, command=safe_text(str(one.task.command)))
+        )
+        if one.task
+        else one
+        for one in pair
+    )
+    return first, second
+
+
+def check_whole(pair: Pair, run: str) -> None:
+    """What was kept without its secrets is not run."""
+    for one in pair:
+        if one.task and HIDDEN in str(one.task.command):
+            raise UsageError(
+                f"Run {run} cannot go on: what looked secret in its command was not stored.",
+                hint="Start it again with the whole command.",
+            )
 
 
 def identity(contender: Contender) -> tuple[str, str]:
@@ -109,7 +135,7 @@ def commit_hash(case: Case, commit: str) -> str:
 def repository(case: Case) -> Path:
     """That of the workload's file; of assay itself where the workload is built in."""
     file = case.workload.rpartition(":")[0] if ".py:" in case.workload else __file__
-    folder = Path(file).expanduser().resolve().parent
+    folder = user_path(file).resolve().parent
     return Path(run_git("rev-parse", "--show-toplevel", folder=folder))
 
 
@@ -143,7 +169,7 @@ def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
     case = contender.case
     if ".py:" in case.workload:
         file, _, name = case.workload.rpartition(":")
-        moved = folder / Path(file).expanduser().resolve().relative_to(root)
+        moved = folder / user_path(file).resolve().relative_to(root)
         if not moved.is_file():
             raise UsageError(
                 f"{file} is not there at {contender.commit}.", hint="Choose a later commit."

@@ -17,6 +17,7 @@ from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.formats import MOST_BYTES, Content, Format
 from assay.core.records import Plan, Query, Result
+from assay.core.redaction import safe_text
 from assay.core.units import human
 from assay.machine.environment import safe_tags
 from assay.stores import folders
@@ -53,7 +54,7 @@ def keep_file(
     known = [result.id for result in store.results(Query(tags={SOURCE: digest}))]
     if known:
         return known
-    marks = {**safe_tags(dict(tags or {})), SOURCE: digest}
+    marks, label = {**safe_tags(dict(tags or {})), SOURCE: digest}, safe_text(label)
     plan = Plan(cases=tuple(r.case for r in found.results), label=label, tags=marks, verb="import")
     run = store.new_run(plan)
     form = registry.file_format(found.kind)

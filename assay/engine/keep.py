@@ -11,16 +11,18 @@ import msgspec
 
 from assay.core import codec
 from assay.core.contracts import Store
-from assay.core.errors import UsageError
+from assay.core.errors import StoreError, UsageError
 from assay.core.findings import Reading
 from assay.core.loading import check_not_loading
 from assay.core.records import Plan, Query, Result
+from assay.core.redaction import safe_text, safe_values, without_tokens
 from assay.core.settings import Home
 from assay.engine.command import uninterrupted
 from assay.engine.shared_cache import beside_cases
 from assay.machine.doctor import peaks_for
 from assay.registry import open_store
 from assay.stores import folders, summaries
+from assay.stores.adopting import IMPORTED
 from assay.stores.folders import CasePlace
 from assay.stores.runs import can_resume, how_to_resume, verb_of
 
@@ -49,7 +51,7 @@ class Run:
         """Each batch of results is kept before it is yielded; an interrupted one is the last."""
         for what, results in batches:
             with uninterrupted():  # a batch is kept whole
-                readings = [self._kept(result) for result in results]
+                readings = self._all_kept(results)
             yield what, readings
             for result in results:
                 if result.status == "interrupted":
@@ -58,11 +60,26 @@ class Run:
     def keep_document(self, name: str, document: object) -> None:
         self.store.keep_document(self.name, name, codec.encode(document, indent=2))
 
+    def _all_kept(self, results: Sequence[Result]) -> list[Reading]:
+        """Each is tried, also where one could not be kept: what it says is raised then."""
+        readings: list[Reading] = []
+        problems: list[StoreError] = []
+        for result in results:
+            try:
+                readings.append(self._kept(result))
+            except StoreError as error:
+                problems.append(error)
+        if problems:
+            hints = dict.fromkeys(problem.hint for problem in problems)
+            raise StoreError(str(problems[0]), hint=" ".join(hints))
+        return readings
+
     def _kept(self, result: Result) -> Reading:
         """With what the plan and the doctor know of it, so that it explains itself for ever."""
         machine = {**result.environment.machine, **self._peaks}
         whole = msgspec.structs.replace(
             result,
+            reason=without_tokens(result.reason),
             label=self.plan.label,
             tags={**self.plan.tags, **result.tags},
             environment=msgspec.structs.replace(result.environment, machine=machine),
@@ -74,6 +91,7 @@ class Run:
 @contextmanager
 def new_run(plan: Plan, home: Home) -> Iterator[Run]:
     check_not_loading()
+    plan = msgspec.structs.replace(plan, label=safe_text(plan.label), tags=safe_values(plan.tags))
     with closing(open_store(home)) as store:
         folder = store.new_run(plan)
         with folders.locked(folder), beside_cases(folder, plan):
@@ -91,7 +109,22 @@ def resumed_run(name: str, home: Home) -> Iterator[Run]:
 
 
 def resumable(text: str, verb: str, home: Home) -> str:
-    """The name of a run that this verb may go on with. Only the one that made it knows how."""
+    """The name of a run that this verb may go on with. Only the one that made it knows how.
+
+    One from elsewhere names files and commands that would be run here, unseen.
+    """
+    name = made_by_verb(text, verb, home)
+    with closing(open_store(home)) as store:
+        if store.document(name, IMPORTED) is None:
+            return name
+    raise UsageError(
+        f"Run {name} was imported, so it is shown here, but not gone on with.",
+        hint="To measure it on this machine, start it again.",
+    )
+
+
+def made_by_verb(text: str, verb: str, home: Home) -> str:
+    """The name of a run that this verb has made."""
     with closing(open_store(home)) as store:
         name = store.find_run(text)
         made_by = verb_of(store, name)

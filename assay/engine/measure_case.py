@@ -18,7 +18,15 @@ from assay.core.errors import EndingError
 from assay.core.messages import LateFacts, Opened
 from assay.core.phases import Phases
 from assay.core.progress import ProgressCallback
-from assay.core.records import Case, Environment, Procedure, Result, Samples
+from assay.core.records import (
+    LEFT_BEHIND,
+    Case,
+    Environment,
+    Procedure,
+    Result,
+    Samples,
+    Value,
+)
 from assay.engine import process_env
 from assay.engine.process import WorkerProcess
 from assay.engine.stepping import Piece, Pieces, Worker, alone
@@ -52,10 +60,12 @@ def measure_case(
             earlier = _medians(account.samples)
             folder = _folder(place.folder, number)
             numbered = _of_process(progress, number + 1, procedure.processes)
-            for piece in _process(case, part, folder, numbered, earlier, account.peaks, conduct):
+            for piece in _process(case, part, folder, numbered, earlier, account, conduct):
                 account.add(piece, number)
     except EndingError as error:
         return account.closed(error.status, error.reason)
+    except OSError as error:  # of this process: no descriptor, no room on the disk
+        return account.closed("failed", f"assay could not go on: {error.strerror or error}")
     except KeyboardInterrupt as error:
         return account.closed("interrupted", str(error) or "by Ctrl-C")
     return account.closed()
@@ -70,6 +80,7 @@ class Account:
 
     def __init__(self, case: Case, procedure: Procedure, place: CasePlace) -> None:
         self.peaks: list[dict[str, float]] = []
+        self._left: list[str] = []
         self._samples: dict[tuple[str, str, int, int], _Growing] = {}
         self._result = blank(case, procedure, place)
         self._begun = time.monotonic()
@@ -111,11 +122,18 @@ class Account:
         """All so far, those of one kind joined."""
         return tuple(growing.samples() for growing in self._samples.values())
 
+    def ended(self, child: WorkerProcess) -> None:
+        """What is known of a process only when it is gone."""
+        self.peaks.append(child.peaks)
+        self._left += child.left_behind
+
     def closed(self, status: str = "ok", reason: str = "") -> Result:
         self._phases.until_now("end")
+        left: dict[str, Value] = {LEFT_BEHIND: ", ".join(self._left)} if self._left else {}
         return msgspec.structs.replace(
             self._result,
             samples=self.samples,
+            facts={**self._result.facts, **left},
             peaks=joined_peaks(self.peaks),
             seconds=self.seconds,
             phases=self._phases.in_order(),
@@ -187,7 +205,7 @@ def _process(
     folder: Path,
     progress: ProgressCallback,
     earlier: list[float],
-    peaks: list[dict[str, float]],
+    account: Account,
     conduct: Conduct | None,
 ) -> Pieces:
     """The life of one process; the medians of those before it count when it has enough."""
@@ -206,7 +224,7 @@ def _process(
                 )
             )
     finally:
-        peaks.append(child.peaks)
+        account.ended(child)
 
 
 def _medians(samples: Sequence[Samples]) -> list[float]:

@@ -28,9 +28,11 @@ def obtain(wanted: Download, progress: DownloadProgress) -> bool:
     with writing(wanted.path):
         wanted.path.parent.mkdir(parents=True, exist_ok=True)
     arrived = _arrived(wanted, progress)
-    if wanted.url.endswith(_ARCHIVES) and is_archive(arrived):
+    if wanted.url.endswith(_ARCHIVES):
         try:
-            unpack(arrived, wanted.path.parent)
+            _check_archive(wanted, arrived)
+            if is_archive(arrived):
+                unpack(arrived, wanted.path.parent)
         except AssayError:
             arrived.unlink()  # damaged or hostile: another try is to fetch it anew
             raise
@@ -39,6 +41,16 @@ def obtain(wanted: Download, progress: DownloadProgress) -> bool:
     else:
         arrived.rename(wanted.path)
     return True
+
+
+def _check_archive(wanted: Download, arrived: Path) -> None:
+    """Of a single file that is compressed by itself, or only called so, nothing is known."""
+    sure = wanted.url.endswith((".tgz", ".tar", ".tbz", ".zip")) or ".tar." in wanted.url
+    if sure and not is_archive(arrived):
+        raise AssayError(
+            f"{wanted.url} is named like an archive, but is none, or is cut.",
+            hint="Look what its server sends; a page with an error, perhaps.",
+        )
 
 
 def _arrived(wanted: Download, progress: DownloadProgress) -> Path:

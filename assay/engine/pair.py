@@ -23,6 +23,7 @@ from assay.engine.keep import Run
 from assay.engine.measure_case import measure_case
 from assay.engine.racer import HeatEntry
 from assay.engine.turns import run_heat, sampled
+from assay.stores.runs import tagged_number
 
 SIDES = ("baseline", "candidate")
 NO_FACTS: Mapping[str, Mapping[str, Value]] = {}
@@ -88,8 +89,13 @@ def pairs_of(results: Sequence[Result]) -> list[tuple[Result, Result]]:
     found: dict[int, dict[str, Result]] = {}
     for result in results:
         if result.status == "ok":
-            found.setdefault(int(result.tags["pair"]), {})[result.tags["contender"]] = result
-    return [(pair[SIDES[0]], pair[SIDES[1]]) for _, pair in sorted(found.items()) if len(pair) == 2]
+            side = result.tags.get("contender", "")
+            found.setdefault(tagged_number(result, "pair"), {})[side] = result
+    return [
+        (pair[SIDES[0]], pair[SIDES[1]])
+        for _, pair in sorted(found.items())
+        if {*SIDES} <= pair.keys()
+    ]
 
 
 class PairKeepGoing:

@@ -16,14 +16,28 @@ from typing import Self
 
 import msgspec
 
-from assay.core.errors import EndingError
-from assay.core.messages import Answer, Close, Done, Failed, Reported, Request, pack, unpack
+from assay.core import guard
+from assay.core.codec import UNREADABLE
+from assay.core.errors import EndingError, signal_name
+from assay.core.messages import (
+    ENDINGS,
+    LARGEST,
+    Answer,
+    Close,
+    Done,
+    Failed,
+    Reported,
+    Request,
+    pack,
+    unpack,
+)
 from assay.core.records import Case
 from assay.engine import process_env
 from assay.engine.capped_log import KeptLog
 from assay.engine.monitoring import Monitoring
 
 GRACE = 3.0  # seconds a worker has to leave by itself
+MUCH = 0.05  # of the memory there is: what has less is no prey of the out-of-memory killer
 
 
 class WorkerProcess:
@@ -31,16 +45,16 @@ class WorkerProcess:
 
     def __init__(self, case: Case, folder: Path, timeout: float) -> None:
         self.peaks: dict[str, float] = {}
+        self.left_behind: list[str] = []  # processes that left its group, and were ended too
         self._usage: resource.struct_rusage | None = None
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
         self._still = 0.0  # since when it stands still; 0: it does not
         self._buffer = bytearray()
         self._kills = out_of_memory_kills()
+        self._mark = guard.marked()
         command, variables = self._start(case, folder)
-        orders, self._orders = os.pipe()
-        self._answers, answers = os.pipe()
-        self._output, output = os.pipe()
+        orders, self._orders, self._answers, answers, self._output, output = _pipes(3)
         try:
             self._process = subprocess.Popen(
                 [*command, str(orders), str(answers)],
@@ -48,12 +62,13 @@ class WorkerProcess:
                 stdout=output,
                 stderr=output,
                 pass_fds=(orders, answers),
-                env={**os.environ, **variables},
+                env={**os.environ, **variables, **self._mark},
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a NUL in a path or variable
             self._close(self._orders, self._answers, self._output)
-            raise EndingError("failed", f"{command[0]} did not start: {error.strerror}") from None
+            why = getattr(error, "strerror", None) or error
+            raise EndingError("failed", f"{command[0]} did not start: {why}") from None
         finally:
             self._close(orders, answers, output)
         self._log = KeptLog(folder / "worker.log")
@@ -81,7 +96,7 @@ class WorkerProcess:
     def send(self, order: Request) -> None:
         """The order alone: its answers can be waited for later."""
         try:
-            os.write(self._orders, pack(order))
+            os.write(self._orders, pack(order))  # far less than a pipe holds
         except BrokenPipeError:
             raise self._gone() from None
 
@@ -90,7 +105,7 @@ class WorkerProcess:
         while True:
             answer = self._next()
             if isinstance(answer, Failed):
-                raise EndingError(answer.status, answer.reason)
+                raise _ending(answer)
             if isinstance(answer, Done):
                 return
             yield answer
@@ -132,8 +147,9 @@ class WorkerProcess:
             selector.register(self._output, selectors.EVENT_READ)
             while True:
                 for body in unpack(self._buffer):
-                    answer: Answer = msgspec.msgpack.decode(body, type=Answer)
-                    return answer
+                    return _read(body)
+                if _announced(self._buffer) > LARGEST:
+                    raise EndingError("crashed", "the worker wrote into its pipe what is no answer")
                 pause = self._monitoring.look()  # here, where this thread would only sleep
                 left = self._deadline - time.monotonic()
                 ready = [key.fd for key, _ in selector.select(max(0.0, min(left, pause)))]
@@ -159,9 +175,9 @@ class WorkerProcess:
         if code is None:
             return EndingError("crashed", "the worker closed its pipe without exiting")
         if code == -signal.SIGKILL and out_of_memory_kills() > self._kills:
-            return EndingError("out-of-memory", "the kernel killed the worker for lack of memory")
+            return killed("the worker", self._usage)
         if code < 0:
-            return EndingError("crashed", f"the worker was ended by {signal.Signals(-code).name}")
+            return EndingError("crashed", f"the worker was ended by {signal_name(-code)}")
         return EndingError(
             "crashed", f"the worker ended with exit status {code} before it answered"
         )
@@ -170,6 +186,7 @@ class WorkerProcess:
         self._close(self._orders, self._answers)
         self._signalled(signal.SIGKILL)
         self._reaped(patience=math.inf)
+        self.left_behind = guard.end_marked(self._mark, self._process.pid)
         self.peaks = self._monitoring.end(self._usage)
         os.set_blocking(self._output, False)
         with contextlib.suppress(BlockingIOError):
@@ -197,6 +214,58 @@ class WorkerProcess:
     def _close(*ends: int) -> None:
         for end in ends:
             os.close(end)
+
+
+def _pipes(count: int) -> list[int]:
+    """Both ends of each; where there are not that many descriptors left, none."""
+    ends: list[int] = []
+    try:
+        for _ in range(count):
+            ends += os.pipe()
+    except OSError as error:
+        WorkerProcess._close(*ends)
+        raise EndingError("failed", f"the worker did not start: {error.strerror}") from None
+    return ends
+
+
+def _read(body: bytes) -> Answer:
+    try:
+        answer: Answer = msgspec.msgpack.decode(body, type=Answer)
+    except UNREADABLE as error:
+        raise EndingError("failed", f"the worker's answer cannot be read: {error}") from None
+    return answer
+
+
+def _announced(buffer: bytearray) -> int:
+    """Bytes of the message that is arriving."""
+    return int.from_bytes(buffer[:4], "little") if len(buffer) >= 4 else 0
+
+
+def _ending(answer: Failed) -> EndingError:
+    """As the worker says, if that is an ending of a worker."""
+    if answer.status in ENDINGS:
+        return EndingError(answer.status, answer.reason)
+    return EndingError("failed", f"{answer.reason} (it called this '{answer.status[:40]}')")
+
+
+def killed(what: str, usage: resource.struct_rusage | None) -> EndingError:
+    """Ended by SIGKILL while the kernel's out-of-memory killer was at work on this machine: for it
+    only what takes much memory is worth it, anything else somebody else has killed."""
+    if usage and 1024 * usage.ru_maxrss >= MUCH * memory_limit():
+        return EndingError("out-of-memory", f"the kernel killed {what} for lack of memory")
+    return EndingError(
+        "crashed",
+        f"{what} was ended by SIGKILL; memory ran out on this machine, but {what} had little of it",
+    )
+
+
+def memory_limit() -> int:
+    """Bytes there are for this process: the machine's, or its control group's if that has fewer."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        return min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # there is no such group, or it has no limit
+        return whole
 
 
 def out_of_memory_kills() -> int:

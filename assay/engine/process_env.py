@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import assay
@@ -12,6 +11,7 @@ from assay import registry
 from assay.core.errors import EndingError
 from assay.core.records import Case
 from assay.engine import shared_cache
+from assay.worker import start
 
 PACKAGE = Path(assay.__file__).parent
 
@@ -24,18 +24,19 @@ COMMON = {
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
 }
 
-# A foreign interpreter finds assay, and nothing else of this environment, behind its own packages.
-_BORROW = (
-    "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
-    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+# Without the current folder: see worker/start.py.
+_LOOK = (
+    "import sys; sys.path[:] = [place for place in sys.path if place]; import importlib.util; "
+    "sys.exit(importlib.util.find_spec('msgspec') is None)"
 )
 
 
 def interpreter(case: Case, folder: Path, module: str = "assay.worker") -> list[str]:
-    """The command that starts a worker for this case."""
+    """The command that starts a worker for this case. A foreign interpreter finds assay, and
+    nothing else of this environment, behind its own packages."""
     chosen = str(case.options.get("python", ""))
     if not chosen:
-        return [sys.executable, "-m", module]
+        return start.command(module)
     found = python_of(chosen)
     if not os.access(found, os.X_OK):
         raise EndingError("skipped", f"there is no Python interpreter at {found}")
@@ -43,7 +44,7 @@ def interpreter(case: Case, folder: Path, module: str = "assay.worker") -> list[
     borrowed = folder / "borrowed"
     borrowed.mkdir(exist_ok=True)
     (borrowed / "assay").symlink_to(PACKAGE)
-    return [str(found.absolute()), "-c", _BORROW, str(borrowed), module]
+    return start.command(module, str(found.absolute()), str(borrowed.absolute()))
 
 
 def python_of(chosen: str) -> Path:
@@ -53,9 +54,8 @@ def python_of(chosen: str) -> Path:
 
 def _check_modules(python: Path) -> None:
     """The worker speaks through msgspec; without it, it could not even say what it lacks."""
-    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('msgspec') is None)"
     try:
-        ran = subprocess.run([python, "-c", look], capture_output=True, timeout=60, check=False)
+        ran = subprocess.run([python, "-c", _LOOK], capture_output=True, timeout=60, check=False)
     except OSError as error:
         raise EndingError("failed", f"{python} did not start: {error.strerror}") from None
     except subprocess.TimeoutExpired as error:
@@ -70,10 +70,8 @@ def variables(case: Case, folder: Path) -> dict[str, str]:
     """What the worker's environment has beyond the user's own."""
     threads = case.options.get("threads", "all")
     count = {"OMP_NUM_THREADS": str(threads)} if threads != "all" else {}
-    own = own_path(case)
     return {
         **COMMON,
-        **own,
         **_home(folder),
         **shared_cache.variables(folder),
         **count,
@@ -85,11 +83,3 @@ def _home(folder: Path) -> dict[str, str]:
     """Where the run is kept, for workers that read data kept there too: `HOME/runs/RUN/NNN`."""
     runs = next((place for place in folder.absolute().parents if place.name == "runs"), None)
     return {"ASSAY_HOME": str(runs.parent)} if runs else {}
-
-
-def own_path(case: Case) -> dict[str, str]:
-    """This assay is found by our own interpreter wherever it lies; a foreign one borrows it."""
-    if case.options.get("python"):
-        return {}
-    package = str(PACKAGE.parent)
-    return {"PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))}

@@ -24,7 +24,16 @@ from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Procedure, Result, Samples, Status, Value
 from assay.engine import measure_case
 from assay.engine.process import WorkerProcess
-from assay.engine.stepping import FIRST, Worker, ask_one, open_time, samples, settled, take
+from assay.engine.stepping import (
+    FIRST,
+    Worker,
+    ask_one,
+    first_of,
+    open_time,
+    samples,
+    settled,
+    take,
+)
 from assay.stores.folders import CasePlace
 
 TURN = 0.1  # seconds a turn lasts, so that waking a worker costs little of it
@@ -79,7 +88,7 @@ class Racer:
         if not self._child:
             return
         try:
-            answer = next(a for a in self._child.answers() if isinstance(a, Opened))
+            answer = first_of(self._child.answers(), Opened)
             self._phases.until_now("start", answer.phases)
             self._opened(self._child, answer)
             if self._stepped:
@@ -92,7 +101,7 @@ class Racer:
         if not self._child or not self._stepped:
             return
         try:
-            timed = next(a for a in self._child.answers() if isinstance(a, TimedSteps))
+            timed = first_of(self._child.answers(), TimedSteps)
             self._before.append(samples(timed, "first"))
             self._phases.until_now("first step")
             self._child.stand_still()

@@ -14,6 +14,7 @@ import msgspec
 
 from assay import registry
 from assay.core.errors import AssayError
+from assay.core.files import user_path
 from assay.core.records import Case, Procedure, Result
 from assay.engine.plan import resolve
 from assay.engine.process_env import python_of
@@ -131,7 +132,7 @@ def _lacking_file(case: Case) -> Iterator[str]:
     if ".py:" in case.workload and not Path(case.workload.rpartition(":")[0]).is_file():
         yield f"file {case.workload.rpartition(':')[0]}"
     weights = str(case.params.get("weights", ""))
-    if weights and not Path(weights).expanduser().exists():
+    if weights and not user_path(weights).exists():
         yield f"data {weights}"
     chosen = str(case.options.get("python", ""))
     if chosen and not python_of(chosen).exists():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.core import codec
 from assay.core.errors import AssayError, UsageError
+from assay.core.files import user_path
 from assay.core.formats import MOST_BYTES
 from assay.core.records import Result
 from assay.core.redaction import safe_text
@@ -20,7 +21,7 @@ def results(origin: str, text: str) -> Iterator[Result]:
     """Of a run, or of one result of it; `text` may tell its number as RUN/NNN."""
     if origin.startswith(("http://", "https://")):
         return _from_url(origin.rstrip("/"), text)
-    return _from_folder(Path(origin).expanduser())
+    return _from_folder(user_path(origin))
 
 
 def _from_folder(folder: Path) -> Iterator[Result]:

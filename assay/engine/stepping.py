@@ -11,6 +11,7 @@ from assay.analysis.intervals import Estimate
 from assay.analysis.stopping import confirmed, narrow, next_look
 from assay.analysis.warmup import find_steady
 from assay.core import messages
+from assay.core.errors import EndingError
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case, Phase, Procedure, Samples
 from assay.core.units import human
@@ -152,10 +153,16 @@ def take(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -
 
 def ask_one(worker: Worker, order: messages.Request, kind: type[A]) -> A:
     """The first answer of this kind."""
-    for answer in worker.ask(order):
+    return first_of(worker.ask(order), kind)
+
+
+def first_of(answers: Iterator[object], kind: type[A]) -> A:
+    for answer in answers:
         if isinstance(answer, kind):
             return answer
-    raise TypeError(f"no {kind.__name__} came to {order}")
+        other = type(answer).__name__
+        raise EndingError("crashed", f"the worker answered {other} where {kind.__name__} was due")
+    raise EndingError("crashed", f"the worker ended its answer without {kind.__name__}")
 
 
 def _trained(

@@ -13,7 +13,7 @@ import msgspec
 from assay.analysis.pooling import joined_peaks
 from assay.core import codec, redaction
 from assay.core.errors import EndingError
-from assay.core.records import REPORTED, Case, Procedure, Result, Samples, Value
+from assay.core.records import LEFT_BEHIND, REPORTED, Case, Procedure, Result, Samples, Value
 from assay.engine.command import Ended, Program, run_program
 from assay.logs.overrides import arguments
 from assay.logs.reader import CHUNK, LogReader, Outcome
@@ -62,6 +62,8 @@ def run_task(task: Task, place: CasePlace, suggest: bool = True) -> Result:
                 raise EndingError(outcome.status, outcome.reason)
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
+    except OSError as error:  # its log could not be kept: the disk is full
+        ending = {"status": "failed", "reason": f"assay could not go on: {error.strerror}"}
     except KeyboardInterrupt as error:
         ending = {"status": "interrupted", "reason": str(error) or "by Ctrl-C"}
     return msgspec.structs.replace(
@@ -171,7 +173,8 @@ def _metric_samples(outcome: Outcome, number: int) -> list[Samples]:
 
 
 def _facts(ended: Ended, outcome: Outcome) -> dict[str, Value]:
-    return {"exit_status": ended.code, "log_bytes": outcome.bytes, **_metric_facts(outcome)}
+    left = {LEFT_BEHIND: ", ".join(ended.left_behind)} if ended.left_behind else {}
+    return {"exit_status": ended.code, "log_bytes": outcome.bytes, **left, **_metric_facts(outcome)}
 
 
 def _metric_facts(outcome: Outcome) -> dict[str, Value]:

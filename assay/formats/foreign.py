@@ -22,6 +22,7 @@ from assay.core.records import (
     Status,
     Value,
 )
+from assay.core.redaction import safe_value
 
 STEP, WALL = "step_time", "wall_time"
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9, "ps": 1e12}  # in one second
@@ -132,8 +133,9 @@ def scalars(fields: Mapping[str, Any], prefix: str = "", without: Iterable[str] 
             value = json.dumps(value, separators=(",", ":"))
             if len(value) > LONGEST_TEXT:
                 continue
-        known = plain(value, LONGEST_TEXT) if isinstance(value, str) else value
-        found[plain(f"{prefix}{name}")] = known
+        if isinstance(value, str):
+            value = safe_value(str(name), plain(value, LONGEST_TEXT))
+        found[plain(f"{prefix}{name}")] = value
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Result, Samples
+from assay.core.redaction import safe_text
 from assay.formats import foreign
 
 KIND = "hyperfine"
@@ -51,7 +52,7 @@ def _result(content: Content, row: dict[str, Any]) -> Result:
     ended = [code for code in row.get("exit_codes") or () if code]
     return foreign.imported(
         KIND,
-        str(row["command"]),
+        safe_text(foreign.plain(row["command"])),
         _samples(content, row),
         params=foreign.scalars(params),
         facts=foreign.scalars(row, "hyperfine.", _PLACED),

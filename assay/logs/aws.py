@@ -133,7 +133,7 @@ class _Section:
             with warnings.catch_warnings():  # '\d' is no escape, and meant as it stands
                 warnings.simplefilter("ignore")
                 found = ast.literal_eval(written.strip())
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
             found = None
         if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
             raise self._wrong(
@@ -147,7 +147,7 @@ class _Section:
 
     def _num_gpus(self) -> int:
         written = self._options.get("num_gpus", "0").strip()
-        if not written.isdecimal():
+        if not (written.isascii() and written.isdecimal() and len(written) < 10):
             wrong = f"num_gpus of [{self._name}] is '{written}', but has to be a whole number."
             raise self._wrong("num_gpus", UsageError(wrong))
         return int(written)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import signal
 
+from assay.core.errors import signal_name
 from assay.core.records import Status
 
 LAST = 40  # lines of the end that are looked at
@@ -58,7 +58,4 @@ def _raised(end: str) -> str:
 def _how(returncode: int) -> str:
     if returncode >= 0:
         return f"the command ended with exit status {returncode}"
-    try:
-        return f"the command was ended by {signal.Signals(-returncode).name}"
-    except ValueError:
-        return f"the command was ended by signal {-returncode}"
+    return f"the command was ended by {signal_name(-returncode)}"

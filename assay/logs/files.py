@@ -76,7 +76,7 @@ def toml_names(text: str, origin: str) -> list[str]:
 def _tables(text: str, origin: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits too
         what, _, place = str(error).rpartition(" (at ")
         line = place.removesuffix(")").removeprefix("line ").partition(",")[0]
         where = f", line {line}" if line.isdecimal() else ", at its end"

@@ -44,7 +44,7 @@ def _names(setting: str) -> tuple[str, ...]:
     """The dotted key of one setting, quotes undone; empty where it is none."""
     try:
         found: Any = tomllib.loads(setting)
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return ()
     names = []
     while isinstance(found, dict):

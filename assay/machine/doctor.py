@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import assay
 from assay import registry
 from assay.backends._devices import PROBES
-from assay.core import codec
+from assay.core import codec, guard
 from assay.core.diagnosis import Checkup, Framework, Noise, Peak, Remedy
 from assay.core.errors import StoreError
 from assay.core.files import write_whole
 from assay.core.records import Value
 from assay.machine import environment, published_peaks
+from assay.worker import start
 
 FILE = "doctor.json"
 PATIENCE = 120.0  # seconds for any one question
@@ -193,15 +192,13 @@ def _ask(
 def _start(
     words: list[str], variables: dict[str, str] | None = None, cpus: tuple[int, ...] = ()
 ) -> subprocess.Popen[str]:
-    package = str(Path(assay.__file__).parent.parent)
-    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH", ""))))
     started = subprocess.Popen(
-        [sys.executable, "-m", *words],
+        [*start.command(words[0]), *words[1:]],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "PYTHONPATH": path, **(variables or {})},
+        env={**os.environ, **(variables or {}), **guard.marked()},
     )
     if cpus:
         os.sched_setaffinity(started.pid, cpus)  # before it has a second thread

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from functools import cache
 
+from assay.core.guard import MARK
 from assay.core.records import Environment, Value
 from assay.core.redaction import safe_values, safe_words
 from assay.machine import gpus, kernel
@@ -42,7 +43,8 @@ def here() -> Environment:
 
 def variables(found: dict[str, str]) -> dict[str, str]:
     """The relevant ones, sorted; a value whose name looks secret is hidden."""
-    return safe_values({n: v for n, v in sorted(found.items()) if _RELEVANT.fullmatch(n)})
+    relevant = (name for name in sorted(found) if _RELEVANT.fullmatch(name) and name != MARK)
+    return safe_values({name: found[name] for name in relevant})
 
 
 @cache

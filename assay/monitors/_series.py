@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from assay.core.codec import UNREADABLE
 from assay.core.contracts import Peak
 
 
@@ -20,7 +21,7 @@ def read(path: Path) -> list[dict[str, float]]:
     for line in path.read_bytes().splitlines():
         try:
             rows.append(msgspec.json.decode(line, type=dict[str, float]))
-        except msgspec.DecodeError:  # cut short, or the words of another program
+        except UNREADABLE:  # cut short, or the words of another program
             continue
     return [row for row in rows if "time" in row]
 

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError
+from assay.core.files import user_path
 from assay.native.emit import Emitted
 from assay.native.toolchain import Toolchain
 from assay.native.weightfile import write_weights
@@ -61,7 +62,7 @@ def build(emitted: Emitted, tools: Toolchain, cache: Path | None = None) -> Buil
 
 def default_cache() -> Path:
     """$XDG_CACHE_HOME/assay/native, else ~/.cache/assay/native."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "assay" / "native"
+    return user_path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "assay" / "native"
 
 
 def digest(emitted: Emitted, tools: Toolchain) -> str:

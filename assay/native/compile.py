@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.core.files import user_file
+from assay.core.files import user_file, user_path
 from assay.native.build import Built, build
 from assay.native.emit import Emitted, emit
 from assay.native.graph import Array, Graph, Layout
@@ -66,7 +66,7 @@ def built_model(graph: Graph, tools: Toolchain) -> BuiltModel:
 
 def placed(made: BuiltModel, output: str | Path, judge: str, difference: float) -> Compiled:
     """The program and what it needs, in the folder `output`."""
-    folder = Path(output).expanduser()
+    folder = user_path(output)
     return Compiled(
         program=folder / made.built.name,
         files=tuple(_copied(file, folder) for file in made.built.files),

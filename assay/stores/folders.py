@@ -15,14 +15,17 @@ import msgspec
 
 from assay.core import codec
 from assay.core.errors import StoreError, UsageError
-from assay.core.files import write_whole
+from assay.core.files import read_plain, write_whole
 from assay.core.records import SCHEMA, Plan, Result
+from assay.core.redaction import safe_text, safe_values
 
 # A run's name, and an id: nothing that leads out of the folder of runs.
 RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 STAMPED = re.compile(r"\d{8}-\d{6}-")  # as runs are named here
-_ID = re.compile(rf"{RUN.pattern}/[0-9]{{3,6}}")
+_NUMBER = re.compile(r"[0-9]{3,6}")  # of a case in its run
+_ID = re.compile(rf"{RUN.pattern}/{_NUMBER.pattern}")
 AMENDED = "amended.json"  # what a user said of a result after it was measured
+MOST_BYTES = 1 << 30  # of a result, a plan or a document
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
 
@@ -31,7 +34,7 @@ def new_run(runs: Path, plan: Plan) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     tail = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(4))
     folder = runs / f"{stamp}-{tail}"
-    with _explained(folder):
+    with explained(folder):
         folder.mkdir(parents=True)
         write_whole(folder / "plan.json", codec.encode(plan, indent=2))
     return folder
@@ -46,8 +49,10 @@ class CasePlace(NamedTuple):
 
 def new_case(run: Path) -> CasePlace:
     """The place of the next case of a run: NNN, counted from 001."""
-    with _explained(run):
-        number = 1 + max((int(p.name) for p in run.iterdir() if p.name.isdecimal()), default=0)
+    with explained(run):
+        number = 1 + max(
+            (int(p.name) for p in run.iterdir() if _NUMBER.fullmatch(p.name)), default=0
+        )
         folder = run / f"{number:03d}"
         folder.mkdir()
     return CasePlace(f"{run.name}/{folder.name}", folder)
@@ -78,17 +83,30 @@ def _rescued(folder: Path, data: bytes) -> str:
 
 
 def read_result(folder: Path) -> Result:
+    """The result in a case's folder, wherever that lies; its id leads nowhere else."""
     found = codec.decode(_read(folder / "result.json"), Result, str(folder / "result.json"))
-    if not _ID.fullmatch(found.id):
-        raise StoreError(
-            f"{folder / 'result.json'} has the id {found.id[:60]!r}, but an id is RUN/NNN.",
-            hint="The file is damaged or was made to harm: move it away to hide it.",
-        )
+    _check_id(found, folder, "RUN/NNN", bool(_ID.fullmatch(found.id)))
     amended = read_document(folder / AMENDED)
     if amended is None:
         return found
     change = codec.decode(amended, Amendment, str(folder / AMENDED))
     return msgspec.structs.replace(found, label=change.label, tags=change.tags)
+
+
+def read_own(folder: Path) -> Result:
+    """The result in a case's folder of a store, under the id that the folder gives it."""
+    found = read_result(folder)
+    own = f"{folder.parent.name}/{folder.name}"
+    _check_id(found, folder, f"{own} there", found.id == own)
+    return found
+
+
+def _check_id(found: Result, folder: Path, expected: str, holds: bool) -> None:
+    if not holds:
+        raise StoreError(
+            f"{folder / 'result.json'} has the id {found.id[:60]!r}, but an id is {expected}.",
+            hint="The file is damaged or was made to harm: move it away to hide it.",
+        )
 
 
 class Amendment(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +120,8 @@ class Amendment(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_amendment(folder: Path, label: str, tags: Mapping[str, str]) -> None:
     """Beside the result, which is never changed."""
-    write_document(folder / AMENDED, codec.encode(Amendment(label=label, tags=dict(tags))))
+    change = Amendment(label=safe_text(label), tags=safe_values(tags))
+    write_document(folder / AMENDED, codec.encode(change))
 
 
 def read_plan(run: Path) -> Plan:
@@ -111,23 +130,28 @@ def read_plan(run: Path) -> Plan:
 
 def read_document(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
+        return read_plain(path, MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise _unusable(path, error) from None
 
 
 def write_document(path: Path, data: bytes) -> None:
-    with _explained(path):
+    with explained(path):
         write_whole(path, data)
 
 
 def remove(folder: Path) -> None:
     import shutil  # rarely needed, and slow to load
 
-    with _explained(folder):
+    with explained(folder):
         shutil.rmtree(folder)
+
+
+def is_run(run: Path) -> bool:
+    """Whether assay made it: an empty folder, say, is none."""
+    return os.path.lexists(run / "plan.json") or bool(finished(run))
 
 
 def made_at(run: Path) -> int:
@@ -138,18 +162,31 @@ def made_at(run: Path) -> int:
     return 0
 
 
+def runs_in(runs: Path) -> list[str]:
+    """Names of the run folders there, in order. What else lies there is none of ours."""
+    with explained(runs), os.scandir(runs) as entries:
+        return sorted(e.name for e in entries if RUN.fullmatch(e.name) and _is_folder(e))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Without a look at each, but for links: one that leads to itself would raise."""
+    return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
+
+
 def finished(run: Path) -> list[Path]:
     """Case folders of a run that hold a result, in order."""
     try:
-        return sorted(p.parent for p in run.glob("[0-9]*/result.json"))
-    except OSError:
+        with os.scandir(run) as entries:
+            cases = [Path(e.path) for e in entries if _NUMBER.fullmatch(e.name) and _is_folder(e)]
+        return sorted(case for case in cases if os.path.lexists(case / "result.json"))
+    except (OSError, ValueError):
         return []
 
 
 @contextmanager
 def locked(run: Path) -> Iterator[None]:
     """One measurer a run: a second `--resume` of the same run is refused."""
-    with _explained(run), open(run / "lock", "w") as file:
+    with explained(run), open(run / "lock", "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -161,12 +198,12 @@ def locked(run: Path) -> Iterator[None]:
 
 
 def _read(path: Path) -> bytes:
-    with _explained(path):
-        return path.read_bytes()
+    with explained(path):
+        return read_plain(path, MOST_BYTES)
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

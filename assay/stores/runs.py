@@ -7,7 +7,7 @@ from typing import TypeVar
 from assay.core import codec
 from assay.core.contracts import Store
 from assay.core.errors import StoreError, UsageError
-from assay.core.records import Plan
+from assay.core.records import Plan, Result
 
 T = TypeVar("T")
 
@@ -44,8 +44,19 @@ def how_to_resume(store: Store, run: str) -> str:
     made_by = verb_of(store, run)
     if not can_resume(store, run):
         return f"Runs of assay {made_by} are not resumed: start it again."
-    words = f"study {store.plan(run).tags['study']}" if made_by == "study" else made_by
+    words = f"study {store.plan(run).tags.get('study', '')}" if made_by == "study" else made_by
     return f"assay {words} --resume {run}"
+
+
+def tagged_number(result: Result, tag: str) -> int:
+    """The pair or heat that a result belongs to."""
+    text = result.tags.get(tag, "")
+    if not (text.isascii() and text.isdecimal()):
+        raise StoreError(
+            f"The result {result.id} has no number as its tag {tag}.",
+            hint=f"It is damaged: assay show {result.run} --results",
+        )
+    return int(text[:9])
 
 
 def _is_race(plan: Plan) -> bool:

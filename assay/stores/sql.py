@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -18,9 +18,12 @@ from assay.core.series import Entry, KeptSeries, Point
 from assay.stores import _points as points
 from assay.stores import _rows as rows
 from assay.stores import _tables as tables
-from assay.stores import folders
+from assay.stores import adopting, folders
 from assay.stores._rows import conditions
 
+T = TypeVar("T")
+# Words of errors over an index that is whole, but cannot be used now.
+_WHOLE = ("locked", "busy", "full", "readonly", "unable to open", "disk I/O")
 MOST_ROWS = 2**63 - 1  # a number SQLite can read
 
 
@@ -58,7 +61,7 @@ class SqlStore:
         """Whole results, oldest first. A file that cannot be read is passed over and noted."""
         for row in self.rows(query):
             try:
-                yield folders.read_result(self.runs / row["id"])
+                yield folders.read_own(self.runs / row["id"])
             except StoreError as error:
                 self.problems.append(f"{error} {error.hint}")
 
@@ -68,7 +71,7 @@ class SqlStore:
     def count(self, query: Query) -> int:
         ids = [found for text in query.ids for found in self.find(text)]
         where, values = conditions(query, ids)
-        row = self._database.execute(f"SELECT count(*) FROM results {where}", values).fetchone()
+        (row,) = self._asked(f"SELECT count(*) FROM results {where}", values)
         return int(row[0])
 
     def rows(self, query: Query) -> list[sqlite3.Row]:
@@ -76,33 +79,32 @@ class SqlStore:
         ids = [found for text in query.ids for found in self.find(text)]
         where, values = conditions(query, ids)
         limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
-        rows = self._database.execute(
+        statement = (
             "SELECT results.*, series.id AS series_id, series.record FROM results "
             f"JOIN series ON series.number = results.series {where} "
-            f"ORDER BY started DESC, results.id DESC {limit}",
-            values,
-        ).fetchall()
-        return rows[::-1]
+            f"ORDER BY started DESC, results.id DESC {limit}"
+        )
+        return self._asked(statement, values)[::-1]
 
     def series(self, query: Query) -> list[KeptSeries]:
         ids = [found for text in query.ids for found in self.find(text)]
-        return points.all_series(self._database, query, ids)
+        return self._intact(lambda: points.all_series(self._database, query, ids))
 
     def one_series(self, series: str, metric: str) -> KeptSeries | None:
-        return points.one_series(self._database, series, metric)
+        return self._intact(lambda: points.one_series(self._database, series, metric))
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
-        return points.of_series(self._database, series, metric, limit)
+        return self._intact(lambda: points.of_series(self._database, series, metric, limit))
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         ids = [found for text in query.ids for found in self.find(text)]
-        return points.unsummarized(self._database, query, ids, version)
+        return self._intact(lambda: points.unsummarized(self._database, query, ids, version))
 
     def find(self, text: str) -> list[str]:
         """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
         run, slash, number = text.partition("/")
         run = self.find_run(run)
-        rows = self._database.execute("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
+        rows = self._asked("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
         ids = [row["id"] for row in rows]
         if not slash:
             return ids
@@ -112,11 +114,7 @@ class SqlStore:
         return [wanted]
 
     def find_run(self, text: str) -> str:
-        runs = sorted(
-            entry.name
-            for entry in os.scandir(self.runs)
-            if entry.is_dir() and folders.RUN.fullmatch(entry.name)
-        )
+        runs = folders.runs_in(self.runs)
         if not runs:
             raise UsageError("Nothing has been measured yet.", hint="Try: assay run mnist-mlp")
         if text == "last":
@@ -135,10 +133,13 @@ class SqlStore:
     def _last(self, runs: list[str]) -> str:
         """The newest by its name; of those made within a second, by its plan."""
         stamped = [run for run in runs if folders.STAMPED.match(run)] or runs
-        second = stamped[-1][: len("20261115-101500")]
+        newest = next(
+            (run for run in reversed(stamped) if folders.is_run(self.runs / run)), stamped[-1]
+        )
+        second = newest[: len("20261115-101500")]
         return max(
             (run for run in stamped if run.startswith(second)),
-            key=lambda run: folders.made_at(self.runs / run),
+            key=lambda run: (folders.is_run(self.runs / run), folders.made_at(self.runs / run)),
         )
 
     def document(self, run: str, name: str) -> bytes | None:
@@ -149,19 +150,17 @@ class SqlStore:
 
     def summary(self, result_id: str, version: int) -> Summary | None:
         """The summary kept for a result, if it was made by this version of the analysis."""
-        row = self._database.execute(
-            "SELECT summary FROM summaries WHERE id = ? AND version = ?", (result_id, version)
-        ).fetchone()
+        statement = "SELECT summary FROM summaries WHERE id = ? AND version = ?"
         try:  # not strict: a number that is not finite is kept as text
+            (row,) = self._asked(statement, (result_id, version))
             return msgspec.convert(msgspec.json.decode(row["summary"]), Summary, strict=False)
-        except (msgspec.MsgspecError, TypeError):  # there is none, or it cannot be read: made anew
-            return None
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+            return None  # there is none, or it cannot be read: made anew
 
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
         row = (result_id, version, codec.encode(summary))
         self._write("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", row)
-        with self._explained():
-            points.keep(self._database, result_id, summary)
+        self._intact(lambda: points.keep(self._database, result_id, summary))
 
     def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
         """Into its folder, beside the result, which stays as it was measured; then the index."""
@@ -170,24 +169,11 @@ class SqlStore:
 
     def adopt(self, folder: Path) -> list[str]:
         """Copy a run folder into the store; what it holds is checked first and never changed."""
-        import shutil
-
-        found = [folders.read_result(case) for case in folders.finished(folder)]
-        if not found:
-            what = "holds no NNN/result.json" if folder.is_dir() else "is not there"
-            raise UsageError(
-                f"{folder} is no run folder: it {what}.",
-                hint="A run folder lies in runs/ of another home, or where a message said.",
-            )
-        for case, result in zip(folders.finished(folder), found, strict=True):
-            target = self.runs / result.id
-            if not (target / "result.json").exists():
-                shutil.copytree(case, target, dirs_exist_ok=True)
+        found = adopting.adopt(folder, self.runs)
+        self.problems += found.problems
+        for result in found.new:
             self._index(result)
-        plan = self.runs / found[0].run / "plan.json"
-        if (folder / "plan.json").exists() and not plan.exists():
-            shutil.copy2(folder / "plan.json", plan)
-        return [result.id for result in found]
+        return found.ids
 
     def delete(self, text: str) -> list[str]:
         """The folder first: what is left of an index without it is passed over."""
@@ -207,25 +193,47 @@ class SqlStore:
         self._database.close()
 
     def _open(self, path: Path) -> None:
-        try:
-            self._connect(path)
-        except sqlite3.OperationalError:
-            raise
-        except sqlite3.DatabaseError:  # damaged: nothing is in it that the folders do not hold
-            for part in path.parent.glob(f"{path.name}*"):
-                part.rename(part.with_name(f"damaged-{part.name}"))
-            self._connect(path)
-        self._pick_up()
+        def begin() -> None:
+            self._database = tables.connect(path)
+            self._pick_up()
 
-    def _connect(self, path: Path) -> None:
+        self._renewing = False
+        self._intact(begin)
+
+    def _asked(
+        self, statement: str, values: Mapping[str, object] | tuple[object, ...]
+    ) -> list[sqlite3.Row]:
+        return self._intact(lambda: self._database.execute(statement, values).fetchall())
+
+    def _intact(self, action: Callable[[], T]) -> T:
+        """What is asked of the index or told to it. Damage may be found in any of its pages, so at
+        any time: then it is made anew, for nothing is in it that the folders do not hold."""
+        try:
+            return action()
+        except sqlite3.DatabaseError as error:
+            if any(sign in str(error) for sign in _WHOLE):
+                raise StoreError(
+                    f"The index could not be used ({error}).",
+                    hint="The results are safe in their run folders; the index catches up later.",
+                ) from None
+            if self._renewing:
+                raise
+        self._renew()
+        return action()
+
+    def _renew(self) -> None:
+        self._renewing = True
+        path = self.home / "index.sqlite"
+        for part in self.home.glob(f"{path.name}*"):
+            part.rename(part.with_name(f"damaged-{part.name}"))
         self._database = tables.connect(path)
+        self._pick_up()
+        self._renewing = False
 
     def _pick_up(self) -> None:
         """Index what lies in run folders and is not known yet."""
         whole = {row["run"] for row in self._database.execute("SELECT run FROM whole_runs")}
-        with os.scandir(self.runs) as entries:
-            fresh = [Path(e.path) for e in entries if e.name not in whole and e.is_dir()]
-        for run in fresh:
+        for run in (self.runs / name for name in folders.runs_in(self.runs) if name not in whole):
             rows = self._database.execute("SELECT id FROM results WHERE run = ?", (run.name,))
             known = {row["id"] for row in rows}
             for case in folders.finished(run):
@@ -235,7 +243,7 @@ class SqlStore:
 
     def _index_file(self, case: Path) -> None:
         try:
-            self._index(folders.read_result(case))
+            self._index(folders.read_own(case))
         except StoreError as error:
             self.problems.append(f"{error} {error.hint}")
 
@@ -250,22 +258,10 @@ class SqlStore:
                 self._write("INSERT OR IGNORE INTO whole_runs VALUES (?)", (run.name,))
 
     def _index(self, result: Result) -> None:
-        with self._explained():
-            rows.keep(self._database, result)
+        self._intact(lambda: rows.keep(self._database, result))
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
-        with self._explained():
-            self._database.execute(statement, values)
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise StoreError(
-                f"The index could not be written ({error}).",
-                hint="The results are safe in their run folders; the index catches up later.",
-            ) from None
+        self._intact(lambda: self._database.execute(statement, values))
 
 
 PROVIDES = {"sqlite": SqlStore}

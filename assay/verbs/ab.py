@@ -87,6 +87,7 @@ def resume(
     name = resumable(run, "ab", home)
     with closing(open_store(home)) as store:
         request = read_document(store, name, REQUEST, ComparisonRequest)
+    contenders.check_whole(request.pair, name)
     return _resumed(request, name, home, progress)
 
 
@@ -161,7 +162,8 @@ def _compared(
     request: ComparisonRequest, plan: Plan, home: Home, progress: ProgressCallback
 ) -> Iterator[Comparison]:
     with new_run(plan, home) as run:
-        run.keep_document(REQUEST, request)
+        safe = contenders.without_secrets(request.pair)
+        run.keep_document(REQUEST, msgspec.structs.replace(request, pair=safe))
         yield from _followed(request, ComparisonState(request, run.name), run, progress)
 
 

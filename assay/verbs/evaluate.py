@@ -11,6 +11,7 @@ import msgspec
 from assay import registry
 from assay.core.contracts import EvaluatingBackend
 from assay.core.errors import UsageError
+from assay.core.files import user_path
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Evaluation, Plan, Procedure, Result
 from assay.core.settings import Home
@@ -93,9 +94,9 @@ def prepared(
 ) -> tuple[Case, ...]:
     """The cases with the weights given, or those beside the data, and with the options that suit
     an evaluation on their backend, but for those `named` by the user."""
-    if weights and not Path(weights).expanduser().exists():
+    if weights and not user_path(weights).exists():
         raise UsageError(f"There is no weights file {weights}.", hint="Give its path.")
-    chosen = str(Path(weights).expanduser().absolute()) if weights else TRAINED
+    chosen = str(user_path(weights).absolute()) if weights else TRAINED
     return tuple(_prepared(case, named, chosen, bool(weights)) for case in cases)
 
 

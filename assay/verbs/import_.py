@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -17,18 +18,25 @@ def adopt(
     label: str = "",
     tags: Mapping[str, str] | None = None,
     home: Home = None,
+    say: Callable[[str], None] | None = None,
 ) -> list[str]:
     """Take run folders, or files of other tools, into the store; the ids of their results.
 
     The kind of a file is found by its content. `label` and `tags` are for files: a run has its own.
+    What is no plain file in a run folder is left out, which is said.
     """
     with closing(open_store(home)) as store:
-        return [
-            found
+        before = len(store.problems)
+        found = [
+            one
             for place in map(Path, places)
-            for found in (
+            for one in (
                 keep_file(store, place, kind, label, tags)
-                if place.exists() and not place.is_dir()
+                if os.path.exists(place) and not os.path.isdir(place)
                 else store.adopt(place)
             )
         ]
+        for problem in store.problems[before:]:
+            if say:
+                say(problem)
+    return found

@@ -27,7 +27,7 @@ from assay.engine.racer import HeatEntry
 from assay.engine.turns import Heat, run_heat
 from assay.machine.environment import safe_tags
 from assay.registry import open_store
-from assay.stores.runs import RACE, read_document
+from assay.stores.runs import RACE, read_document, tagged_number
 
 MINIMUM = 0.02
 WARM_UP = 5.0  # seconds that a warm-up is reckoned from
@@ -233,7 +233,7 @@ def _earlier(run: Run) -> list[dict[str, Result]]:
     """The heats of a race that was begun before."""
     heats: dict[int, dict[str, Result]] = {}
     for result in run.results():
-        heats.setdefault(int(result.tags["heat"]), {})[result.case.key] = result
+        heats.setdefault(tagged_number(result, "heat"), {})[result.case.key] = result
     return [heats[number] for number in sorted(heats)]
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from assay.core.contracts import Store
 from assay.core.findings import Reading, Summary, Unlikeness
 from assay.core.records import Query, Result
 from assay.core.settings import Home
@@ -39,11 +40,23 @@ def newest(
     with closing(open_store(home)) as store:
         found = lasting(store.results(msgspec.structs.replace(query, limit=limit)))
         more = max(0, store.count(query) - limit) if limit else 0
-        kept = [summaries.read(store, result) for result in found]
+        kept = [one for one in (_read(store, result) for result in found) if one]
         for problem in dict.fromkeys(store.problems):
             if say:
                 say(problem)
     return Kept(kept, more)
+
+
+def _read(store: Store, result: Result) -> Reading | None:
+    """None, and a problem, for values that no analysis can be made of: others are shown."""
+    try:
+        return summaries.read(store, result)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        store.problems.append(
+            f"{result.id} holds values that cannot be summarized "
+            f"({type(error).__name__}: {error}). assay results remove {result.id} removes it."
+        )
+        return None
 
 
 def made_by(run: str, home: Home = None) -> str:

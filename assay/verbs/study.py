@@ -16,7 +16,7 @@ from assay import registry
 from assay.analysis.estimates import so_far
 from assay.analysis.stopping import FIRST, narrow
 from assay.core.contracts import Store, Study
-from assay.core.errors import EndingError, UsageError
+from assay.core.errors import EndingError, StoreError, UsageError
 from assay.core.findings import Reading, Studied
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Query, Result, Samples, Value
@@ -24,7 +24,7 @@ from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.engine import plan
 from assay.engine.given import backend_names, check_keywords
-from assay.engine.keep import Run, new_run, resumable, resumed_run
+from assay.engine.keep import Run, made_by_verb, new_run, resumable, resumed_run
 from assay.engine.measure_case import measure_case, refuse
 from assay.engine.racer import HeatEntry
 from assay.engine.rounds import Rounds
@@ -116,7 +116,7 @@ def kept(run: str, home: Home = None) -> tuple[StudyRequest, list[Reading]]:
     """A study's run as it stands: a reading for each case, over all its processes."""
     from assay.analysis.pooling import pooled
 
-    name = resumable(run, "study", home)
+    name = made_by_verb(run, "study", home)
     with closing(open_store(home)) as store:
         request = _request_of(store, name)
         found = {r.case.key: r for r in pooled(store.results(Query(ids=(name,))))}
@@ -243,9 +243,9 @@ def _refusal(case: Case) -> str:
 def _request_of(store: Store, run: str) -> StudyRequest:
     """What a run was begun with."""
     made = store.plan(run)
-    return StudyRequest(
-        name=made.tags["study"],
-        study=studies.study(made.tags["study"]),
-        plan=made,
-        rounds=int(made.tags["rounds"]),
-    )
+    name, rounds = made.tags.get("study", ""), made.tags.get("rounds", "")
+    if not name or not (rounds.isascii() and rounds.isdecimal()):
+        raise StoreError(
+            f"The plan of run {run} is no plan of a study.", hint=f"assay show {run} --results"
+        )
+    return StudyRequest(name=name, study=studies.study(name), plan=made, rounds=int(rounds[:9]))

@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 
 from assay import registry
+from assay.core.codec import UNREADABLE
 from assay.core.contracts import Trainable, TrainingBackend
 from assay.core.errors import UsageError, unknown
+from assay.core.files import user_path
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.recipe import Recipe, Training
 from assay.core.records import Case, Evaluation, Plan, Procedure, Result
@@ -93,7 +95,7 @@ def recipe_of(text: str) -> Recipe:
     """A known recipe by name, or one in a .toml or .json file."""
     if text in RECIPES:
         return RECIPES[text]
-    path = Path(text).expanduser()
+    path = user_path(text)
     if path.suffix not in {".toml", ".json"}:
         raise unknown("recipe", text, RECIPES)
     try:
@@ -105,7 +107,7 @@ def recipe_of(text: str) -> Recipe:
             f"The recipe {text} cannot be read ({error.strerror}).",
             hint=f"Give a file, or one of: {', '.join(RECIPES)}.",
         ) from None
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise UsageError(
             f"{text} is no recipe: {error}.", hint="docs/training.md says what is in one."
         ) from None
@@ -140,7 +142,7 @@ def _place(save: str | Path) -> str:
     from assay.weights import files
 
     files.check_place(save)
-    return str(Path(save).expanduser().absolute())
+    return str(user_path(save).absolute())
 
 
 def _case(case: CaseLike, seed: int | None) -> Case:

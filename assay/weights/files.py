@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import written_whole
+from assay.core.files import user_path, written_whole
 from assay.weights.bins import read_bins, write_bins
 from assay.weights.h5 import read_h5, read_keras, write_h5, write_old_h5
 from assay.weights.layers import Layer, Weights, by_layer
@@ -24,14 +24,15 @@ from assay.weights.rows import Flattened
 # What zipfile, zlib, numpy and h5py raise over damaged bytes.
 BROKEN = (
     *(EOFError, OSError, ValueError, KeyError, SyntaxError, zlib.error),
-    *(zipfile.BadZipFile, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, TypeError, MemoryError),
+    *(ArithmeticError, AttributeError),
 )
 FORMS = ".npz, .keras, .weights.h5, .h5 or a folder of .bin files"
 
 
 def read(path: str | Path, layers: Sequence[Layer] = ()) -> Weights:
     """Canonical float32 weights; a folder of .bin files needs the layers of its model."""
-    place = Path(path).expanduser()
+    place = user_path(path)
     if place.is_dir():
         return read_bins(place, layers)
     if not place.is_file():
@@ -53,7 +54,7 @@ def write(
     path: str | Path, weights: Mapping[str, NDArray[Any]], flattened: Flattened | None = None
 ) -> None:
     """Written whole or not at all. A path without a suffix is a folder of .bin files."""
-    place = Path(path).expanduser()
+    place = user_path(path)
     if place.is_dir() or not place.suffix:
         write_bins(place, weights, flattened)
         return
@@ -71,7 +72,7 @@ def write(
 
 def check_place(path: str | Path) -> None:
     """Refuse what a training could not be saved as, before it begins."""
-    place = Path(path).expanduser().absolute()
+    place = user_path(path).absolute()
     folder = place.is_dir() or not place.suffix
     if not folder and place.suffix not in {".npz", ".h5", ".keras"}:
         raise UsageError(f"Weights cannot be written as {place.name}.", hint=f"Use {FORMS}.")
@@ -87,7 +88,7 @@ def check_place(path: str | Path) -> None:
 
 def digest(path: str | Path) -> str:
     """sha256 of a file, or of the files of a folder with their names."""
-    place = Path(path).expanduser()
+    place = user_path(path)
     if place.is_file():
         with open(place, "rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"

@@ -7,10 +7,11 @@ Started as `PYTHON -m assay.worker.bench FOLDER IN OUT`. What it is asked lies i
 from __future__ import annotations
 
 import faulthandler
+import os
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import SkipTest
@@ -59,11 +60,16 @@ def _carry_out(order: Open, folder: Path) -> None:
         raise EndingError("failed", f"the process speaks protocol {VERSION}, not {order.version}")
     request = msgspec.json.decode((folder / REQUEST).read_bytes(), type=BenchRequest)
     if isinstance(request, FindMethods):
-        sys.path.extend(request.python_path)
+        _find_in(request.python_path)
         (folder / FOUND).write_bytes(msgspec.json.encode(find(request)))
     else:
-        sys.path.extend(request.setting.python_path)
+        _find_in(request.setting.python_path)
         _run(request, folder)
+
+
+def _find_in(python_path: Sequence[str]) -> None:
+    """A module is named, not a file: the current folder may hold it, and comes last."""
+    sys.path.extend((*python_path, os.getcwd()))
 
 
 def _run(request: RunMethod, folder: Path) -> None:

@@ -21,6 +21,8 @@ from assay.core.messages import Answer, Failed, Request, pack, unpack
 
 _SIGNAL_WHEN_PARENT_DIES = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
+_STARTED = os.getpid()
+
 # How the frameworks word it when a device or the host has no memory left.
 _OUT_OF_MEMORY = (
     "RESOURCE_EXHAUSTED",
@@ -35,8 +37,9 @@ _OUT_OF_MEMORY = (
 
 def orders_from(pipe: int) -> Iterator[Request]:
     """Orders as they come. When the parent is gone, this whole process group ends at once."""
-    # who stands still when the parent is killed could not see that the pipe is closed
-    ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_DIES, signal.SIGCONT)
+    # who stands still, or holds the interpreter's lock, could not see that the pipe is closed
+    ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_DIES, signal.SIGKILL)
+    os.set_inheritable(pipe, False)
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def listen() -> None:
@@ -54,6 +57,10 @@ def orders_from(pipe: int) -> Iterator[Request]:
 
 
 def say(pipe: int, answer: Answer) -> None:
+    """Only the process that was started speaks: a fork that a step left behind ends here."""
+    if os.getpid() != _STARTED:
+        os._exit(0)
+    os.set_inheritable(pipe, False)
     data = memoryview(pack(answer))
     while data:
         data = data[os.write(pipe, data) :]

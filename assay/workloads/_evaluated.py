@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from assay.core.errors import EndingError, UsageError
+from assay.core.files import user_path
 from assay.core.records import Evaluation, Value
 from assay.core.sessions import Examples
 from assay.datasets import catalog, library
@@ -96,7 +97,7 @@ def weights_file(workload: AccuracyWorkload, chosen: str, home: Path | None = No
         RELOAD_DIR: [f"model_params/{workload.hpvm}"],
     }
     if chosen not in known:
-        return Path(chosen).expanduser()
+        return user_path(chosen)
     found = (folder / name for name in known[chosen] for folder in folders(home))
     return next((path for path in found if path.exists()), None)
 

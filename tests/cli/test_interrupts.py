@@ -13,6 +13,7 @@ import pytest
 
 import assay
 from assay import Query
+from assay.cli.interrupts import _Interrupt
 from tests.engine.test_endings import gone
 
 START = [sys.executable, "-c", "from assay.cli import main; main()"]
@@ -102,6 +103,68 @@ def test_an_interrupted_run_goes_on_where_it_stopped(measuring, home):
 
     statuses = [r.result.status for r in assay.readings(Query(ids=(hanging.run,)))]
     assert statuses == ["ok", "interrupted"]
+
+
+@pytest.mark.parametrize("again", [0.0, 0.005, 0.02, 0.1])
+def test_a_second_signal_loses_nothing_of_what_the_first_ended(measuring, again):
+    process, child = measuring
+
+    process.send_signal(signal.SIGTERM)
+    time.sleep(again)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+    assert gone(child)
+    assert [r.result.status for r in assay.readings()] == ["ok", "interrupted"]
+
+
+def test_a_worker_that_holds_the_interpreters_lock_ends_with_a_killed_parent(
+    home, endings, tmp_path
+):
+    note = tmp_path / "worker"
+    process = start(home, f"{endings}:holds_the_lock:note='{note}'@python", "--budget", "200ms")
+    worker = int(wait_for(note))
+
+    process.kill()
+    process.communicate()
+
+    assert gone(worker)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("task", "run", "--", "sh", "-c", "{script}"),
+        ("ab", "--cmd", "sh -c '{script}'", "--cmd", "sh -c '{script} '"),
+    ],
+)
+def test_commands_and_their_daemons_end_with_a_killed_parent(tmp_path, words):
+    note = tmp_path / "pids"
+    script = f"echo $$ > {note}.1; setsid sleep 1000 & echo $! > {note}.2; sleep 1001"
+    process = subprocess.Popen(
+        [*START, *(word.format(script=script) for word in words)],
+        env=os.environ | {"PYTHONPATH": os.getcwd()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    pids = [int(wait_for(Path(f"{note}.{number}"))) for number in (1, 2)]
+
+    process.kill()
+    process.communicate()
+
+    assert all(map(gone, pids))
+
+
+def test_patience_ends(monkeypatch):
+    now = iter([0.0, 1.0, 2.9, 3.1])
+    interrupt = _Interrupt(lambda: next(now))
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(signal.SIGINT, None)
+    interrupt(signal.SIGINT, None)
+    interrupt(signal.SIGTERM, None)
+    with pytest.raises(KeyboardInterrupt, match="ended by SIGTERM"):
+        interrupt(signal.SIGTERM, None)
 
 
 @pytest.mark.usefixtures("measuring")

@@ -270,3 +270,15 @@ def test_a_wrong_number_is_refused_before_anything_is_fetched(perfzero, tmp_path
 
     assert (status, out) == (2, "")
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("name", ["../../../x", "/tmp/x", "..", "a/b", "a\x00b", "x" * 300])
+def test_an_execution_id_names_one_folder_of_the_workspace(perfzero, tmp_path, name):
+    before = sorted(path.name for path in tmp_path.iterdir())
+
+    methods = f"--benchmark_methods={ENDINGS}fine"
+    status, _, error = perfzero(methods, f"--execution_id={name}")
+
+    assert status == 2
+    assert "--execution_id is" in error
+    assert {p.name for p in tmp_path.iterdir()} - set(before) <= {"workspace", "assay-home"}

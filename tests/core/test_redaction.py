@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.core.redaction import HIDDEN, safe_text, safe_values, safe_words
+from assay.core.redaction import HIDDEN, MOST, safe_text, safe_values, safe_words, without_tokens
 from assay.machine import environment
 
 SECRET = "s3cr3t-value"
@@ -73,3 +73,62 @@ def test_only_relevant_variables_are_stored():
         "OMP_NUM_THREADS": "2",
         "TF_API_TOKEN": HIDDEN,
     }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"python train.py --password {SECRET} --epochs 3",
+        f"python train.py --api-key '{SECRET} and more' --epochs 3",
+        f"api_key={SECRET}",
+        f"Bearer {SECRET}",
+        "Basic dXNlcjpzM2NyM3QtdmFsdWU=",
+        f"a fine label, my_token: {SECRET}",
+    ],
+)
+def test_no_form_of_a_secret_stays_in_a_text_of_several_words(text):
+    safe = safe_text(text)
+
+    assert SECRET not in safe and "dXNlcj" not in safe
+    assert HIDDEN in safe
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python train.py --tokenizer bert --author me --epochs 3",
+        "a basic net",
+        "python train.py --key-file --verbose",
+    ],
+)
+def test_words_that_only_resemble_secret_names_hide_nothing(text):
+    assert safe_text(text) == text
+
+
+def test_an_error_keeps_its_words_and_loses_its_tokens():
+    token = "hf_" + "c3" * 17
+
+    assert without_tokens(f"KeyError: 'a' with {token}") == f"KeyError: 'a' with {HIDDEN}"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "key",
+        "key ",
+        "--key ",
+        "eyJ-",
+        "eyJaaaaaaaaaa.",
+        "://",
+        "bearer ",
+        "--key '",
+        "-",
+        "@:",
+    ],
+)
+def test_a_text_of_any_length_is_done_with_quickly_and_stored_in_part(piece):
+    """What is not cut off is 65,536 letters: a quadratic pattern takes longer than a test may."""
+    safe = safe_text(piece * (1_000_000 // len(piece)))
+
+    assert len(safe) <= MOST * 4

@@ -100,6 +100,62 @@ def leaves_a_child(note=""):
     return step
 
 
+def leaves_a_daemon(note=""):
+    """Starts a process that leaves its group, its session and its parent, and ends well."""
+
+    def step():
+        if not Path(note).exists():
+            words = f"setsid sleep 1000 & echo $! > '{note}'"
+            subprocess.run(["sh", "-c", words], check=True)
+
+    return step
+
+
+def holds_the_lock(note=""):
+    """No thread of Python runs while it sleeps."""
+
+    def step():
+        Path(note).write_text(str(os.getpid()))
+        ctypes.PyDLL(None).sleep(1000)
+
+    return step
+
+
+def gets_signal(number=40):
+    return lambda: os.kill(os.getpid(), number)
+
+
+def forks():
+    """Both of a fork come back from the first step."""
+    steps = iter(range(10))
+    return lambda: os.fork() if next(steps, 1) == 0 else None
+
+
+def writes_into_the_pipe():
+    return lambda: os.write(int(sys.argv[2]), b"hello, world")
+
+
+def answers_wrongly():
+    """A whole message, but none that was asked for."""
+    body = b"\x81\xa4type\xa4done"
+    return lambda: os.write(int(sys.argv[2]), len(body).to_bytes(4, "little") + body)
+
+
+def has_a_fact_of_none():
+    from assay.core.sessions import Job
+
+    return Job(model=lambda: None, facts={"a": None})
+
+
+def says(status="wonderful"):
+    from assay.core.errors import EndingError
+
+    def step():
+        raise EndingError(status, "so it says")
+
+    return step
+
+
 def not_callable():
     return 42
 

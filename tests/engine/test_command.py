@@ -119,6 +119,7 @@ def test_a_fault_of_the_reader_ends_the_command(run):
 def test_the_kernels_memory_killer_is_recognised(run, monkeypatch):
     counts = iter([7, 8])
     monkeypatch.setattr(command, "out_of_memory_kills", lambda: next(counts))
+    monkeypatch.setattr("assay.engine.process.memory_limit", lambda: 1 << 20)
 
     with pytest.raises(EndingError, match="for lack of memory") as ended:
         run(python("import os; os.kill(os.getpid(), 9)"))

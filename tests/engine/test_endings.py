@@ -33,6 +33,12 @@ def end_of(endings: str, name: str, procedure: Procedure = QUICK, **params: str)
         ("has_no_memory", "out-of-memory", "MemoryError"),
         ("closes_its_pipes", "crashed", "closed its pipe"),
         ("not_callable", "failed", "gave a int"),
+        ("gets_signal", "crashed", "ended by signal 40"),
+        ("forks", "ok", ""),
+        ("writes_into_the_pipe", "crashed", "wrote into its pipe what is no answer"),
+        ("answers_wrongly", "crashed", "the worker ended its answer without TimedSteps"),
+        ("has_a_fact_of_none", "failed", "the worker's answer cannot be read: Expected"),
+        ("says", "failed", "so it says (it called this 'wonderful')"),
     ],
 )
 def test_every_ending_is_a_result(endings, name, status, reason):
@@ -84,7 +90,20 @@ def test_the_kernels_memory_killer_is_recognised(endings, monkeypatch):
     counts = iter([7, 8])
     monkeypatch.setattr("assay.engine.process.out_of_memory_kills", lambda: next(counts))
 
+    monkeypatch.setattr("assay.engine.process.memory_limit", lambda: 1 << 20)
+
     assert end_of(endings, "is_killed").status == "out-of-memory"
+
+
+def test_who_is_killed_while_others_have_no_memory_is_not_said_to_lack_it(endings, monkeypatch):
+    counts = iter([7, 8])
+    monkeypatch.setattr("assay.engine.process.out_of_memory_kills", lambda: next(counts))
+    monkeypatch.setattr("assay.engine.process.memory_limit", lambda: 1 << 50)
+
+    found = end_of(endings, "is_killed")
+
+    assert found.status == "crashed"
+    assert "but the worker had little of it" in found.reason
 
 
 def test_one_bad_case_costs_one_case(endings):
@@ -93,6 +112,33 @@ def test_one_bad_case_costs_one_case(endings):
     statuses = [result.status for result in assay.run(*names, procedure=QUICK)]
 
     assert statuses == ["crashed", "ok", "failed"]
+
+
+@pytest.mark.parametrize("status", ["ok", "interrupted", "x" * 10_000, "\x1b[2J"])
+def test_a_worker_cannot_end_a_case_by_a_status_of_its_own(endings, status):
+    result = end_of(endings, "says", status=status)
+
+    assert result.status == "failed"
+    assert len(result.reason) < 200
+
+
+def test_what_comes_after_an_ending_that_nobody_expected_is_measured_too(endings):
+    names = ("gets_signal", "has_a_fact_of_none", "writes_into_the_pipe", "fine")
+
+    found = list(assay.run(*(f"{endings}:{name}@python" for name in names), procedure=QUICK))
+
+    assert [result.status for result in found] == ["crashed", "failed", "crashed", "ok"]
+    assert list(assay.resume(found[0].run)) == []
+
+
+def test_a_daemon_that_a_case_leaves_behind_is_ended_and_named(endings, tmp_path):
+    note = tmp_path / "daemon"
+
+    result = end_of(endings, "leaves_a_daemon", note=str(note))
+
+    assert result.status == "ok"
+    assert gone(int(note.read_text()))
+    assert result.facts["left_behind"] == f"sleep ({note.read_text().strip()})"
 
 
 def gone(pid: int) -> bool:

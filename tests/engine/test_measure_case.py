@@ -19,6 +19,7 @@ class Opener:
     """Stands for WorkerProcess: hands out a fake worker for each process that is started."""
 
     peaks: ClassVar = {"max_rss": 1.0}
+    left_behind: ClassVar = []
 
     def __init__(self, workers):
         self.workers = iter(workers)

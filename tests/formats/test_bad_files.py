@@ -140,3 +140,15 @@ def test_a_kind_that_was_given_has_to_fit(tmp_path):
     with pytest.raises(UsageError, match="There is no format named 'hyperfin'") as caught:
         read_file(at(tmp_path, HYPERFINE), "hyperfin")
     assert caught.value.hint == "Did you mean 'hyperfine'?"
+
+
+def test_what_looks_secret_is_not_taken_over(tmp_path):
+    command = "curl https://me:hunter2@host/ --header token=abc"
+    document = changed(
+        HYPERFINE, "results", 0, {"command": command, "times": [1.0], "api_key": "k"}
+    )
+
+    (found,) = read_file(at(tmp_path, document)).results
+
+    told = f"{found.case} {found.facts}"
+    assert not [secret for secret in ("hunter2", "abc", "'k'") if secret in told]

@@ -178,6 +178,62 @@ def test_an_unknown_id_is_refused(store, text):
         store.find(text)
 
 
+@pytest.mark.parametrize("name", ["20991231-235959-zzzz", "99999999-999999-aaaa", "zzz", "a b"])
+def test_a_stray_folder_is_not_the_last_run(store, name):
+    (made,) = stored(store)
+    (store.runs / name).mkdir()
+    (store.runs / "a-file").touch()
+
+    assert store.find("last") == [made.id]
+
+
+def test_a_result_under_another_id_than_its_folders_is_passed_over(store, home):
+    first, second = stored(store, 2)
+    file = store.runs / second.id / "result.json"
+    file.write_bytes(codec.encode(msgspec.structs.replace(second, id=first.id, label="forged")))
+
+    again = SqlStore(home)
+
+    assert [one.id for one in again.results(Query())] == [first.id]
+    assert "has the id" in again.problems[-1]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"procedure": {"budget": -1.0}},
+        {"case": {"workload": "", "backend": "b"}},
+        {"status": "wonderful"},
+        {"samples": [{"metric": 1}]},
+    ],
+)
+def test_one_bad_file_never_hides_the_rest(store, home, change):
+    first, second = stored(store, 2)
+    file = store.runs / second.id / "result.json"
+    file.write_bytes(codec.encode(msgspec.json.decode(file.read_bytes()) | change))
+
+    again = SqlStore(home)
+
+    assert [one.id for one in again.results(Query())] == [first.id]
+    assert len(again.problems) == 1
+
+
+def test_an_index_that_is_damaged_in_the_middle_is_made_anew(home):
+    store = SqlStore(home)
+    ids = [one.id for one in stored(store, 5)]
+    store.close()
+    index = home / "index.sqlite"
+    data = bytearray(index.read_bytes())
+    data[4096:] = os.urandom(len(data) - 4096)
+    index.write_bytes(data)
+    for part in home.glob("index.sqlite-*"):
+        part.unlink()
+
+    again = SqlStore(home)
+
+    assert [one.id for one in again.results(Query())] == ids
+
+
 def test_adopting_checks_before_it_copies(store, tmp_path):
     with pytest.raises(UsageError, match="is no run folder"):
         store.adopt(tmp_path)

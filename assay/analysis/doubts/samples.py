@@ -24,6 +24,7 @@ MODES = 0.85  # share of the variance between two groups; of a normal 0.64, of a
 FEWEST_FOR_MODES = 30  # samples; fewer fall into groups by chance
 RANGE_ONLY = 6  # the range of fewer values covers the median in less than 95 % (1 - 2 / 2**n)
 SMALLEST_MODE = 0.1  # of the samples; a smaller group is outliers
+APART = 0.001  # two groups that are nearer than this are one to any reader
 
 
 def doubts(result: Result) -> tuple[Doubt, ...]:
@@ -115,6 +116,8 @@ def two_modes(result: Result) -> Doubt | None:
     if groups is None:
         return None
     low, high = groups
+    if high / low - 1 < APART:
+        return None
     return Doubt(
         code="two-modes",
         text=f"the samples fall into two groups {_percent(high / low - 1)} apart; "
@@ -144,7 +147,7 @@ def target_missed(result: Result) -> Doubt | None:
         return None
     return Doubt(
         code="target-missed",
-        text=f"the interval is ± {_percent(share)}; the target was ± {_percent(target)}",
+        text=f"the interval is ± {_beyond(share, target)}; the target was ± {_percent(target)}",
         remedy=_remedy(result.procedure, share),
     )
 
@@ -193,6 +196,13 @@ DOUBTS: list[Callable[[Result], Doubt | None]] = [
     *WORK_DOUBTS,
     one_process,
 ]
+
+
+def _beyond(share: float, bound: float) -> str:
+    """With so many digits that it does not read as the bound it is beyond."""
+    texts = (f"{100 * share:.{digits}g} %" for digits in range(4, 17))
+    plain = _percent(share)
+    return plain if plain != _percent(bound) else next(t for t in texts if t != _percent(bound))
 
 
 def _percent(share: float) -> str:

@@ -143,8 +143,14 @@ def _distance(one: Result, other: Result) -> float:
 
 
 def _values(result: Result) -> Sequence[float]:
-    return [float(value) for value in str(result.facts["outputs"]).split()]
+    try:
+        return [float(value) for value in str(result.facts["outputs"]).split()]
+    except ValueError:  # a damaged file; it agrees with nobody
+        return [math.nan]
 
 
 def _number(result: Result, fact: str) -> float:
-    return float(result.facts.get(fact, 0.0))
+    try:
+        return float(result.facts.get(fact, 0.0))
+    except ValueError:
+        return math.nan

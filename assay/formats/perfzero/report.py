@@ -91,6 +91,9 @@ def _keep(path: str, entry: BenchmarkEntry) -> None:
 
 def read_line(line: bytes) -> BenchmarkEntry:
     """The report behind a line; ValueError where there is none."""
-    plain = json.loads(line)
-    metrics = tuple(ReportedMetric(**metric) for metric in plain.pop("metrics"))
-    return BenchmarkEntry(**plain, metrics=metrics)
+    try:
+        plain = json.loads(line)
+        metrics = tuple(ReportedMetric(**metric) for metric in plain.pop("metrics"))
+        return BenchmarkEntry(**plain, metrics=metrics)
+    except (TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ValueError(f"no report: {error}") from None

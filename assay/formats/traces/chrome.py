@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from assay.core.codec import UNREADABLE
 from assay.core.protobuf import DamagedError
 from assay.formats.traces.events import Event, Place
 
@@ -41,7 +43,7 @@ def events(data: bytes) -> Iterator[Event]:
     try:
         text = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
         document = msgspec.json.decode(text, type=_Document, strict=False)
-    except (OSError, EOFError, msgspec.DecodeError) as error:
+    except (OSError, EOFError, zlib.error, *UNREADABLE) as error:
         raise DamagedError(f"it is no Chrome trace ({error})") from None
     for one in document.traceEvents:
         if one.ph == "X":

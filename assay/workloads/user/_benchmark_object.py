@@ -6,12 +6,12 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from assay.core.errors import UsageError, unknown
+from assay.core.files import user_path
 from assay.core.records import Value
 from assay.core.sessions import Examples, Job
 from assay.workloads.user._benchmark_class import ATTRIBUTES, HPVM, Naming, check_methods
@@ -68,7 +68,7 @@ class Made:
         if not set(wanted) <= set(WEIGHTS):
             return chosen
         found = [str(getattr(self.thing, name, "")) for name in wanted]
-        there = [path for path in found if path and Path(path).expanduser().exists()]
+        there = [path for path in found if path and user_path(path).exists()]
         if not there:
             answer = ", ".join(filter(None, found)) or "none of " + ", ".join(wanted)
             raise UsageError(

@@ -18,6 +18,7 @@ import msgspec
 
 from assay.core import phases
 from assay.core.errors import UsageError, unknown
+from assay.core.files import user_path
 from assay.core.loading import loading
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
@@ -74,7 +75,7 @@ class FileWorkload(msgspec.Struct, frozen=True):
 def from_file(text: str) -> FileWorkload | BenchmarkClass:
     """Read `FILE.py:NAME`: parameters are the arguments that have a default."""
     file, _, name = text.rpartition(":")
-    path = Path(file).expanduser().resolve()
+    path = user_path(file).resolve()
     tree = _tree(path, file)
     definitions: dict[str, Definition] = {
         part.name: part for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)
@@ -109,7 +110,8 @@ def _tree(path: Path, file: str) -> ast.Module:
 
 
 def _module(path: Path) -> Any:  # noqa: ANN401
-    sys.path.insert(0, str(path.parent))  # so that it finds its neighbours
+    if str(path.parent) not in sys.path:  # so that it finds its neighbours, behind everything else
+        sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import UsageError
+from assay.core.files import user_path
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
 from assay.formats import onnx_header
@@ -75,7 +76,7 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def from_model_file(name: str) -> ModelFile:
-    path = Path(name).expanduser()
+    path = user_path(name)
     if not path.is_file():
         raise UsageError(f"There is no file {name}.", hint="Give the path of a model file.")
     return _READ[path.suffix](path.resolve())

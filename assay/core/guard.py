@@ -1,0 +1,188 @@
+"""Nothing outlives assay: every process it starts carries a mark, and a guard ends what is left.
+
+A mark is a variable of the environment, so that children, orphans and daemons have it too, whatever
+group or session they moved to. The guard is a process of its own, without one: it waits until assay
+is gone, however that came (kill -9 too), and ends all that carry assay's mark.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+MARK = "ASSAY_STARTED_BY"
+ROUNDS = 50  # looks for what is left, while something is: it may be forking
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
+
+_own = ""  # this process's mark, once it has a guard
+_guard: subprocess.Popen[bytes] | None = None
+_spared: set[int] | None = None  # children that are none of ours; None: orphans are not adopted
+_numbers = itertools.count(1)
+
+
+def marked() -> dict[str, str]:
+    """Variables for one process that is about to be started; its mark is told from all others."""
+    _start_guard()
+    outer = os.environ.get(MARK, "")
+    return {MARK: f"{outer}:{_own}.{next(_numbers)}."}
+
+
+def end_marked(variables: dict[str, str], group: int = 0) -> list[str]:
+    """End what a process left behind after its own end; the names of those, as `sleep (1234)`.
+
+    Its `group` has been ended already: who was in it is not named.
+    """
+    mark = variables[MARK].rpartition(":")[2]
+    left = _ended(mark.encode(), {os.getpid()}, group)
+    return [*left, *(_adopted_and_ended() if _spared is not None else ())]
+
+
+@contextlib.contextmanager
+def adopting_orphans() -> Iterator[None]:
+    """Orphans become children of this process, where they are seen even without their mark. For
+    the command line alone: the user of a library may have such children of his own."""
+    global _spared
+    if _spared is None and _become_subreaper(1):
+        _spared = set(_children())
+    try:
+        yield
+    finally:
+        _spared = None
+        _become_subreaper(0)
+
+
+def _become_subreaper(yes: int) -> bool:
+    try:
+        done: int = ctypes.CDLL(None).prctl(_SUBREAPER, yes, 0, 0, 0)
+    except (OSError, AttributeError):  # not Linux
+        return False
+    return done == 0
+
+
+def _start_guard() -> None:
+    global _guard, _own
+    if _guard and _guard.pid and _own.startswith(f"{os.getpid()}-"):
+        return
+    _own = f"{os.getpid()}-{uuid.uuid4().hex}"
+    script = Path(__file__)
+    try:
+        _guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(script), str(os.getpid()), _own],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # no signal to our group reaches it
+            cwd="/",
+        )
+    except OSError:  # no process or descriptor is left: the measurement will say so itself
+        _guard = None
+        return
+    atexit.register(_dismiss, _guard, os.getpid())
+
+
+def _dismiss(guard: subprocess.Popen[bytes], owner: int) -> None:
+    """At a good end: it looks once more, and is waited for, so that it outlives nobody either."""
+    if os.getpid() != owner:  # a fork of ours is leaving, not we
+        return
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        assert guard.stdin
+        guard.stdin.close()
+        guard.wait(10)
+
+
+def _ended(mark: bytes, spared: set[int], unnamed: int = 0) -> list[str]:
+    """All processes with this mark are ended; who they were. New ones may come while we look."""
+    names: dict[int, str] = {}
+    for _ in range(ROUNDS):
+        found = [pid for pid in _with_mark(mark) if pid not in spared]
+        if not found:
+            break
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.getpgid(pid) != unnamed:
+                    names.setdefault(pid, f"{_name(pid)} ({pid})")
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+    return list(names.values())
+
+
+def _with_mark(mark: bytes) -> Iterator[int]:
+    """A zombie has no environment any more, and is not found."""
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal():
+            try:
+                with open(f"/proc/{entry}/environ", "rb") as file:
+                    if mark in file.read():
+                        yield int(entry)
+            except OSError:  # another user's, or gone meanwhile
+                continue
+
+
+def _adopted_and_ended() -> list[str]:
+    """Orphans without a mark. What assay itself starts for a moment stays in its session, and a
+    worker or command of ours is not yet reaped, but has its mark."""
+    names = []
+    ours = os.getsid(0)
+    for pid in _children():
+        if pid in (_spared or ()) or (_guard and pid == _guard.pid):
+            continue
+        try:
+            marked_by_us = _own.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+            if os.getsid(pid) == ours or marked_by_us or _name(pid) == "nvidia-smi":
+                continue
+            names.append(f"{_name(pid)} ({pid})")
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except OSError:
+            continue
+    return names
+
+
+def _children() -> list[int]:
+    found: list[int] = []
+    for task in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):
+            text = Path(f"/proc/self/task/{task}/children").read_text()
+            found += map(int, text.split())
+    return found
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return "a process"
+
+
+def _stand_guard() -> None:
+    """The guard's own life: until its master is gone, or sends it away."""
+    master, mark = int(sys.argv[1]), sys.argv[2].encode()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    _until_gone(master)
+    _ended(mark, {os.getpid(), master})
+
+
+def _until_gone(master: int) -> None:
+    import select
+
+    try:
+        life = os.pidfd_open(master)
+    except OSError:
+        return
+    if os.getppid() == master:  # else it went before we looked
+        select.select([life, sys.stdin], [], [])
+
+
+if __name__ == "__main__":
+    _stand_guard()

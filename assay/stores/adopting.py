@@ -1,0 +1,126 @@
+"""Run folders from elsewhere, copied without trusting them: plain files only, and not too many.
+
+What the folder says is used for nothing but the id of each result, which is checked by its form;
+files are copied under the names they have. Links, pipes, sockets and devices are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.core.errors import StoreError, UsageError
+from assay.core.files import written_whole
+from assay.core.records import Result
+from assay.core.units import human
+from assay.stores import folders
+
+MOST_FILES = 10_000  # of one run
+MOST_BYTES = 16 << 30
+DEEPEST = 8  # folders below a case's
+CHUNK = 1 << 20
+IMPORTED = "imported"  # a file that marks a run which was begun elsewhere
+_LEFT_OUT = {"lock", IMPORTED}
+
+
+class PlainFile(NamedTuple):
+    """A file that is there: where it is to be, from the folder of runs."""
+
+    source: Path
+    target: Path
+    size: int
+
+
+class Adopted(NamedTuple):
+    ids: list[str]  # of all results of the folder
+    new: list[Result]  # those that were not here before
+    problems: list[str]  # what was left out, in words
+
+
+def adopt(folder: Path, runs: Path) -> Adopted:
+    """Copy a run folder; all of it is looked at first. What is here already stays as it is."""
+    cases = folders.finished(folder)
+    found = [folders.read_result(case) for case in cases]
+    _check(folder, found)
+    problems: list[str] = []
+    new = [r for r in found if not os.path.lexists(runs / r.id / "result.json")]
+    ids = {result.id for result in new}
+    files = [
+        file
+        for case, result in zip(cases, found, strict=True)
+        if result.id in ids
+        for file in _files(case, Path(result.id), problems)
+    ]
+    beside = list(_files(folder, Path(found[0].run), problems, deepest=0))
+    _check_size(folder, [*files, *beside])
+    _copy_all(runs, found[0].run, files, beside)
+    return Adopted([result.id for result in found], new, problems)
+
+
+def _check(folder: Path, found: list[Result]) -> None:
+    if not found:
+        what = "holds no NNN/result.json" if os.path.isdir(folder) else "is not there"
+        raise UsageError(
+            f"{folder} is no run folder: it {what}.",
+            hint="A run folder lies in runs/ of another home, or where a message said.",
+        )
+    ids = [result.id for result in found]
+    if len(set(ids)) < len(ids) or len({result.run for result in found}) > 1:
+        raise StoreError(
+            f"{folder} holds results of several runs, or two of one id: {', '.join(ids[:4])}.",
+            hint="The folder is damaged or was made to harm: import one that assay made.",
+        )
+
+
+def _files(
+    folder: Path, into: Path, problems: list[str], deepest: int = DEEPEST
+) -> Iterator[PlainFile]:
+    """Plain files of a folder; `deepest` 0: without those in folders of it."""
+    with folders.explained(folder), os.scandir(folder) as entries:
+        listed = sorted(entries, key=lambda entry: entry.name)
+    for entry in listed:
+        size = entry.stat(follow_symlinks=False).st_size
+        if entry.is_file(follow_symlinks=False):
+            if entry.name not in _LEFT_OUT:
+                yield PlainFile(Path(entry.path), into / entry.name, size)
+        elif not entry.is_dir(follow_symlinks=False):
+            problems.append(f"{entry.path} is no plain file, and was left out.")
+        elif deepest > 1:
+            yield from _files(Path(entry.path), into / entry.name, problems, deepest - 1)
+        elif deepest:
+            problems.append(f"{entry.path} lies too deep, and was left out.")
+
+
+def _check_size(folder: Path, files: list[PlainFile]) -> None:
+    size = sum(file.size for file in files)
+    if len(files) > MOST_FILES or size > MOST_BYTES:
+        raise UsageError(
+            f"{folder} holds {len(files)} files of {human(size, 'B')}, but {MOST_FILES} files of "
+            f"{human(MOST_BYTES, 'B')} are taken at most.",
+            hint="Move away what is no result, such as traces and weights.",
+        )
+
+
+def _copy_all(runs: Path, run: str, files: list[PlainFile], beside: list[PlainFile]) -> None:
+    """The result of a case last: where it is, the rest is there too."""
+    with folders.explained(runs / run):
+        if not (runs / run).exists():
+            (runs / run).mkdir()
+            (runs / run / IMPORTED).touch()
+        for file in sorted([*files, *beside], key=lambda file: file.target.name == "result.json"):
+            if not os.path.lexists(runs / file.target):
+                _copy(file, runs / file.target)
+
+
+def _copy(file: PlainFile, target: Path) -> None:
+    """No more bytes than there were when it was looked at: it may be growing without end."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    opened = os.open(file.source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(opened, "rb") as source, written_whole(target) as place, place.open("wb") as copy:
+        left = file.size if stat.S_ISREG(os.fstat(opened).st_mode) else 0
+        while left and (chunk := source.read(min(CHUNK, left))):
+            copy.write(chunk)
+            left -= len(chunk)
