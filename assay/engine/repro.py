@@ -79,6 +79,8 @@ def lacking(result: Result) -> list[str]:
     """What is not here, without which it cannot be measured again."""
     if not runs_again(result):
         return [f"a way to run it: {result.case.backend} is no backend of assay run"]
+    if not result.own().values("step_time"):
+        return ["a way to run it: it has no step times, which are what is measured again"]
     found = list(_lacking_file(result.case))
     if not found:
         found += _lacking_case(result.case)

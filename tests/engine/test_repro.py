@@ -70,6 +70,7 @@ def test_a_repro_id_is_short_and_stays():
         (with_case(params={"colour": 3}), "case: There is no parameter of mnist-mlp named"),
         (with_case(params={"weights": "/nowhere/a.npz"}), "data /nowhere/a.npz"),
         (with_case(options={"python": "/nowhere/venv"}), "Python /nowhere/venv"),
+        (msgspec.structs.replace(RESULT, samples=()), "a way to run it: it has no step times"),
         (with_case(backend="pyperf"), "a way to run it: pyperf is no backend of assay run"),
     ],
 )
