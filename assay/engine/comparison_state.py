@@ -31,6 +31,7 @@ class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = 600.0  # seconds, for one process
     outputs: bool = True  # whether they have to agree
     cold: bool = False  # nothing compiled is shared between processes
+    build: str = ""  # the command that makes a checkout usable
     schema: int = SCHEMA
     kind: Literal["ab-request"] = "ab-request"
 
