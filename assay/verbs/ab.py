@@ -51,19 +51,15 @@ def ab(
 ) -> Iterator[Comparison]:
     """Compare two contenders; what is known is yielded after each pair, and kept with the run.
 
-    The last one says why it `ended`. With `same`, one case or command is compared to itself. The
-    processes of a case share what they compile, unless `cold`, or the metric is of the first step.
-    `build` is a command that is run in the checkout of each commit.
+    The last one says why it `ended`. With `same`, one case or command is compared to itself; `cold`
+    shares nothing compiled; `build` is a command that is run in the checkout of each commit.
 
     >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
     """
     name, equals, pattern = metric.partition("=")
     _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
-    if equals:
-        _check_pattern(name, pattern, commands)
-    else:
-        _check_metric(name, commands)
+    _check_pattern(name, pattern, commands) if equals else _check_metric(name, commands)
     name = name or (contenders.WALL if commands else "")
     limit = as_seconds(timeout, "timeout", "10m")
     if same and len(commands or cases) == 1:
