@@ -32,7 +32,7 @@ SCORES = (
 )
 
 
-class Pair(NamedTuple):
+class BumpFit(NamedTuple):
     """For each interval: the first points after two steps, and the score of both together."""
 
     first: Array
@@ -40,7 +40,7 @@ class Pair(NamedTuple):
     score: Array
 
 
-def fit_pair(values: Array, extra: Array | None = None) -> Pair:
+def fit_pair(values: Array, extra: Array | None = None) -> BumpFit:
     """Rows are intervals, as of `changepoints.fit`."""
     rows = whitened(normal_scores(values), extra)
     null = (rows.points * np.log(rows.residual) + rows.jacobian).min(1)
@@ -54,7 +54,7 @@ def fit_pair(values: Array, extra: Array | None = None) -> Pair:
     best = costs.reshape(len(values), -1).argmin(1)
     first, second = np.divmod(best, places)
     score = null - costs.reshape(len(values), -1)[np.arange(len(values)), best]
-    return Pair(first + SIDE, second + SIDE, score)
+    return BumpFit(first + SIDE, second + SIDE, score)
 
 
 def clear(scores: Array, length: int, level: float) -> Array:

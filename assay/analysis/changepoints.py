@@ -37,7 +37,7 @@ class Fit(NamedTuple):
 
 
 def fit(values: Array, extra: Array | None = None) -> Fit:
-    """Rows are intervals. `extra`: how much more a point varies than usual, as a share."""
+    """WhitenedRows are intervals. `extra`: how much more a point varies than usual, as a share."""
     scores = normal_scores(values)
     rows = whitened(scores, extra)
     null = (rows.points * np.log(rows.residual) + rows.jacobian).min(1)
@@ -84,7 +84,7 @@ def _quantiles(count: int) -> Array:
     return np.array([normal.inv_cdf(share) for share in shares.tolist()])
 
 
-class Rows(NamedTuple):
+class WhitenedRows(NamedTuple):
     """Scores made independent, for each correlation: (intervals, correlations, points)."""
 
     points: int
@@ -97,7 +97,7 @@ class Rows(NamedTuple):
     jacobian: Array
 
 
-def whitened(scores: Array, extra: Array | None) -> Rows:
+def whitened(scores: Array, extra: Array | None) -> WhitenedRows:
     """An autoregression undone; the first point stays as it is (Prais and Winsten 1954)."""
     phis = PHIS[None, :, None]
     values = np.repeat(scores[:, None, :], len(PHIS), 1)
@@ -114,10 +114,12 @@ def whitened(scores: Array, extra: Array | None) -> Rows:
     cross = (weights * constant * values).sum(-1)
     residual = np.maximum((weights * values**2).sum(-1) - cross**2 / total, TINY)
     jacobian = np.log(variance).sum(-1)
-    return Rows(scores.shape[1], values, weights, constant, total, cross, residual, jacobian)
+    return WhitenedRows(
+        scores.shape[1], values, weights, constant, total, cross, residual, jacobian
+    )
 
 
-def _step_gain(rows: Rows) -> Array:
+def _step_gain(rows: WhitenedRows) -> Array:
     """By how much a step at each place lowers the residual: (intervals, correlations, places)."""
     square, with_level, with_values = step_sums(rows)
     total, cross = rows.total_constant[:, :, None], rows.total_cross[:, :, None]
@@ -125,7 +127,7 @@ def _step_gain(rows: Rows) -> Array:
     return gain
 
 
-def step_sums(rows: Rows) -> tuple[Array, Array, Array]:
+def step_sums(rows: WhitenedRows) -> tuple[Array, Array, Array]:
     """Of a step at each place: its square, its product with the level, and with the values."""
     low, high = SIDE, rows.points - SIDE + 1
     share = rows.constant[:, :, 1:2]  # what a level of 1 becomes after the first point of a step
@@ -145,7 +147,7 @@ def _after(values: Array) -> Array:
     return np.cumsum(values[:, :, ::-1], -1)[:, :, ::-1] - values
 
 
-def _line_gain(rows: Rows) -> Array:
+def _line_gain(rows: WhitenedRows) -> Array:
     line = np.linspace(-1, 1, rows.points)
     bent = np.repeat(line[None, None, :], len(PHIS), 1)
     bent[:, :, 1:] -= PHIS[None, :, None] * line[:-1]
