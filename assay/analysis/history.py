@@ -19,7 +19,7 @@ from assay.core.series import Point
 LEVEL = 0.015  # how often a series without a change may have a shift all the same
 SHORTEST = 16  # points of the shortest interval that is searched by itself
 DRIFTS_FROM = 16  # points; fewer have no drift
-WHOLE = 0.75  # of the level, for the longest interval; the rest is shared by shorter ones
+WHOLE = 0.6  # of the level, for the longest interval; the rest is shared by shorter ones
 STRAIGHT = 3.0  # of the score, by which a line has to be better than a step to be taken for it
 WINDOW = 128  # points that a new one is held against
 LOOKS = 10  # a look at every new point errs about so much more often than a single one
@@ -76,7 +76,20 @@ def find(whole: Track, level: float = LEVEL) -> list[int]:
     for start, end, place in sorted(_significant(whole, level), key=lambda s: s[1] - s[0]):
         if not any(start < other < end for other in found):
             found.append(place)
-    return _kept(whole, sorted(found), level)
+    return _kept(whole, _halved(whole, sorted(found), level), level)
+
+
+def _halved(whole: Track, places: list[int], level: float) -> list[int]:
+    """With what is clear between the shifts that are known, again and again: it is another
+    question than whether there is any."""
+    edges = [0, *places, len(whole.values)] if places else []
+    for start, end in itertools.pairwise(edges):
+        if FEWEST <= end - start <= LONGEST:
+            fitted = _fitted(whole, np.array([start]), end - start)
+            if step_p_value(fitted.score, end - start)[0] < level:
+                more = sorted([*places, start + int(fitted.place[0])])
+                return _halved(whole, more, level)
+    return places
 
 
 class Tracker:

@@ -80,6 +80,12 @@ class ProfileSteps(msgspec.Struct, tag="profile", frozen=True, kw_only=True):
     steps: int
 
 
+class TimeTokens(msgspec.Struct, tag="tokens", frozen=True, kw_only=True):
+    """Of a session that makes text: time requests token by token, for so many seconds."""
+
+    seconds: float
+
+
 class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
     """Leave in good order."""
 
@@ -94,6 +100,7 @@ Request = (
     | Evaluate
     | Train
     | ProfileSteps
+    | TimeTokens
     | Close
 )
 
@@ -112,6 +119,7 @@ class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
     workload_version: str
     version: int = VERSION
     outputs: bool = False  # whether it can be asked for them
+    generates: bool = False  # whether its step makes text, whose tokens can be timed
 
 
 class TimedSteps(msgspec.Struct, tag="taken", frozen=True, kw_only=True):

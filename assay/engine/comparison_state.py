@@ -30,6 +30,7 @@ class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int = sequential.MOST  # at most
     timeout: float = 600.0  # seconds, for one process
     outputs: bool = True  # whether they have to agree
+    build: str = ""  # the command that makes a checkout usable
     schema: int = SCHEMA
     kind: Literal["ab-request"] = "ab-request"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 
 import msgspec
 
@@ -14,7 +15,7 @@ from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Plan, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
-from assay.engine import contenders, monitoring
+from assay.engine import contenders, monitoring, revisions
 from assay.engine.comparison_state import ComparisonRequest, ComparisonState, why_ended
 from assay.engine.given import CaseLike
 from assay.engine.keep import Run, new_run, resumable, resumed_run
@@ -40,6 +41,7 @@ def ab(
     higher_is_better: bool = False,
     same: bool = False,
     outputs: bool = True,
+    build: str = "",
     label: str = "",
     tags: Mapping[str, str] | None = None,
     home: Home = None,
@@ -48,6 +50,7 @@ def ab(
     """Compare two contenders; what is known is yielded after each pair, and kept with the run.
 
     The last one says why it `ended`. With `same`, one case or command is compared to itself.
+    `build` is a command that is run in the checkout of each commit.
 
     >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
@@ -71,6 +74,7 @@ def ab(
         pairs=min(pairs, sequential.MOST),
         timeout=limit,
         outputs=outputs,
+        build=build,
     )
     _check_same(request.pair, same)
     return _compared(request, _planned(request, label, dict(tags or {})), home, progress)
@@ -182,12 +186,20 @@ def _followed(
         yield found
 
 
+def _builder(command: str) -> Callable[[Path], None]:
+    def build(folder: Path) -> None:
+        if command:
+            revisions.build(command, folder)
+
+    return build
+
+
 def _pairs(
     request: ComparisonRequest, state: ComparisonState, setting: PairSetting
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """What is known after each pair, and its results."""
     found = state.comparison()
-    with contenders.checked_out(request.pair) as pair:
+    with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not found.ended:
             samples = take_pair(pair, setting, state.pairs + 1, found.pairs, state.apart)
             state.add(samples)

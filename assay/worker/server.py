@@ -25,6 +25,7 @@ from assay.core.records import Case, Value
 from assay.core.sessions import (
     CountedByFramework,
     CountedByModel,
+    Generating,
     Job,
     SelfTimed,
     Session,
@@ -34,7 +35,7 @@ from assay.core.sessions import (
     WithProductDtypes,
     WithWeights,
 )
-from assay.worker import timing
+from assay.worker import timing, tokens
 from assay.worker.pipe import failure, orders_from, packages, say
 
 
@@ -83,8 +84,8 @@ def _answers(
             yield _timed(found, steps, born)
         case messages.Calibrate():
             yield messages.Calibrated(steps=timing.steps_per_sample(cast(Stepped, session)))
-        case messages.RunSelfTimed():
-            yield from _reports(cast(SelfTimed, session))
+        case messages.RunSelfTimed() | messages.TimeTokens():
+            yield from _told(order, session)
             yield messages.Done()
         case messages.GetOutputs():
             yield _outputs(session)
@@ -94,6 +95,17 @@ def _answers(
             yield from _profiled(order, session, backend, born)
         case messages.Evaluate() | messages.Train():
             yield from _learned(order, session, job)
+
+
+def _told(
+    order: messages.RunSelfTimed | messages.TimeTokens, session: Session
+) -> Iterator[messages.Reported]:
+    """What is timed by itself: all that a session does, or the tokens it makes."""
+    if isinstance(order, messages.TimeTokens):
+        for samples in tokens.timed(cast(tokens.TextSession, session), order.seconds):
+            yield messages.Reported(samples=samples)
+    else:
+        yield from _reports(cast(SelfTimed, session))
 
 
 def _learned(
@@ -158,11 +170,10 @@ def _evidence(session: Session, job: Job, outputs: bool) -> dict[str, Value]:
     counter. Outputs and weights are those before the first step.
     """
     found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
-    # what only infers may loop, and of a loop frameworks trace the body once
-    ask_model = job.trains and not found
+    ask_model = not job.loops and not found
     if ask_model and isinstance(session, CountedByModel) and (counted := session.multiply_adds()):
         found["multiply_adds"] = round(counted / session.items)
-    if isinstance(session, CountedByFramework) and (counted := session.macs()):
+    if isinstance(session, CountedByFramework) and not job.loops and (counted := session.macs()):
         found["counted_multiply_adds"] = round(counted / session.items)
     if isinstance(session, WithProductDtypes):
         found["product_dtypes"] = session.product_dtypes()
@@ -215,13 +226,25 @@ def _open(
         seconds=timing.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={**facts, **jobs[0].facts},
+        facts={**facts, **jobs[0].facts, **_timed_over(session)},
         packages=packages(),
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
         outputs=isinstance(session, WithOutputs),
+        generates=_generates(session),
     )
     return session, jobs[0], opened
+
+
+def _generates(session: Session) -> bool:
+    return isinstance(session, Generating) and session.tokens > 0
+
+
+def _timed_over(session: Session) -> dict[str, Value]:
+    """Of text: what its times per token are times of."""
+    if not isinstance(session, Generating) or not session.tokens:
+        return {}
+    return {"timed_over": "tokens" if session.sees_tokens else "requests"}
 
 
 class _OnItsExample:

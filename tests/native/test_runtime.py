@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -45,7 +46,7 @@ def test_random_graphs_compute_as_the_oracle_and_touch_only_their_own_memory(
     images = inputs_for(graph, 3)[0]
     write_data(folder, images, np.zeros(3))
     emitted, built = compiled(graph, checked_tools, native_cache)
-    if emitted.channels_last:
+    if emitted.channels_last[0]:
         write_data(folder, images.transpose(0, 3, 1, 2), np.zeros(3))
 
     for batch, threads in ((2, 1), (1, 2)):  # a tail; a team for one image
@@ -140,3 +141,38 @@ def test_the_runtime_is_clean_of_warnings(tmp_path):
     strict.compile(RUNTIME / "runtime.cpp", tmp_path / "runtime.o", RUNTIME)
 
     assert (tmp_path / "runtime.o").stat().st_size > 0
+
+
+MEMORY = """
+import sys, numpy as np
+from assay.native import ops
+from assay.native.loaded import Loaded
+from assay.native.toolchain import toolchain
+from pathlib import Path
+from tests.native.built import compiled
+from tests.native.making import Making
+
+def held():
+    pages = int(open("/proc/self/statm").read().split()[1])
+    return pages * 4096 / 2**20
+
+made = Making(2000)
+graph = made.graph(made.add(ops.DenseOp(made.constant(2000, 2000)), made.input))
+emitted, built = compiled(graph, toolchain("onednn"), Path(sys.argv[1]))
+engine = Loaded(built, emitted, 9, 4, "onednn", seconds=0)
+before = held()
+for images in range(1, 10):
+    engine.run(np.zeros((images, 2000), np.float32))
+print(held() - before)
+"""
+
+
+def test_onednn_holds_weights_once_for_all_threads_and_batches(native_cache):
+    if not onednn_folder():
+        pytest.skip("needs oneDNN")
+    command = [sys.executable, "-c", MEMORY, str(native_cache)]
+
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    # 16 MB of weights, in a few orders at most; each of some twenty pipelines had its own.
+    assert float(ended.stdout) < 80

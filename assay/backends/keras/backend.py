@@ -76,7 +76,13 @@ class KerasBackend(msgspec.Struct, frozen=True):
         if case.options["method"] == "fit":
             yield _fit.FitSession(model)
         else:
-            yield import_module(f"assay.backends.keras._{self.engine}").open_session(model)
+            engine = import_module(f"assay.backends.keras._{self.engine}")
+            session = engine.open_session(model)
+            if model.job.first is not None:
+                alone = msgspec.structs.replace(model.job, model=model.job.first)
+                first = _model.KerasModel(lambda: alone, case, setup.facts)
+                session.generates(engine.open_session(first))
+            yield session
 
     def profile(self, folder: Path) -> AbstractContextManager[_profilers.Mark]:
         return _profilers.PROFILERS[self.engine](folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +18,21 @@ def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> in
     return int(sdpa_flop_count(query, key, value))
 
 
-# of the CPU, which torch's counter does not know yet
-_ATTENTION = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention}
+def _recurrent_on_cpu(values: Any, kernel: Any, recurrent: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    return int(2 * math.prod(values[:-1]) * (math.prod(kernel) + math.prod(recurrent)))
+
+
+def _recurrent_on_gpu(values: Any, weights: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    matrices = sum(math.prod(one) for one in weights if len(one) == 2)
+    return int(2 * math.prod(values[:-1]) * matrices)
+
+
+# what torch's counter does not know yet
+_MORE = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+    torch.ops.aten.mkldnn_rnn_layer: _recurrent_on_cpu,
+    torch.ops.aten._cudnn_rnn: _recurrent_on_gpu,
+}
 
 
 def prepare(case: Case) -> None:
@@ -51,7 +65,7 @@ def facts() -> dict[str, Value]:
 
 def macs(forward: Callable[[], object]) -> float:
     """Multiply-adds of a forward pass by torch's own counter, which counts each as two."""
-    with FlopCounterMode(display=False, custom_mapping=_ATTENTION) as counter, torch.no_grad():
+    with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, torch.no_grad():
         forward()
     return float(counter.get_total_flops()) / 2
 
