@@ -114,6 +114,16 @@ class LayerNormOp(msgspec.Struct, frozen=True, tag="layer_norm"):
     centered: bool = True  # False: no mean is taken away, and the variance is the mean square
 
 
+class LocalNormOp(msgspec.Struct, frozen=True, tag="local_norm"):
+    """x / (offset + alpha / size * s) ** power of a picture, where s sums the squares of the `size`
+    channels around, the odd one after it."""
+
+    size: int
+    alpha: float = 1e-4
+    power: float = 0.75
+    offset: float = 1.0
+
+
 class GlobalPoolOp(msgspec.Struct, frozen=True, tag="global_pool"):
     """(channels, height, width) → (channels,)"""
 
@@ -219,6 +229,7 @@ Op = (
     | PadOp
     | UpsampleOp
     | LayerNormOp
+    | LocalNormOp
     | SliceOp
     | ReduceOp
     | MatMulOp

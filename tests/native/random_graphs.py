@@ -140,6 +140,11 @@ def layer_norm(made, value):
     return made.add(op, value)
 
 
+def local_norm(made, value):
+    """Of a picture only."""
+    return made.add(ops.LocalNormOp(made.some(1, 3), 0.3, 0.75, 1.5), value)
+
+
 def part(made, value):
     """Every so many numbers along each axis, upwards or downwards."""
     rows = []
@@ -186,7 +191,8 @@ def product(made, value):
 
 
 STEPS = (conv, conv, batch_norm, pool, activation, binary, residual, residual, concatenate, pad)
-STEPS += (turned, upsample, transposed, layer_norm, part, with_known)
+STEPS += (turned, upsample, transposed, layer_norm, local_norm, part)
+STEPS += (with_known,)
 
 
 def alike(made, value):

@@ -93,6 +93,7 @@ NETS = {
     "norm": one("BatchNormalization", "c", "c", "c", "c", epsilon=0.01),
     "instance": one("InstanceNormalization", "c", "c"),
     "layer": one("LayerNormalization", "last", "last"),
+    "local": one("LRN", size=3, alpha=0.3),
     "rows": one("MatMul", "m"),
     "matrices": one("MatMul", "batched"),
     "clip": one("Clip", "half", "two"),

@@ -124,6 +124,18 @@ def test_weights_shared_by_pictures_and_a_vector_fit_each(plain_tools, native_ca
     assert near(loaded_outputs(emitted, built, images, 3), wanted)
 
 
+def test_a_local_norm_is_over_the_channels_around(plain_tools, native_cache):
+    made = Making(5, 3, 4)
+    graph = made.graph(made.add(ops.LocalNormOp(3, 0.3, 0.75, 1.5), made.input))
+    images = inputs_for(graph, 3)[0]
+    emitted, built = compiled(graph, plain_tools, native_cache)
+
+    wanted = reference.outputs(graph, images, dtype=np.float64)[0]
+
+    for threads in (1, 2):
+        assert near(loaded_outputs(emitted, built, images, 2, threads), wanted)
+
+
 def test_values_share_memory_only_where_nobody_needs_both(checked_tools, tmp_path):
     source = Path(__file__).with_name("plan.cpp")
     checked_tools.compile(source, tmp_path / "plan.o", RUNTIME)

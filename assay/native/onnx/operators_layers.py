@@ -229,6 +229,15 @@ def _instance_norm(model: Importing, node: OnnxOp) -> str:
     return value
 
 
+def _local_norm(model: Importing, node: OnnxOp) -> str:
+    numbers = [
+        float(node.attributes.get(name, usual))
+        for name, usual in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0))
+    ]
+    op = ops.LocalNormOp(int(node.attributes["size"]), *numbers)
+    return model.add(node, op, model.values[node.inputs[0]])
+
+
 def _flatten(model: Importing, node: OnnxOp) -> str:
     value = model.values[node.inputs[0]]
     if node.attributes.get("axis", 1) != 1:
@@ -249,4 +258,5 @@ HANDLERS: dict[str, Callable[[Importing, OnnxOp], str]] = {
     "LayerNormalization": _layer_norm,
     "InstanceNormalization": _instance_norm,
     "Flatten": _flatten,
+    "LRN": _local_norm,
 }

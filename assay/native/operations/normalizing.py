@@ -15,6 +15,7 @@ from assay.native.operations.definition import (
     Shape,
     count_inputs,
     expect,
+    image,
     same_shape,
     sizes,
     vector,
@@ -123,6 +124,31 @@ def _onnx_layer_norm(
     writer.add("Identity", value, output=name)
 
 
+def _local_norm_shape(op: ops.LocalNormOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
+    expect(op.size > 0, f"the mean of {op.size} channels")
+    return image(same_shape(op, shapes, constants))
+
+
+def _local_norm(op: ops.LocalNormOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    values, before = inputs[0], (op.size - 1) // 2
+    around = ((0, 0), (before, op.size - 1 - before), (0, 0), (0, 0))
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(values**2, around), op.size, 1)
+    result: Array = values / (op.offset + op.alpha / op.size * windows.sum(-1)) ** op.power
+    return result.astype(values.dtype)
+
+
+def _emit_local_norm(op: ops.LocalNormOp, emitter: Emitter, node: Node) -> str:
+    numbers = ", ".join(f"{float(each)!r}f" for each in (op.alpha / op.size, op.power, op.offset))
+    return f"net.local_norm({emitter.read(node)}, {op.size}, {numbers})"
+
+
+def _onnx_local_norm(
+    op: ops.LocalNormOp, writer: Writer, node: Node, shapes: Sequence[Shape]
+) -> None:
+    numbers = {"size": op.size, "alpha": op.alpha, "beta": op.power, "bias": op.offset}
+    writer.add("LRN", node.inputs[0], output=node.output, **numbers)
+
+
 def _softmax_shape(op: ops.SoftmaxOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     shape = same_shape(op, shapes, constants)
     expect(0 <= op.axis < len(shape), f"there is no axis {op.axis} in {shape}")
@@ -156,6 +182,12 @@ TABLE: dict[type, Definition] = {
         compute=_layer_norm,
         emit=_emit_layer_norm,
         onnx=_onnx_layer_norm,
+    ),
+    ops.LocalNormOp: Definition(
+        shape=_local_norm_shape,
+        compute=_local_norm,
+        emit=_emit_local_norm,
+        onnx=_onnx_local_norm,
     ),
     ops.SoftmaxOp: Definition(
         shape=_softmax_shape, compute=_softmax, emit=_emit_softmax, onnx=_onnx_softmax

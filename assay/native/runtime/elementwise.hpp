@@ -26,19 +26,24 @@ class ByItem : public Step {
     Size items_;
 };
 
+// Numbers that a step of single numbers takes at a time: threads share out items in such parts.
+constexpr Size chunk = 4096;
+
 // Functions of every number.
-class Activation : public ByItem {
+class Activation : public Step {
   public:
     Activation(Size items, const Shape& shape, Posts posts, const float* input, float* output)
-        : ByItem(items), size_(count(shape)), posts_(std::move(posts)), input_(input),
-          output_(output) {}
+        : size_(items * count(shape)), posts_(std::move(posts)), input_(input), output_(output) {}
     const char* name() const override { return "activation"; }
-
-  protected:
-    void item(Size number) override {
-        float* to = output_ + number * size_;
-        std::copy_n(input_ + number * size_, size_, to);
-        apply(posts_, to, nullptr, size_);
+    Size most_parts() const override { return (size_ + chunk - 1) / chunk; }
+    void run(const Part& part) override {
+        const Range chunks = share(most_parts(), part);
+        const Size last = std::min(size_, chunks.last * chunk);
+        for (Size i = chunks.first * chunk; i < last; i += lanes) {
+            Vector x = load(input_ + i, last - i);
+            for (const Post& post : posts_) x = apply(post, x);
+            store(output_ + i, x, last - i);
+        }
     }
 
   private:
@@ -100,7 +105,7 @@ ASSAY_INLINE Vector combined(Kind kind, Vector a, Vector b) {
 
 // Two values, number by number; an axis of size 1 is repeated. In memory this is rows along which
 // each of the two either goes on or stands still.
-class Binary : public ByItem {
+class Binary : public Step {
   public:
     struct Operand {
         Shape shape;
@@ -109,7 +114,7 @@ class Binary : public ByItem {
     };
 
     Binary(Size items, const Layer& layer, Operand a, Operand b, float* output)
-        : ByItem(items), kind_(layer.kind), posts_(layer.posts), a_(a.data), b_(b.data),
+        : items_(items), kind_(layer.kind), posts_(layer.posts), a_(a.data), b_(b.data),
           output_(output), a_size_(a.fixed ? 0 : count(a.shape)),
           b_size_(b.fixed ? 0 : count(b.shape)), size_(count(layer.shape)) {
         std::vector<Size> from_a(static_cast<std::size_t>(size_)), from_b(from_a);
@@ -119,7 +124,9 @@ class Binary : public ByItem {
             from_a[here] = place(index, in_a);
             from_b[here] = place(index, in_b);
         });
-        const auto [a_step, b_step, length] = longest(from_a, from_b);
+        const auto [a_step, b_step, most] = longest(from_a, from_b);
+        Size length = std::min(most, chunk);
+        while (most % length) --length;
         a_step_ = a_step, b_step_ = b_step, length_ = length;
         for (Size at = 0; at < size_; at += length) {
             const auto here = static_cast<std::size_t>(at);
@@ -127,14 +134,14 @@ class Binary : public ByItem {
         }
     }
     const char* name() const override { return "binary"; }
-
-  protected:
-    void item(Size number) override {
-        const float *a = a_ + number * a_size_, *b = b_ + number * b_size_;
-        float* to = output_ + number * size_;
-        for (const Row& row : rows_) {
-            line(a + row.a, b + row.b, to);
-            to += length_;
+    Size most_parts() const override { return std::max<Size>(items_, items_ * size_ / chunk); }
+    void run(const Part& part) override {
+        const Size each = static_cast<Size>(rows_.size());
+        const Range mine = share(items_ * each, part);
+        for (Size i = mine.first; i < mine.last; ++i) {
+            const Size item = i / each;
+            const Row& row = rows_[static_cast<std::size_t>(i % each)];
+            line(a_ + item * a_size_ + row.a, b_ + item * b_size_ + row.b, output_ + i * length_);
         }
     }
 
@@ -186,6 +193,7 @@ class Binary : public ByItem {
         }
     }
 
+    Size items_;
     Kind kind_;
     Posts posts_;
     const float *a_, *b_;

@@ -41,6 +41,9 @@ class Lowering {
             case Kind::spread:
             case Kind::upsample: return is_alias(net_, value) ? Steps{} : one(gathered(value));
             case Kind::layer_norm: return one(layer_norm(value));
+            case Kind::local_norm:
+                return one(std::make_unique<LocalNorm>(images_ * layer.shape[1] * layer.shape[2],
+                                                       layer, input(value), at(value)));
             case Kind::reduce_sum:
             case Kind::reduce_mean:
             case Kind::reduce_max:

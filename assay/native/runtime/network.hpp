@@ -21,7 +21,7 @@ enum class Kind {
     input, convolution, dense, normalize, max_pool, average_pool, activation, softmax,
     add, multiply, subtract, maximum, minimum, divide, power, concatenate, reshape, transpose, pad,
     upsample, slice, spread, constant, layer_norm, reduce_sum, reduce_mean, reduce_max, reduce_min,
-    matmul, embedding,
+    matmul, embedding, local_norm,
 };
 
 struct Layer {
@@ -35,7 +35,8 @@ struct Layer {
     Size axis = 0;
     Shape order;         // of axes: a transpose's; those that a layer norm is over
     Shape starts, steps;  // of a slice, along each axis
-    float epsilon = 0;
+    float epsilon = 0;     // of a layer norm
+    float factor = 0, power = 0, offset = 0;  // of a local norm
     bool centered = true;
     Posts posts;
     Value residual = -1;  // what a Function::residual among the posts adds
@@ -166,6 +167,14 @@ class Network {
         layers.back().epsilon = epsilon;
         layers.back().centered = centered;
         return with_weights(made, std::move(scale), std::move(shift));
+    }
+    // Divided by (offset + factor * squares of `size` channels around) to the power.
+    Described local_norm(Value input, Size size, float factor, float power, float offset) {
+        Described made = added(Kind::local_norm, {input}, at(input).shape);
+        Layer& layer = layers.back();
+        layer.groups = size;
+        layer.factor = factor, layer.power = power, layer.offset = offset;
+        return made;
     }
     // Along the axes that have the size 1 in the result.
     Described reduce(Kind kind, Value input, Shape shape) {

@@ -24,23 +24,23 @@ struct Groups {
     bool together = true;  // members are neighbours
 };
 
-class LayerNorm : public ByItem {
+class LayerNorm : public Step {
   public:
     // Null scale: 1; null shift: 0; else as many as a group has, in its order.
     LayerNorm(Size items, const Layer& layer, const float* scale, const float* shift,
               const float* input, float* output)
-        : ByItem(items), groups_(layer.shape, along(layer)), size_(count(layer.shape)),
+        : items_(items), groups_(layer.shape, along(layer)), size_(count(layer.shape)),
           epsilon_(layer.epsilon), centered_(layer.centered), scale_(scale), shift_(shift),
           input_(input), output_(output) {}
     const char* name() const override { return "layer-norm"; }
-
-  protected:
-    void item(Size number) override {
-        for (Size start : groups_.starts) {
-            const float* from = input_ + number * size_ + start;
-            float* to = output_ + number * size_ + start;
-            if (groups_.together) side_by_side(from, to);
-            else apart(from, to);
+    Size most_parts() const override { return std::max<Size>(items_, items_ * size_ / chunk); }
+    void run(const Part& part) override {
+        const Size each = static_cast<Size>(groups_.starts.size());
+        const Range mine = share(items_ * each, part);
+        for (Size i = mine.first; i < mine.last; ++i) {
+            const Size at = i / each * size_ + groups_.starts[static_cast<std::size_t>(i % each)];
+            if (groups_.together) side_by_side(input_ + at, output_ + at);
+            else apart(input_ + at, output_ + at);
         }
     }
 
@@ -106,11 +106,43 @@ class LayerNorm : public ByItem {
         return 1.0f / std::sqrt(square / static_cast<float>(long_()) + epsilon_);
     }
 
+    Size items_;
     Groups groups_;
     Size size_;
     float epsilon_;
     bool centered_;
     const float *scale_, *shift_;
+    const float* input_;
+    float* output_;
+};
+
+// Each channel of a pixel, by the squares of the channels around it.
+class LocalNorm : public Step {
+  public:
+    LocalNorm(Size pixels, const Layer& layer, const float* input, float* output)
+        : pixels_(pixels), channels_(layer.shape[0]), before_((layer.groups - 1) / 2),
+          after_(layer.groups - 1 - before_), factor_(layer.factor), power_(layer.power),
+          offset_(layer.offset), input_(input), output_(output) {}
+    const char* name() const override { return "local-norm"; }
+    Size most_parts() const override { return pixels_; }
+    void run(const Part& part) override {
+        const Range mine = share(pixels_, part);
+        for (Size pixel = mine.first; pixel < mine.last; ++pixel) {
+            const float* from = input_ + pixel * channels_;
+            for (Size c = 0; c < channels_; ++c) {
+                float sum = 0;
+                const Size last = std::min(channels_ - 1, c + after_);
+                for (Size i = std::max<Size>(0, c - before_); i <= last; ++i)
+                    sum += from[i] * from[i];
+                output_[pixel * channels_ + c] =
+                    from[c] / std::pow(offset_ + factor_ * sum, power_);
+            }
+        }
+    }
+
+  private:
+    Size pixels_, channels_, before_, after_;
+    float factor_, power_, offset_;
     const float* input_;
     float* output_;
 };
