@@ -1,9 +1,13 @@
-"""assay's figure for VGG16 training against loops written by hand, taking turns in one call.
+"""assay's figures against loops written by hand, taking turns in one call.
 
-Each configuration is measured by a plain script of its framework (this file, `--one NAME`) and by
-`assay run`, each in fresh processes, in turn; printed are both medians and their ratio.
+VGG16, ResNet50 and GPT-2 (trained, and generating). Each configuration is measured by a plain
+script of its framework (this file, `--one NAME`) and by `assay run`, each in fresh processes, in
+turn; printed are both medians and their ratio, and with three rounds or more the ratio's interval.
 
-    python benchmarks/by_hand.py [--rounds 3] [--image 224] [--batch 16] [NAME…]
+    python benchmarks/by_hand.py [--rounds 3] [--limit SECONDS] [--tiny] [NAME…]
+
+NAME is a configuration or the beginning of some: gpt2, generate, resnet50-torch. --limit ends after
+the pair that would pass it; --tiny takes networks and times that suit a laptop.
 """
 
 from __future__ import annotations
@@ -17,82 +21,203 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
-STEPS, REPEATS = 30, 9
-WARMUP = 3.0  # seconds from the first step
+COMPILED = "precision=bfloat16,data_format=channels_last,compiler=on"
+GPT2 = {"layers": 12, "width": 768, "heads": 12, "vocabulary": 50257, "length": 1024}
+SMALL = {"layers": 2, "width": 32, "heads": 2, "vocabulary": 100, "length": 32}
 
-# name → (what the hand-written loop does, the same as a case of assay)
-CONFIGURATIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "torch-float32": ({"frame": "torch"}, "torch:data_format=channels_first"),
-    "torch-tf32": (
-        {"frame": "torch", "tf32": True, "last": True},
-        "torch:precision=tf32,data_format=channels_last",
+
+class Pace(NamedTuple):
+    """How long everything takes."""
+
+    steps: int = 30  # of one sample by hand
+    repeats: int = 9
+    warmup: float = 3.0  # seconds from the first step
+    budget: str = "5s"  # of assay
+
+
+class Configuration(NamedTuple):
+    wish: dict[str, Any]  # what the hand-written loop does
+    workload: str  # the same as a case of assay: what, and by which backend
+    backend: str
+
+
+def torch(net: str, workload: str, backend: str, **wish: Any) -> Configuration:
+    return Configuration({"frame": "torch", "net": net, **wish}, workload, f"torch:{backend}")
+
+
+def jax(net: str, workload: str, backend: str = "", **wish: Any) -> Configuration:
+    return Configuration(
+        {"frame": "jax", "net": net, **wish}, workload, f"jax:{backend}".strip(":")
+    )
+
+
+def keras(net: str, engine: str, workload: str) -> Configuration:
+    wish = {"frame": "keras", "net": net, "engine": engine, "policy": "mixed_bfloat16"}
+    return Configuration(wish, workload, f"keras-{engine}:precision=bfloat16")
+
+
+VGG16, RESNET, TRAINED = "vgg16:{pictures}", "resnet50:{pictures}", "transformer-decoder:{text}"
+GENERATED = f"{TRAINED},task=generate,{{tokens}}"
+CONFIGURATIONS = {
+    "gpt2-torch-autocast": torch(
+        "gpt2", TRAINED, "precision=bfloat16,compiler=on", autocast=True, compile=True
     ),
-    "torch-autocast-compiled": (
-        {"frame": "torch", "autocast": True, "last": True, "compile": True},
-        "torch:precision=bfloat16,data_format=channels_last,compiler=on",
+    "gpt2-torch-pure": torch(
+        "gpt2", TRAINED, "precision=pure-bfloat16,compiler=on", pure=True, compile=True
     ),
-    "torch-pure-bfloat16-graph": (
-        {"frame": "torch", "pure": True, "last": True, "compile": True, "graph": True},
-        "torch:precision=pure-bfloat16,data_format=channels_last,compiler=on,cuda_graphs=on",
+    "gpt2-jax": jax("gpt2", TRAINED, "precision=bfloat16", mixed=True),
+    "generate-jax": jax("gpt2", GENERATED, "precision=pure-bfloat16", pure=True, generate=True),
+    "generate-torch": torch(
+        "gpt2",
+        GENERATED,
+        "precision=pure-bfloat16,cuda_graphs=on",
+        pure=True,
+        generate=True,
+        graph=True,
     ),
-    "jax-float32": ({"frame": "jax", "products": "highest"}, "jax"),
-    "jax-pure-bfloat16": ({"frame": "jax", "pure": True}, "jax:precision=pure-bfloat16"),
-    "keras-jax-bfloat16": (
-        {"frame": "keras", "engine": "jax", "policy": "mixed_bfloat16"},
-        "keras-jax:precision=bfloat16",
+    "resnet50-torch-256": torch(
+        "resnet50", RESNET, COMPILED, autocast=True, compile=True, batch=256
     ),
-    "keras-torch-bfloat16": (
-        {"frame": "keras", "engine": "torch", "policy": "mixed_bfloat16"},
-        "keras-torch:precision=bfloat16",
+    "resnet50-keras-jax-32": keras("resnet50", "jax", RESNET),
+    "resnet50-jax-32": jax("resnet50", RESNET, "precision=bfloat16", mixed=True),
+    "resnet50-torch-32": torch("resnet50", RESNET, COMPILED, autocast=True, compile=True),
+    "torch-float32": torch("vgg16", VGG16, "data_format=channels_first"),
+    "torch-tf32": torch(
+        "vgg16", VGG16, "precision=tf32,data_format=channels_last", tf32=True, last=True
     ),
+    "torch-autocast-compiled": torch(
+        "vgg16", VGG16, COMPILED, autocast=True, last=True, compile=True
+    ),
+    "torch-pure-bfloat16-graph": torch(
+        "vgg16",
+        VGG16,
+        "precision=pure-bfloat16,data_format=channels_last,compiler=on,cuda_graphs=on",
+        pure=True,
+        last=True,
+        compile=True,
+        graph=True,
+    ),
+    "jax-float32": jax("vgg16", VGG16, products="highest"),
+    "jax-pure-bfloat16": jax("vgg16", VGG16, "precision=pure-bfloat16", pure=True),
+    "keras-jax-bfloat16": keras("vgg16", "jax", VGG16),
+    "keras-torch-bfloat16": keras("vgg16", "torch", VGG16),
 }
+BATCHES = {"vgg16": 16, "resnet50": 32, "gpt2": 8}
+
+
+def sizes(wish: dict[str, Any], tiny: bool) -> dict[str, int]:
+    """What the hand-written loop is given."""
+    net = wish["net"]
+    batch = 2 if tiny else wish.get("batch", BATCHES[net])
+    if net == "gpt2":
+        tokens = {"prompt": 4, "generated": 5} if tiny else {"prompt": 32, "generated": 64}
+        return {"batch": batch, **(SMALL if tiny else GPT2), **tokens}
+    # Keras applications have one width
+    narrower = 8 if tiny and wish["frame"] != "keras" else 1
+    return {"batch": batch, "image": 32 if tiny else 224, "narrower": narrower}
+
+
+def case(one: Configuration, tiny: bool) -> str:
+    """The same for assay. A tiny one is not compiled by torch, nor captured: that takes minutes."""
+    given = sizes(one.wish, tiny)
+    narrower = given.get("narrower", 1) if one.wish["net"] == "resnet50" else 1
+    workload = one.workload.format(
+        pictures=f"batch_size={given['batch']},image_size={given.get('image')}"
+        + (f",narrower={narrower}" if narrower > 1 else ""),
+        text=",".join(
+            f"{'batch_size' if name == 'batch' else name}={value}"
+            for name, value in given.items()
+            if name not in {"prompt", "generated"}
+        ),
+        tokens=f"prompt={given.get('prompt')},generated={given.get('generated')}",
+    )
+    backend = one.backend
+    if tiny and backend.startswith("torch"):
+        backend = backend.replace(",compiler=on", "").replace(",cuda_graphs=on", "")
+    return f"{workload}@{backend}"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(CONFIGURATIONS))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--image", type=int, default=224)
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--one")
+    parser.add_argument("--limit", type=float, default=float("inf"))
+    parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--one", choices=CONFIGURATIONS, help="time this loop by hand, here")
     given = parser.parse_args()
     if given.one:
-        print(json.dumps(one(CONFIGURATIONS[given.one][0], given.batch, given.image)))
+        print(json.dumps(one(given.one, given.tiny)))
         return
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in given.names}
+    chosen = [n for n in CONFIGURATIONS if not given.names or n.startswith(tuple(given.names))]
+    if not chosen:
+        parser.error(f"no configuration begins so: {' '.join(given.names)}")
+    table(pairs(chosen, given))
+
+
+def pairs(names: list[str], given: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
+    """Round by round, until the rounds or the time are spent."""
+    begun = time.monotonic()
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    lasted: dict[str, float] = {}
     for _ in range(given.rounds):
-        for name in given.names:
-            pair = by_hand(name, given), by_assay(CONFIGURATIONS[name][1], given)
+        for name in names:
+            start = time.monotonic()
+            if start - begun + lasted.get(name, 0.0) > given.limit:
+                print(f"{name}: left out, the limit is near", flush=True)
+                continue
+            try:
+                pair = by_hand(name, given.tiny), by_assay(name, given.tiny)
+            except RuntimeError as error:
+                print(f"{name}: {error}", flush=True)
+                continue
+            lasted[name] = time.monotonic() - start
             taken[name].append(pair)
-            print(f"{name}: {1e3 * pair[0]:.3f} ms by hand, {1e3 * pair[1]:.3f} ms", flush=True)
-    table(taken)
+            hand, lab = (1e3 * seconds for seconds in pair)
+            print(f"{name}: {hand:.3f} ms by hand, {lab:.3f} ms ({lasted[name]:.0f} s)", flush=True)
+    return taken
 
 
 def table(taken: dict[str, list[tuple[float, float]]]) -> None:
-    print("| configuration | by hand | assay | assay / by hand | each round |")
-    print("|---|---:|---:|---:|---|")
-    for name, pairs in taken.items():
-        hand, lab = (1e3 * statistics.median(side) for side in zip(*pairs, strict=True))
-        ratios = [mine / theirs for theirs, mine in pairs]
+    print("| configuration | by hand | assay | assay / by hand | interval | each round |")
+    print("|---|---:|---:|---:|---|---|")
+    for name, found in taken.items():
+        if not found:
+            continue
+        hand, lab = (1e3 * statistics.median(side) for side in zip(*found, strict=True))
+        ratios = [mine / theirs for theirs, mine in found]
         each = " ".join(f"{ratio:.3f}" for ratio in ratios)
         middle = statistics.median(ratios)
-        print(f"| {name} | {hand:.3f} ms | {lab:.3f} ms | {middle:.3f} | {each} |")
+        cells = (name, f"{hand:.3f} ms", f"{lab:.3f} ms", f"{middle:.3f}", interval(ratios), each)
+        print(f"| {' | '.join(cells)} |")
 
 
-def by_hand(name: str, given: argparse.Namespace) -> float:
-    words = ["--one", name, "--batch", str(given.batch), "--image", str(given.image)]
-    engine = CONFIGURATIONS[name][0].get("engine", "jax")
+def interval(ratios: list[float]) -> str:
+    """95 % by Student's t, of the rounds' ratios; nothing of fewer than three."""
+    if len(ratios) < 3:
+        return ""
+    from assay.analysis.intervals import student
+
+    half = student(len(ratios) - 1) * statistics.stdev(ratios) / len(ratios) ** 0.5
+    middle = statistics.mean(ratios)
+    return f"{middle - half:.3f} to {middle + half:.3f}"
+
+
+def by_hand(name: str, tiny: bool) -> float:
+    engine = CONFIGURATIONS[name].wish.get("engine", "jax")
     variables = os.environ | {"KERAS_BACKEND": engine, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    words = ["--one", name, *(["--tiny"] if tiny else [])]
     out = output_of([sys.executable, __file__, *words], variables)
     return float(json.loads(out.splitlines()[-1]))
 
 
-def by_assay(case: str, given: argparse.Namespace) -> float:
-    workload = f"vgg16:batch_size={given.batch},image_size={given.image}"
+def by_assay(name: str, tiny: bool) -> float:
     with tempfile.TemporaryDirectory() as home:
-        words = ["run", f"{workload}@{case}", "--format", "json", "--budget", "5s", "--home", home]
+        words = ["run", case(CONFIGURATIONS[name], tiny), "--format", "json", "--home", home]
+        words += ["--budget", pace(tiny).budget]
         code = "from assay.cli import main; main()"
         out = output_of([sys.executable, "-c", code, *words], dict(os.environ))
     (result,) = json.loads(out)["results"]
@@ -104,23 +229,30 @@ def by_assay(case: str, given: argparse.Namespace) -> float:
 def output_of(words: list[str], variables: dict[str, str]) -> str:
     done = subprocess.run(words, env=variables, capture_output=True, text=True, check=False)
     if not done.stdout.strip():
-        raise RuntimeError(done.stderr[-300:])
+        raise RuntimeError(done.stderr[-600:])
     return done.stdout
 
 
-def one(wish: dict[str, Any], batch: int, image: int) -> float:
+def pace(tiny: bool) -> Pace:
+    return Pace(steps=2, repeats=3, warmup=0.1, budget="0.5s") if tiny else Pace()
+
+
+def one(name: str, tiny: bool) -> float:
     """Median seconds of a step of the loop written by hand."""
-    loop = importlib.import_module(f"loops.{wish['frame']}_loop")
-    step, wait = loop.make(wish, batch, image)
+    wish, how = CONFIGURATIONS[name].wish, pace(tiny)
+    if tiny:
+        wish = {**wish, "compile": False, "graph": False}
+    loop = importlib.import_module(f"loops.{wish['frame']}_{wish['net']}")
+    step, wait = loop.make(wish, **sizes(wish, tiny))
     begun, taken = time.perf_counter(), []
-    while time.perf_counter() - begun < WARMUP:  # a device that has just begun is cool and fast
+    while time.perf_counter() - begun < how.warmup:  # a device that has just begun is fast
         wait(step())
-    for _ in range(REPEATS):
+    for _ in range(how.repeats):
         start = time.perf_counter()
-        for _ in range(STEPS):
+        for _ in range(how.steps):
             last = step()
         wait(last)
-        taken.append((time.perf_counter() - start) / STEPS)
+        taken.append((time.perf_counter() - start) / how.steps)
     return statistics.median(taken)
 
 

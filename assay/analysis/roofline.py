@@ -33,14 +33,13 @@ def position(result: Result) -> Position | None:
     steps = result.values("step_time")
     if not counted or not steps:
         return None
-    mode = str(result.case.options.get("mode", "train"))
-    work = 2 * counted * max(1, result.items) * PASSES.get(mode, 1)
+    work = 2 * counted * max(1, result.items) * _passes(result)
     return under_roof(
         work=work,
         seconds=median(steps),
         moved=_number(result.facts.get("bytes_accessed")),
-        peak=_peak(result, str(result.case.options.get("precision", "float32"))),
-        bandwidth=_peak(result, "copy"),
+        peak=peak(result, str(result.case.options.get("precision", "float32"))),
+        bandwidth=peak(result, "copy"),
     )
 
 
@@ -49,16 +48,16 @@ def floor(result: Result) -> Floor | None:
     counted = _number(result.facts.get("multiply_adds"))
     if not counted:
         return None
-    passes = PASSES.get(str(result.case.options.get("mode", "train")), 1)
+    passes = _passes(result)
     work = 2 * counted * max(1, result.items) * passes
-    peak = _peak(result, str(result.case.options.get("precision", "float32")))
+    most = peak(result, str(result.case.options.get("precision", "float32")))
     return Floor(
         multiply_adds=counted,
         items=max(1, result.items),
         passes=passes,
         flops=work,
-        peak=peak,
-        seconds=work / peak if peak else None,
+        peak=most,
+        seconds=work / most if most else None,
     )
 
 
@@ -83,6 +82,12 @@ def under_roof(
     )
 
 
+def _passes(result: Result) -> int:
+    """By the mode that ran: what makes text infers, whatever mode was asked for."""
+    asked = result.case.options.get("mode", "train")
+    return PASSES.get(str(result.facts.get("mode", asked)), 1)
+
+
 def _note(share: float | None) -> str:
     if share is None:
         return "no measured peak of this machine is kept: run assay doctor first"
@@ -94,7 +99,7 @@ def _note(share: float | None) -> str:
     return ""
 
 
-def _peak(result: Result, what: str) -> float | None:
+def peak(result: Result, what: str) -> float | None:
     """The peak of the device the case ran on, kept with its environment."""
     device = str(result.facts.get("device", result.facts.get("devices", "cpu"))).lower()
     on_gpu = any(word in device for word in ("gpu", "cuda", "rocm"))

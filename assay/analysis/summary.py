@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.analysis import estimates, evaluate, train
+from assay.analysis import estimates, evaluate, generation, train
 from assay.analysis.doubts.samples import doubts
 from assay.analysis.intervals import Array, Estimate, mean, over_processes, quantile, student
 from assay.analysis.roofline import position
@@ -39,7 +39,8 @@ def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quanti
     quantities |= _once(result)
     for metric in _other_metrics(result):
         quantities |= _of_metric(result, metric)
-    return quantities | evaluate.quantities(result) | train.quantities(result)
+    quantities |= evaluate.quantities(result) | train.quantities(result)
+    return quantities | generation.quantities(result)
 
 
 def _reported(result: Result) -> dict[str, Quantity]:
@@ -140,7 +141,7 @@ def _once(result: Result) -> dict[str, Quantity]:
 
 
 def _other_metrics(result: Result) -> list[str]:
-    known = {"step_time", "open_time", *evaluate.COUNTS, *train.METRICS[1:]}
+    known = {"step_time", "open_time", *evaluate.COUNTS, *train.METRICS[1:], *generation.METRICS}
     steady = (part.metric for part in result.samples if part.phase == "steady")
     return [metric for metric in dict.fromkeys(steady) if metric not in known]
 

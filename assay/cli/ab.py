@@ -88,7 +88,11 @@ slower."""
     is_flag=True,
     help="Exit with status 5 if the candidate is slower, for scripts and CI.",
 )
+@click.option(
+    "--build", default="", metavar="COMMAND", help="Run in the checkout of each --commit first."
+)
 @click.option("--any-outputs", is_flag=True, help="Do not compare their outputs.")
+@options.cold
 @options.label
 @options.tag
 @options.resume("Continue a comparison, for its budget once more.")
@@ -111,11 +115,14 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
 
 
 def _begun(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Comparison]:
-    names = ("commands", "pythons", "commits", "metric", "pairs")
+    names = ("commands", "pythons", "commits", "metric", "pairs", "build")
     return ab.ab(
         *cases,
-        **{name: given[name] for name in (*names, "higher_is_better", "same", "label", "home")},
-        **{name: given[name] for name in ("budget", "minimum", "timeout")},
+        **{
+            name: given[name]
+            for name in (*names, "higher_is_better", "same", "cold", "label", "home")
+        },
+        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold")},
         outputs=not given["any_outputs"],
         tags=options.pairs(given["tags"], "--tag"),
         progress=line,

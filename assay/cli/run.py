@@ -18,6 +18,7 @@ from assay.views.run import check_columns
 # Flags that stand for a parameter of the workload or an option of the backend; commas make a sweep.
 PARAMS = {
     "batch_size": "Items in one step; max searches for the largest batch that fits.",
+    "task": "Of transformer-decoder: train, generate.",
     "seed": "Seed of the weights and the data.",
 }
 OPTIONS = {
@@ -57,6 +58,7 @@ Examples:
   assay run mnist-mlp@keras-jax:precision=bfloat16 --set units=512,1024
   assay run mnist-mlp@keras-jax --processes 5 --target 1%
   assay run ./my.py:MyNet -b keras-jax --mode infer --latency
+  assay run transformer-decoder -b torch,jax --task generate --set prompt=32,512
   assay run --suite keras-benchmarks -b keras-jax,keras-torch
   assay run --suite accuracy --first 500
   assay run --resume last"""

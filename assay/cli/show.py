@@ -12,7 +12,7 @@ from assay.core.records import Query
 from assay.verbs import show
 from assay.views.results import output
 
-DECIDING = ("ab", "race", "study")  # verbs that show more than the results of their run
+DECIDING = ("ab", "race", "study", "bisect")  # verbs that show more than the results of their run
 
 
 @click.command(

@@ -8,7 +8,8 @@ from assay.core.errors import UsageError, unknown
 
 # word → what to type after `assay`
 SYNONYMS = {
-    **dict.fromkeys(("compare", "diff", "versus", "vs"), "ab"),
+    **dict.fromkeys(("versus", "vs", "duel"), "ab"),
+    **dict.fromkeys(("diff", "comparison"), "compare"),
     **dict.fromkeys(("benchmark", "measure", "time", "timeit", "latency", "speed"), "run"),
     **dict.fromkeys(("sweep", "matrix", "grid", "ablation"), "study"),
     **dict.fromkeys(("fastest", "tune", "autotune", "optimize", "best"), "race"),
@@ -17,12 +18,14 @@ SYNONYMS = {
     **dict.fromkeys(("prof", "trace", "profiler", "flamegraph"), "profile"),
     **dict.fromkeys(("trend", "timeline", "series", "changepoints"), "history"),
     **dict.fromkeys(("regression", "regressions", "gate", "ci"), "check"),
+    **dict.fromkeys(("why", "because", "reason"), "explain"),
+    **dict.fromkeys(("blame", "culprit"), "bisect"),
     **dict.fromkeys(("env", "environment", "info", "machine", "system"), "doctor"),
     **dict.fromkeys(("cmd", "command", "exec", "script"), "task"),
     **dict.fromkeys(("build", "native"), "compile"),
-    **dict.fromkeys(("convert", "export", "onnx"), "export-onnx"),
+    **dict.fromkeys(("convert", "onnx"), "export-onnx"),
     **dict.fromkeys(("graph", "chart", "figure", "draw"), "plot"),
-    **dict.fromkeys(("view", "cat", "get", "report", "summary"), "show"),
+    **dict.fromkeys(("view", "cat", "get", "summary"), "show"),
     **dict.fromkeys(("dataset", "datasets", "download", "fetch"), "data"),
     **dict.fromkeys(("load", "adopt"), "import"),
     **dict.fromkeys(("ls", "log", "runs"), "list results"),

@@ -123,3 +123,71 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
     kind: Literal["check"] = "check"
+
+
+class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One quantity of two results; the ratio is second over first."""
+
+    metric: str
+    unit: str
+    before: float
+    after: float
+    ratio: float
+    apart: bool  # whether their intervals do not touch
+
+
+class OperationChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What one operation of a profiled model took in each of two traces."""
+
+    name: str
+    before: float  # seconds of a step
+    after: float
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why two results may differ: what differs beside the numbers, likeliest first."""
+
+    before: str  # ids
+    after: str
+    keys: tuple[str, str]
+    metrics: tuple[MetricChange, ...]
+    changed: tuple[Changed, ...]
+    operations: tuple[OperationChange, ...] = ()
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+    kind: Literal["explanation"] = "explanation"
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """One revision that a bisection held against the good end, or could not."""
+
+    place: int  # in `names`
+    name: str
+    verdict: str  # as of ab, or skipped
+    ratio: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    text: str = ""  # why it ended or was skipped
+    run: str = ""  # of the comparison
+
+
+class Bisection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which revision changed the speed, as far as is known."""
+
+    key: str
+    what: Literal["commit", "package"]
+    package: str = ""
+    names: tuple[str, ...]  # of all revisions, the good end first
+    metric: str = ""
+    budget: float  # seconds, for one comparison
+    minimum: float
+    confidence: float  # asked for
+    build: str = ""
+    tried: tuple[Tried, ...] = ()  # the bad end first
+    effect: float = math.nan  # of the bad end, as a ratio
+    suspects: tuple[str, ...] = ()  # the likeliest; several where some could not be measured
+    chance: float = 0.0  # that it is one of them
+    ended: str = ""
+    run: str = ""
+    schema: int = SCHEMA
+    kind: Literal["bisection"] = "bisection"

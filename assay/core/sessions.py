@@ -44,6 +44,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     trains: bool = True  # False: it can only infer, whatever the mode; so text generation
     eager: bool = False  # operations dispatched one by one, whatever the compiler
     multiply_adds: int = 0  # of one item's forward pass, counted from the model; 0: not known
+    loops: bool = False  # its step is a loop, of which frameworks may count the body once
+    first: Any = None  # of text generation: a model of the same weights that stops after one token
 
 
 Builder = Callable[..., Job]
@@ -96,10 +98,32 @@ class WithOutputs(Protocol):
 
 
 @runtime_checkable
+class WithSampledOutputs(Protocol):
+    """A session that picks some of its outputs where they are: a device need not move them all."""
+
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        """Their shape, and in a row those that `_digest.places` names, as float32 in numpy."""
+
+
+@runtime_checkable
 class WithWeights(Protocol):
     """A session that shows its trained weights."""
 
     def weights(self) -> Any: ...  # noqa: ANN401 (numpy arrays)
+
+
+@runtime_checkable
+class Generating(Protocol):
+    """A session whose step makes text: a prompt is read, then tokens follow."""
+
+    tokens: int  # of a row, in one step; 0: it makes none
+    sees_tokens: bool  # the host sees each as it is made; else one compiled loop makes them all
+
+    def first_token(self) -> None:
+        """Read the prompt, and return when its first token is there."""
+
+    def next_token(self) -> None:
+        """Return when one more is there; only where the host sees them."""
 
 
 @runtime_checkable

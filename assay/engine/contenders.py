@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -140,8 +140,9 @@ def repository(case: Case) -> Path:
 
 
 @contextmanager
-def checked_out(pair: Pair) -> Iterator[Pair]:
-    """The pair with each commit checked out in a folder of its own, which goes at the end."""
+def checked_out(pair: Pair, build: Callable[[Path], None] = lambda folder: None) -> Iterator[Pair]:
+    """The pair with each commit checked out in a folder of its own and built there; the folders go
+    at the end."""
     if not pair[0].commit:
         yield pair
         return
@@ -153,6 +154,7 @@ def checked_out(pair: Pair) -> Iterator[Pair]:
                 if contender.commit != WORKING_TREE:
                     words = ("worktree", "add", "--detach", str(folder), contender.commit)
                     run_git(*words, folder=root)
+                    build(folder)
             first, second = (
                 contender if contender.commit == WORKING_TREE else _moved(contender, root, folder)
                 for contender, folder in zip(pair, folders, strict=True)

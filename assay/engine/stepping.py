@@ -21,6 +21,7 @@ A = TypeVar("A")
 FIRST = messages.TakeSamples(steps=1, count=1, seconds=0.0)  # the first step: it compiles
 CHUNK = 0.25  # seconds of samples between two orders, so that progress is seen
 SLOW = 0.25  # seconds; a step as long as this hides its own wait (timing.LONGEST)
+TOKENS = 0.5  # of the budget, once more, for the tokens of what makes text
 WARMUP_SHARE = 0.3  # of the budget, at most
 BEFORE_PROFILE = 5  # steps at most, so that what is profiled is no first step
 MOST = 1_000_000  # samples of one phase, should a clock stand still
@@ -31,6 +32,7 @@ class Warm(NamedTuple):
 
     steps: int
     timed: list[float]
+    generates: bool = False  # it makes text, whose tokens can be timed
 
 
 class Worker(Protocol):
@@ -59,6 +61,8 @@ def alone(
             worker, warm.steps, case, procedure, progress, lambda timed: estimate(timed, warm.timed)
         )
         yield ask_one(worker, messages.CheckWait(), messages.LateFacts)
+        if warm.generates:
+            yield from reports(worker, messages.TimeTokens(seconds=TOKENS * procedure.budget))
     else:
         yield from reports(worker)
 
@@ -75,7 +79,8 @@ def warmed(
         return Warm(0, [])
     progress(Progress(case=case, phase="first", left=procedure.budget))
     yield samples(ask_one(worker, FIRST, messages.TimedSteps), "first")
-    return (yield from settled(worker, case, procedure, progress))
+    warm = yield from settled(worker, case, procedure, progress)
+    return warm._replace(generates=opened.generates)
 
 
 def settled(
@@ -186,8 +191,9 @@ def _trained(
             yield answer
 
 
-def reports(worker: Worker) -> Iterator[Samples]:
-    for answer in worker.ask(messages.RunSelfTimed()):
+def reports(worker: Worker, order: messages.Request | None = None) -> Iterator[Samples]:
+    """What it tells of itself when run, or when asked for something it times by itself."""
+    for answer in worker.ask(order or messages.RunSelfTimed()):
         if isinstance(answer, messages.Reported):
             yield answer.samples
 

@@ -11,8 +11,9 @@ from assay.core.records import Plan, Result
 
 T = TypeVar("T")
 
-RESUMABLE = ("run", "evaluate", "train", "ab", "race", "study")
+RESUMABLE = ("run", "evaluate", "train", "ab", "race", "study", "bisect")
 COMPARISON, RACE = "comparison.json", "race.json"  # documents of an ab and of a race
+BISECTION = "bisection.json"
 REQUEST = "request.json"  # what an ab was begun with
 
 

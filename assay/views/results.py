@@ -9,7 +9,7 @@ import msgspec
 
 from assay.core.findings import Output, Reading, Table, Unlikeness
 from assay.core.records import SCHEMA, Result
-from assay.views import bench, evaluate, run, show, train
+from assay.views import bench, evaluate, generate, run, show, train
 
 
 def output(
@@ -21,7 +21,7 @@ def output(
 ) -> Output:
     """`detailed`: a single one is shown with all that is known of it. `raw`: with all samples."""
     return Output(
-        tables=(table(readings, unlike, columns),),
+        tables=(table(readings, unlike, columns), *generate.generation_tables(readings)),
         page=show.detail(readings[0]) if detailed and len(readings) == 1 and not columns else "",
         document=results_document(readings, unlike, raw),
         values=results_values(readings),
@@ -87,6 +87,7 @@ def _result(reading: Reading, raw: bool) -> dict[str, Any]:
     kept = ("id", "status", "reason", "started", "seconds", "case", "procedure", "items", "facts")
     return {
         **{name: plain[name] for name in kept},
+        "phases": plain["phases"],
         "summary": msgspec.to_builtins(reading.summary.quantities),
         "checks": msgspec.to_builtins(reading.summary.checks),
         "doubts": msgspec.to_builtins(reading.summary.doubts),

@@ -22,6 +22,15 @@ LINES = {
     "p50": "50 % are under",
     "p90": "90 % are under",
     "p99": "99 % are under",
+    "time_to_first_token": "first token",
+    "time_per_output_token": "each token after it",
+    "time_per_output_token_p90": "90 % are under",
+    "time_per_output_token_p99": "99 % are under",
+    "decode_throughput": "tokens/s after the first",
+    "prefill_peak_share": "prompt, of the peak",
+    "decode_peak_share": "tokens, of the peak",
+    "decode_bandwidth_share": "tokens, of the bandwidth",
+    "cache_memory": "cache of keys and values",
     "flop_rate": "FLOP/s",
     "peak_share": "of the measured peak",
     "coefficient_of_variation": "spread",
@@ -131,7 +140,18 @@ def _phases(reading: Reading) -> list[str]:
         for name, count in steps.items()
         if count
     ]
-    return _numbers(reading.own, _PHASES) + counts
+    spent = _block("where the time went", _spent(reading.result))
+    return _numbers(reading.own, _PHASES) + counts + ([""] if spent else []) + spent
+
+
+def _spent(result: Result) -> dict[str, str]:
+    """Seconds and share of every phase; they add up to the time in all."""
+    whole = sum(result.phases.values()) or 1.0
+    wide = max((len(human(value, "s")) for value in result.phases.values()), default=0)
+    return {
+        name: f"{human(value, 's'):>{wide}}  {value / whole:4.0%}"
+        for name, value in result.phases.items()
+    }
 
 
 def _pictures(reading: Reading) -> Iterator[str]:

@@ -8,6 +8,7 @@ import keras
 from keras import layers, ops
 
 from assay.workloads._keras_transformer import Block, Rows
+from assay.workloads.transformer_decoder import EPSILON
 
 
 def training(**numbers: int) -> Any:  # noqa: ANN401 (a keras.Model)
@@ -22,14 +23,21 @@ def generating(batch_size: int, prompt: int, generated: int, **numbers: int) -> 
     return keras.Model(inputs, Generator(generated, Decoder(**numbers))(inputs))
 
 
+def first(model: Any) -> Any:  # noqa: ANN401
+    """Of the model that generates, one of the same weights that stops after the first token."""
+    (generator,) = (layer for layer in model.layers if isinstance(layer, Generator))
+    inputs = keras.Input(batch_shape=model.input_shape, dtype="int32")
+    return keras.Model(inputs, Generator(1, generator.decoder)(inputs))
+
+
 class Decoder(layers.Layer):  # type: ignore[misc]
     def __init__(self, layers: int, width: int, heads: int, vocabulary: int, length: int) -> None:
         super().__init__()
         self.width = width
         self.embed = keras.layers.Embedding(vocabulary, width)
         self.positions = Rows(length)
-        self.blocks = [Block(width, heads, causal=True, epsilon=1e-5) for _ in range(layers)]
-        self.norm = keras.layers.LayerNormalization(epsilon=1e-5)
+        self.blocks = [Block(width, heads, causal=True, epsilon=EPSILON) for _ in range(layers)]
+        self.norm = keras.layers.LayerNormalization(epsilon=EPSILON)
 
     def build(self, shape: Any) -> None:  # noqa: ANN401
         self.embed.build(shape)
@@ -73,7 +81,8 @@ class Generator(layers.Layer):  # type: ignore[misc]
         self.generated, self.decoder = generated, decoder
 
     def build(self, shape: Any) -> None:  # noqa: ANN401
-        self.decoder.build(shape)
+        if not self.decoder.built:
+            self.decoder.build(shape)
 
     def call(self, prompt: Any) -> Any:  # noqa: ANN401
         start = prompt.shape[1]

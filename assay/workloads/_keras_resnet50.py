@@ -9,9 +9,7 @@ import keras
 from keras import layers
 
 from assay.workloads._keras_layers import channel_axis, picture_input
-
-FILTERS = (64, 128, 256, 512)  # of the four stages, in the narrow part of a block
-EPSILON = 1.001e-5  # of every batch norm, as in Keras applications
+from assay.workloads.resnet50 import EPSILON, MOMENTUM, placed
 
 
 def functional(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:  # noqa: ANN401
@@ -81,13 +79,9 @@ def _parts(
         layers.ZeroPadding2D(1),
         layers.MaxPooling2D(3, strides=2),
     ]
-    body = [
-        Bottleneck(max(1, FILTERS[stage] // narrower), 1 if index or not stage else 2, not index)
-        for stage, count in enumerate(blocks)
-        for index in range(count)
-    ]
+    body = [Bottleneck(*sizes[1:]) for sizes in placed(blocks, narrower)]
     return stem, body, [layers.GlobalAveragePooling2D(), layers.Dense(classes)]
 
 
 def _norm() -> Any:  # noqa: ANN401
-    return layers.BatchNormalization(axis=channel_axis(), epsilon=EPSILON)
+    return layers.BatchNormalization(axis=channel_axis(), momentum=MOMENTUM, epsilon=EPSILON)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,17 +9,15 @@ from typing import Any
 import numpy as np
 from keras import initializers
 
+from assay.workloads.makings.listing import drawn
+
 
 def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **named: Any) -> Any:  # noqa: ANN401
     """`make(*sizes, **named)` with every weight set by its role; none is 0 or 1 throughout."""
     with _initialised_later():
         model = make(*sizes, **named)
-    random = np.random.default_rng(seed)
-    for variable in model.weights:
-        low, high = _range(variable)
-        values = random.random(variable.shape, dtype=np.float32)
-        values *= high - low
-        values += low
+    listed = {f"{place}.{one.name}": tuple(one.shape) for place, one in enumerate(model.weights)}
+    for variable, (_, values) in zip(model.weights, drawn(listed, seed), strict=True):
         variable.assign(values)
     return model
 
@@ -37,16 +34,3 @@ def _initialised_later() -> Iterator[None]:
     finally:
         for kind, call in zip(kinds, own, strict=True):
             kind.__call__ = call
-
-
-def _range(variable: Any) -> tuple[float, float]:  # noqa: ANN401 (a keras.Variable)
-    name, shape = variable.name, tuple(variable.shape)
-    if name in {"gamma", "moving_variance"}:
-        return 0.9, 1.1
-    if name.endswith("kernel") and len(shape) > 1:
-        # Glorot and Bengio (2010); a depthwise kernel meets one channel at a time
-        receptive = math.prod(shape[:-2])
-        fans = 2 * receptive if name.startswith("depthwise") else receptive * sum(shape[-2:])
-        limit = math.sqrt(6 / fans)
-        return -limit, limit
-    return -0.05, 0.05

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -10,6 +12,7 @@ import msgspec
 from assay.core.errors import UsageError
 from assay.core.records import Value
 from assay.core.sessions import Builder
+from assay.workloads.makings.listing import Listing
 
 
 class BuiltWorkload(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +25,41 @@ class BuiltWorkload(msgspec.Struct, frozen=True, kw_only=True):
     choices: Mapping[str, tuple[str, ...]] = {}  # of parameters that take no other values
     version: str = "1"
     pictures: bool = True
+    refusal: Callable[[str, Mapping[str, Value]], str] = lambda kind, params: ""
+
+    def refuses(self, kind: str, params: Mapping[str, Value]) -> str:
+        return self.refusal(kind, params)
+
+
+def kinds(job: Callable[..., Any], *given: str) -> dict[str, Builder]:
+    """A builder for each making of a net, from one that is told which."""
+    return {kind: partial(job, kind, *given) for kind in ("keras", "torch", "jax")}
+
+
+def made(
+    kind: str,
+    net: str,
+    seed: int,
+    keras: Callable[..., Any],
+    listed: Callable[..., Listing],
+    **sizes: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401 (a framework's model)
+    """A net with its seeded weights: by Keras' function, or by the framework's file of it."""
+
+    def by_keras() -> Any:  # noqa: ANN401
+        from assay.workloads._keras_seeded import seeded
+
+        return seeded(seed, keras, **sizes)
+
+    def by_file() -> Any:  # noqa: ANN401
+        return file_of(kind, net).model(listed(**sizes).arrays(seed), **sizes)
+
+    return {"keras": by_keras}.get(kind, by_file)()
+
+
+def file_of(kind: str, net: str) -> Any:  # noqa: ANN401 (a module)
+    """Where a framework's making of a net is."""
+    return import_module(f"assay.workloads.makings._{kind}_{net}")
 
 
 def sized(sizes: Mapping[str, Mapping[str, int]], size: str, **given: int) -> dict[str, int]:

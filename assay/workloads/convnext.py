@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, at_least, pictures, sized
+from assay.workloads.built import BuiltWorkload, at_least, kinds, made, pictures, sized
+from assay.workloads.makings.listing import Listing
 
 # blocks of the third stage, where the others have three; the width of the first, which each doubles
 SIZES = {
@@ -13,19 +14,52 @@ SIZES = {
     "small": {"deep": 27, "width": 96},
     "base": {"deep": 27, "width": 128},
 }
+EPSILON = 1e-6  # of every norm
 
 
-def job(batch_size: int, size: str, image_size: int, classes: int, seed: int, **given: int) -> Job:
-    from assay.workloads._keras_seeded import seeded
-
-    numbers = sized(SIZES, size, **given)
+def job(
+    kind: str, batch_size: int, size: str, image_size: int, classes: int, seed: int, **given: int
+) -> Job:
+    sizes = {"image_size": image_size, "classes": classes, **sized(SIZES, size, **given)}
     at_least("image_size of convnext", image_size, 32, "It is halved five times.")
     return Job(
-        model=seeded(seed, model, image_size, classes, **numbers),
+        model=made(kind, "convnext", seed, model, listed, **sizes),
         optimizer="adam",
         learning_rate=0.0001,
         train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
+        multiply_adds=listed(**sizes).work,
     )
+
+
+def stages(deep: int, width: int) -> list[tuple[int, int, int]]:
+    """Of each: the width before it, 0 before the first; its own; and how many blocks."""
+    own = [width << stage for stage in range(4)]
+    return list(zip((0, *own), own, (3, 3, deep, 3), strict=False))
+
+
+def listed(image_size: int, classes: int, deep: int, width: int) -> Listing:
+    found, side = Listing(), image_size // 4
+    found.conv("stem", 4, 3, width, side**2)
+    found.layer_norm("stem_norm", width)
+    for number, (before, own, count) in enumerate(stages(deep, width)):
+        stage = f"stages.{number}"
+        if before:
+            side //= 2
+            found.layer_norm(f"{stage}.norm", before)
+            found.conv(f"{stage}.shrink", 2, before, own, side**2)
+        for index in range(count):
+            _list_block(found, f"{stage}.blocks.{index}", own, side**2)
+    found.layer_norm("norm", own)
+    found.dense("head", own, classes)
+    return found
+
+
+def _list_block(found: Listing, name: str, width: int, places: int) -> None:
+    found.depthwise(f"{name}.across", 7, width, places)
+    found.layer_norm(f"{name}.norm", width)
+    found.conv(f"{name}.expand", 1, width, 4 * width, places)
+    found.conv(f"{name}.shrink", 1, 4 * width, width, places)
+    found.shapes[f"{name}.scale.gamma"] = (width,)
 
 
 def model(image_size: int, classes: int, deep: int, width: int) -> Any:  # noqa: ANN401
@@ -37,12 +71,11 @@ def model(image_size: int, classes: int, deep: int, width: int) -> Any:  # noqa:
 
     inputs = picture_input(image_size)
     values = _norm(layers.Conv2D(width, 4, strides=4)(inputs))
-    for stage, count in enumerate((3, 3, deep, 3)):
-        if stage:
-            width *= 2
-            values = layers.Conv2D(width, 2, strides=2)(_norm(values))
+    for before, own, count in stages(deep, width):
+        if before:
+            values = layers.Conv2D(own, 2, strides=2)(_norm(values))
         for _ in range(count):
-            values = _block(values, width)
+            values = _block(values, own)
     values = _norm(layers.GlobalAveragePooling2D()(values))
     return keras.Model(inputs, layers.Dense(classes)(values), name="convnext")
 
@@ -64,7 +97,7 @@ def _norm(values: Any) -> Any:  # noqa: ANN401
 
     from assay.workloads._keras_layers import channel_axis
 
-    norm = layers.LayerNormalization(epsilon=1e-6)
+    norm = layers.LayerNormalization(epsilon=EPSILON)
     if len(values.shape) == 2 or channel_axis() == -1:
         return norm(values)
     # Keras 3.15 on PyTorch norms no axis but the last
@@ -84,7 +117,7 @@ PROVIDES = {
             "classes": 1000,
             "seed": 0,
         },
-        kinds={"keras": job},
+        kinds=kinds(job),
         choices={"size": tuple(SIZES)},
     )
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, sized
+from assay.workloads.built import BuiltWorkload, kinds, made, sized
+from assay.workloads.makings.listing import Listing
 
 NUMBERS, TABLES = 13, 26  # features of a row of the Criteo data sets, by kind
 
@@ -16,17 +18,37 @@ BOTTOM = {"small": (512, 256, 64), "base": (512, 256)}
 TOP = {"small": (512, 256), "base": (1024, 1024, 512, 256)}
 
 
-def job(batch_size: int, size: str, rows: int, depth: int, seed: int) -> Job:
-    from assay.workloads._keras_seeded import seeded
-
-    numbers = sized(SIZES, size, rows=rows, depth=depth)
+def job(kind: str, batch_size: int, size: str, rows: int, depth: int, seed: int) -> Job:
+    sizes: dict[str, Any] = {**sized(SIZES, size, rows=rows, depth=depth)}
+    sizes |= {"bottom": BOTTOM[size], "top": TOP[size]}
     return Job(
-        model=seeded(seed, model, bottom=BOTTOM[size], top=TOP[size], **numbers),
+        model=made(kind, "dlrm", seed, model, listed, **sizes),
         loss="binary-cross-entropy",
         optimizer="sgd",
         learning_rate=0.1,
-        train_batch=batch(batch_size, numbers["rows"], seed),
+        train_batch=batch(batch_size, sizes["rows"], seed),
+        multiply_adds=listed(**sizes).work,
     )
+
+
+def listed(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) -> Listing:
+    found = Listing()
+    _list_chain(found, "bottom", (NUMBERS, *bottom, depth))
+    found.table("embed", TABLES * rows, depth)
+    found.work += (TABLES + 1) ** 2 * depth
+    _list_chain(found, "top", (depth + len(crossed()), *top, 1))
+    return found
+
+
+def _list_chain(found: Listing, name: str, widths: tuple[int, ...]) -> None:
+    for number, (before, units) in enumerate(itertools.pairwise(widths)):
+        found.dense(f"{name}.{number}", before, units)
+
+
+def crossed() -> list[int]:
+    """Where the products of different vectors stand in the matrix of all, row by row."""
+    count = TABLES + 1
+    return [row * count + column for row in range(count) for column in range(row)]
 
 
 def model(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) -> Any:  # noqa: ANN401
@@ -43,9 +65,7 @@ def model(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) 
     looked_up = layers.Embedding(TABLES * rows, depth)(places + ops.arange(TABLES) * rows)
     vectors = ops.concatenate([dense[:, None], looked_up], axis=1)
     products = ops.matmul(vectors, ops.transpose(vectors, (0, 2, 1)))
-    count = TABLES + 1
-    pairs = [row * count + column for row in range(count) for column in range(row)]
-    flat = ops.take(ops.reshape(products, (-1, count**2)), pairs, axis=1)
+    flat = ops.take(ops.reshape(products, (-1, (TABLES + 1) ** 2)), crossed(), axis=1)
     values = ops.concatenate([dense, flat], axis=1)
     for units in top:
         values = layers.Dense(units, activation="relu")(values)
@@ -68,7 +88,7 @@ PROVIDES = {
         "135,488,897 parameters",
         source="Naumov and others (2019); base: MLPerf, with fewer rows",
         params={"batch_size": 128, "size": "small", "rows": 0, "depth": 0, "seed": 0},
-        kinds={"keras": job},
+        kinds=kinds(job),
         choices={"size": tuple(SIZES)},
     )
 }

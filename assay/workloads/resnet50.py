@@ -1,12 +1,22 @@
-"""resnet50: He and others (2015), 50 layers, in three styles of Keras."""
+"""resnet50: He and others (2015), 50 layers; in Keras in three styles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from assay.core.records import Value
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, at_least, counts, pictures
+from assay.workloads.built import BuiltWorkload, at_least, counts, kinds, made, pictures
+from assay.workloads.makings.listing import Listing
+
+FILTERS = (64, 128, 256, 512)  # of the four stages, in the narrow part of a block
+EPSILON, MOMENTUM = 1.001e-5, 0.99  # of every batch norm, as in Keras applications
+STYLED = frozenset({"keras"})  # makings that have styles
 
 
 def job(
+    kind: str,
     batch_size: int,
     style: str,
     image_size: int,
@@ -16,24 +26,75 @@ def job(
     seed: int,
 ) -> Job:
     """`eager` is the functional model, its operations dispatched one by one, uncompiled."""
-    from assay.workloads import _keras_resnet50
-    from assay.workloads._keras_seeded import seeded
-
     at_least("image_size of resnet50", image_size, 32, "It is halved five times.")
-    per_stage = counts("blocks of resnet50", blocks, 4)
-    make = _keras_resnet50.subclassed if style == "subclassed" else _keras_resnet50.functional
+    sizes: dict[str, Any] = {
+        "image_size": image_size,
+        "blocks": counts("blocks of resnet50", blocks, 4),
+        "narrower": narrower,
+        "classes": classes,
+    }
     return Job(
-        model=seeded(seed, make, image_size, per_stage, narrower, classes),
+        model=made(kind, "resnet50", seed, _keras(style), listed, **sizes),
         eager=style == "eager",
         optimizer="rmsprop",
         learning_rate=0.001,
         train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
+        multiply_adds=listed(**sizes).work,
     )
+
+
+def placed(blocks: Sequence[int], narrower: int) -> list[tuple[int, int, int, bool]]:
+    """Of each block: channels before, filters, stride, and whether the input is projected."""
+    found, before = [], max(1, 64 // narrower)
+    for stage, count in enumerate(blocks):
+        filters = max(1, FILTERS[stage] // narrower)
+        for index in range(count):
+            found.append((before, filters, 1 if index or not stage else 2, not index))
+            before = 4 * filters
+    return found
+
+
+def listed(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Listing:
+    found, width = Listing(), max(1, 64 // narrower)
+    side = (image_size - 1) // 2 + 1
+    found.conv("stem", 7, 3, width, side**2)
+    found.batch_norm("stem_norm", width)
+    side = (side - 1) // 2 + 1
+    for number, (before, filters, stride, projects) in enumerate(placed(blocks, narrower)):
+        name, side = f"blocks.{number}", -(-side // stride)
+        found.conv(f"{name}.narrow", 1, before, filters, side**2)
+        found.batch_norm(f"{name}.narrow_norm", filters)
+        found.conv(f"{name}.middle", 3, filters, filters, side**2)
+        found.batch_norm(f"{name}.middle_norm", filters)
+        if projects:
+            found.conv(f"{name}.around", 1, before, 4 * filters, side**2)
+        found.conv(f"{name}.wide", 1, filters, 4 * filters, side**2)
+        if projects:
+            found.batch_norm(f"{name}.around_norm", 4 * filters)
+        found.batch_norm(f"{name}.wide_norm", 4 * filters)
+    found.dense("head", 4 * filters, classes)
+    return found
+
+
+def _keras(style: str) -> Callable[..., Any]:
+    def make(**sizes: Any) -> Any:  # noqa: ANN401
+        from assay.workloads import _keras_resnet50
+
+        one = _keras_resnet50.subclassed if style == "subclassed" else _keras_resnet50.functional
+        return one(**sizes)
+
+    return make
+
+
+def _only_keras(kind: str, params: Mapping[str, Value]) -> str:
+    if kind in STYLED or params["style"] == "functional":
+        return ""
+    return f"style={params['style']} is a style of Keras models; leave it out for {kind}"
 
 
 PROVIDES = {
     "resnet50": BuiltWorkload(
-        summary="ResNet50 as in Keras applications, functional, subclassed or eager, "
+        summary="ResNet50 as in Keras applications, in Keras functional, subclassed or eager, "
         "25,636,712 parameters",
         source="keras-benchmarks (2017), resnet50, resnet50_subclass and resnet50_eager",
         params={
@@ -45,7 +106,8 @@ PROVIDES = {
             "classes": 1000,
             "seed": 0,
         },
-        kinds={"keras": job},
+        kinds=kinds(job),
         choices={"style": ("functional", "subclassed", "eager")},
+        refusal=_only_keras,
     )
 }

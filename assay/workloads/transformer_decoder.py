@@ -6,58 +6,152 @@ in 32 ms takes 0.5 ms for each.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from assay.core.records import Value
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, at_least, divides, sized, tokens
+from assay.workloads.built import (
+    BuiltWorkload,
+    at_least,
+    divides,
+    file_of,
+    kinds,
+    made,
+    sized,
+    tokens,
+)
+from assay.workloads.makings.listing import Listing
 
 # small is nanoGPT's "baby" model with GPT-2's vocabulary
 SIZES = {
     "small": {"layers": 6, "width": 384, "heads": 6, "vocabulary": 50257, "length": 256},
     "base": {"layers": 12, "width": 768, "heads": 12, "vocabulary": 50257, "length": 1024},
 }
+EPSILON = 1e-5  # of every norm
 
 
 def job(
-    batch_size: int, size: str, task: str, prompt: int, generated: int, seed: int, **given: int
+    kind: str,
+    batch_size: int,
+    size: str,
+    task: str,
+    prompt: int,
+    generated: int,
+    seed: int,
+    **given: int,
 ) -> Job:
     numbers = sized(SIZES, size, **given)
     divides("heads", numbers["heads"], "width", numbers["width"])
     if task == "train":
-        return _training(batch_size, seed, numbers)
+        return _training(kind, batch_size, seed, numbers)
     at_least("prompt", prompt, 1, "A model goes on from something.")
     at_least("generated", generated, 1, "That is how many tokens a step makes.")
     at_least(
         "length", numbers["length"], prompt + generated, "It has to hold prompt and generated."
     )
-    return _generating(batch_size, prompt, generated, seed, numbers)
+    return _generating(kind, batch_size, prompt, generated, seed, numbers)
 
 
-def _training(batch_size: int, seed: int, numbers: dict[str, int]) -> Job:
-    from assay.workloads import _keras_decoder
-    from assay.workloads._keras_seeded import seeded
+def listed(layers: int, width: int, heads: int, vocabulary: int, length: int) -> Listing:
+    found = Listing()
+    found.table("embed", vocabulary, width)
+    found.table("positions", length, width)
+    for number in range(layers):
+        found.block(f"blocks.{number}", width, length)
+    found.layer_norm("norm", width)
+    found.work += length * width * vocabulary
+    return found
+
+
+def _training(kind: str, batch_size: int, seed: int, numbers: dict[str, int]) -> Job:
+    def keras(**numbers: int) -> Any:  # noqa: ANN401
+        from assay.workloads import _keras_decoder
+
+        return _keras_decoder.training(**numbers)
 
     length = numbers["length"]
     text = tokens(batch_size, length + 1, numbers["vocabulary"], seed)
     return Job(
-        model=seeded(seed, _keras_decoder.training, **numbers),
+        model=made(kind, "decoder", seed, keras, listed, **numbers),
         optimizer="adam",
         learning_rate=0.0001,
         train_batch=(text[:, :-1].copy(), text[:, 1:].copy()),
         items=batch_size * length,
+        multiply_adds=listed(**numbers).work // length,
     )
 
 
 def _generating(
-    batch_size: int, prompt: int, generated: int, seed: int, numbers: dict[str, int]
+    kind: str, batch_size: int, prompt: int, generated: int, seed: int, numbers: dict[str, int]
 ) -> Job:
-    from assay.workloads import _keras_decoder
-    from assay.workloads._keras_seeded import seeded
-
     text = tokens(batch_size, prompt + generated, numbers["vocabulary"], seed)
+    facts = generation_facts(batch_size, prompt, generated, numbers)
+    own = int(facts["prompt_multiply_adds"]) + (generated - 1) * int(facts["token_multiply_adds"])
+    model, first = _generators(kind, batch_size, prompt, generated, seed, numbers)
     return Job(
-        model=seeded(seed, _keras_decoder.generating, batch_size, prompt, generated, **numbers),
+        model=model,
+        first=first,
         trains=False,
+        loops=True,
         train_batch=(text[:, :prompt].copy(), text[:, prompt:].copy()),
         items=batch_size * generated,
+        multiply_adds=own // generated,
+        facts=facts,
+    )
+
+
+def _generators(
+    kind: str, batch_size: int, prompt: int, generated: int, seed: int, numbers: dict[str, int]
+) -> tuple[Any, Any]:
+    """What makes all tokens, and of the same weights what stops after the first."""
+
+    def by_keras() -> tuple[Any, Any]:
+        from assay.workloads import _keras_decoder
+        from assay.workloads._keras_seeded import seeded
+
+        model = seeded(seed, _keras_decoder.generating, batch_size, prompt, generated, **numbers)
+        return model, _keras_decoder.first(model)
+
+    def by_file() -> tuple[Any, Any]:
+        arrays = listed(**numbers).arrays(seed)
+        made: tuple[Any, Any] = file_of(kind, "decoder").generators(arrays, generated, **numbers)
+        return made
+
+    return {"keras": by_keras}.get(kind, by_file)()
+
+
+def generation_facts(
+    batch_size: int, prompt: int, generated: int, numbers: Mapping[str, int]
+) -> dict[str, Value]:
+    """Of a row: the work of its prompt and of a token, and the numbers that a token needs.
+
+    A token made on average sees the prompt and half of those made.
+    """
+    layers, width, vocabulary = (numbers[name] for name in ("layers", "width", "vocabulary"))
+    seen = prompt + generated / 2
+    dense, head = 12 * width**2, width * vocabulary
+    return {
+        "batch_size": batch_size,
+        "prompt": prompt,
+        "generated": generated,
+        "prompt_multiply_adds": layers * prompt * (dense + 2 * prompt * width) + head,
+        "token_multiply_adds": round(layers * (dense + 2 * seen * width)) + head,
+        "token_weights": layers * (dense + 13 * width) + head + 2 * width,
+        "token_cache_numbers": round(2 * layers * width * seen),
+        "cache_numbers": 2 * layers * width * (prompt + generated),
+    }
+
+
+def _too_long(kind: str, params: Mapping[str, Value]) -> str:
+    """A row that the table of positions cannot hold; batch_size may still be searched for."""
+    length = int(params["length"]) or SIZES[str(params["size"])]["length"]
+    whole = int(params["prompt"]) + int(params["generated"])
+    if params["task"] != "generate" or whole <= length:
+        return ""
+    return (
+        f"prompt={params['prompt']} and generated={params['generated']} are {whole} tokens, and "
+        f"the context of this model holds {length}; generate fewer, or set length={whole}"
     )
 
 
@@ -80,7 +174,8 @@ PROVIDES = {
             "generated": 64,
             "seed": 0,
         },
-        kinds={"keras": job},
+        kinds=kinds(job),
         choices={"size": tuple(SIZES), "task": ("train", "generate")},
+        refusal=_too_long,
     )
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, divides, pictures, sized, tokens
+from assay.workloads.built import BuiltWorkload, divides, kinds, made, pictures, sized, tokens
+from assay.workloads.makings.listing import Listing
 
 # small is BERT-small of Turc and others (2019)
 SIZES = {
@@ -13,23 +14,46 @@ SIZES = {
     "base": {"layers": 12, "width": 768, "heads": 12, "vocabulary": 30522},
 }
 POSITIONS = 512  # in the table, however long the sequences are
+EPSILON = 1e-12  # of every norm, as BERT has it
 
 
 def job(
-    batch_size: int, size: str, length: int, classes: int, dropout: float, seed: int, **given: int
+    kind: str,
+    batch_size: int,
+    size: str,
+    length: int,
+    classes: int,
+    dropout: float,
+    seed: int,
+    **given: int,
 ) -> Job:
-    from assay.workloads._keras_seeded import seeded
-
     numbers = sized(SIZES, size, **given)
     divides("heads", numbers["heads"], "width", numbers["width"])
     divides("2", 2, "length", length)
+    sizes: dict[str, Any] = {"length": length, "classes": classes, "dropout": dropout, **numbers}
     _, labels = pictures(batch_size, (1,), classes, seed)
     return Job(
-        model=seeded(seed, model, length, classes, dropout, **numbers),
+        model=made(kind, "encoder", seed, model, listed, **sizes),
         optimizer="adam",
         learning_rate=0.0001,
         train_batch=(tokens(batch_size, length, numbers["vocabulary"], seed), labels),
+        multiply_adds=listed(**sizes).work,
     )
+
+
+def listed(
+    length: int, classes: int, dropout: float, layers: int, width: int, heads: int, vocabulary: int
+) -> Listing:
+    found = Listing()
+    found.table("embed", vocabulary, width)
+    found.table("positions", max(POSITIONS, length), width)
+    found.table("segments", 2, width)
+    found.layer_norm("norm", width)
+    for number in range(layers):
+        found.block(f"blocks.{number}", width, length)
+    found.dense("pool", width, width)
+    found.dense("head", width, classes)
+    return found
 
 
 def model(
@@ -43,10 +67,10 @@ def model(
     inputs = keras.Input((length,), dtype="int32")
     values = keras.layers.Embedding(vocabulary, width)(inputs)
     values = Rows(2, each=length // 2)(Rows(max(POSITIONS, length))(values))
-    values = keras.layers.LayerNormalization(epsilon=1e-12)(values)
+    values = keras.layers.LayerNormalization(epsilon=EPSILON)(values)
     values = keras.layers.Dropout(dropout)(values)
     for _ in range(layers):
-        values = Block(width, heads, norm_first=False, dropout=dropout, epsilon=1e-12)(values)
+        values = Block(width, heads, norm_first=False, dropout=dropout, epsilon=EPSILON)(values)
     pooled = keras.layers.Dense(width, activation="tanh")(values[:, 0])
     return keras.Model(inputs, keras.layers.Dense(classes)(keras.layers.Dropout(dropout)(pooled)))
 
@@ -68,7 +92,7 @@ PROVIDES = {
             "dropout": 0.1,
             "seed": 0,
         },
-        kinds={"keras": job},
+        kinds=kinds(job),
         choices={"size": tuple(SIZES)},
     )
 }

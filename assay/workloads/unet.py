@@ -5,25 +5,45 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, divides, pictures, sized
+from assay.workloads.built import BuiltWorkload, divides, kinds, made, pictures, sized
+from assay.workloads.makings.listing import Listing
 
 SIZES = {"small": {"filters": 32}, "base": {"filters": 64}}
 DEPTH = 4  # times the picture is halved, and doubled again
 
 
-def job(batch_size: int, size: str, filters: int, image_size: int, classes: int, seed: int) -> Job:
-    from assay.workloads._keras_seeded import seeded
-
-    width = sized(SIZES, size, filters=filters)["filters"]
+def job(
+    kind: str, batch_size: int, size: str, filters: int, image_size: int, classes: int, seed: int
+) -> Job:
+    sizes = {"image_size": image_size, "classes": classes, **sized(SIZES, size, filters=filters)}
     divides(str(2**DEPTH), 2**DEPTH, "image_size", image_size)
     inputs, _ = pictures(batch_size, (image_size, image_size, 3), classes, seed)
     _, labels = pictures(batch_size * image_size**2, (1,), classes, seed)
     return Job(
-        model=seeded(seed, model, image_size, width, classes),
+        model=made(kind, "unet", seed, model, listed, **sizes),
         optimizer="adam",
         learning_rate=0.0001,
         train_batch=(inputs, labels.reshape(batch_size, image_size, image_size)),
+        multiply_adds=listed(**sizes).work,
     )
+
+
+def listed(image_size: int, filters: int, classes: int) -> Listing:
+    found, before = Listing(), 3
+    for level in range(DEPTH + 1):
+        before = _list_pair(found, f"down.{level}", before, filters << level, image_size >> level)
+    for level in reversed(range(DEPTH)):
+        width = filters << level
+        found.transposed(f"wider.{level}", 2, 2 * width, width, (image_size >> level + 1) ** 2)
+        _list_pair(found, f"up.{level}", 2 * width, width, image_size >> level)
+    found.conv("head", 1, filters, classes, image_size**2)
+    return found
+
+
+def _list_pair(found: Listing, name: str, before: int, filters: int, side: int) -> int:
+    found.conv(f"{name}.first", 3, before, filters, side**2)
+    found.conv(f"{name}.second", 3, filters, filters, side**2)
+    return filters
 
 
 def model(image_size: int, filters: int, classes: int) -> Any:  # noqa: ANN401
@@ -70,7 +90,7 @@ PROVIDES = {
             "classes": 2,
             "seed": 0,
         },
-        kinds={"keras": job},
+        kinds=kinds(job),
         choices={"size": tuple(SIZES)},
     )
 }

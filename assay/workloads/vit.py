@@ -5,29 +5,52 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, divides, pictures, sized
+from assay.workloads.built import BuiltWorkload, divides, kinds, made, pictures, sized
+from assay.workloads.makings.listing import Listing
 
 # small is DeiT-S of Touvron and others (2020)
 SIZES = {
     "small": {"layers": 12, "width": 384, "heads": 6},
     "base": {"layers": 12, "width": 768, "heads": 12},
 }
+EPSILON = 1e-6  # of every norm
 
 
 def job(
-    batch_size: int, size: str, image_size: int, patch: int, classes: int, seed: int, **given: int
+    kind: str,
+    batch_size: int,
+    size: str,
+    image_size: int,
+    patch: int,
+    classes: int,
+    seed: int,
+    **given: int,
 ) -> Job:
-    from assay.workloads._keras_seeded import seeded
-
     numbers = sized(SIZES, size, **given)
     divides("heads", numbers["heads"], "width", numbers["width"])
     divides("patch", patch, "image_size", image_size)
+    sizes = {"image_size": image_size, "patch": patch, "classes": classes, **numbers}
     return Job(
-        model=seeded(seed, model, image_size, patch, classes, **numbers),
+        model=made(kind, "vit", seed, model, listed, **sizes),
         optimizer="adam",
         learning_rate=0.0001,
         train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
+        multiply_adds=listed(**sizes).work,
     )
+
+
+def listed(
+    image_size: int, patch: int, classes: int, layers: int, width: int, heads: int
+) -> Listing:
+    found, count = Listing(), (image_size // patch) ** 2
+    found.conv("patches", patch, 3, width, count)
+    found.table("token", 1, 1, width)
+    found.table("positions", count + 1, width)
+    for number in range(layers):
+        found.block(f"blocks.{number}", width, count + 1)
+    found.layer_norm("norm", width)
+    found.dense("head", width, classes)
+    return found
 
 
 def model(image_size: int, patch: int, classes: int, layers: int, width: int, heads: int) -> Any:  # noqa: ANN401
@@ -44,8 +67,8 @@ def model(image_size: int, patch: int, classes: int, layers: int, width: int, he
     values = ClassToken()(keras.layers.Reshape((count, width))(values))
     values = Rows(count + 1)(values)
     for _ in range(layers):
-        values = Block(width, heads)(values)
-    values = keras.layers.LayerNormalization(epsilon=1e-6)(values)
+        values = Block(width, heads, epsilon=EPSILON)(values)
+    values = keras.layers.LayerNormalization(epsilon=EPSILON)(values)
     return keras.Model(inputs, keras.layers.Dense(classes)(values[:, 0]), name="vit")
 
 
@@ -65,7 +88,7 @@ PROVIDES = {
             "classes": 1000,
             "seed": 0,
         },
-        kinds={"keras": job},
+        kinds=kinds(job),
         choices={"size": tuple(SIZES)},
     )
 }

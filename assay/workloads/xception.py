@@ -5,21 +5,74 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, at_least, pictures
+from assay.workloads.built import BuiltWorkload, at_least, kinds, made, pictures
+from assay.workloads.makings.listing import Listing
+
+FLOW = (128, 256, 728)  # filters of the entry's three blocks
 
 
 def job(
-    batch_size: int, image_size: int, middle: int, narrower: int, classes: int, seed: int
+    kind: str, batch_size: int, image_size: int, middle: int, narrower: int, classes: int, seed: int
 ) -> Job:
-    from assay.workloads._keras_seeded import seeded
-
     at_least("image_size of xception", image_size, 32, "It is halved five times.")
+    sizes = {
+        "image_size": image_size,
+        "middle": middle,
+        "narrower": narrower,
+        "classes": classes,
+    }
     return Job(
-        model=seeded(seed, model, image_size, middle, narrower, classes),
+        model=made(kind, "xception", seed, model, listed, **sizes),
         optimizer="rmsprop",
         learning_rate=0.001,
         train_batch=pictures(batch_size, (image_size, image_size, 3), classes, seed),
+        multiply_adds=listed(**sizes).work,
     )
+
+
+def widths(narrower: int, *filters: int) -> list[int]:
+    return [max(1, one // narrower) for one in filters]
+
+
+def listed(image_size: int, middle: int, narrower: int, classes: int) -> Listing:
+    found, side = Listing(), (image_size - 3) // 2 + 1
+    first, second, core, *last = widths(narrower, 32, 64, 728, 1024, 1536, 2048)
+    _list_normed(found, "stem.0", 3, 3, first, side)
+    side -= 2
+    _list_normed(found, "stem.1", 3, first, second, side)
+    before = second
+    for number, filters in enumerate(widths(narrower, *FLOW)):
+        side = _list_shrinking(found, f"entry.{number}", (before, filters, filters), side)
+        before = filters
+    for block in range(middle):
+        for number in range(3):
+            _list_separable(found, f"middle.{block}.{number}", core, core, side)
+    side = _list_shrinking(found, "exit", (core, core, last[0]), side)
+    for number in range(2):
+        _list_separable(found, f"last.{number}", last[number], last[number + 1], side)
+    found.dense("head", last[2], classes)
+    return found
+
+
+def _list_normed(
+    found: Listing, name: str, size: int, before: int, filters: int, side: int
+) -> None:
+    found.conv(f"{name}.conv", size, before, filters, side**2, bias=False)
+    found.batch_norm(f"{name}.norm", filters)
+
+
+def _list_separable(found: Listing, name: str, before: int, filters: int, side: int) -> None:
+    found.separable(name, 3, before, filters, side**2)
+    found.batch_norm(f"{name}.norm", filters)
+
+
+def _list_shrinking(found: Listing, name: str, channels: tuple[int, int, int], side: int) -> int:
+    """The side it leaves. Keras lists the projection where its depth puts it, after the rest."""
+    before, first, second = channels
+    _list_separable(found, f"{name}.first", before, first, side)
+    _list_separable(found, f"{name}.second", first, second, side)
+    _list_normed(found, f"{name}.around", 1, before, second, -(-side // 2))
+    return -(-side // 2)
 
 
 def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:  # noqa: ANN401
@@ -91,6 +144,6 @@ PROVIDES = {
             "classes": 1000,
             "seed": 0,
         },
-        kinds={"keras": job},
+        kinds=kinds(job),
     )
 }

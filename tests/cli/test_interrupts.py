@@ -246,3 +246,21 @@ def test_a_polite_kill_ends_the_old_command_lines_in_good_order_too(home, words)
     done = subprocess.run([sys.executable, "-c", ENDED, *words], capture_output=True, check=False)
 
     assert done.returncode == 130, done.stderr.decode()
+
+
+def test_a_race_that_was_killed_in_its_first_heat_goes_on(home, endings):
+    words = ["race", f"{endings}:fine", "-b", "python", "--over", "size=1000,50000"]
+    world = os.environ | {"ASSAY_HOME": str(home), "PYTHONPATH": os.getcwd()}
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": world}
+    process = subprocess.Popen([*START, *words, "--budget", "3s"], **quiet)
+    for _ in range(400):
+        if list(home.glob("runs/*/002")):
+            break
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
+
+    again = subprocess.run([*START, "race", "--resume", "last"], check=False, **quiet)
+
+    assert again.returncode == 0, again.stderr
+    assert b"decided" in again.stdout

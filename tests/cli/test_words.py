@@ -11,7 +11,7 @@ from assay.cli.words import REMOVING, SYNONYMS, no_verb
 @pytest.mark.parametrize(
     ("word", "hint"),
     [
-        ("compare", "assay ab --help"),
+        ("versus", "assay ab --help"),
         ("bench-mark", "assay run --help"),
         ("fastest", "assay race --help"),
         ("Accuracy", "assay evaluate --help"),

@@ -112,7 +112,7 @@ def test_a_key_names_its_case_again(text):
         ("mnist-mlp:batch_size=0@keras-jax", "has to be 1 or more", "batch_size=1"),
         ("mnist-mlp:units=-3@keras-jax", "units of mnist-mlp is -3", "units=1"),
         ("mnist-mlp:units=0@keras-jax", "units of mnist-mlp is 0", "units=1"),
-        ("lstm@torch", "torch cannot open lstm", "It runs on: keras-jax, keras-tensorflow, "),
+        ("lstm@tensorflow", "tensorflow cannot open lstm", "It runs on: jax, keras-jax, keras-"),
         ("mnist-mlp,cifar10-cnn@keras-jax", "no workload named", "by a space"),
         ("./my.py@keras-jax", "names a file", "./my.py:MyNet"),
     ],

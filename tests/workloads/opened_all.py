@@ -7,7 +7,6 @@ A worker of its own for each would start the framework dozens of times. The vari
 from __future__ import annotations
 
 import fcntl
-import functools
 import json
 import os
 import subprocess
@@ -20,6 +19,7 @@ import numpy as np
 
 from assay import registry
 from assay.core.records import Case
+from assay.core.sessions import CountedByModel, Job
 from assay.engine import plan
 
 RESIDUAL = "image_size=64,blocks=1-1-1-1,narrower=16,classes=10"
@@ -34,7 +34,7 @@ SMALL = {
     "encoder": f"transformer-encoder:{ATTENTION},vocabulary=50,length=8",
     "decoder": f"transformer-decoder:{ATTENTION},vocabulary=50,length=16",
     "generation": f"transformer-decoder:task=generate,prompt=5,generated=6,{ATTENTION},"
-    "vocabulary=50,length=16",
+    "vocabulary=500,length=16",
     "vit": f"vit:{ATTENTION},image_size=32,classes=10",
     "convnext": "convnext:deep=1,width=4,image_size=32,classes=10",
     "unet": "unet:filters=2,image_size=32",
@@ -43,10 +43,15 @@ SMALL = {
 # XLA compiles in a third of the time; what it makes is slow, but computes the same
 QUICK = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"}
 PICTURES = ("resnet50", "xception", "vit", "convnext", "unet")
+MODES = {"infer": "before", "train": "after"}  # and what its outputs are called
 
 
 def taken_by_all(
-    backend: str, folder: Path, names: Sequence[str] = tuple(SMALL), options: str = ""
+    backend: str,
+    folder: Path,
+    names: Sequence[str] = tuple(SMALL),
+    options: str = "",
+    modes: Sequence[str] = tuple(MODES),
 ) -> dict[str, dict[str, Any]]:
     """An inference and two training steps of each; name → facts, items, outputs before, after.
 
@@ -56,7 +61,7 @@ def taken_by_all(
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "outputs.npz").exists():
-            _take(backend, folder, names, options)
+            _take(backend, folder, names, options, modes)
     found: dict[str, dict[str, Any]] = json.loads((folder / "facts.json").read_text())
     with np.load(folder / "outputs.npz") as arrays:
         for key, array in arrays.items():
@@ -65,30 +70,35 @@ def taken_by_all(
     return found
 
 
-def _take(backend: str, folder: Path, names: Sequence[str], options: str) -> None:
+def _take(
+    backend: str, folder: Path, names: Sequence[str], options: str, modes: Sequence[str]
+) -> None:
     asked = {name: f"{SMALL[name]},batch_size=2@{backend}:{options}mode=" for name in names}
     world = registry.backend(backend).variables(_case(asked[names[0]], "train"), folder)
     subprocess.run(
-        [sys.executable, __file__, str(folder), json.dumps(asked)],
+        [sys.executable, __file__, str(folder), json.dumps(asked), *modes],
         env={**os.environ, **world, **QUICK, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
 
 
-def main(folder: Path, asked: dict[str, str]) -> None:
+def main(folder: Path, asked: dict[str, str], modes: Sequence[str]) -> None:
     facts: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
     for name, text in asked.items():
-        for mode, when in (("infer", "before"), ("train", "after")):
+        for mode in modes:
             case = _case(text, mode)
-            with registry.backend(case.backend).open(_build(case), case) as session:
+            build = Build(case)
+            with registry.backend(case.backend).open(build, case) as session:
                 for _ in range(2):
                     session.step()
                 session.wait()
-                arrays[f"{name} {when}"] = session.outputs()
+                arrays[f"{name} {MODES[mode]}"] = session.outputs()
                 facts[name] = {"facts": dict(session.facts()), "items": session.items}
         facts[name]["macs"] = session.macs()
-        facts[name]["multiply_adds"] = session.multiply_adds()
+        facts[name]["expected"] = build.made.multiply_adds * session.items
+        if isinstance(session, CountedByModel):
+            facts[name]["multiply_adds"] = session.multiply_adds()
     (folder / "facts.json").write_text(json.dumps(facts))
     np.savez(folder / "outputs.npz", **arrays)
 
@@ -97,10 +107,19 @@ def _case(text: str, mode: str) -> Case:
     return plan.resolve(plan.parse_case(text + mode))
 
 
-def _build(case: Case) -> functools.partial:
-    kinds, accepts = registry.workload(case.workload).kinds, registry.backend(case.backend).accepts
-    return functools.partial(next(kinds[kind] for kind in kinds if kind in accepts), **case.params)
+class Build:
+    """The builder of a case's job, which keeps the job."""
+
+    def __init__(self, case: Case) -> None:
+        kinds = registry.workload(case.workload).kinds
+        accepts = registry.backend(case.backend).accepts
+        self._make = next(kinds[kind] for kind in kinds if kind in accepts)
+        self._params = case.params
+
+    def __call__(self) -> Job:
+        self.made = self._make(**self._params)
+        return self.made
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), json.loads(sys.argv[2]))
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3:])

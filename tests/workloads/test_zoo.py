@@ -1,4 +1,4 @@
-"""Every Keras workload takes steps on every engine, and its outputs are the same on all."""
+"""Every workload takes steps on every engine of Keras, in torch and in JAX, with equal outputs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from tests.workloads.opened_all import PICTURES, SMALL, taken_by_all
 NEAR = 1e-4  # of the largest output
 NEAR_COUNTS = {"jax": 0.01, "torch": 0.01, "tensorflow": 0.2}  # shares
 TRAINED = [name for name in SMALL if name != "generation"]
+PURE = [name for name in SMALL if name not in {"resnet50 subclassed", "resnet50 eager"}]
+FRAMEWORKS = [
+    pytest.param(name, marks=pytest.mark.real("keras", name, "torch")) for name in ("jax", "torch")
+]
 ENGINES = [
     pytest.param(engine, marks=pytest.mark.real("keras", engine, "torch"))
     for engine in ("jax", "tensorflow", "torch")
@@ -49,6 +53,15 @@ def taken(tmp_path_factory):
     return lambda engine: taken_by_all(f"keras-{engine}", folder / f"zoo-{engine}")
 
 
+@pytest.fixture(scope="session")
+def pure(tmp_path_factory):
+    """The same of the frameworks by themselves."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    return lambda framework: taken_by_all(framework, folder / f"zoo-pure-{framework}", PURE)
+
+
 def near(found: np.ndarray, wanted: np.ndarray) -> bool:
     return found.shape == wanted.shape and np.abs(found - wanted).max() < NEAR * abs(wanted).max()
 
@@ -67,6 +80,57 @@ def test_two_training_steps_change_the_outputs_and_leave_them_finite(engine, tak
     assert [name for name, one in found.items() if not np.isfinite(one["after"]).all()] == []
     assert [name for name, one in found.items() if near(one["after"], one["before"])] == []
     assert {one["facts"]["mode"] for one in found.values()} == {"train"}
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_outputs_of_a_framework_alone_are_those_of_keras(framework, pure, taken):
+    found, other = pure(framework), taken("torch")
+
+    assert [name for name in PURE if not near(found[name]["before"], other[name]["before"])] == []
+    parameters = {name: found[name]["facts"]["parameters"] for name in PURE}
+    assert parameters == {name: other[name]["facts"]["parameters"] for name in PURE}
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_training_steps_of_a_framework_alone_change_the_outputs(framework, pure):
+    found = {name: pure(framework)[name] for name in PURE if name != "generation"}
+
+    assert [name for name, one in found.items() if not np.isfinite(one["after"]).all()] == []
+    assert [name for name, one in found.items() if near(one["after"], one["before"])] == []
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_the_work_of_a_net_is_that_of_the_frameworks_counter_and_of_keras(framework, pure, taken):
+    found, other = pure(framework), taken("torch")
+    trained = [name for name in PURE if name in TRAINED]
+
+    assert {name: found[name]["expected"] for name in PURE} == {
+        name: other[name]["expected"] for name in PURE
+    }
+    assert {name: found[name]["macs"] for name in trained} == {
+        name: found[name]["expected"] for name in trained
+    }
+    # of dlrm, Keras counts the layers and not the product that is written as an operation
+    layers = [name for name in trained if name != "dlrm"]
+    assert {name: other[name]["multiply_adds"] for name in layers} == {
+        name: found[name]["expected"] for name in layers
+    }
+
+
+@pytest.mark.parametrize(
+    ("framework", "layout"),
+    [
+        pytest.param("jax", "channels_first", marks=pytest.mark.real("jax")),
+        pytest.param("torch", "channels_last", marks=pytest.mark.real("torch")),
+    ],
+)
+def test_the_other_layout_of_a_framework_gives_the_same(framework, layout, pure, tmp_path):
+    text = f"data_format={layout},"
+    other = taken_by_all(framework, tmp_path, PICTURES, text, modes=("infer",))
+
+    wrong = [n for n in PICTURES if not near(other[n]["before"], pure(framework)[n]["before"])]
+    assert wrong == []
+    assert {one["facts"]["data_format"] for one in other.values()} == {layout}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

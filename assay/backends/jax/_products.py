@@ -18,8 +18,8 @@ class Product(NamedTuple):
     dtypes: frozenset[str]
 
 
-def products(forward: Callable[..., object], *arguments: object) -> list[Product]:
-    return list(_products(jax.make_jaxpr(forward)(*arguments).jaxpr, 1))
+def products(traced: Any) -> list[Product]:  # noqa: ANN401 (what jax.make_jaxpr gives)
+    return list(_products(traced.jaxpr, 1))
 
 
 def _products(jaxpr: Any, times: int) -> Iterator[Product]:  # noqa: ANN401
@@ -57,7 +57,14 @@ def _convolution(operation: Any) -> float:  # noqa: ANN401
     return float(out.size * kernel.size / filters / math.prod(operation.params["lhs_dilation"]))
 
 
+def _attention(operation: Any) -> float:  # noqa: ANN401
+    """cuDNN's: queries by keys, and what they weigh by values; (batch, length, heads, depth)."""
+    query, key = (operation.invars[place].aval for place in range(2))
+    return float(2 * query.size * key.shape[1])
+
+
 _COUNTS: dict[str, Callable[[Any], float]] = {
     "dot_general": _product,
     "conv_general_dilated": _convolution,
+    "dot_product_attention_fwd_wrapper": _attention,
 }

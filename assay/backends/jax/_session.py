@@ -66,19 +66,26 @@ class JaxSession:
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return _trees.as_array(self._inferred(*self._forward_arguments()))
 
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        return _trees.sampled(self._inferred(*self._forward_arguments()))
+
     def weights(self) -> Iterator[Any]:
         return (np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(self._state["params"]))
 
     def macs(self) -> float:
-        return _setup.macs(self._infer, *self._forward_arguments())
+        return _setup.macs(self._traced)
 
     def product_dtypes(self) -> str:
-        return _setup.product_dtypes(self._infer, *self._forward_arguments())
+        return _setup.product_dtypes(self._traced)
+
+    @cached_property
+    def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
+        """The forward pass, for all that is to be known of it."""
+        return jax.make_jaxpr(self._infer)(*self._forward_arguments())
 
     def facts(self) -> Mapping[str, Value]:
         weights = jax.tree.leaves(self._state["params"])
         mixed = _MIXED.get(str(self._case.options["precision"]))
-        found = jax.eval_shape(self._infer, *self._forward_arguments())
         return {
             **_options.facts(self._case),
             **_setup.facts(),
@@ -87,7 +94,7 @@ class JaxSession:
             "parameters": sum(weight.size for weight in weights),
             "compute_dtype": np.dtype(mixed or _trees.dtype((self._inputs, weights))).name,
             "parameter_dtype": weights[0].dtype.name if weights else "",
-            "output_dtype": _trees.dtype(found).name,
+            "output_dtype": _trees.dtype(self._traced.out_avals).name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "optimizer": self._name,
@@ -139,7 +146,34 @@ class JaxSession:
         return new, value
 
 
-open_session = JaxSession
+class JaxGeneration(JaxSession):
+    """Text: all tokens of a step are made in one compiled loop."""
+
+    sees_tokens = False
+
+    def __init__(self, job: Job, case: Case) -> None:
+        super().__init__(job, case)
+        self.tokens = self.items // len(self._inputs)
+        self._first = self._of(job.first[0])
+
+    def first_token(self) -> None:
+        params, _, inputs = self._forward_arguments()
+        jax.block_until_ready(self._first(params, inputs))
+
+    def next_token(self) -> None:
+        raise NotImplementedError("one compiled loop makes them all")
+
+    def _of(self, apply: Any) -> Any:  # noqa: ANN401
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+
+        def first(params: Any, inputs: Any) -> Any:  # noqa: ANN401
+            return apply(_trees.cast(params, mixed), inputs)
+
+        return first if self._case.options["compiler"] == "off" else jax.jit(first)
+
+
+def open_session(job: Job, case: Case) -> JaxSession:
+    return (JaxSession if job.first is None else JaxGeneration)(job, case)
 
 
 def _parts(model: Any, case: Case) -> tuple[Any, ...]:  # noqa: ANN401
@@ -154,8 +188,10 @@ def _parts(model: Any, case: Case) -> tuple[Any, ...]:  # noqa: ANN401
 
 
 def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
-    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], axis=-1)
-    return -chosen.mean()
+    """By sums along the classes, which XLA fuses: a gather's gradient is a scatter into zeros."""
+    classes = jax.lax.broadcasted_iota(labels.dtype, logits.shape, logits.ndim - 1)
+    chosen = jnp.where(classes == labels[..., None], logits, 0).sum(-1)
+    return (jax.nn.logsumexp(logits, axis=-1) - chosen).mean()
 
 
 def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401

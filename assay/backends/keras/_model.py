@@ -13,7 +13,7 @@ from assay.backends import _options
 from assay.core.errors import UsageError
 from assay.core.messages import Train
 from assay.core.records import Case, Value
-from assay.core.sessions import Job, Report
+from assay.core.sessions import Job, Report, Stepped
 
 _POLICIES = {
     "float32": "float32",
@@ -91,8 +91,22 @@ class KerasModel:
 class KerasSession:
     """What a session has from its model, whatever the engine."""
 
+    tokens, sees_tokens = 0, False  # of text: Keras makes all of a step in one loop
+
     def __init__(self, built: KerasModel) -> None:
         self._built, self.items = built, built.items
+        self._first: Any = None
+
+    def generates(self, first: Stepped) -> None:
+        """Text; `first` is a session of the same weights that stops after one token."""
+        self.tokens, self._first = self.items // len(self._built.inputs), first
+
+    def first_token(self) -> None:
+        self._first.step()
+        self._first.wait()
+
+    def next_token(self) -> None:
+        raise NotImplementedError("one loop makes them all")
 
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -19,8 +20,17 @@ _FORMATS = {
     "channels_last": torch.channels_last,
     "channels_first": torch.contiguous_format,
 }
+
+
+def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401 (tensors)
+    """Over the last axis where there is a label for each row before it, else as torch has it."""
+    if logits.ndim > 2 and logits.shape[:-1] == labels.shape:
+        logits, labels = logits.flatten(0, -2), labels.flatten()
+    return functional.cross_entropy(logits, labels)
+
+
 _LOSSES: dict[Any, Callable[..., Any]] = {
-    "cross-entropy": functional.cross_entropy,
+    "cross-entropy": _cross_entropy,
     "mse": functional.mse_loss,
     "binary-cross-entropy": functional.binary_cross_entropy_with_logits,
     "mean": _trees.mean,
@@ -39,8 +49,8 @@ class TorchSession:
         self._optimizer_name = _options.chosen_optimizer(case, job.optimizer)
         self._optimizer: Any = _optimizer(job, case, self._model) if self._train else None
         self._scaler = torch.amp.GradScaler(self._device.type)
-        self._forward = _compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
-        self._enqueue = self._capture_first if _captures(case) else self._step_here()
+        self._forward = compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
+        self._enqueue = self._capture_first if captures(case) else self._step_here()
 
     def step(self) -> None:
         self._enqueue()
@@ -51,6 +61,9 @@ class TorchSession:
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return _trees.as_array(self._inferred())
+
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        return _trees.sampled(self._inferred())
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch, without dropout; pictures are given with channels last."""
@@ -63,10 +76,15 @@ class TorchSession:
         return found.float().cpu().numpy()
 
     def macs(self) -> float:
-        return _setup.macs(self._inferred)
+        return self._look.macs
 
     def product_dtypes(self) -> str:
-        return _setup.product_dtypes(self._inferred)
+        return self._look.product_dtypes
+
+    @cached_property
+    def _look(self) -> _setup.ForwardLook:
+        """One forward pass before the first step, for all that is to be known of it."""
+        return _setup.look(self._inferred)
 
     def weights(self) -> Iterator[Any]:
         return (weight.detach().float().cpu().numpy() for weight in self._model.parameters())
@@ -78,15 +96,18 @@ class TorchSession:
             **_setup.facts(),
             "mode": _options.mode(self._train),
             "input_shape": _options.shape_text(*_trees.tensors(self._inputs)),
-            "parameters": sum(weight.numel() for weight in weights),
+            "parameters": sum(weight.numel() for weight in weights if weight.requires_grad),
             "compute_dtype": _setup.name(self._mixed or _trees.dtype(self._inputs, weights)),
             "parameter_dtype": _setup.name(weights[0].dtype) if weights else "",
-            "output_dtype": _setup.name(_trees.dtype(self._inferred())),
+            "output_dtype": _setup.name(self._output_dtype()),
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "cuda_graphs": self._case.options["cuda_graphs"],
             "optimizer": self._optimizer_name,
         }
+
+    def _output_dtype(self) -> torch.dtype:
+        return _trees.dtype(self._look.outputs)
 
     def _outputs_of(self) -> Callable[..., Any]:
         """The forward pass as a plain function: torch.compile guards all a method could see."""
@@ -159,19 +180,22 @@ class TorchSession:
         self._enqueue()
 
 
-open_session = TorchSession
+def open_session(job: Job, case: Case) -> TorchSession:
+    from assay.backends.torch._generate import MakesTokens, TorchGeneration
+
+    return (TorchGeneration if isinstance(job.model, MakesTokens) else TorchSession)(job, case)
 
 
-def _captures(case: Case) -> bool:
+def captures(case: Case) -> bool:
     return case.options["cuda_graphs"] == "on"
 
 
-def _compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
     chosen = str(case.options["compiler"])
     if chosen == "off":
         return function
-    compiled: Callable[..., Any] = torch.compile(function, mode=None if chosen == "on" else chosen)
-    return compiled
+    made: Callable[..., Any] = torch.compile(function, mode=None if chosen == "on" else chosen)
+    return made
 
 
 def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401 (a Module)
@@ -201,16 +225,18 @@ def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> Any:  # noq
 
 
 def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: ANN401
-    weights, rate, captured = list(model.parameters()), job.learning_rate, _captures(case)
-    if not any(weight.requires_grad for weight in weights):
+    weights, rate, captured = list(model.parameters()), job.learning_rate, captures(case)
+    weights = [weight for weight in weights if weight.requires_grad]
+    if not weights:
         raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
+    fused = weights[0].is_cuda  # one kernel for all of it; rmsprop has none
     made: dict[str, Callable[[], Any]] = {
-        "sgd": lambda: torch.optim.SGD(weights, rate),
-        "momentum": lambda: torch.optim.SGD(weights, rate, momentum=0.9),
+        "sgd": lambda: torch.optim.SGD(weights, rate, fused=fused),
+        "momentum": lambda: torch.optim.SGD(weights, rate, momentum=0.9, fused=fused),
         # Keras' decay and epsilon, so that all contenders compute the same
         "rmsprop": lambda: torch.optim.RMSprop(
             weights, rate, alpha=0.9, eps=1e-7, capturable=captured
         ),
-        "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured),
+        "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured, fused=fused),
     }
     return made[_options.chosen_optimizer(case, job.optimizer)]()

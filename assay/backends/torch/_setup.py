@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -17,8 +18,21 @@ def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> in
     return int(sdpa_flop_count(query, key, value))
 
 
-# of the CPU, which torch's counter does not know yet
-_ATTENTION = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention}
+def _recurrent_on_cpu(values: Any, kernel: Any, recurrent: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    return int(2 * math.prod(values[:-1]) * (math.prod(kernel) + math.prod(recurrent)))
+
+
+def _recurrent_on_gpu(values: Any, weights: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    matrices = sum(math.prod(one) for one in weights if len(one) == 2)
+    return int(2 * math.prod(values[:-1]) * matrices)
+
+
+# what torch's counter does not know yet
+_MORE = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+    torch.ops.aten.mkldnn_rnn_layer: _recurrent_on_cpu,
+    torch.ops.aten._cudnn_rnn: _recurrent_on_gpu,
+}
 
 
 def prepare(case: Case) -> None:
@@ -49,18 +63,20 @@ def facts() -> dict[str, Value]:
     }
 
 
-def macs(forward: Callable[[], object]) -> float:
-    """Multiply-adds of a forward pass by torch's own counter, which counts each as two."""
-    with FlopCounterMode(display=False, custom_mapping=_ATTENTION) as counter, torch.no_grad():
-        forward()
-    return float(counter.get_total_flops()) / 2
+class ForwardLook(NamedTuple):
+    """What one forward pass shows."""
+
+    outputs: Any
+    macs: float
+    product_dtypes: str
 
 
-def product_dtypes(forward: Callable[[], object]) -> str:
-    """Of all that goes into products and convolutions of a forward pass, whoever cast it."""
-    with _Products() as seen, torch.no_grad():
-        forward()
-    return " ".join(sorted(seen.dtypes))
+def look(forward: Callable[[], Any]) -> ForwardLook:
+    """Multiply-adds by torch's own counter, which counts each as two; dtypes of all that goes into
+    products and convolutions, whoever cast it."""
+    with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, _Products() as seen:
+        outputs = forward()
+    return ForwardLook(outputs, counter.get_total_flops() / 2, " ".join(sorted(seen.dtypes)))
 
 
 class _Products(TorchDispatchMode):  # type: ignore[misc]

@@ -11,7 +11,7 @@ from torch import nn
 from loops import PLAN
 
 
-def make(wish: dict[str, Any], batch: int, image: int) -> Any:
+def make(wish: dict[str, Any], batch: int, image: int, **_: int) -> Any:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = bool(wish.get("tf32"))
@@ -23,7 +23,7 @@ def make(wish: dict[str, Any], batch: int, image: int) -> Any:
     if wish.get("last"):
         model = model.to(memory_format=torch.channels_last)
         inputs = inputs.to(memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, fused=device == "cuda")
     loss_of = nn.CrossEntropyLoss()
 
     def forward() -> Any:

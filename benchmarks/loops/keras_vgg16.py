@@ -10,7 +10,7 @@ import numpy as np
 from loops import PLAN
 
 
-def make(wish: dict[str, Any], batch: int, image: int) -> Any:
+def make(wish: dict[str, Any], batch: int, image: int, **_: int) -> Any:
     keras.config.set_dtype_policy(wish["policy"])
     layers: list[Any] = [keras.Input((image, image, 3))]
     for width in PLAN:
@@ -20,10 +20,14 @@ def make(wish: dict[str, Any], batch: int, image: int) -> Any:
             layers.append(keras.layers.MaxPooling2D(2))
     layers += [keras.layers.Flatten(), keras.layers.Dense(4096, "relu")]
     layers += [keras.layers.Dense(4096, "relu"), keras.layers.Dense(1000)]
-    model = keras.Sequential(layers)
+    return stepped(keras.Sequential(layers), keras.optimizers.SGD(0.01), batch, image)
+
+
+def stepped(model: Any, optimizer: Any, batch: int, image: int) -> Any:
+    """The train function of any model for pictures."""
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     engine = keras.backend.backend()
-    model.compile(keras.optimizers.SGD(0.01), loss, jit_compile=engine == "jax")
+    model.compile(optimizer, loss, jit_compile=engine == "jax")
     random = np.random.default_rng(0)
     inputs = random.uniform(-1, 1, (batch, image, image, 3)).astype("float32")
     data = (inputs, random.integers(0, 1000, batch).astype("int32"))

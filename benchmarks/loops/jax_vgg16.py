@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from loops import PLAN
 
 
-def make(wish: dict[str, Any], batch: int, image: int) -> Any:
+def make(wish: dict[str, Any], batch: int, image: int, **_: int) -> Any:
     jax.config.update("jax_default_matmul_precision", wish.get("products", "default"))
     dtype = jnp.bfloat16 if wish.get("pure") else jnp.float32
     keys = iter(jax.random.split(jax.random.key(0), 40))

@@ -1,0 +1,59 @@
+"""A torch module with the weights of a listing: its submodules have the names listed there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+# Keras' name of a variable → torch's; of layers that call it otherwise.
+_NAMES = {
+    "kernel": "weight",
+    "embeddings": "weight",
+    "gamma": "weight",
+    "beta": "bias",
+    "moving_mean": "running_mean",
+    "moving_variance": "running_var",
+    "depthwise_kernel": "depthwise.weight",
+    "pointwise_kernel": "pointwise.weight",
+}
+
+
+class Weight(nn.Module):  # type: ignore[misc]
+    """A weight that no layer of torch has."""
+
+    def __init__(self, *shape: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(shape))
+
+
+def loaded(make: Callable[[], nn.Module], arrays: Mapping[str, Any]) -> nn.Module:
+    """Built without memory first: torch would draw weights of its own, which are then lost."""
+    with torch.device("meta"):
+        model = make()
+    state = {name: part for name, part in model.state_dict().items() if _counts(name)}
+    state = {name: torch.zeros_like(part, device="cpu") for name, part in state.items()}
+    for name, array in arrays.items():
+        owner, _, variable = name.rpartition(".")
+        turned = _turned(model.get_submodule(owner), variable, array)
+        state[f"{owner}.{_NAMES.get(variable, variable)}"] = torch.from_numpy(turned)
+    model.load_state_dict(state, assign=True)
+    return model
+
+
+def _counts(name: str) -> bool:
+    """Batches seen by a batch norm, which no other framework counts."""
+    return name.endswith("num_batches_tracked")
+
+
+def _turned(module: nn.Module, variable: str, array: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+    """In torch's order of axes. A depthwise kernel's channels are its outputs there."""
+    if isinstance(module, nn.Linear) and variable == "kernel":
+        array = array.reshape(array.shape[-2:]).T  # a 1 x 1 convolution is one too
+    elif variable.endswith("kernel") and array.ndim == 4:
+        depthwise = variable.startswith("depthwise") or getattr(module, "groups", 1) > 1
+        array = array.transpose((2, 3, 0, 1) if depthwise else (3, 2, 0, 1))
+    return np.ascontiguousarray(array)

@@ -1,0 +1,77 @@
+"""The parts of a transformer in PyTorch; the encoder is BERT's, with a classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+from torch.nn import functional
+
+
+class TorchAttention(nn.Module):  # type: ignore[misc]
+    """Self-attention with several heads, through torch's fused kernels."""
+
+    def __init__(self, width: int, heads: int, causal: bool) -> None:
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+        return self.attended(*self.projected(values))
+
+    def attended(self, query: Any, key: Any, value: Any) -> Any:  # noqa: ANN401
+        found = functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
+        return self.merged(found)
+
+    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any, mask: Any) -> Any:  # noqa: ANN401
+        """One new position `at`, whose key and value join those kept of the ones before it."""
+        query, key, value = self.projected(values)
+        keys.index_copy_(2, at, key)
+        kept.index_copy_(2, at, value)
+        found = functional.scaled_dot_product_attention(query, keys, kept, attn_mask=mask)
+        return self.merged(found)
+
+    def projected(self, values: Any) -> Any:  # noqa: ANN401
+        """Queries, keys and values, each (batch, heads, length, depth)."""
+        parts = self.project(values).unflatten(-1, (3, self.heads, -1))
+        return parts.permute(2, 0, 3, 1, 4).unbind(0)
+
+    def merged(self, found: Any) -> Any:  # noqa: ANN401
+        return self.out(found.transpose(1, 2).flatten(2))
+
+
+class TorchBlock(nn.Module):  # type: ignore[misc]
+    """Attention, then two dense layers; the norms before them, or after as the first papers did."""
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        *,
+        causal: bool = False,
+        norm_first: bool = True,
+        dropout: float = 0.0,
+        epsilon: float = 1e-6,
+    ) -> None:
+        super().__init__()
+        self.norm_first, self.dropout = norm_first, dropout
+        self.attention = TorchAttention(width, heads, causal)
+        self.norms = nn.ModuleList(nn.LayerNorm(width, epsilon) for _ in range(2))
+        self.expand, self.shrink = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, values: Any) -> Any:  # noqa: ANN401
+        if self.norm_first:
+            return self.rest(values, self._dropped(self.attention(self.norms[0](values))))
+        values = self.norms[0](values + self._dropped(self.attention(values)))
+        return self.norms[1](values + self._dropped(self._dense(values)))
+
+    def rest(self, values: Any, attended: Any) -> Any:  # noqa: ANN401
+        """What follows the attention, where norms come first."""
+        values = values + attended
+        return values + self._dropped(self._dense(self.norms[1](values)))
+
+    def _dense(self, values: Any) -> Any:  # noqa: ANN401
+        return self.shrink(functional.gelu(self.expand(values)))
+
+    def _dropped(self, values: Any) -> Any:  # noqa: ANN401
+        return functional.dropout(values, self.dropout, self.training) if self.dropout else values

@@ -1,0 +1,66 @@
+"""Probabilities of the first changed revision."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from assay.analysis import bisection
+from assay.analysis.bisection import Weighed
+
+EFFECT = math.log(1.05)
+
+
+def test_before_anything_is_known_all_are_alike():
+    assert bisection.probabilities(4, EFFECT, []) == pytest.approx([0.25] * 4)
+
+
+def test_a_slow_revision_puts_the_change_at_or_before_it():
+    chances = bisection.probabilities(4, EFFECT, [Weighed(2, EFFECT, 0.001)])
+
+    assert sum(chances[:2]) > 0.95
+    assert chances[0] == pytest.approx(chances[1])
+
+
+def test_a_doubtful_comparison_moves_little_and_no_one_is_believed_wholly():
+    doubtful = bisection.probabilities(2, EFFECT, [Weighed(1, EFFECT / 2, 0.05)])
+    sure = bisection.probabilities(2, EFFECT, [Weighed(1, EFFECT, 1e-9)])
+
+    assert doubtful == pytest.approx([0.5, 0.5], abs=0.05)
+    assert 0.95 < sure[0] < 0.999
+
+
+def test_the_next_is_where_the_chances_part_in_half_but_nothing_that_was_skipped():
+    assert bisection.next_place([0.25] * 4, ()) == 2
+    assert bisection.next_place([0.25] * 4, {2}) in {1, 3}
+    assert bisection.next_place([0.25] * 4, {1, 2, 3}) == 0
+
+
+def test_what_could_not_be_measured_cannot_be_told_from_the_one_after():
+    places, chance = bisection.suspects([0.05, 0.5, 0.4, 0.05], {2})
+
+    assert places == [2, 3]
+    assert chance == pytest.approx(0.9)
+
+
+def test_an_interval_of_98_percent_becomes_a_standard_error():
+    found = bisection.measured(3, 1.05, 1.05 / 1.02, 1.05 * 1.02)
+
+    assert found.error == pytest.approx(math.log(1.02) / 2.326)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noisy_comparisons_find_the_one_of_thirty(seed):
+    rng = random.Random(seed)
+    first, seen = rng.randrange(1, 30), []
+    for _ in range(40):
+        chances = bisection.probabilities(29, EFFECT, seen)
+        if max(chances) > 0.95:
+            break
+        place = bisection.next_place(chances, ())
+        truth = EFFECT if place >= first else 0.0
+        seen.append(Weighed(place, rng.gauss(truth, 0.01), 0.01))
+
+    assert chances.index(max(chances)) + 1 == first

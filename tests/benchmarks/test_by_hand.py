@@ -1,0 +1,53 @@
+"""benchmarks/by_hand.py: every configuration is a case, and a tiny one runs on both sides."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.engine import plan
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "by_hand.py"
+SCRIPTED = runpy.run_path(str(SCRIPT))
+
+
+@pytest.mark.parametrize("tiny", [True, False])
+@pytest.mark.parametrize("name", SCRIPTED["CONFIGURATIONS"])
+def test_every_configuration_is_a_case_with_the_sizes_of_its_loop(name, tiny):
+    one = SCRIPTED["CONFIGURATIONS"][name]
+
+    asked = plan.resolve(plan.parse_case(SCRIPTED["case"](one, tiny)))
+
+    sizes = SCRIPTED["sizes"](one.wish, tiny)
+    assert asked.params["batch_size"] == sizes["batch"]
+    assert sizes.items() & asked.params.items() >= {
+        (name, value) for name, value in sizes.items() if name in {"layers", "width", "length"}
+    }
+    assert (asked.params.get("task") == "generate") == bool(one.wish.get("generate"))
+
+
+@pytest.mark.real("jax")
+@pytest.mark.timeout(600)
+def test_a_tiny_one_prints_both_times_and_their_ratio():
+    words = [sys.executable, str(SCRIPT), "--tiny", "--rounds", "1", "generate-jax"]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 0, ran.stderr
+    name, hand, lab, ratio, *_ = (
+        cell.strip() for cell in ran.stdout.splitlines()[-1][2:].split("|")
+    )
+    assert name == "generate-jax"
+    near = float(lab.removesuffix(" ms")) / float(hand.removesuffix(" ms"))
+    assert near == pytest.approx(float(ratio), rel=0.1)
+
+
+def test_a_name_that_begins_no_configuration_is_refused():
+    ran = subprocess.run(
+        [sys.executable, str(SCRIPT), "resnet51"], capture_output=True, text=True, check=False
+    )
+
+    assert ran.returncode == 2 and "no configuration begins so: resnet51" in ran.stderr
