@@ -16,6 +16,7 @@ Examples:
   assay compile alexnet2 --weights alexnet2.npz -o build/
   build/alexnet2 -t test                     its pictures lie beside it, where they are here
   assay compile model.keras -o build/
+  assay compile model.onnx --portable -o build/
   assay compile ./my.py:MyNet --set units=128 --kernels portable -o build/"""
 )
 @click.argument("model", metavar="MODEL")
@@ -39,14 +40,15 @@ Examples:
 @click.option(
     "--portable",
     is_flag=True,
-    help="Build for any CPU of this architecture, not only for this one.",
+    help="Build for any CPU of this architecture; the program uses the best code it can run.",
 )
 def command(model: str, output: str, weights: str, sets: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401
-    """Compile the Keras model MODEL into a program in FOLDER, named after it.
+    """Compile the model MODEL into a program in FOLDER, named after it.
 
-    MODEL is a workload, a function in a file of yours, or a model that Keras saved. The program
-    needs no Python, only the files beside it: its weights and, for the networks that come with a
-    dataset, their test pictures.
+    MODEL is a workload, a function in a file of yours, a model that Keras saved, or an ONNX file of
+    any framework; an operation that cannot be compiled is named. The program needs no Python, only
+    the files beside it: its weights and, for the networks that come with a dataset, their test
+    pictures.
     """
     made = compile.compile_model(
         model,
@@ -61,7 +63,7 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
     options.say(f"{made.layers} layers over {kernels}" + (", built before" if made.cached else ""))
     options.say(f"it takes {made.takes}")
     options.say(options.agreed("the program", made.judge, made.difference))
-    if not weights and not model.endswith((".keras", ".h5")):
+    if not weights and not model.endswith((".keras", ".h5", ".onnx")):
         options.say("its weights are untrained, made from a seed; give --weights for others")
     data = made.program.with_name(f"{made.program.name}.data")
     lacking = compile.write_data(model, made, data)

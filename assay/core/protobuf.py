@@ -44,6 +44,14 @@ def fields(data: bytes) -> Iterator[Field]:
         yield key >> 3, value
 
 
+def varints(data: bytes) -> Iterator[int]:
+    """Whole numbers packed into one field, as int64."""
+    place = 0
+    while place < len(data):
+        value, place = _read_varint(data, place)
+        yield value - 2 * _NEGATIVE if value >= _NEGATIVE else value
+
+
 def raw(value: Scalar) -> bytes:
     if isinstance(value, bytes):
         return value

@@ -25,6 +25,8 @@ from assay.engine import plan, process_env
 from assay.native import answers, capture, files
 from assay.native.answers import Answers
 from assay.native.graph import Graph
+from assay.native.onnx.importing import read_onnx
+from assay.native.onnx.judge import judged
 from assay.worker import start
 
 TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
@@ -60,7 +62,15 @@ def captured(
     weights: str | Path = "",
     params: Mapping[str, Value] | None = None,
 ) -> CapturedModel:
-    """A model by name in another process; one that is built already in this one."""
+    """A model by name in another process; one that is built already, or an ONNX file, in this."""
+    if isinstance(model, str) and Path(model).suffix == ".onnx":
+        if weights or params:
+            raise UsageError(
+                f"{model} is a whole model, and takes no weights or parameters.",
+                hint="Leave them out.",
+            )
+        graph = read_onnx(model)
+        return CapturedModel(graph, judged(model, graph))
     if isinstance(model, str):
         return model_of(model, weights, params)
     if weights or params:

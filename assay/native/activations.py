@@ -26,6 +26,8 @@ def activated(op: ActivationOp, values: Array) -> Array:
         return np.minimum(result, values.dtype.type(op.limit)) if op.limit else result
     if op.kind == "elu":
         return _elu(values, op.alpha)
+    if op.kind == "clip":
+        return np.asarray(np.clip(values, *map(values.dtype.type, (op.alpha, op.limit))))
     return _PLAIN[op.kind](values).astype(values.dtype)
 
 
@@ -48,9 +50,13 @@ def _selu(values: Array) -> Array:
     return np.asarray(_SELU_SCALE * _elu(values, _SELU_ALPHA))
 
 
+def _erf(values: Array) -> Array:
+    found: Array = np.vectorize(math.erf, otypes=[np.float64])(values)
+    return found
+
+
 def _gelu(values: Array) -> Array:
-    error: Array = np.vectorize(math.erf, otypes=[np.float64])(values / math.sqrt(2))
-    return np.asarray(0.5 * values * (1 + error))
+    return np.asarray(0.5 * values * (1 + _erf(values / math.sqrt(2))))
 
 
 def _gelu_tanh(values: Array) -> Array:
@@ -74,4 +80,14 @@ _PLAIN: dict[str, Callable[[Array], Array]] = {
     "exponential": np.exp,
     "hard_sigmoid": _hard_sigmoid,
     "hard_silu": lambda values: values * _hard_sigmoid(values),
+    "mish": lambda values: values * np.tanh(np.logaddexp(values, 0)),
+    "sqrt": np.sqrt,
+    "square": np.square,
+    "abs": np.abs,
+    "negative": np.negative,
+    "reciprocal": np.reciprocal,
+    "log": np.log,
+    "erf": _erf,
+    "sin": np.sin,
+    "cos": np.cos,
 }

@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 
 from assay.native import reference
-from assay.native.graph import Array, Graph
+from assay.native.graph import Array, Graph, Value
+from assay.native.ops import EmbeddingOp
 
 ITEMS = 4
 SEED = 0
@@ -25,9 +26,20 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 def items_for(graph: Graph) -> tuple[Array, ...]:
     """The same in every process."""
     random = np.random.default_rng(SEED)
-    return tuple(
-        random.normal(size=(ITEMS, *value.shape)).astype(np.float32) for value in graph.inputs
-    )
+    return tuple(_items(random, graph, value) for value in graph.inputs)
+
+
+def _items(random: np.random.Generator, graph: Graph, value: Value) -> Array:
+    """Whole numbers are rows of every table that they are looked up in."""
+    shape = (ITEMS, *value.shape)
+    if value.dtype == "float32":
+        return random.normal(size=shape).astype(np.float32)
+    tables = [
+        len(graph.constants[node.op.weight])
+        for node in graph.nodes
+        if isinstance(node.op, EmbeddingOp) and node.input == value.name
+    ]
+    return random.integers(0, min(tables, default=2), shape).astype(np.int32)
 
 
 def by_reference(graph: Graph) -> Answers:

@@ -54,9 +54,9 @@ def build(emitted: Emitted, tools: Toolchain, cache: Path | None = None) -> Buil
     folder = kept / digest(emitted, tools)
     built = Built(folder=folder, name=emitted.name, cached=folder.is_dir())
     if not built.cached:
-        runtime = _runtime(tools, kept)
+        parts = runtime_parts(tools, kept)
         with _filled(folder) as fresh:
-            _make(msgspec.structs.replace(built, folder=fresh), emitted, tools, runtime)
+            _make(msgspec.structs.replace(built, folder=fresh), emitted, tools, parts)
     return built
 
 
@@ -74,26 +74,43 @@ def digest(emitted: Emitted, tools: Toolchain) -> str:
     return found.hexdigest()[:32]
 
 
-def _make(built: Built, emitted: Emitted, tools: Toolchain, runtime: Path) -> None:
-    source, part = built.folder / f"{built.name}.cpp", built.folder / "model.o"
+def runtime_parts(tools: Toolchain, cache: Path) -> list[Path]:
+    """The runtime, compiled once for these flags: a model is then a second's work.
+
+    The plainest code comes first: a function that several parts have is taken from the first.
+    """
+    folder = cache / f"runtime-{hashlib.sha256(_tools_text(tools)).hexdigest()[:32]}"
+    names = ["entry.o", *(f"runtime{level}.o" for level in range(len(tools.levels)))]
+    if not folder.is_dir():
+        with _filled(folder) as fresh:
+            count = f"-DASSAY_LEVELS={len(tools.levels)}"
+            tools.compile(RUNTIME / "entry.cpp", fresh / "entry.o", RUNTIME, count)
+            for level, flags in enumerate(tools.levels):
+                more = (*flags, *_named(level))
+                tools.compile(RUNTIME / "runtime.cpp", fresh / f"runtime{level}.o", RUNTIME, *more)
+    return [folder / name for name in names]
+
+
+def _make(built: Built, emitted: Emitted, tools: Toolchain, runtime: list[Path]) -> None:
+    source = built.folder / f"{built.name}.cpp"
     source.write_text(emitted.source)
     with open(built.weights, "wb") as file:
         write_weights(file, emitted.constants)
-    tools.compile(source, part, RUNTIME)
-    tools.link([part, runtime], built.program, shared=False)
-    tools.link([part, runtime], built.library, shared=True)
-    part.unlink()
+    models = [built.folder / f"model{level}.o" for level in range(len(tools.levels))]
+    for level, part in enumerate(models):
+        # It runs once, to describe the model: there is nothing to make quick in it.
+        tools.compile(source, part, RUNTIME, "-O0", *_named(level))
+    tools.link([*models, *runtime], built.program, shared=False)
+    tools.link([*models, *runtime], built.library, shared=True)
+    for part in models:
+        part.unlink()
     if tools.onednn:
         shutil.copy(Path(tools.onednn) / "lib" / "libdnnl.so.3", built.folder)
 
 
-def _runtime(tools: Toolchain, cache: Path) -> Path:
-    """The runtime, compiled once for these flags: a model is then a second's work."""
-    folder = cache / f"runtime-{hashlib.sha256(_tools_text(tools)).hexdigest()[:32]}"
-    if not folder.is_dir():
-        with _filled(folder) as fresh:
-            tools.compile(RUNTIME / "runtime.cpp", fresh / "runtime.o", RUNTIME)
-    return folder / "runtime.o"
+def _named(level: int) -> tuple[str, ...]:
+    """Flags that give a level names of its own, so that several can be in one program."""
+    return (f"-DASSAY_TABLE=assay_level_{level}", *((f"-Dassay=assay{level}",) if level else ()))
 
 
 def _tools_text(tools: Toolchain) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ from assay.core.errors import AssayError
 from assay.core.files import user_file, user_path
 from assay.native.build import Built, build
 from assay.native.emit import Emitted, emit
-from assay.native.graph import Array, Graph, Layout
+from assay.native.graph import Array, Graph, Value
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import Toolchain
 from assay.native.trial import program_outputs
@@ -23,8 +24,7 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     program: Path
     files: tuple[Path, ...]  # with it: what it needs beside it, and its source
     layers: int
-    input_shape: tuple[int, ...]  # of one item in the data files
-    layout: Layout  # "channels_first": items are images (channels, height, width)
+    inputs: tuple[Value, ...]  # of one item in the data files; images are channels first
     cached: bool  # the same model had been built before
     onednn: bool
     judge: str  # whose outputs its own were compared with
@@ -33,10 +33,14 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def takes(self) -> str:
         """What an item of its data files is, as the program itself says it (`program.hpp`)."""
-        sizes = " x ".join(map(str, self.input_shape))
-        if not self.layout:
-            return f"items of {sizes} float32, the last axis innermost"
-        return f"images of {sizes} float32: channels, height, width (channels first)"
+        return "; and ".join(map(_taken, self.inputs))
+
+
+def _taken(value: Value) -> str:
+    sizes = " x ".join(map(str, value.shape))
+    if not value.layout:
+        return f"items of {sizes} {value.dtype}, the last axis innermost"
+    return f"images of {sizes} float32: channels, height, width (channels first)"
 
 
 class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +51,7 @@ class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
     layers: int
     onednn: bool
 
-    def outputs(self, items: Array) -> dict[str, Array]:
+    def outputs(self, items: Sequence[Array]) -> dict[str, list[Array]]:
         """Of its program, by the kernels it is tried with: the guess, and all of oneDNN's."""
         kinds = ("auto", "onednn") if self.onednn else ("auto",)
         return {kind: program_outputs(self.built, self.emitted, items, kind) for kind in kinds}
@@ -71,8 +75,7 @@ def placed(made: BuiltModel, output: str | Path, judge: str, difference: float) 
         program=folder / made.built.name,
         files=tuple(_copied(file, folder) for file in made.built.files),
         layers=made.layers,
-        input_shape=made.emitted.input_shape,
-        layout=made.emitted.layout,
+        inputs=made.emitted.inputs,
         cached=made.built.cached,
         onednn=made.onednn,
         judge=judge,

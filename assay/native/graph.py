@@ -14,6 +14,7 @@ from assay.native.shapes import ShapeError, output_shape
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]  # of one item: the batch is free and always first
+Dtype = Literal["float32", "int32"]
 Layout = Literal["", "channels_first", "channels_last"]  # of a picture; "": it is none
 
 
@@ -23,6 +24,7 @@ class Value(msgspec.Struct, frozen=True):
     name: str
     shape: Shape
     layout: Layout = ""
+    dtype: Dtype = "float32"  # all that is computed is float32
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +35,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     inputs: tuple[str, ...]  # values; constants are named in the op
     output: str
     shape: Shape  # of the output
+
+    @property
+    def input(self) -> str:
+        """The first, which most operations have alone; "" for a constant."""
+        return self.inputs[0] if self.inputs else ""
 
 
 class Graph(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,21 +49,30 @@ class Loaded:
         """Images that one thread takes through the network together."""
         return int(self._library.assay_at_once(self._engine))
 
-    def bound(self, inputs: Array) -> tuple[Any, Array]:
-        """A call without arguments that computes these inputs, and where their outputs appear."""
-        outputs = np.empty((len(inputs), *self._emitted.output_shape), np.float32)
+    def bound(self, *inputs: Array) -> tuple[Any, tuple[Array, ...]]:
+        """A call without arguments that computes these inputs, and where their outputs appear.
+
+        Pictures are all in the model's own order, float32 and contiguous.
+        """
+        images = len(inputs[0])
+        outputs = tuple(np.empty((images, *shape), np.float32) for shape in self._emitted.outputs)
         step = self._library.assay_step
         arguments = (
             ctypes.c_void_p(self._engine),
-            inputs.ctypes.data_as(_FLOATS),
-            ctypes.c_int(self._emitted.channels_last),
-            outputs.ctypes.data_as(_FLOATS),
-            ctypes.c_long(len(inputs)),
+            _pointers(inputs),
+            ctypes.c_int(any(self._emitted.channels_last)),
+            _pointers(outputs),
+            ctypes.c_long(images),
         )
-        return (lambda: step(*arguments)), outputs
 
-    def run(self, inputs: Array) -> Array:
-        call, outputs = self.bound(np.ascontiguousarray(inputs, dtype=np.float32))
+        def call(kept: object = (inputs, outputs)) -> None:  # the arrays live as long as this
+            if step(*arguments):
+                raise AssayError(self._library.assay_mistake().decode())
+
+        return call, outputs
+
+    def run(self, *inputs: Array) -> tuple[Array, ...]:
+        call, outputs = self.bound(*(np.ascontiguousarray(each, np.float32) for each in inputs))
         call()
         return outputs
 
@@ -72,6 +82,10 @@ class Loaded:
             self._engine = None
 
 
+def _pointers(arrays: Sequence[Array]) -> Any:  # noqa: ANN401 (an array of ctypes)
+    return (_FLOATS * len(arrays))(*(array.ctypes.data_as(_FLOATS) for array in arrays))
+
+
 def _declared(library: Any) -> Any:  # noqa: ANN401 (ctypes has no types to tell)
     pointer = ctypes.c_void_p
     library.assay_open.restype = pointer
@@ -79,8 +93,9 @@ def _declared(library: Any) -> Any:  # noqa: ANN401 (ctypes has no types to tell
         *(ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int, ctypes.c_double)
     ]
     library.assay_mistake.restype = ctypes.c_char_p
-    library.assay_step.restype = None
-    library.assay_step.argtypes = [pointer, _FLOATS, ctypes.c_int, _FLOATS, ctypes.c_long]
+    library.assay_step.restype = ctypes.c_int
+    many = ctypes.POINTER(_FLOATS)
+    library.assay_step.argtypes = [pointer, many, ctypes.c_int, many, ctypes.c_long]
     library.assay_kernels.restype = ctypes.c_char_p
     library.assay_kernels.argtypes = library.assay_close.argtypes = [pointer]
     library.assay_at_once.restype = ctypes.c_long

@@ -27,6 +27,17 @@ ActivationKind = Literal[
     "exponential",
     "hard_sigmoid",
     "hard_silu",
+    "mish",
+    "clip",
+    "sqrt",
+    "square",
+    "abs",
+    "negative",
+    "reciprocal",
+    "log",
+    "erf",
+    "sin",
+    "cos",
 ]
 
 
@@ -34,8 +45,8 @@ class ActivationOp(msgspec.Struct, frozen=True, tag="activation"):
     """An elementwise function; a node of its own, or something done after another op."""
 
     kind: ActivationKind
-    alpha: float = 0.0  # relu: slope below 0; elu: its scale
-    limit: float = 0.0  # relu: the largest result; 0: none
+    alpha: float = 0.0  # relu: slope below 0; elu: its scale; clip: the smallest result
+    limit: float = 0.0  # relu: the largest result, 0: none; clip: the largest result
 
 
 class ResidualOp(msgspec.Struct, frozen=True, tag="residual"):
@@ -90,6 +101,29 @@ class BatchNormOp(msgspec.Struct, frozen=True, tag="batch_norm"):
     post: tuple[ActivationOp, ...] = ()
 
 
+class LayerNormOp(msgspec.Struct, frozen=True, tag="layer_norm"):
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, of each item's own numbers.
+
+    Mean and variance are over `axes`, ascending; gamma and beta have the sizes of those axes.
+    """
+
+    axes: tuple[int, ...]
+    gamma: str = ""  # "": 1
+    beta: str = ""  # "": 0
+    epsilon: float = 1e-3
+    centered: bool = True  # False: no mean is taken away, and the variance is the mean square
+
+
+class LocalNormOp(msgspec.Struct, frozen=True, tag="local_norm"):
+    """x / (offset + alpha / size * s) ** power of a picture, where s sums the squares of the `size`
+    channels around, the odd one after it."""
+
+    size: int
+    alpha: float = 1e-4
+    power: float = 0.75
+    offset: float = 1.0
+
+
 class GlobalPoolOp(msgspec.Struct, frozen=True, tag="global_pool"):
     """(channels, height, width) → (channels,)"""
 
@@ -103,7 +137,7 @@ class SoftmaxOp(msgspec.Struct, frozen=True, tag="softmax"):
 class BinaryOp(msgspec.Struct, frozen=True, tag="binary"):
     """Two inputs of one rank; an axis of size 1 is repeated to fit the other's."""
 
-    kind: Literal["add", "multiply", "subtract", "maximum", "minimum"]
+    kind: Literal["add", "multiply", "subtract", "maximum", "minimum", "divide", "power"]
     post: tuple[ActivationOp, ...] = ()
 
 
@@ -135,6 +169,51 @@ class UpsampleOp(msgspec.Struct, frozen=True, tag="upsample"):
     scale: Pair
 
 
+class SliceOp(msgspec.Struct, frozen=True, tag="slice"):
+    """Along each axis `sizes[i]` numbers, from `starts[i]` on, every `steps[i]`th."""
+
+    starts: tuple[int, ...]
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+class ReduceOp(msgspec.Struct, frozen=True, tag="reduce"):
+    """Of all numbers along `axes`, which stay with size 1."""
+
+    kind: Literal["sum", "mean", "max", "min"]
+    axes: tuple[int, ...]
+
+
+class MatMulOp(msgspec.Struct, frozen=True, tag="matmul"):
+    """The matrix product of two values over their last two axes; those before fit as in Binary."""
+
+
+class ConvTransposeOp(msgspec.Struct, frozen=True, tag="conv_transpose"):
+    """Weight: (in, out / groups, height, width). Each input pixel adds the weight times itself.
+
+    `pads` are cut off the result; one below 0 is so many rows or columns of bias alone.
+    """
+
+    weight: str
+    bias: str = ""  # (out,); "": none
+    strides: Pair = (1, 1)
+    pads: Pads = (0, 0, 0, 0)
+    dilations: Pair = (1, 1)
+    groups: int = 1
+
+
+class EmbeddingOp(msgspec.Struct, frozen=True, tag="embedding"):
+    """A row of the weight (rows, size) for each whole number of the input."""
+
+    weight: str
+
+
+class ConstantOp(msgspec.Struct, frozen=True, tag="constant"):
+    """The same value for every item; of no inputs."""
+
+    weight: str
+
+
 Op = (
     ConvOp
     | DenseOp
@@ -149,6 +228,14 @@ Op = (
     | TransposeOp
     | PadOp
     | UpsampleOp
+    | LayerNormOp
+    | LocalNormOp
+    | SliceOp
+    | ReduceOp
+    | MatMulOp
+    | ConvTransposeOp
+    | EmbeddingOp
+    | ConstantOp
 )
 
 

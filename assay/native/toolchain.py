@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shlex
 import shutil
 import sys
@@ -22,6 +23,9 @@ Kernels = Literal["auto", "portable", "onednn"]
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wno-psabi")
 COMMON = ("-std=c++17", "-fPIC", "-pthread", "-ffp-contract=fast", "-fvisibility=hidden")
 
+# What a portable program holds beside code for any CPU of its kind: it takes the best that it can.
+LEVELS = {"x86_64": (("-march=x86-64-v3",), ("-march=x86-64-v4",))}
+
 SANITIZED = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
@@ -31,17 +35,19 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     version: str
     flags: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...] = ((),)  # flags for a CPU; the runtime is compiled for each
     onednn: str = ""  # the folder that holds its include and lib; "": our own kernels only
 
-    def compile(self, source: Path, target: Path, include: Path) -> None:
+    def compile(self, source: Path, target: Path, include: Path, *more: str) -> None:
         paths = [f"-I{include}"]
         if self.onednn:
-            paths += ["-DASSAY_ONEDNN", "-fopenmp", "-isystem", f"{self.onednn}/include"]
-        self._run([*self.flags, *paths, "-c", str(source), "-o", str(target)])
+            paths += ["-DASSAY_ONEDNN", "-isystem", f"{self.onednn}/include"]
+        self._run([*self.flags, *paths, *more, "-c", str(source), "-o", str(target)])
 
     def link(self, parts: list[Path], target: Path, shared: bool) -> None:
         """What is linked finds oneDNN beside itself: no folder of this machine is in it."""
-        library = [f"-L{self.onednn}/lib", "-ldnnl", "-fopenmp", "-Wl,-rpath,$ORIGIN"]
+        # OpenMP's library by the name oneDNN calls it: -fopenmp may mean another one's.
+        library = [f"-L{self.onednn}/lib", "-ldnnl", "-l:libgomp.so.1", "-Wl,-rpath,$ORIGIN"]
         words = [*self.flags, *(["-shared"] if shared else []), *map(str, parts)]
         self._run([*words, *(library if self.onednn else []), "-o", str(target)])
 
@@ -51,7 +57,7 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
             first = next((line for line in ended.stderr.splitlines() if "error" in line), "")
             raise AssayError(
                 f"{self.command[0]} could not compile the model ({first or ended.stderr[-200:]}).",
-                hint="Another compiler can be named: CXX=clang++",
+                hint="Another compiler can be named in CXX: g++ and clang++ are tried.",
             )
 
 
@@ -61,11 +67,11 @@ def toolchain(
     """`portable`: code for any CPU of this kind. `sanitize`: checked as it runs, for tests."""
     command = _compiler()
     speed = ("-O3",) if not sanitize else SANITIZED
-    machine = () if portable else ("-march=native",)
     return Toolchain(
         command=command,
         version=_version(command),
-        flags=(*COMMON, *WARNINGS, *speed, *machine),
+        flags=(*COMMON, *WARNINGS, *speed),
+        levels=((), *LEVELS.get(platform.machine(), ())) if portable else (("-march=native",),),
         onednn=_onednn(kernels),
     )
 

@@ -1,4 +1,4 @@
-"""A Keras model, by name or as it is, made into a program for this machine."""
+"""A model, by name, as a file or as it is, made into a program for this machine."""
 
 from __future__ import annotations
 
@@ -38,14 +38,16 @@ def compile_model(
 
     >>> assay.compile_model("alexnet2", "build", weights="alexnet2.npz").program
     PosixPath('build/alexnet2')
+    >>> assay.compile_model("resnet18.onnx", "build").judge
+    'ONNX Runtime'
     """
     tools = toolchain(kernels, portable)  # what is lacking is told before a model is built
     found = captured(model, weights, params)
     made = native_compile.built_model(found.graph, tools)
-    answers, (name,) = found.answers, found.graph.outputs
+    answers, names = found.answers, found.graph.outputs
     differences = [
-        agreement(made.emitted.name, [name], [outputs], answers.outputs, answers.judge)
-        for outputs in made.outputs(answers.inputs[0]).values()
+        agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge)
+        for outputs in made.outputs(answers.inputs).values()
     ]
     return native_compile.placed(made, output, answers.judge, max(differences))
 
@@ -55,7 +57,7 @@ def write_data(model: str, made: Compiled, folder: Path) -> str:
 
     What is lacking for it, in words; "" if it was written, or the model knows none.
     """
-    if Path(model).suffix in MODEL_FILES:
+    if Path(model).suffix in (*MODEL_FILES, ".onnx"):
         return ""
     case = plan.parse_case(model)
     workload = registry.workload(case.workload)
@@ -68,7 +70,7 @@ def write_data(model: str, made: Compiled, folder: Path) -> str:
         return f"{error} {error.hint}"
     for split, examples in found.items():
         shape = _laid(examples.ready(examples.inputs[:1]), made).shape[1:]
-        if shape != made.input_shape:
+        if [value.shape for value in made.inputs] != [shape]:
             return f"its {split} set has items of {shape}, but the program takes {made.takes}"
     folder.mkdir(exist_ok=True)
     (folder / "layout.txt").write_text(f"{made.takes}\n")
@@ -88,7 +90,7 @@ def _write_inputs(examples: Examples, made: Compiled, path: Path) -> None:
 def _laid(items: Any, made: Compiled) -> np.ndarray[Any, Any]:  # noqa: ANN401 (what numpy takes)
     """Examples have their channels last; what is no picture has none to move."""
     found = np.asarray(items, np.float32)
-    return np.moveaxis(found, -1, 1) if made.layout and found.ndim == 4 else found
+    return np.moveaxis(found, -1, 1) if made.inputs[0].layout and found.ndim == 4 else found
 
 
 def _put(path: Path, parts: Iterable[np.ndarray[Any, Any]]) -> None:

@@ -20,6 +20,8 @@ from assay.native import answers, files
 from assay.native.capture import answers as asked_of_keras
 from assay.native.capture import capture
 
+SEED = 0
+
 
 def main() -> None:
     folder = Path(sys.argv[1])
@@ -57,6 +59,9 @@ def _model(request: CaptureRequest) -> Any:  # noqa: ANN401 (a keras.Model)
         from assay.workloads.user import _keras_file
 
         return _keras_file.loaded(request.model)
+    import keras
+
+    keras.utils.set_random_seed(SEED)  # so that a file's model is the same one each time
     return registry.workload(request.model).kinds[engines.KIND](**request.params).model
 
 

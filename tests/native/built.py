@@ -20,7 +20,7 @@ def compiled(graph, tools, cache) -> tuple[Emitted, Built]:
 def loaded_outputs(emitted, built, images, batch, threads=1, kernels="auto"):
     """By the library, in batches of which the last may be a tail; kernels are guessed."""
     engine = Loaded(built, emitted, batch, threads, kernels, seconds=0)
-    parts = [engine.run(images[at : at + batch]) for at in range(0, len(images), batch)]
+    parts = [engine.run(images[at : at + batch])[0] for at in range(0, len(images), batch)]
     engine.close()
     return np.concatenate(parts)
 

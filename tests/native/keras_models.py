@@ -212,14 +212,76 @@ def around(net, x):
     return net.some(net.layers.ZeroPadding2D(pads), net.layers.UpSampling2D((1, 2)))(x)
 
 
+def norm(net, x):
+    axis = net.random.randint(1, len(x.shape) - 1)
+    given = {"gamma_initializer": net.positive, "beta_initializer": net.filled}
+    layer = net.layers.LayerNormalization(net.some(axis, -1), center=net.maybe(), **given)
+    return net.called(net.some(layer, net.layers.RMSNormalization()), x)
+
+
+def known(net, x):
+    """With numbers, not with tensors."""
+    numbers = net.positive((x.shape[-1],))
+    return net.some(
+        lambda: x + 3.0,
+        lambda: 0.5 - x,
+        lambda: x * numbers,
+        lambda: x / numbers,
+        lambda: net.keras.ops.maximum(x, 0.1),
+    )()
+
+
+def part(net, x):
+    """Some of an axis, or what becomes of all of it."""
+    axis = net.random.randint(1, len(x.shape) - 1)
+    size, numpy_like = x.shape[axis], net.keras.ops
+    first = net.random.randint(0, size - 1)
+    keys = [slice(None)] * len(x.shape)
+    keys[axis] = net.some(slice(first, None), slice(None, first + 1, 2), slice(None, None, -1))
+    reduce = net.some(numpy_like.mean, numpy_like.max, numpy_like.sum)
+    if len(x.shape) > 2 and net.maybe():
+        return reduce(x, axis=axis, keepdims=net.maybe())
+    return x[tuple(keys)]
+
+
+def product(net, x):
+    """With itself turned: scores, as attention has them."""
+    if len(x.shape) < 3:
+        return known(net, x)
+    axes = [*range(len(x.shape) - 2), len(x.shape) - 1, len(x.shape) - 2]
+    return net.keras.ops.matmul(x, net.keras.ops.transpose(x, axes)) * 0.3
+
+
+def attention(net, x):
+    if len(x.shape) != 3:
+        return norm(net, x)
+    made = net.keras.initializers.RandomUniform(-0.6, 0.7, seed=net.size(99))
+    given = {"kernel_initializer": made, "bias_initializer": made}
+    return net.layers.MultiHeadAttention(net.size(3), net.size(5), **given)(x, x)
+
+
+def upwards(net, x):
+    given = {"kernel_initializer": net.filled, "bias_initializer": net.filled}
+    window, strides = (net.size(4), net.size(4)), net.some(1, 2, 3)
+    padding = net.some("same", "valid")
+    layer = net.layers.Conv2DTranspose(net.size(5), window, strides, padding, **given)
+    return net.called(layer, x)
+
+
+def cropped(net, x):
+    height, width = net.picture(x)
+    cut = tuple((0, net.random.randint(0, (size - 1) // 2)) for size in (height, width))
+    return net.layers.Cropping2D(cut)(x)
+
+
 def refused(net, x):
     """Something that may not be passed over; tells which layer has to be named."""
     kinds, called = net.layers, {"name": "refused"}
     made = net.some(
         lambda: kinds.Dropout(0.5, **called)(x, training=True),
         lambda: kinds.BatchNormalization(**called)(x, training=True),
-        lambda: kinds.Activation("mish", **called)(x),
-        lambda: kinds.LayerNormalization(**called)(x),
+        lambda: kinds.Activation("squareplus", **called)(x),
+        lambda: kinds.UnitNormalization(**called)(x),
         lambda: kinds.Softmax(**called)(x, mask=x),
         lambda: kinds.Dense(3, dtype="mixed_bfloat16", **called)(x),
         lambda: kinds.ReLU(threshold=0.5, **called)(x),
@@ -229,8 +291,9 @@ def refused(net, x):
 
 
 ANY = (dense, dense, batch_norm, batch_norm, activation, plain, flatten, reshape, permute)
-ANY += (merge, merge, concatenate, again, again, inner)
-PICTURES = (conv, conv, conv, squared, depthwise, pool, global_pool, around)
+ANY += (merge, merge, concatenate, again, again, inner, norm, known, known, part, product)
+ANY += (attention,)
+PICTURES = (conv, conv, conv, squared, depthwise, pool, global_pool, around, upwards, cropped)
 
 
 def draw(keras, seed):

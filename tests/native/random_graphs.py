@@ -10,7 +10,7 @@ from assay.native.capture.graph_builder import Building
 from assay.native.graph import Graph
 
 KINDS = ("relu", "tanh", "sigmoid", "elu", "selu", "gelu", "gelu_tanh", "silu", "softplus")
-KINDS += ("softsign", "exponential", "hard_sigmoid", "hard_silu")
+KINDS += ("softsign", "exponential", "hard_sigmoid", "hard_silu", "mish", "square", "abs", "erf")
 
 
 class Drawn:
@@ -120,8 +120,79 @@ def upsample(made, value):
     return made.add(ops.UpsampleOp((made.integers(1, 2), 2)), value)
 
 
+def transposed(made, value):
+    channels = made.building.shapes[value][0]
+    groups = made.some(*(each for each in (1, 2) if channels % each == 0))
+    kernel, strides = made.integers(1, 3), (made.integers(1, 2), made.integers(1, 3))
+    weight = made.constant((channels, made.integers(1, 3), kernel, kernel))
+    bias = made.constant((made.building.constants[weight].shape[1] * groups,))
+    ends = made.integers(-1, 0) if min(strides) > 1 else 0
+    op = ops.ConvTransposeOp(weight, bias, strides, (0, 0, ends, ends), groups=groups)
+    return made.add(op, value)
+
+
+def layer_norm(made, value):
+    shape = made.building.shapes[value]
+    axes = tuple(sorted(made.draw(st.sets(st.integers(0, len(shape) - 1), min_size=1))))
+    sizes = tuple(shape[axis] for axis in axes)
+    gamma, beta = made.some(made.constant(sizes), ""), made.some(made.constant(sizes), "")
+    op = ops.LayerNormOp(axes, gamma, beta, 0.1, made.some(True, False))
+    return made.add(op, value)
+
+
+def local_norm(made, value):
+    """Of a picture only."""
+    return made.add(ops.LocalNormOp(made.some(1, 3), 0.3, 0.75, 1.5), value)
+
+
+def part(made, value):
+    """Every so many numbers along each axis, upwards or downwards."""
+    rows = []
+    for size in made.building.shapes[value]:
+        step = made.some(1, 1, 2, -1)
+        first = made.integers(0, size - 1)
+        most = (size - 1 - first if step > 0 else first) // abs(step) + 1
+        rows.append((first, made.integers(1, most), step))
+    return made.add(ops.SliceOp(*zip(*rows, strict=True)), value)
+
+
+def reduced(made, value):
+    rank = len(made.building.shapes[value])
+    axes = tuple(sorted(made.draw(st.sets(st.integers(0, rank - 1), min_size=1))))
+    return made.add(ops.ReduceOp(made.some("sum", "mean", "max", "min"), axes), value)
+
+
+def with_known(made, value):
+    """Combined with numbers that are known, repeated along some axes; set beside others."""
+    shape = made.building.shapes[value]
+    if made.some(True, False, False):
+        held = made.add(ops.ConstantOp(made.constant(shape)))
+        return made.add(ops.ConcatenateOp(made.integers(0, len(shape) - 1)), held, value)
+    sizes = tuple(made.some(1, size) for size in shape)
+    held = made.add(ops.ConstantOp(made.constant(sizes, 0.5, 1.5)))
+    kind = made.some("add", "multiply", "subtract", "divide", "maximum")
+    first, second = made.some((value, held), (held, value)) if kind != "divide" else (value, held)
+    return made.add(ops.BinaryOp(kind), first, second)
+
+
+def product(made, value):
+    """Of its matrices with themselves turned, or with one that is known."""
+    shape = made.building.shapes[value]
+    rank = len(shape)
+    if rank < 2 or shape[-2] > 12:
+        return activation(made, value)
+    if made.some(True, False):
+        sizes = (*(1,) * (rank - 2), shape[-1], made.integers(1, 18))
+        other = made.add(ops.ConstantOp(made.constant(sizes)))
+    else:
+        order = (*range(rank - 2), rank - 1, rank - 2)
+        other = made.add(ops.TransposeOp(order), value)
+    return made.add(ops.MatMulOp(), value, other)
+
+
 STEPS = (conv, conv, batch_norm, pool, activation, binary, residual, residual, concatenate, pad)
-STEPS += (turned, upsample)
+STEPS += (turned, upsample, transposed, layer_norm, local_norm, part)
+STEPS += (with_known,)
 
 
 def alike(made, value):
@@ -176,7 +247,7 @@ def softmax(made, value):
 
 
 ANY_RANK = (batch_norm, batch_norm, activation, alike, beside, reordered, reshaped, dense_rows)
-ANY_RANK += (dense_rows, softmax)
+ANY_RANK += (dense_rows, softmax, layer_norm, part, reduced, with_known, with_known, product)
 
 
 def head(made, value):

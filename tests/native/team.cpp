@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <new>
 #include <random>
 #include <string>
 
@@ -105,6 +106,27 @@ static int nothing_is_left_running() {
     return 0;
 }
 
+// Whoever throws, the caller hears of it when all parts are done, and the team goes on.
+static int what_is_thrown_reaches_the_caller() {
+    Team team(3);
+    for (int round = 0; round < 300; ++round) {
+        std::atomic<int> done{0};
+        bool heard = false;
+        try {
+            team.share_out(12, [&](int part, int) {
+                ++done;
+                if (part == round % 12) throw std::bad_alloc();
+            });
+        } catch (const std::bad_alloc&) {
+            heard = true;
+        }
+        CHECK(heard && done == 12);
+        team.share_out(12, [&](int, int) { --done; });
+        CHECK(done == 0);
+    }
+    return 0;
+}
+
 int main(int, char** words) {
     const std::string rule = words[1];
     if (rule == "even") return every_part_is_done_once(2, 20000, 0, 0);
@@ -115,5 +137,6 @@ int main(int, char** words) {
     if (rule == "unbegun") return caller_does_what_nobody_has_begun();
     if (rule == "sleep") return idle_helpers_sleep_and_wake();
     if (rule == "ending") return nothing_is_left_running();
+    if (rule == "throws") return what_is_thrown_reaches_the_caller();
     return 2;
 }

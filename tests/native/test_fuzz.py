@@ -2,72 +2,79 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
 from assay.engine.agreement import ALLOWED, distance
 from assay.native import reference
-from assay.native.build import _runtime
 from assay.native.capture import answers, capture
 from assay.native.passes.pipeline import optimized
-from assay.native.trial import program_outputs
-from tests.native.built import compiled
+from assay.native.toolchain import onednn_folder, toolchain
 from tests.native.keras_models import draw
+from tests.native.many import build_many, by_library, by_program
 from tests.native.test_onnx import by_onnxruntime
 
 pytestmark = pytest.mark.real("compiler", "keras", "jax", "onnxruntime")
 
-BLOCK = 25  # nets of one test among the thousand
+BLOCK = 50  # nets of one test among the thousand
 
 
-def wrong(keras, seeds, tools, cache):
+def wrong(keras, seeds, cache, folder):
     """What is wrong with the nets of these seeds, in words."""
-    _runtime(tools, cache)  # once, before two threads would both compile it
-    with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(judged, *case, tools, cache) for case in cases(keras, seeds)]
-    return [text for each in asked if (text := each.result())]
-
-
-def cases(keras, seeds):
-    """Seed, graph and Keras' answers; a refusal that is none, or is lacking, is told instead."""
+    found, drawn = [], {}
     for seed in seeds:
         model, unfit = draw(keras, seed)
         try:
             graph = capture(model)
         except UsageError as error:
-            named = unfit and f"The layer '{unfit}' " in str(error)
-            yield seed, "" if named else f"refused ({error})", None
+            if not unfit or f"The layer '{unfit}' " not in str(error):
+                found.append(f"{seed}: refused ({error})")
             continue
-        yield (seed, "not refused", None) if unfit else (seed, graph, answers(model, graph))
+        if unfit:
+            found.append(f"{seed}: not refused")
+        else:
+            drawn[seed] = (graph, answers(model, graph))
+    built = build_many([graph for graph, _ in drawn.values()], toolchain("auto"), cache, folder)
+    for (seed, (graph, told)), made in zip(drawn.items(), built, strict=True):
+        found += judged(seed, graph, told, made)
+    return found
 
 
-def judged(seed, graph, told, tools, cache):
-    if told is None:
-        return f"{seed}: {graph}" if graph else ""
+def judged(seed, graph, told, made):
+    kernels = ("auto", "portable", "onednn") if onednn_folder() else ("portable",)
     found = {
         "reference": reference.outputs(optimized(graph), *told.inputs, dtype=np.float64),
         "onnx": by_onnxruntime(graph, told.inputs),
+        "in a team": by_library(*made, told.inputs, batch=1, threads=2),
+        **{kind: by_library(*made, told.inputs, kind) for kind in kernels},
     }
-    if len(graph.inputs) == len(graph.outputs) == 1:  # as many as a program has
-        emitted, built = compiled(graph, tools, cache)
-        found["program"] = [program_outputs(built, emitted, told.inputs[0], "auto")]
     apart = {
         who: max(distance(here, there) for here, there in zip(outputs, told.outputs, strict=True))
         for who, outputs in found.items()
     }
-    return ", ".join(f"{seed}: {who} {far:.2g}" for who, far in apart.items() if far > ALLOWED)
+    return [f"{seed}: {who} {far:.2g}" for who, far in apart.items() if far > ALLOWED]
 
 
-def test_thirty_models_compute_what_keras_computes(keras, plain_tools, native_cache):
-    assert wrong(keras, range(30), plain_tools, native_cache) == []
+def test_sixty_models_compute_what_keras_computes(keras, native_cache, tmp_path):
+    assert wrong(keras, range(60), native_cache, tmp_path) == []
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(0, 1000, BLOCK))
-def test_a_thousand_models_compute_what_keras_computes(first, keras, plain_tools, native_cache):
-    seeds = range(first, first + BLOCK)
+def test_a_thousand_models_compute_what_keras_computes(first, keras, native_cache, tmp_path):
+    assert wrong(keras, range(first, first + BLOCK), native_cache, tmp_path) == []
 
-    assert wrong(keras, seeds, plain_tools, native_cache) == []
+
+@pytest.mark.long
+def test_fifty_models_touch_only_their_own_memory(keras, checked_tools, native_cache, tmp_path):
+    """A program that does ends with a status that is not 0, which is an error here."""
+    models = [model for model, unfit in (draw(keras, seed) for seed in range(50)) if not unfit]
+    graphs = [capture(model) for model in models]
+    built = build_many(graphs, checked_tools, native_cache, tmp_path)
+
+    for model, graph, made in zip(models, graphs, built, strict=True):
+        told = answers(model, graph)
+        found = by_program(*made, told.inputs)
+        far = [distance(here, there) for here, there in zip(found, told.outputs, strict=True)]
+        assert max(far) <= ALLOWED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -45,7 +46,7 @@ def test_random_graphs_compute_as_the_oracle_and_touch_only_their_own_memory(
     images = inputs_for(graph, 3)[0]
     write_data(folder, images, np.zeros(3))
     emitted, built = compiled(graph, checked_tools, native_cache)
-    if emitted.channels_last:
+    if emitted.channels_last[0]:
         write_data(folder, images.transpose(0, 3, 1, 2), np.zeros(3))
 
     for batch, threads in ((2, 1), (1, 2)):  # a tail; a team for one image
@@ -123,6 +124,18 @@ def test_weights_shared_by_pictures_and_a_vector_fit_each(plain_tools, native_ca
     assert near(loaded_outputs(emitted, built, images, 3), wanted)
 
 
+def test_a_local_norm_is_over_the_channels_around(plain_tools, native_cache):
+    made = Making(5, 3, 4)
+    graph = made.graph(made.add(ops.LocalNormOp(3, 0.3, 0.75, 1.5), made.input))
+    images = inputs_for(graph, 3)[0]
+    emitted, built = compiled(graph, plain_tools, native_cache)
+
+    wanted = reference.outputs(graph, images, dtype=np.float64)[0]
+
+    for threads in (1, 2):
+        assert near(loaded_outputs(emitted, built, images, 2, threads), wanted)
+
+
 def test_values_share_memory_only_where_nobody_needs_both(checked_tools, tmp_path):
     source = Path(__file__).with_name("plan.cpp")
     checked_tools.compile(source, tmp_path / "plan.o", RUNTIME)
@@ -140,3 +153,38 @@ def test_the_runtime_is_clean_of_warnings(tmp_path):
     strict.compile(RUNTIME / "runtime.cpp", tmp_path / "runtime.o", RUNTIME)
 
     assert (tmp_path / "runtime.o").stat().st_size > 0
+
+
+MEMORY = """
+import sys, numpy as np
+from assay.native import ops
+from assay.native.loaded import Loaded
+from assay.native.toolchain import toolchain
+from pathlib import Path
+from tests.native.built import compiled
+from tests.native.making import Making
+
+def held():
+    pages = int(open("/proc/self/statm").read().split()[1])
+    return pages * 4096 / 2**20
+
+made = Making(2000)
+graph = made.graph(made.add(ops.DenseOp(made.constant(2000, 2000)), made.input))
+emitted, built = compiled(graph, toolchain("onednn"), Path(sys.argv[1]))
+engine = Loaded(built, emitted, 9, 4, "onednn", seconds=0)
+before = held()
+for images in range(1, 10):
+    engine.run(np.zeros((images, 2000), np.float32))
+print(held() - before)
+"""
+
+
+def test_onednn_holds_weights_once_for_all_threads_and_batches(native_cache):
+    if not onednn_folder():
+        pytest.skip("needs oneDNN")
+    command = [sys.executable, "-c", MEMORY, str(native_cache)]
+
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+
+    # 16 MB of weights, in a few orders at most; each of some twenty pipelines had its own.
+    assert float(ended.stdout) < 80

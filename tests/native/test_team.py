@@ -14,7 +14,7 @@ pytestmark = pytest.mark.real("compiler")
 
 RACES = ("-O1", "-fsanitize=thread")
 RULES = ("even", "slow helpers", "slow caller", "more than cores", "alone")
-RULES += ("unbegun", "sleep", "ending")
+RULES += ("unbegun", "sleep", "ending", "throws")
 
 
 @pytest.fixture(scope="module", params=[SANITIZED, RACES], ids=["memory", "races"])

@@ -12,9 +12,12 @@ from assay.core.errors import AssayError, UsageError
 from assay.engine import capture
 from assay.native import answers
 from assay.native.compile import Compiled
+from assay.native.graph import Value
 from assay.verbs import compile
 from assay.verbs.compile import compile_model
 from tests.native.test_emit import small
+from tests.native.test_onnx_import import HELD, written
+from tests.native.test_onnx_import import NETS as ONNX
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +35,7 @@ def test_a_folder_gets_the_program_its_weights_and_its_source(tmp_path):
         "three.cpp",
         "three.weights",
     ]
-    assert (made.input_shape, made.onednn) == ((2, 6, 6), False)
+    assert ([value.shape for value in made.inputs], made.onednn) == ([(2, 6, 6)], False)
 
 
 @pytest.mark.real("compiler", "keras", "jax")
@@ -66,8 +69,7 @@ MADE = Compiled(
     program=Path("vgg16-cifar100"),
     files=(),
     layers=1,
-    input_shape=(3, 32, 32),
-    layout="channels_first",
+    inputs=(Value("input", (3, 32, 32), "channels_first"),),
     cached=False,
     onednn=False,
     judge="Keras",
@@ -109,3 +111,21 @@ def test_a_workload_that_takes_weights_gets_them_as_its_own(tmp_path):
     asked = capture._checked("resnet18-cifar10", tmp_path / "some.npz", {})
 
     assert (asked.weights, asked.params["weights"]) == ("", str(tmp_path / "some.npz"))
+
+
+@pytest.mark.real("compiler", "onnx", "onnxruntime")
+def test_an_onnx_file_becomes_a_program_judged_by_onnx_runtime(tmp_path):
+    path = written(tmp_path / "net.onnx", ONNX["by its shape"], weights=HELD)
+
+    made = compile_model(str(path), tmp_path / "build", kernels="portable")
+
+    assert made.program == tmp_path / "build" / "net"
+    assert (made.judge, made.difference < 1e-5) == ("ONNX Runtime", True)
+
+
+@pytest.mark.real("onnx")
+def test_an_onnx_file_takes_no_weights(tmp_path):
+    path = written(tmp_path / "net.onnx", ONNX["leaky"])
+
+    with pytest.raises(UsageError, match="takes no weights or parameters"):
+        compile_model(str(path), weights="more.npz")

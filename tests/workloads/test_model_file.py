@@ -59,15 +59,19 @@ def test_the_header_tells_inputs_axes_tables_and_parameters(tmp_path):
 @pytest.mark.parametrize("opset", [13, 17, 21])
 @pytest.mark.parametrize(
     "backend",
-    [pytest.param(n, marks=pytest.mark.real(n)) for n in ("onnxruntime", "openvino")],
+    [
+        *(pytest.param(n, marks=pytest.mark.real(n)) for n in ("onnxruntime", "openvino")),
+        pytest.param("native:kernels=portable", marks=pytest.mark.real("compiler")),
+    ],
 )
-def test_an_onnx_file_is_run_as_it_is(tmp_path, backend, opset):
+def test_an_onnx_file_is_run_as_it_is(tmp_path, backend, opset, cache_home, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
     file = onnx_file(tmp_path / "tiny.onnx", opset)
     case = resolved(f"{file}:batch_size=3,seq_length=5@{backend}")
     job = registry.workload(str(file)).kinds["onnx"](**case.params)
     inputs = job.train_batch[0]
 
-    with registry.backend(backend).open(lambda: job, case) as session:
+    with registry.backend(case.backend).open(lambda: job, case) as session:
         session.step()
         found = session.outputs()
 

@@ -7,11 +7,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, cast
 
-from assay.backends.captured.backend import Captured
+import numpy as np
+
+from assay.backends.captured.backend import Captured, OnnxFile, joined
 from assay.core.records import Case, Value
 from assay.native.build import build
 from assay.native.emit import emit
+from assay.native.graph import Graph
 from assay.native.loaded import Loaded
+from assay.native.onnx.importing import read_onnx
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import Kernels, toolchain
 
@@ -19,17 +23,19 @@ CHOOSING = 4.0  # seconds for timing kernels, while the case is opened
 
 
 class NativeSession:
-    def __init__(self, captured: Captured, case: Case) -> None:
+    def __init__(self, captured: Captured | OnnxFile, case: Case) -> None:
         self._captured, self._case = captured, case
         self.items = captured.items
         kernels = cast(Kernels, case.options["kernels"])
         self._tools = toolchain(kernels)
-        emitted = emit(optimized(captured.graph))
+        graph, inputs = _taken(captured)
+        emitted = emit(optimized(graph))
         self._built = build(emitted, self._tools)
-        (inputs,) = captured.inputs
         self._threads = len(os.sched_getaffinity(0))
-        self._loaded = Loaded(self._built, emitted, len(inputs), self._threads, kernels, CHOOSING)
-        self._step, self._outputs = self._loaded.bound(inputs)
+        self._loaded = Loaded(
+            self._built, emitted, len(inputs[0]), self._threads, kernels, CHOOSING
+        )
+        self._step, self._outputs = self._loaded.bound(*inputs)
 
     def step(self) -> None:
         self._step()
@@ -39,11 +45,11 @@ class NativeSession:
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         self._step()
-        return self._outputs.copy()
+        return joined([each.copy() for each in self._outputs])
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
-        """Outputs of a batch; pictures are given with channels last."""
-        return self._loaded.run(self._captured.given(inputs))
+        """Outputs of a batch; a Keras model's pictures are given with channels last."""
+        return self._loaded.run(self._captured.given(inputs))[0]
 
     def facts(self) -> Mapping[str, Value]:
         counted = Counter(self._loaded.kernels)
@@ -56,6 +62,16 @@ class NativeSession:
             "cxx": self._tools.version,
             "build_cached": self._built.cached,
         }
+
+
+def _taken(given: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
+    """The graph, and a batch for each of its inputs, in its order."""
+    if isinstance(given, Captured):
+        return given.graph, given.inputs
+    named = given.named()
+    graph = read_onnx(given.path, {name: array.shape[1:] for name, array in named.items()})
+    arrays = (np.ascontiguousarray(named[value.name], np.float32) for value in graph.inputs)
+    return graph, tuple(arrays)
 
 
 open_session = NativeSession

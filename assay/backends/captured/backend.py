@@ -199,7 +199,9 @@ def joined(arrays: Sequence[Any]) -> Any:  # noqa: ANN401 (a numpy array)
 
 PROVIDES = {
     "native": NativeBackend(
-        name="native", summary="assay's own compiler, inference of a captured Keras model"
+        name="native",
+        summary="assay's own compiler, inference of a captured Keras model or an ONNX file",
+        accepts=frozenset({"keras", "onnx"}),
     ),
     "onnxruntime": CapturedBackend(
         name="onnxruntime",

@@ -26,6 +26,7 @@ _FUNCTIONS: dict[Any, ops.ActivationOp] = {
     activations.exponential: ops.ActivationOp("exponential"),
     activations.hard_sigmoid: ops.ActivationOp("hard_sigmoid"),
     activations.hard_silu: ops.ActivationOp("hard_silu"),
+    activations.mish: ops.ActivationOp("mish"),
 }
 _KNOWN = (
     *sorted(function.__name__ for function in _FUNCTIONS),

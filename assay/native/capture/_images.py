@@ -63,6 +63,40 @@ def _by_channel(kernel: Array) -> Array:
     return kernel.transpose(2, 3, 0, 1).reshape(channels * multiplier, 1, height, width)
 
 
+def _transposed(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    if layer.output_padding is not None:
+        raise unsupported("a Conv2DTranspose with output_padding", name, ("None",))
+    value = building.laid(given[0], _order(layer))
+    kernel = array(layer.kernel).transpose(3, 2, 0, 1)
+    strides, dilations = _pair(layer.strides), _pair(layer.dilation_rate)
+    pads = [0, 0, 0, 0]
+    for axis in (0, 1):
+        reach, stride = (kernel.shape[2 + axis] - 1) * dilations[axis] + 1, strides[axis]
+        more = max(reach - stride, 0)
+        # `same` has as many results as strides fit, the odd one cut off at the end
+        pads[axis] = more // 2 if layer.padding == "same" else 0
+        kept = 0 if layer.padding == "same" else more
+        pads[2 + axis] = reach - stride - kept - pads[axis]
+    op = ops.ConvTransposeOp(
+        weight=building.constant(f"{name}/kernel", kernel),
+        bias=_bias(building, layer, name),
+        strides=strides,
+        pads=(pads[0], pads[1], pads[2], pads[3]),
+        dilations=dilations,
+    )
+    made = Tensor(building.add(name, op, value), _order(layer))
+    return add_activation(building, layer.activation, made, name)
+
+
+def _cropping(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    value = building.laid(given[0], _order(layer))
+    channels, height, width = building.shapes[value]
+    (top, bottom), (left, right) = layer.cropping
+    sizes = (channels, height - top - bottom, width - left - right)
+    op = ops.SliceOp((0, top, left), sizes, (1, 1, 1))
+    return Tensor(building.add(name, op, value), _order(layer))
+
+
 def _bias(building: Building, layer: Any, name: str) -> str:  # noqa: ANN401
     return building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else ""
 
@@ -140,5 +174,7 @@ HANDLERS: dict[type, Handler] = {
     layers.GlobalMaxPooling2D: _global_pool("max"),
     layers.GlobalAveragePooling2D: _global_pool("average"),
     layers.ZeroPadding2D: _padding,
+    layers.Cropping2D: _cropping,
+    layers.Conv2DTranspose: _transposed,
     layers.UpSampling2D: _upsampling,
 }

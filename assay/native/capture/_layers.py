@@ -24,17 +24,28 @@ def array(variable: Any) -> Array:  # noqa: ANN401 (a keras.Variable)
     return np.asarray(keras.ops.convert_to_numpy(variable.value), np.float32)
 
 
-def _nothing(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def nothing(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
     """A layer that does something in training only."""
     return given[0]
 
 
 def _dense(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    if given[0].order == (2, 0, 1):  # a picture's channels: its pixels need not be turned
+        return _pointwise(building, layer, given[0], name)
     op = ops.DenseOp(
         weight=building.constant(f"{name}/kernel", array(layer.kernel).T),
         bias=building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
     )
     made = Tensor(building.add(name, op, building.laid(given[0])), _plain(given[0]))
+    return add_activation(building, layer.activation, made, name)
+
+
+def _pointwise(building: Building, layer: Any, tensor: Tensor, name: str) -> Tensor:  # noqa: ANN401
+    op = ops.ConvOp(
+        weight=building.constant(f"{name}/kernel", array(layer.kernel).T[..., None, None]),
+        bias=building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
+    )
+    made = Tensor(building.add(name, op, tensor.value), tensor.order)
     return add_activation(building, layer.activation, made, name)
 
 
@@ -53,7 +64,7 @@ def _batch_norm(building: Building, layer: Any, given: list[Tensor], name: str) 
 def _rescaling(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
     """x · scale + offset, as a batch norm whose statistics are those of nothing."""
     if np.ndim(layer.scale) or np.ndim(layer.offset):
-        raise unsupported("a Rescaling by several numbers", name, ("one scale and one offset",))
+        return _rescaling_by_channel(building, layer, given, name)
     value, order = given[0].value, given[0].order
     size = building.shapes[value][0]
     numbers = {"mean": 0, "variance": 1, "gamma": layer.scale, "beta": layer.offset}
@@ -62,6 +73,20 @@ def _rescaling(building: Building, layer: Any, given: list[Tensor], name: str) -
         for part, number in numbers.items()
     }
     return Tensor(building.add(name, ops.BatchNormOp(**constants, epsilon=0.0), value), order)
+
+
+def _rescaling_by_channel(
+    building: Building,
+    layer: Any,  # noqa: ANN401
+    given: list[Tensor],
+    name: str,
+) -> Tensor:
+    order, value = given[0].order, given[0].value
+    steps: tuple[tuple[Any, Any], ...] = (("multiply", layer.scale), ("add", layer.offset))
+    for kind, numbers in steps:
+        held = building.fixed(f"{name}/{kind}", np.asarray(numbers, np.float32), order)
+        value = building.add(name, ops.BinaryOp(kind), value, held)
+    return Tensor(value, order)
 
 
 def _activation(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
@@ -89,7 +114,7 @@ def _binary(kind: Any) -> Handler:  # noqa: ANN401
     def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
         if len({len(tensor.order) for tensor in given}) > 1:
             raise unsupported(f"{type(layer).__name__} of inputs of several ranks", name, ("one",))
-        order = _common_order(given)
+        order = common_order(given)
         value = building.laid(given[0], order)
         for tensor in given[1:]:
             value = building.add(name, ops.BinaryOp(kind), value, building.laid(tensor, order))
@@ -99,7 +124,7 @@ def _binary(kind: Any) -> Handler:  # noqa: ANN401
 
 
 def _concatenate(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
-    order = _common_order(given)
+    order = common_order(given)
     axis = order.index((layer.axis if layer.axis >= 0 else layer.axis + len(order) + 1) - 1)
     values = [building.laid(tensor, order) for tensor in given]
     return Tensor(building.add(name, ops.ConcatenateOp(axis), *values), order)
@@ -129,7 +154,7 @@ def _permute(building: Building, layer: Any, given: list[Tensor], name: str) -> 
     return Tensor(tensor.value, tuple(dims.index(axis) for axis in tensor.order))
 
 
-def _common_order(given: list[Tensor]) -> tuple[int, ...]:
+def common_order(given: list[Tensor]) -> tuple[int, ...]:
     """That of most of them, so that the fewest have to be turned."""
     orders = [tensor.order for tensor in given]
     return max(orders, key=orders.count)
@@ -139,16 +164,19 @@ def _plain(tensor: Tensor) -> tuple[int, ...]:
     return tuple(range(len(tensor.order)))
 
 
-# Of layers, and of operations of keras.ops.
-OPERATORS = {
-    "Add": _binary("add"),
-    "Subtract": _binary("subtract"),
-    "Multiply": _binary("multiply"),
-    "Maximum": _binary("maximum"),
-    "Minimum": _binary("minimum"),
-}
+def _average(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    total = _binary("add")(building, layer, given, f"{name}/sum")
+    share = building.fixed(f"{name}/share", np.float32(1 / len(given)), total.order)
+    return Tensor(building.add(name, ops.BinaryOp("multiply"), total.value, share), total.order)
+
+
 HANDLERS: dict[type, Handler] = {
-    **{getattr(layers, name): handler for name, handler in OPERATORS.items()},
+    layers.Add: _binary("add"),
+    layers.Subtract: _binary("subtract"),
+    layers.Multiply: _binary("multiply"),
+    layers.Maximum: _binary("maximum"),
+    layers.Minimum: _binary("minimum"),
+    layers.Average: _average,
     layers.Dense: _dense,
     layers.BatchNormalization: _batch_norm,
     layers.Rescaling: _rescaling,
@@ -161,13 +189,13 @@ HANDLERS: dict[type, Handler] = {
     layers.Flatten: _flatten,
     layers.Reshape: _reshape,
     layers.Permute: _permute,
-    layers.InputLayer: _nothing,
-    layers.Identity: _nothing,
-    layers.Dropout: _nothing,
-    layers.SpatialDropout1D: _nothing,
-    layers.SpatialDropout2D: _nothing,
-    layers.AlphaDropout: _nothing,
-    layers.GaussianDropout: _nothing,
-    layers.GaussianNoise: _nothing,
-    layers.ActivityRegularization: _nothing,
+    layers.InputLayer: nothing,
+    layers.Identity: nothing,
+    layers.Dropout: nothing,
+    layers.SpatialDropout1D: nothing,
+    layers.SpatialDropout2D: nothing,
+    layers.AlphaDropout: nothing,
+    layers.GaussianDropout: nothing,
+    layers.GaussianNoise: nothing,
+    layers.ActivityRegularization: nothing,
 }

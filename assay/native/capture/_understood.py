@@ -11,6 +11,8 @@ from typing import Any
 
 import keras
 from keras import layers
+from keras.src.applications.convnext import LayerScale, StochasticDepth
+from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 
 from assay.native.capture import unsupported
 
@@ -20,18 +22,28 @@ SETTINGS: dict[type, str] = {
     layers.AveragePooling2D: "pool_size padding strides data_format",
     layers.BatchNormalization: "axis epsilon center scale",
     layers.Concatenate: "axis",
+    layers.Conv2DTranspose: "filters kernel_size strides padding output_padding data_format "
+    "dilation_rate activation use_bias",
+    layers.Cropping2D: "cropping data_format",
     layers.Conv2D: "filters kernel_size strides padding data_format dilation_rate groups "
     "activation use_bias",
     layers.Dense: "units activation use_bias",
     layers.DepthwiseConv2D: "depth_multiplier kernel_size strides padding data_format "
     "dilation_rate activation use_bias",
     layers.ELU: "alpha",
+    layers.Embedding: "input_dim output_dim mask_zero",
     layers.Flatten: "data_format",
     layers.GlobalAveragePooling2D: "data_format keepdims",
     layers.GlobalMaxPooling2D: "data_format keepdims",
+    layers.GroupNormalization: "groups axis epsilon center scale",
+    layers.LayerNormalization: "axis epsilon center scale rms_scaling",
     layers.LeakyReLU: "negative_slope",
     layers.MaxPooling2D: "pool_size padding strides data_format",
+    layers.MultiHeadAttention: "num_heads key_dim value_dim use_bias use_gate output_shape "
+    "attention_axes",
+    layers.Normalization: "axis invert mean variance",
     layers.Permute: "dims",
+    layers.RMSNormalization: "axis epsilon",
     layers.ReLU: "max_value negative_slope threshold",
     layers.Rescaling: "scale offset",
     layers.Reshape: "target_shape",
@@ -41,9 +53,14 @@ SETTINGS: dict[type, str] = {
     layers.SpatialDropout2D: "data_format",
     layers.UpSampling2D: "size data_format interpolation",
     layers.ZeroPadding2D: "padding data_format",
+    CustomScaleLayer: "scale",
+    LayerScale: "init_values projection_dim",
+    StochasticDepth: "drop_path_rate",
 }
+# Called with their inputs one by one, not as a list.
+BY_POSITION = {layers.MultiHeadAttention}
 IDLE = {"name", "trainable", "dtype", "rate", "stddev", "seed", "noise_shape", "momentum"}
-IDLE |= {"synchronized", "renorm_momentum", "l1", "l2"}
+IDLE |= {"dropout", "synchronized", "renorm_momentum", "l1", "l2"}
 IDLE_ENDINGS = ("_initializer", "_regularizer", "_constraint")
 
 METHODS = {"call", "__call__", "symbolic_call", "quantized_call", "rematerialized_call"}
@@ -60,15 +77,19 @@ def check_call(layer: Any, node: Any, name: str) -> None:  # noqa: ANN401 (of Ke
         if not isinstance(each, keras.KerasTensor):
             what = f"called with a {type(each).__name__}"
             raise unsupported(what, name, ("tensors of the model",))
+    check_results(node, name)
+
+
+def check_results(node: Any, name: str) -> None:  # noqa: ANN401
     for tensor in node.output_tensors:
         if tensor.dtype != "float32":
             raise unsupported(f"giving {tensor.dtype}", name, ("float32",))
 
 
 def _given(layer: Any, node: Any, name: str) -> Sequence[Any]:  # noqa: ANN401
-    """A layer takes one argument, which may be a list; an operation of keras.ops takes several."""
+    """A layer takes one argument, which may be a list; some take several."""
     given: Sequence[Any] = node.arguments.args
-    if not isinstance(layer, keras.layers.Layer):
+    if type(layer) in BY_POSITION:
         return given
     if len(given) != 1:
         raise unsupported(f"called with {len(given)} arguments", name, ("inputs alone",))

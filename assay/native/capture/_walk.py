@@ -8,12 +8,20 @@ from typing import Any
 import keras
 
 from assay.core.errors import UsageError
-from assay.native.capture import _images, _layers, unsupported
+from assay.native.capture import (
+    _attention,
+    _images,
+    _layers,
+    _norms,
+    _operators,
+    unsupported,
+)
 from assay.native.capture._layers import Handler
 from assay.native.capture._understood import (
     check_call,
     check_layer,
     check_model,
+    check_results,
     check_settings,
 )
 from assay.native.capture.graph_builder import Building, Tensor
@@ -21,7 +29,12 @@ from assay.native.graph import Graph, Layout
 from assay.native.passes.pipeline import drop_dead
 from assay.native.shapes import ShapeError
 
-HANDLERS: dict[type, Handler] = {**_images.HANDLERS, **_layers.HANDLERS}
+HANDLERS: dict[type, Handler] = {
+    **_attention.HANDLERS,
+    **_images.HANDLERS,
+    **_layers.HANDLERS,
+    **_norms.HANDLERS,
+}
 
 
 def names() -> tuple[str, ...]:
@@ -83,18 +96,21 @@ def _input(building: Building, tensor: Any, alone: bool, layout: Layout) -> Tens
     """Called `input` where it is the only one: Keras numbers its names anew in each process."""
     name = "input" if alone else str(_origin(tensor)[0].name)
     shape = tuple(tensor.shape[1:])
-    if tensor.dtype != "float32" or tensor.sparse or tensor.ragged or not shape:
+    known = tensor.dtype in ("float32", "int32", "int64")
+    if not known or tensor.sparse or tensor.ragged or not shape:
         kind = "sparse " if tensor.sparse else "ragged " if tensor.ragged else ""
         raise UsageError(
             f"The input '{name}' is {kind}{tensor.dtype} of shape {shape}, which cannot be "
             "captured.",
-            hint="Dense float32 inputs of one axis or more can.",
+            hint="Dense float32, int32 or int64 inputs of one axis or more can.",
         )
     if None in shape:
         raise UsageError(
             f"The input '{name}' is of shape {shape}, but every size has to be known.",
             hint="Build the model with a fixed input shape; only the batch is free.",
         )
+    if tensor.dtype != "float32":
+        return building.add_input(name, shape, dtype="int32")
     held = building.add_input(name, shape, layout if len(shape) == 3 else "")
     if layout == "channels_first" or len(shape) != 3:
         return held
@@ -138,23 +154,55 @@ def _layer(
         check_call(layer, node, name)
         _check_inner(layer, node, name)
         return _walk(building, layer, given, f"{name}/")
-    handler = _handler(layer, len(given))
-    if handler is None:
-        whose = "" if isinstance(layer, keras.layers.Layer) else " of keras.ops"
-        raise unsupported(f"a {type(layer).__name__}{whose}", name, names())
-    check_call(layer, node, name)
-    if isinstance(layer, keras.layers.Layer):
-        check_layer(layer, name)
     try:
-        made = [handler(building, layer, given, name)]
+        if not isinstance(layer, keras.layers.Layer):
+            return _operation(building, layer, node, given, name)
+        return [_by_handler(building, layer, node, given, name)]
     except ShapeError as error:
         raise UsageError(
             f"The layer '{name}' cannot be captured: {error}.",
             hint="Does the model compute an output in Keras?",
         ) from error
-    if isinstance(layer, keras.layers.Layer):
-        check_settings(layer, name)  # last: one that is known but not supported is told better
+
+
+def _by_handler(
+    building: Building,
+    layer: Any,  # noqa: ANN401
+    node: Any,  # noqa: ANN401
+    given: list[Tensor],
+    name: str,
+) -> Tensor:
+    """By the very class: one made from a known one may compute something else."""
+    handler = HANDLERS.get(type(layer))
+    if handler is None:
+        raise unsupported(f"a {type(layer).__name__}", name, names())
+    check_call(layer, node, name)
+    check_layer(layer, name)
+    made = handler(building, layer, given, name)
+    check_settings(layer, name)  # last: one that is known but not supported is told better
     return made
+
+
+def _operation(
+    building: Building,
+    operation: Any,  # noqa: ANN401 (of keras.ops)
+    node: Any,  # noqa: ANN401
+    given: list[Tensor],
+    name: str,
+) -> list[Tensor]:
+    """With all that its call was given: tensors, and numbers beside them."""
+    found = _operators.operator(operation)
+    if found is None:
+        what = f"a {type(operation).__name__} of keras.ops"
+        raise unsupported(what, name, tuple(sorted(_operators.OPERATORS)))
+    check_results(node, name)
+    if node.arguments.kwargs:
+        raise unsupported(f"called with {next(iter(node.arguments.kwargs))}=", name, ("none",))
+    held = iter(given)
+    arguments = [
+        next(held) if isinstance(each, keras.KerasTensor) else each for each in node.arguments.args
+    ]
+    return found(building, operation, arguments, name)
 
 
 def _check_inner(model: Any, node: Any, name: str) -> None:  # noqa: ANN401
@@ -164,13 +212,3 @@ def _check_inner(model: Any, node: Any, name: str) -> None:  # noqa: ANN401
     received = [tuple(tensor.shape[1:]) for tensor in node.input_tensors]
     if received != wanted:
         raise unsupported(f"a model of inputs {wanted} given {received}", name, ("its own",))
-
-
-def _handler(layer: Any, inputs: int) -> Handler | None:  # noqa: ANN401 (a layer or an operation)
-    """By the very class: one made from a known one may compute something else.
-
-    `a + b` of two tensors is an operation of keras.ops, which has the name of the layer for it.
-    """
-    if type(layer).__module__ == "keras.src.ops.numpy" and inputs == 2:
-        return _layers.OPERATORS.get(type(layer).__name__)
-    return HANDLERS.get(type(layer))

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.native.graph import Array, Graph, Layout, Node, Shape, Value, make_node
-from assay.native.ops import Op, TransposeOp
+from assay.native.graph import Array, Dtype, Graph, Layout, Node, Shape, Value, make_node
+from assay.native.ops import ConstantOp, Op, TransposeOp
 
 Order = tuple[int, ...]
 
@@ -34,9 +34,11 @@ class Building:
         self.constants: dict[str, Array] = {}
         self._turned: dict[tuple[str, Order], str] = {}
 
-    def add_input(self, name: str, shape: Shape, layout: Layout = "") -> Tensor:
+    def add_input(
+        self, name: str, shape: Shape, layout: Layout = "", dtype: Dtype = "float32"
+    ) -> Tensor:
         value = self._unused(name)
-        self.inputs.append(Value(value, shape, layout))
+        self.inputs.append(Value(value, shape, layout, dtype))
         self.shapes[value] = shape
         return Tensor(value, tuple(range(len(shape))))
 
@@ -55,6 +57,13 @@ class Building:
             name += "'"
         self.constants[name] = values
         return name
+
+    def fixed(self, name: str, array: Any, order: Order) -> str:  # noqa: ANN401 (what numpy takes)
+        """A value that is the same for every item: axis i is axis order[i] of the array, which
+        is given axes of size 1 before its own where it lacks some."""
+        values = np.asarray(array, np.float32)
+        whole = values.reshape((1,) * (len(order) - values.ndim) + values.shape).transpose(order)
+        return self.add(name, ConstantOp(self.constant(f"{name}/values", whole)))
 
     def laid(self, tensor: Tensor, order: Order | None = None) -> str:
         """The tensor as a value whose axis i is the tensor's axis order[i]; None: as it is."""

@@ -10,11 +10,12 @@ import numpy as np
 from assay.core.files import user_file
 from assay.core.protobuf import Message, chunk, single, text, whole
 from assay.native.graph import Array, Graph, Shape
-from assay.native.onnx.ops import OPSET, Attribute, OnnxNode, Writer, add_node
+from assay.native.onnx.writer import OPSET, Attribute, OnnxNode, Writer, add_node
+from assay.native.ops import BinaryOp, ConstantOp, MatMulOp
 from assay.native.passes.pipeline import drop_dead, fold_padding
 
 IR_VERSION = 9  # the one that opset 20 came with
-_FLOAT, _INT64 = 1, 7  # of TensorProto.DataType
+_FLOAT, _INT32, _INT64 = 1, 6, 7  # of TensorProto.DataType
 
 
 def write_onnx(graph: Graph, path: str | Path) -> None:
@@ -38,6 +39,7 @@ def onnx_bytes(graph: Graph) -> bytes:
 def _graph(graph: Graph) -> Message:
     shapes = graph.shapes()
     writer = Writer(graph.constants, shapes)
+    writer.repeated = _repeated(graph)
     for node in graph.nodes:
         add_node(writer, node, shapes)
     outputs = _own_names(graph, writer)
@@ -48,12 +50,28 @@ def _graph(graph: Graph) -> Message:
     parts.append(text(2, graph.name))
     used = {name for node in writer.nodes for name in node.inputs}
     parts += [chunk(5, _tensor(name, a)) for name, a in writer.constants.items() if name in used]
-    parts += [chunk(11, _value(value.name, value.shape)) for value in graph.inputs]
+    kinds = {"float32": _FLOAT, "int32": _INT32}
+    parts += [chunk(11, _value(v.name, v.shape, kinds[v.dtype])) for v in graph.inputs]
     parts += [
         chunk(12, _value(output, shapes[name]))
         for name, output in zip(graph.outputs, outputs, strict=True)
     ]
     return b"".join(parts)
+
+
+def _repeated(graph: Graph) -> set[str]:
+    """Constants that somebody reads as a whole batch: not only to be combined with one."""
+    alone = {node.output for node in graph.nodes if isinstance(node.op, ConstantOp)}
+    readers = graph.readers()
+    return {
+        name
+        for name in alone
+        if name in graph.outputs
+        or any(
+            not isinstance(reader.op, BinaryOp | MatMulOp) or set(reader.inputs) <= alone
+            for reader in readers[name]
+        )
+    }
 
 
 def _own_names(graph: Graph, writer: Writer) -> list[str]:
@@ -98,8 +116,8 @@ def _tensor(name: str, array: Array) -> Message:
     return dims + whole(2, kind) + text(8, name) + chunk(9, raw)
 
 
-def _value(name: str, shape: Shape) -> Message:
+def _value(name: str, shape: Shape, kind: int = _FLOAT) -> Message:
     """The name and type of an input or output; its first axis is called batch."""
     dims = chunk(1, text(2, "batch")) + b"".join(chunk(1, whole(1, size)) for size in shape)
-    tensor = whole(1, _FLOAT) + chunk(2, dims)
+    tensor = whole(1, kind) + chunk(2, dims)
     return text(1, name) + chunk(2, chunk(1, tensor))

@@ -54,7 +54,7 @@ def fold_batch_norm_forward(graph: Graph) -> Graph:
     }
     nodes = []
     for node in graph.nodes:
-        norm = foldable.get(node.inputs[0])
+        norm = foldable.get(node.input)
         if norm and isinstance(node.op, Linear) and isinstance(norm.op, BatchNormOp):
             op = _after(node, node.op, norm.op, graph.constants, made)
             node = msgspec.structs.replace(node, op=op, inputs=(norm.inputs[0], *node.inputs[1:]))

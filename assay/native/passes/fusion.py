@@ -68,8 +68,8 @@ def pool_before_activation(graph: Graph) -> Graph:
     free = read_once(graph)
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
-        before = nodes.get(node.inputs[0])
-        if before and node.inputs[0] in free and _may_swap(before, node):
+        before = nodes.get(node.input)
+        if before and node.input in free and _may_swap(before, node):
             inner = unused(f"{node.output}/before", graph)
             nodes[inner] = msgspec.structs.replace(node, inputs=before.inputs, output=inner)
             del nodes[node.inputs[0]]

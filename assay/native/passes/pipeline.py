@@ -11,6 +11,7 @@ from assay.native.ops import ConvOp, PadOp, constants_of
 from assay.native.passes.batch_norm import fold_batch_norm, fold_batch_norm_forward
 from assay.native.passes.fusion import fuse_activations, fuse_residuals, pool_before_activation
 from assay.native.passes.rewriting import rewritten
+from assay.native.passes.scaling import join_norms, norms_of_scales
 from assay.native.passes.turning import join_turns, turn_dense_rows
 
 
@@ -43,7 +44,7 @@ def fold_padding(graph: Graph) -> Graph:
 
 
 def _folded(node: Node, padding: dict[str, Node]) -> Node:
-    pad = padding.get(node.inputs[0])
+    pad = padding.get(node.input)
     if not isinstance(node.op, ConvOp) or pad is None or not isinstance(pad.op, PadOp):
         return node
     top, left, bottom, right = (a + b for a, b in zip(node.op.pads, pad.op.pads, strict=True))
@@ -55,7 +56,9 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     join_turns,
     turn_dense_rows,
     fold_padding,
+    norms_of_scales,
     drop_dead,  # what is dead would still count as a reader
+    join_norms,
     fold_batch_norm,
     fold_batch_norm_forward,
     pool_before_activation,

@@ -28,7 +28,7 @@ def join_turns(graph: Graph) -> Graph:
 
 
 def _joined(node: Node, made: dict[str, Node]) -> Node:
-    before = made.get(node.inputs[0]) if node.inputs else None
+    before = made.get(node.input)
     if before is None or type(before.op) is not type(node.op):
         return node
     if isinstance(node.op, ReshapeOp):
@@ -94,7 +94,7 @@ def turn_dense_rows(graph: Graph) -> Graph:
     writers: dict[str, Node] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
-        flat = writers.get(node.inputs[0])
+        flat = writers.get(node.input)
         turn = writers.get(flat.inputs[0]) if flat and isinstance(flat.op, ReshapeOp) else None
         if flat and turn and isinstance(turn.op, TransposeOp) and _flattens(flat, node):
             name = unused(f"{node.name}/flat", graph)

@@ -31,40 +31,140 @@ ASSAY_INLINE Vector by_lane(Vector x, Each each) {
     return x;
 }
 
+// 2 to the power of whole numbers, by the bits of a float's exponent.
+ASSAY_INLINE Vector power_of_two(Whole n) {
+    const Whole bits = (n + 127) << 23;
+    Vector found;
+    std::memcpy(&found, &bits, sizeof found);
+    return found;
+}
+
+// x = n ln 2 + r: e to the r by its series, to the last place or two (the coefficients are those of
+// Cephes), times 2 to the n in two steps, as one may be beyond a float. `less_one` gives e^x - 1, by
+// the series alone where n is 0, so that small numbers keep all their places.
+template <bool less_one>
+ASSAY_INLINE Vector exponential(Vector x) {
+    const Vector near = at_most(at_least(x, fill(-87.336544f)), fill(88.722835f));
+    const Vector n = (near * 1.44269504f + 12582912.0f) - 12582912.0f;  // to the nearest whole
+    const Vector r = near - n * 0.693359375f + n * 2.12194440e-4f;
+    Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    p = r * p + 8.3334519073e-3f;
+    p = r * p + 4.1665795894e-2f;
+    p = r * p + 1.6666665459e-1f;
+    p = r * p + 5.0000001201e-1f;
+    const Vector series = r * r * p + r;
+    const Whole whole = __builtin_convertvector(n, Whole), half = whole >> 1;
+    Vector found = (series + 1.0f) * power_of_two(half) * power_of_two(whole - half);
+    if (less_one) found = n == Vector{} ? series : found - 1.0f;
+    found = x > 88.722835f ? fill(HUGE_VALF) : found;
+    found = x < -87.336544f ? fill(less_one ? -1.0f : 0.0f) : found;
+    return x != x ? x : found;
+}
+
+ASSAY_INLINE Vector absolute(Vector x) { return x < Vector{} ? -x : x; }
+ASSAY_INLINE Vector sigmoid(Vector x) { return 1.0f / (1.0f + exponential<false>(-x)); }
+
+ASSAY_INLINE Vector elu(Vector x, float alpha) {
+    return x > Vector{} ? x : alpha * exponential<true>(x);
+}
+
+// To 1.2e-7 of its value, however small (Numerical Recipes, 6.2).
+ASSAY_INLINE Vector erfc(Vector x) {
+    const Vector z = absolute(x), t = 1.0f / (1.0f + 0.5f * z);
+    Vector p = t * 0.17087277f + -0.82215223f;
+    p = t * p + 1.48851587f;
+    p = t * p + -1.13520398f;
+    p = t * p + 0.27886807f;
+    p = t * p + -0.18628806f;
+    p = t * p + 0.09678418f;
+    p = t * p + 0.37409196f;
+    p = t * p + 1.00002368f;
+    const Vector found = t * exponential<false>(t * p + -1.26551223f - z * z);
+    return x < Vector{} ? 2.0f - found : found;
+}
+
+// Rational, on [-4, 4], beyond which float32 has only ±1; the coefficients are those Eigen uses.
+ASSAY_INLINE Vector erf(Vector x) {
+    const Vector near = at_most(at_least(x, fill(-4.0f)), fill(4.0f)), s = near * near;
+    Vector p = s * -2.72614225801306e-10f + 2.77068142495902e-08f;
+    p = s * p + -2.10102402082508e-06f;
+    p = s * p + -5.69250639462346e-05f;
+    p = s * p + -7.34990630326855e-04f;
+    p = s * p + -2.95459980854025e-03f;
+    p = s * p + -1.60960333262415e-02f;
+    Vector q = s * -1.45660718464996e-05f + -2.13374055278905e-04f;
+    q = s * q + -1.68282697438203e-03f;
+    q = s * q + -7.37332916720468e-03f;
+    q = s * q + -1.42647390514189e-02f;
+    return near * p / q;
+}
+
+// log(1 + u) for u from 0 to 1, by the series of the area tangent.
+ASSAY_INLINE Vector log_one_plus(Vector u) {
+    const Vector s = u / (2.0f + u), t = s * s;
+    Vector p = t * (1.0f / 13) + 1.0f / 11;
+    p = t * p + 1.0f / 9;
+    p = t * p + 1.0f / 7;
+    p = t * p + 1.0f / 5;
+    p = t * p + 1.0f / 3;
+    return 2.0f * (s + s * t * p);
+}
+
+ASSAY_INLINE Vector softplus(Vector x) {
+    return at_least(x, Vector{}) + log_one_plus(exponential<false>(-absolute(x)));
+}
+
+// x tanh(log(1 + e^x)), which is x n / (n + 2) for n = e^x (e^x + 2).
+ASSAY_INLINE Vector mish(Vector x) {
+    const Vector e = exponential<false>(at_most(x, fill(20.0f))), n = e * (e + 2.0f);
+    return x > 20.0f ? x : x * n / (n + 2.0f);
+}
+
 ASSAY_INLINE Vector relu(Vector x, const Post& post) {
     // No slope is no product: infinity times 0 is no number.
     const Vector y = post.alpha == 0 ? at_least(x, Vector{}) : x > Vector{} ? x : x * post.alpha;
     return post.limit > 0 ? at_most(y, fill(post.limit)) : y;
 }
 
-inline float hard_sigmoid(float x) {
-    const float y = x / 6 + 0.5f;
-    return y < 0 ? 0 : y > 1 ? 1 : y;  // not by fmax, which takes 0 for what is no number
+ASSAY_INLINE Vector hard_sigmoid(Vector x) {
+    return at_most(at_least(x * (1.0f / 6) + 0.5f, Vector{}), fill(1.0f));
 }
 
-inline float apply_one(const Post& post, float x) {
-    switch (post.function) {
-        case Function::sigmoid: return 1 / (1 + std::exp(-x));
-        case Function::elu: return x > 0 ? x : post.alpha * std::expm1(x);
-        case Function::selu:
-            return 1.05070098735548049f * (x > 0 ? x : 1.67326324235437728f * std::expm1(x));
-        case Function::gelu: return x * 0.5f * std::erfc(-x * 0.70710678118654752f);
-        case Function::gelu_tanh:
-            return 0.5f * x * (1 + std::tanh(0.79788456080286536f * (x + 0.044715f * x * x * x)));
-        case Function::silu: return x / (1 + std::exp(-x));
-        case Function::softplus: return std::fmax(x, 0.0f) + std::log1p(std::exp(-std::fabs(x)));
-        case Function::softsign: return x / (1 + std::fabs(x));
-        case Function::exponential: return std::exp(x);
-        case Function::hard_sigmoid: return hard_sigmoid(x);
-        case Function::hard_silu: return x * hard_sigmoid(x);
+inline float apply_one(Function function, float x) {
+    switch (function) {
+        case Function::sqrt: return std::sqrt(x);
+        case Function::log: return std::log(x);
+        case Function::sin: return std::sin(x);
+        case Function::cos: return std::cos(x);
         default: return x;
     }
 }
 
 ASSAY_INLINE Vector apply(const Post& post, Vector x) {
-    if (post.function == Function::relu) return relu(x, post);
-    if (post.function == Function::tanh) return tanh(x);
-    return by_lane(x, [&post](float one) { return apply_one(post, one); });
+    switch (post.function) {
+        case Function::relu: return relu(x, post);
+        case Function::tanh: return tanh(x);
+        case Function::sigmoid: return sigmoid(x);
+        case Function::elu: return elu(x, post.alpha);
+        case Function::selu: return 1.05070098735548049f * elu(x, 1.67326324235437728f);
+        case Function::gelu: return 0.5f * x * erfc(x * -0.70710678118654752f);
+        case Function::gelu_tanh:
+            return 0.5f * x * (1.0f + tanh(0.79788456080286536f * (x + 0.044715f * x * x * x)));
+        case Function::silu: return x * sigmoid(x);
+        case Function::softplus: return softplus(x);
+        case Function::softsign: return x / (1.0f + absolute(x));
+        case Function::exponential: return exponential<false>(x);
+        case Function::hard_sigmoid: return hard_sigmoid(x);
+        case Function::hard_silu: return x * hard_sigmoid(x);
+        case Function::mish: return mish(x);
+        case Function::clip: return at_most(at_least(x, fill(post.alpha)), fill(post.limit));
+        case Function::square: return x * x;
+        case Function::abs: return absolute(x);
+        case Function::negative: return -x;
+        case Function::reciprocal: return 1.0f / x;
+        case Function::erf: return erf(x);
+        default: return by_lane(x, [&post](float one) { return apply_one(post.function, one); });
+    }
 }
 
 // `count` neighbours, in place; `residual` is as long.

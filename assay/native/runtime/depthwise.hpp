@@ -40,31 +40,51 @@ class Depthwise : public Step {
         return {first, std::max(first, std::min(window, last))};
     }
 
+    // What one output pixel is made of.
+    struct Window {
+        Size from;  // in the input: its top left tap, which may lie outside
+        Size at;    // in the output
+        Range down, across;
+    };
+
     void pixel(Size image, Size y, Size x) {
         const Size top = y * g_.strides[0] - g_.pads[0], left = x * g_.strides[1] - g_.pads[1];
-        const Range down = taps_inside(top, g_.window[0], g_.dilations[0], g_.height);
-        const Range across = taps_inside(left, g_.window[1], g_.dilations[1], g_.width);
-        const float* from = input_ + image * g_.height * g_.width * g_.channels;
-        const Size at = ((image * g_.high + y) * g_.wide + x) * g_.channels;
-        for (Size c = 0; c < g_.channels; c += 4 * lanes) {
-            const Size most = std::min<Size>(4, (g_.channels - c + lanes - 1) / lanes);
-            Vector sum[4];
-            for (Size v = 0; v < most; ++v)
-                sum[v] = after_.bias ? load(after_.bias + c + v * lanes) : Vector{};
-            for (Size ky = down.first; ky < down.last; ++ky)
-                for (Size kx = across.first; kx < across.last; ++kx) {
-                    const float* value = from + ((top + ky * g_.dilations[0]) * g_.width + left +
-                                                 kx * g_.dilations[1]) * g_.channels + c;
-                    const float* factor = weight_ + (ky * g_.window[1] + kx) * g_.channels + c;
-                    for (Size v = 0; v < most; ++v)
-                        sum[v] += load(value + v * lanes, g_.channels - c - v * lanes) *
-                                  load(factor + v * lanes);
-                }
-            for (Size v = 0; v < most; ++v)
-                {
-                const Size place = at + c + v * lanes, left_over = g_.channels - c - v * lanes;
-                store(output_ + place, finished(after_, sum[v], place, left_over), left_over);
+        const Window here{
+            ((image * g_.height + top) * g_.width + left) * g_.channels,
+            ((image * g_.high + y) * g_.wide + x) * g_.channels,
+            taps_inside(top, g_.window[0], g_.dilations[0], g_.height),
+            taps_inside(left, g_.window[1], g_.dilations[1], g_.width)};
+        Size c = 0;
+        for (; c + 4 * lanes <= g_.channels; c += 4 * lanes) channels<4>(here, c);
+        for (; c + lanes <= g_.channels; c += lanes) channels<1>(here, c);
+        if (c < g_.channels) channels<0>(here, c);
+    }
+
+    // So many whole vectors of channels, whose sums stay in registers; 0: the rest of one.
+    template <int vectors>
+    ASSAY_INLINE void channels(const Window& here, Size c) {
+        constexpr int most = vectors ? vectors : 1;
+        const Size rest = vectors ? lanes : g_.channels - c;
+        Vector sum[most];
+        for (int v = 0; v < most; ++v)
+            sum[v] = after_.bias ? load(after_.bias + c + v * lanes) : Vector{};
+        const Size row = g_.dilations[0] * g_.width * g_.channels;
+        const Size step = g_.dilations[1] * g_.channels;
+        for (Size ky = here.down.first; ky < here.down.last; ++ky) {
+            const float* value = input_ + (here.from + ky * row + here.across.first * step + c);
+            const float* factor =
+                weight_ + (ky * g_.window[1] + here.across.first) * g_.channels + c;
+            for (Size kx = here.across.first; kx < here.across.last; ++kx) {
+                for (int v = 0; v < most; ++v)
+                    sum[v] += (vectors ? load(value + v * lanes) : load(value, rest)) *
+                              load(factor + v * lanes);
+                value += step;
+                factor += g_.channels;
             }
+        }
+        for (int v = 0; v < most; ++v) {
+            const Size place = here.at + c + v * lanes;
+            store(output_ + place, finished(after_, sum[v], place, rest), rest);
         }
     }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <numeric>
 
 #include "layout.hpp"
 #include "step.hpp"
@@ -25,19 +26,24 @@ class ByItem : public Step {
     Size items_;
 };
 
+// Numbers that a step of single numbers takes at a time: threads share out items in such parts.
+constexpr Size chunk = 4096;
+
 // Functions of every number.
-class Activation : public ByItem {
+class Activation : public Step {
   public:
     Activation(Size items, const Shape& shape, Posts posts, const float* input, float* output)
-        : ByItem(items), size_(count(shape)), posts_(std::move(posts)), input_(input),
-          output_(output) {}
+        : size_(items * count(shape)), posts_(std::move(posts)), input_(input), output_(output) {}
     const char* name() const override { return "activation"; }
-
-  protected:
-    void item(Size number) override {
-        float* to = output_ + number * size_;
-        std::copy_n(input_ + number * size_, size_, to);
-        apply(posts_, to, nullptr, size_);
+    Size most_parts() const override { return (size_ + chunk - 1) / chunk; }
+    void run(const Part& part) override {
+        const Range chunks = share(most_parts(), part);
+        const Size last = std::min(size_, chunks.last * chunk);
+        for (Size i = chunks.first * chunk; i < last; i += lanes) {
+            Vector x = load(input_ + i, last - i);
+            for (const Post& post : posts_) x = apply(post, x);
+            store(output_ + i, x, last - i);
+        }
     }
 
   private:
@@ -83,62 +89,117 @@ class Normalize : public ByItem {
     float* output_;
 };
 
-inline float combined(Kind kind, float a, float b) {
+ASSAY_INLINE Vector combined(Kind kind, Vector a, Vector b) {
     switch (kind) {
         case Kind::add: return a + b;
         case Kind::multiply: return a * b;
         case Kind::subtract: return a - b;
-        case Kind::maximum: return a > b || a != a ? a : b;  // if one is no number, so is the result
-        default: return a < b || a != a ? a : b;
+        case Kind::divide: return a / b;
+        case Kind::maximum: return larger(a, b) + (b != b ? b : Vector{});  // none, if one is none
+        case Kind::minimum: return ((a < b) | (a != a) ? a : b) + (b != b ? b : Vector{});
+        default:
+            for (Size i = 0; i < lanes; ++i) a[i] = std::pow(a[i], b[i]);
+            return a;
     }
 }
 
-// Two values, number by number; an axis of size 1 is repeated.
-class Binary : public ByItem {
+// Two values, number by number; an axis of size 1 is repeated. In memory this is rows along which
+// each of the two either goes on or stands still.
+class Binary : public Step {
   public:
-    Binary(Size items, const Layer& layer, const Shape& first, const Shape& second, const float* a,
-           const float* b, float* output)
-        : ByItem(items), kind_(layer.kind), posts_(layer.posts), a_(a), b_(b), output_(output),
-          a_size_(count(first)), b_size_(count(second)), size_(count(layer.shape)) {
-        if (first == second) return;
-        const Shape to = steps_of(layer.shape);
-        from_a_.resize(static_cast<std::size_t>(size_));
-        from_b_.resize(static_cast<std::size_t>(size_));
+    struct Operand {
+        Shape shape;
+        const float* data;
+        bool fixed;  // the same for all items
+    };
+
+    Binary(Size items, const Layer& layer, Operand a, Operand b, float* output)
+        : items_(items), kind_(layer.kind), posts_(layer.posts), a_(a.data), b_(b.data),
+          output_(output), a_size_(a.fixed ? 0 : count(a.shape)),
+          b_size_(b.fixed ? 0 : count(b.shape)), size_(count(layer.shape)) {
+        std::vector<Size> from_a(static_cast<std::size_t>(size_)), from_b(from_a);
+        const Shape to = steps_of(layer.shape), in_a = repeated(a.shape), in_b = repeated(b.shape);
         for_each_index(layer.shape, [&](const Shape& index) {
             const auto here = static_cast<std::size_t>(place(index, to));
-            from_a_[here] = place(index, repeated(first));
-            from_b_[here] = place(index, repeated(second));
+            from_a[here] = place(index, in_a);
+            from_b[here] = place(index, in_b);
         });
+        const auto [a_step, b_step, most] = longest(from_a, from_b);
+        Size length = std::min(most, chunk);
+        while (most % length) --length;
+        a_step_ = a_step, b_step_ = b_step, length_ = length;
+        for (Size at = 0; at < size_; at += length) {
+            const auto here = static_cast<std::size_t>(at);
+            rows_.push_back({from_a[here], from_b[here]});
+        }
     }
     const char* name() const override { return "binary"; }
-
-  protected:
-    void item(Size number) override {
-        const float *a = a_ + number * a_size_, *b = b_ + number * b_size_;
-        float* to = output_ + number * size_;
-        if (from_a_.empty())
-            for (Size i = 0; i < size_; ++i) to[i] = combined(kind_, a[i], b[i]);
-        else
-            for (Size i = 0; i < size_; ++i) {
-                const auto here = static_cast<std::size_t>(i);
-                to[i] = combined(kind_, a[from_a_[here]], b[from_b_[here]]);
-            }
-        apply(posts_, to, nullptr, size_);
+    Size most_parts() const override { return std::max<Size>(items_, items_ * size_ / chunk); }
+    void run(const Part& part) override {
+        const Size each = static_cast<Size>(rows_.size());
+        const Range mine = share(items_ * each, part);
+        for (Size i = mine.first; i < mine.last; ++i) {
+            const Size item = i / each;
+            const Row& row = rows_[static_cast<std::size_t>(i % each)];
+            line(a_ + item * a_size_ + row.a, b_ + item * b_size_ + row.b, output_ + i * length_);
+        }
     }
 
   private:
+    struct Row {
+        Size a, b;
+    };
+    struct Way {
+        Size a, b, length;
+    };
+
     static Shape repeated(const Shape& shape) {
         Shape steps = steps_of(shape);
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             if (shape[axis] == 1) steps[axis] = 0;
         return steps;
     }
+
+    // The longest rows of one length along which both steps stay what they are.
+    static Way longest(const std::vector<Size>& a, const std::vector<Size>& b) {
+        const Size size = static_cast<Size>(a.size());
+        const auto at = [](const std::vector<Size>& from, Size i) {
+            return from[static_cast<std::size_t>(i)];
+        };
+        if (size == 1) return {1, 1, 1};
+        Way way{at(a, 1) - at(a, 0), at(b, 1) - at(b, 0), size};
+        if (way.a < 0 || way.a > 1 || way.b < 0 || way.b > 1) return {1, 1, 1};
+        Size run = 1;  // of the row that is being followed
+        for (Size i = 1; i < size; ++i) {
+            const bool goes_on = at(a, i) - at(a, i - 1) == way.a && at(b, i) - at(b, i - 1) == way.b;
+            if (goes_on && run < way.length) {
+                ++run;
+                continue;
+            }
+            way.length = std::gcd(way.length, run);
+            run = 1;
+        }
+        way.length = std::gcd(way.length, run);
+        return way.length == 1 ? Way{1, 1, 1} : way;
+    }
+
+    void line(const float* a, const float* b, float* to) const {
+        for (Size i = 0; i < length_; i += lanes) {
+            const Size left = length_ - i;
+            Vector x = combined(kind_, a_step_ ? load(a + i, left) : fill(*a),
+                                b_step_ ? load(b + i, left) : fill(*b));
+            for (const Post& post : posts_) x = apply(post, x);
+            store(to + i, x, left);
+        }
+    }
+
+    Size items_;
     Kind kind_;
     Posts posts_;
     const float *a_, *b_;
     float* output_;
-    Size a_size_, b_size_, size_;
-    std::vector<Size> from_a_, from_b_;
+    Size a_size_, b_size_, size_, a_step_ = 1, b_step_ = 1, length_ = 1;
+    std::vector<Row> rows_;
 };
 
 class Softmax : public ByItem {
@@ -163,7 +224,14 @@ class Softmax : public ByItem {
     void row(const float* from, float* to) const {
         float largest = from[0], sum = 0;
         for (Size i = 1; i < long_; ++i) largest = std::max(largest, from[i * step_]);
-        for (Size i = 0; i < long_; ++i) sum += to[i * step_] = std::exp(from[i * step_] - largest);
+        if (step_ == 1) {
+            for (Size i = 0; i < long_; i += lanes)
+                store(to + i, exponential<false>(load(from + i, long_ - i) - largest), long_ - i);
+            for (Size i = 0; i < long_; ++i) sum += to[i];
+        } else {
+            for (Size i = 0; i < long_; ++i)
+                sum += to[i * step_] = std::exp(from[i * step_] - largest);
+        }
         for (Size i = 0; i < long_; ++i) to[i * step_] /= sum;
     }
     Size size_, long_, step_;
@@ -179,19 +247,35 @@ class Gather : public ByItem {
     Gather(const char* name, Size items, std::vector<Size> from, Size input_size,
            const float* input, float* output)
         : ByItem(items), name_(name), from_(std::move(from)), input_size_(input_size),
-          input_(input), output_(output) {}
+          input_(input), output_(output) {
+        for (Size place : from_) {
+            const bool on = !runs_.empty() && place >= 0 && runs_.back().from >= 0 &&
+                            place == runs_.back().from + runs_.back().length;
+            if (on) ++runs_.back().length;
+            else runs_.push_back({place, 1});
+        }
+        if (runs_.size() * 4 > from_.size()) runs_.clear();  // too short to be worth it
+    }
     const char* name() const override { return name_; }
 
   protected:
     void item(Size number) override {
         const float* from = input_ + number * input_size_;
         float* to = output_ + number * static_cast<Size>(from_.size());
-        for (Size place : from_) *to++ = place < 0 ? 0.0f : from[place];
+        if (runs_.empty())
+            for (Size place : from_) *to++ = place < 0 ? 0.0f : from[place];
+        for (const Run& run : runs_)
+            if (run.from < 0) *to++ = 0.0f;
+            else to = std::copy_n(from + run.from, run.length, to);
     }
 
   private:
+    struct Run {
+        Size from, length;
+    };
     const char* name_;
     std::vector<Size> from_;
+    std::vector<Run> runs_;
     Size input_size_;
     const float* input_;
     float* output_;

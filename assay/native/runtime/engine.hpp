@@ -18,8 +18,6 @@ class Engine {
     Engine(const Engine&) = delete;  // pipelines refer to the network and constants in here
     Engine& operator=(const Engine&) = delete;
 
-    Size inputs() const { return count(net_.at(0).shape); }
-    Size outputs() const { return count(net_.at(net_.result).shape); }
     const Network& network() const { return net_; }
     Size at_once() const { return at_once_; }
 
@@ -40,13 +38,13 @@ class Engine {
         }
     }
 
-    void run(const float* input, Order order, float* output, Size images) {
+    // An array for each of the network's inputs and outputs.
+    void run(const float* const* inputs, Order order, float* const* outputs, Size images) {
         ready(images);
         const int parts = chunks(images);
         const auto each = [&](int part, int member) {
             const Range mine = share(images, {part, parts, nullptr});
-            lanes_.at({mine.last - mine.first, member})
-                ->run(input + mine.first * inputs(), order, output + mine.first * outputs());
+            lanes_.at({mine.last - mine.first, member})->run(inputs, order, outputs, mine.first);
         };
         if (!together()) return team_.share_out(parts, each);
         for (int part = 0; part < parts; ++part) each(part, 0);

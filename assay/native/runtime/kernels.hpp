@@ -99,7 +99,8 @@ inline std::unique_ptr<Step> made(Kernel kernel, const Work& w, Constants& const
         }
 #ifdef ASSAY_ONEDNN
         case Kernel::onednn:
-            return std::make_unique<Onednn>(w.g, w.weight, w.after, w.input, w.output, w.team);
+            return std::make_unique<Onednn>(w.g, w.weight, w.key, constants, w.after, w.input,
+                                            w.output, w.team);
 #endif
         default: return direct<float>(w, constants, [](float value) { return value; });
     }

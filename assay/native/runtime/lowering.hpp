@@ -3,8 +3,10 @@
 
 #include "elementwise.hpp"
 #include "kernels.hpp"
+#include "matmul.hpp"
 #include "plan.hpp"
 #include "pooling.hpp"
+#include "reducing.hpp"
 
 namespace assay {
 
@@ -35,11 +37,32 @@ class Lowering {
             case Kind::reshape:
             case Kind::transpose:
             case Kind::pad:
+            case Kind::slice:
+            case Kind::spread:
             case Kind::upsample: return is_alias(net_, value) ? Steps{} : one(gathered(value));
+            case Kind::layer_norm: return one(layer_norm(value));
+            case Kind::local_norm:
+                return one(std::make_unique<LocalNorm>(images_ * layer.shape[1] * layer.shape[2],
+                                                       layer, input(value), at(value)));
+            case Kind::reduce_sum:
+            case Kind::reduce_mean:
+            case Kind::reduce_max:
+            case Kind::reduce_min:
+                return one(std::make_unique<Reduce>(images_, layer, net_.at(layer.inputs[0]).shape,
+                                                    input(value), at(value)));
+            case Kind::constant:
+                if (!read_as_a_batch(value)) return {};
+                return one(std::make_unique<Repeat>(images_, count(layer.shape), laid(value),
+                                                    at(value)));
+            case Kind::embedding: return one(embedding(value));
+            case Kind::matmul:
+                return one(std::make_unique<MatMul>(images_, layer.shape,
+                                                    operand<MatMul::Operand>(value, 0),
+                                                    operand<MatMul::Operand>(value, 1), at(value)));
             default:
                 return one(std::make_unique<Binary>(
-                    images_, layer, net_.at(layer.inputs[0]).shape, net_.at(layer.inputs[1]).shape,
-                    input(value), input(value, 1), at(value)));
+                    images_, layer, operand<Binary::Operand>(value, 0),
+                    operand<Binary::Operand>(value, 1), at(value)));
         }
     }
 
@@ -94,6 +117,66 @@ class Lowering {
             work.key, [&] { return reordered(work.weight, work.g.filters, image); });
         held_.push_back(found);
         work.weight = found->data();
+    }
+
+    // Not only where two values are combined, which can do with one copy for all items.
+    bool read_as_a_batch(Value value) const {
+        const auto combines = [](Kind kind) {
+            return kind == Kind::matmul || (kind >= Kind::add && kind <= Kind::power);
+        };
+        for (const Layer& layer : net_.layers) {
+            const bool reads = std::count(layer.inputs.begin(), layer.inputs.end(), value) > 0;
+            if ((reads && !combines(layer.kind)) || layer.residual == value) return true;
+        }
+        return net_.is_result(value);
+    }
+
+    // A value that is always the same is read where it lies.
+    template <typename Operand>
+    Operand operand(Value value, std::size_t which) {
+        const Value from = net_.at(value).inputs[which];
+        const bool fixed = net_.at(from).kind == Kind::constant;
+        return {net_.at(from).shape, fixed ? laid(from) : at(from), fixed};
+    }
+
+    // The numbers of a constant in the order of its layout.
+    const float* laid(Value value) {
+        const Layer& layer = net_.at(value);
+        const Size size = count(layer.shape);
+        const float* plain = constants_.weights().get(layer.weight, size);
+        if (lies_row_major(layer.shape)) return plain;
+        std::string key = layer.weight + " laid";
+        for (Size each : layer.shape) key += "-" + std::to_string(each);
+        const auto found = constants_.get<Buffer<float>>(key, [&] {
+            Buffer<float> made(size);
+            const Shape steps = steps_of(layer.shape);
+            Size number = 0;
+            for_each_index(layer.shape, [&](const Shape& index) {
+                made.data()[place(index, steps)] = plain[number++];
+            });
+            return made;
+        });
+        held_.push_back(found);
+        return found->data();
+    }
+
+    std::unique_ptr<Step> layer_norm(Value value) const {
+        const Layer& layer = net_.at(value);
+        Size size = 1;
+        for (Size axis : layer.order) size *= layer.shape[static_cast<std::size_t>(axis)];
+        const auto held = [&](const std::string& name) {
+            return name.empty() ? nullptr : constants_.weights().get(name, size);
+        };
+        return std::make_unique<LayerNorm>(images_, layer, held(layer.weight), held(layer.bias),
+                                           input(value), at(value));
+    }
+
+    std::unique_ptr<Step> embedding(Value value) const {
+        const Layer& layer = net_.at(value);
+        const Size length = layer.shape.back(), rows = layer.groups;
+        return std::make_unique<Embedding>(images_ * count(layer.shape) / length, rows, length,
+                                           constants_.weights().get(layer.weight, rows * length),
+                                           input(value), at(value));
     }
 
     std::unique_ptr<Step> pooling(Value value) const {
@@ -153,6 +236,12 @@ class Lowering {
                 there[static_cast<std::size_t>(layer.order[axis])] = index[axis];
         } else if (layer.kind == Kind::upsample) {
             there = {index[0], index[1] / layer.window[0], index[2] / layer.window[1]};
+        } else if (layer.kind == Kind::slice) {
+            for (std::size_t axis = 0; axis < index.size(); ++axis)
+                there[axis] = layer.starts[axis] + index[axis] * layer.steps[axis];
+        } else if (layer.kind == Kind::spread) {
+            if (index[1] % layer.strides[0] || index[2] % layer.strides[1]) return -1;
+            there = {index[0], index[1] / layer.strides[0], index[2] / layer.strides[1]};
         } else if (layer.kind == Kind::pad) {
             there = {index[0], index[1] - layer.pads[0], index[2] - layer.pads[1]};
             if (there[1] < 0 || there[2] < 0 || there[1] >= from[1] || there[2] >= from[2])

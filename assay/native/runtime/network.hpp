@@ -2,6 +2,7 @@
 // Shapes are of one item; an image is (channels, height, width), however it lies in memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -18,7 +19,9 @@ using Value = int;                 // the layer that computes it
 
 enum class Kind {
     input, convolution, dense, normalize, max_pool, average_pool, activation, softmax,
-    add, multiply, subtract, maximum, minimum, concatenate, reshape, transpose, pad, upsample,
+    add, multiply, subtract, maximum, minimum, divide, power, concatenate, reshape, transpose, pad,
+    upsample, slice, spread, constant, layer_norm, reduce_sum, reduce_mean, reduce_max, reduce_min,
+    matmul, embedding, local_norm,
 };
 
 struct Layer {
@@ -30,9 +33,15 @@ struct Layer {
     Pads pads{0, 0, 0, 0};
     Size groups = 1;
     Size axis = 0;
-    Shape order;
+    Shape order;         // of axes: a transpose's; those that a layer norm is over
+    Shape starts, steps;  // of a slice, along each axis
+    float epsilon = 0;     // of a layer norm
+    float factor = 0, power = 0, offset = 0;  // of a local norm
+    bool centered = true;
     Posts posts;
     Value residual = -1;  // what a Function::residual among the posts adds
+    bool image = false;   // an input whose data files have channels first
+    bool whole = false;   // an input whose data files hold whole numbers of 32 bits
 };
 
 inline Size count(const Shape& shape) {
@@ -56,6 +65,7 @@ class Described {
         return set(&Layer::pads, Pads{top, left, bottom, right});
     }
     Described then(Function function, float alpha = 0, float limit = 0);
+    Described whole() { return set(&Layer::whole, true); }
     Described relu(float slope = 0, float limit = 0) { return then(Function::relu, slope, limit); }
     Described tanh() { return then(Function::tanh); }
     Described add(Value other) {
@@ -71,11 +81,16 @@ class Described {
 
 class Network {
   public:
-    Described input(Shape shape) { return added(Kind::input, {}, std::move(shape)); }
+    Described input(Shape shape) {
+        Described made = added(Kind::input, {}, std::move(shape));
+        inputs.push_back(made);
+        return made;
+    }
     // An input that is an image: its data files have channels first.
     Described image(Shape shape) {
-        takes_images = true;
-        return input(std::move(shape));
+        Described made = input(std::move(shape));
+        layers.back().image = true;
+        return made;
     }
     Described convolution(Value input, Shape shape, Pair window, std::string weight,
                           std::string bias = "") {
@@ -131,13 +146,62 @@ class Network {
         layers.back().window = scale;
         return made;
     }
-    void output(Value value) { result = value; }
+    Described slice(Value input, Shape shape, Shape starts, Shape steps) {
+        Described made = added(Kind::slice, {input}, std::move(shape));
+        layers.back().starts = std::move(starts);
+        layers.back().steps = std::move(steps);
+        return made;
+    }
+    // Zeros between the pixels, so that neighbours are `strides` apart.
+    Described spread(Value input, Shape shape, Pair strides) {
+        return added(Kind::spread, {input}, std::move(shape)).strides(strides[0], strides[1]);
+    }
+    Described constant(Shape shape, std::string weight) {
+        Described made = added(Kind::constant, {}, std::move(shape));
+        return with_weights(made, std::move(weight), "");
+    }
+    Described layer_norm(Value input, Shape axes, std::string scale, std::string shift,
+                         float epsilon, bool centered) {
+        Described made = added(Kind::layer_norm, {input}, at(input).shape);
+        layers.back().order = std::move(axes);
+        layers.back().epsilon = epsilon;
+        layers.back().centered = centered;
+        return with_weights(made, std::move(scale), std::move(shift));
+    }
+    // Divided by (offset + factor * squares of `size` channels around) to the power.
+    Described local_norm(Value input, Size size, float factor, float power, float offset) {
+        Described made = added(Kind::local_norm, {input}, at(input).shape);
+        Layer& layer = layers.back();
+        layer.groups = size;
+        layer.factor = factor, layer.power = power, layer.offset = offset;
+        return made;
+    }
+    // Along the axes that have the size 1 in the result.
+    Described reduce(Kind kind, Value input, Shape shape) {
+        return added(kind, {input}, std::move(shape));
+    }
+    Described matmul(Value first, Value second, Shape shape) {
+        return added(Kind::matmul, {first, second}, std::move(shape));
+    }
+    // Rows of a table, by their numbers.
+    Described embedding(Value input, Shape shape, std::string weight, Size rows) {
+        Described made = added(Kind::embedding, {input}, std::move(shape));
+        layers.back().groups = rows;
+        return with_weights(made, std::move(weight), "");
+    }
+    void output(Value value) { results.push_back(value); }
 
     const Layer& at(Value value) const { return layers[static_cast<std::size_t>(value)]; }
 
+    bool is_result(Value value) const {
+        return std::find(results.begin(), results.end(), value) != results.end();
+    }
+    bool takes_images() const {
+        return std::any_of(inputs.begin(), inputs.end(), [this](Value each) { return at(each).image; });
+    }
+
     std::vector<Layer> layers;
-    Value result = -1;
-    bool takes_images = false;
+    std::vector<Value> inputs, results;  // in the order of the model's
 
   private:
     Described added(Kind kind, std::vector<Value> inputs, Shape shape) {
@@ -157,6 +221,7 @@ class Network {
 
 // Written for each model, in its own source.
 void describe(Network& net);
+extern const char* const model_name;  // that of its weights file too
 
 template <typename Field>
 Described Described::set(Field Layer::*field, Field value) {

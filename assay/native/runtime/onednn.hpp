@@ -1,12 +1,14 @@
 // Convolutions and dense layers by oneDNN, over the same channels-last memory as our own.
 #pragma once
 
-#include <omp.h>
-
 #include <dnnl.hpp>
 #include <unordered_map>
 
-#include "step.hpp"
+#include "constants.hpp"
+
+// Of the OpenMP library that oneDNN was built with, whichever compiler this is: its header may not be
+// there, and another compiler's library would be another one's threads.
+extern "C" void omp_set_num_threads(int);
 
 namespace assay {
 
@@ -67,9 +69,10 @@ inline std::vector<Slice> slices(const Geometry& g, int parts) {
 
 class Onednn : public Step {
   public:
-    Onednn(const Geometry& g, const float* weight, Epilogue after, const float* input,
-           float* output, int parts)
-        : after_(std::move(after)) {
+    // `key` names the weights among the constants.
+    Onednn(const Geometry& g, const float* weight, const std::string& key, Constants& constants,
+           Epilogue after, const float* input, float* output, int parts)
+        : key_(key), constants_(constants), after_(std::move(after)) {
         // oneDNN's relu makes 0 of what is no number.
         if (after_.relu) after_.rest.insert(after_.rest.begin(), Post{});
         after_.relu = false;
@@ -157,22 +160,38 @@ class Onednn : public Step {
         return made;
     }
 
-    // The slice's weights as a primitive wants them: the first one's, where they are the same.
+    // The slice's weights as a primitive wants them: one copy for all who want them so, whatever
+    // their thread, batch or part.
     Memory reordered(const Description& wanted, const float* weight, const Slice& slice,
                      dnnl::stream& stream) {
-        if (!pieces_.empty() && slice.filter == 0) {
-            const Memory& first = pieces_[0].arguments.at(DNNL_ARG_WEIGHTS);
-            if (first.get_desc() == wanted) return first;
-        }
-        const Geometry& g = slice.g;
-        Memory plain = over(weights(g, false),
-                            weight + slice.filter * g.channels * g.window[0] * g.window[1]);
-        Memory made(wanted, onednn_engine());
-        dnnl::reorder(plain, made).execute(stream, plain, made);
-        stream.wait();
-        return made;
+        const auto made = constants_.get<Memory>(
+            key_ + " onednn " + std::to_string(slice.filter) + text_of(wanted), [&] {
+                const Geometry& g = slice.g;
+                Memory plain = over(weights(g, false), weight + slice.filter * g.channels *
+                                                                    g.window[0] * g.window[1]);
+                Memory fresh(wanted, onednn_engine());
+                dnnl::reorder(plain, fresh).execute(stream, plain, fresh);
+                stream.wait();
+                return fresh;
+            });
+        holds.push_back(made);
+        return *made;
     }
 
+    // All that tells one order of the same weights from another.
+    static std::string text_of(const Description& description) {
+        std::string found;
+        for (const auto& part : {description.get_dims(), description.get_padded_dims(),
+                                 description.get_strides(), description.get_inner_blks(),
+                                 description.get_inner_idxs()}) {
+            found += " |";
+            for (auto number : part) found += " " + std::to_string(number);
+        }
+        return found;
+    }
+
+    std::string key_;
+    Constants& constants_;
     Epilogue after_;
     int tanhs_ = 0;  // of the functions after, those that the primitives do
     std::vector<Piece> pieces_;

@@ -29,16 +29,23 @@ class Pipeline {
             }
         scratch_each_ = (scratch + lanes + 15) / 16 * 16;
         scratch_ = Buffer<float>(scratch_each_ * members);
-        input_ = lowering.at(0);
-        output_ = lowering.at(net.result);
+        for (Value input : net.inputs) inputs_.push_back(lowering.at(input));
+        for (Value result : net.results) outputs_.push_back(lowering.at(result));
     }
 
     Size images() const { return images_; }
 
-    void run(const float* input, Order order, float* output) {
-        read(input, order);
+    // Of each input and output, the images from `first` on.
+    void run(const float* const* inputs, Order order, float* const* outputs, Size first) {
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            const Layer& layer = net_.at(net_.inputs[i]);
+            read(inputs[i] + first * count(layer.shape), layer, order, inputs_[i]);
+        }
         for (Placed& each : steps_) compute(each);
-        write(output);
+        for (std::size_t i = 0; i < outputs_.size(); ++i) {
+            const Shape& shape = net_.at(net_.results[i]).shape;
+            write(outputs_[i], shape, outputs[i] + first * count(shape));
+        }
     }
 
     // CPU seconds of each layer in this thread, in a run over whatever the input holds.
@@ -81,34 +88,34 @@ class Pipeline {
         });
     }
 
-    void read(const float* from, Order order) {
-        const Shape& shape = net_.at(0).shape;
+    // What is no image comes as its shape says, whatever the order of images.
+    void read(const float* from, const Layer& layer, Order order, float* into) const {
+        const Shape& shape = layer.shape;
         const Size size = count(shape);
-        if (order == Order::channels_last || lies_row_major(shape)) {
-            std::copy_n(from, images_ * size, input_);
+        if ((layer.image && order == Order::channels_last) || lies_row_major(shape)) {
+            std::copy_n(from, images_ * size, into);
             return;
         }
         const Size pixels = shape[1] * shape[2];
         for (Size image = 0; image < images_; ++image)
             for (Size c = 0; c < shape[0]; ++c) {
                 const float* plane = from + image * size + c * pixels;
-                float* to = input_ + image * size + c;
+                float* to = into + image * size + c;
                 for (Size pixel = 0; pixel < pixels; ++pixel) to[pixel * shape[0]] = plane[pixel];
             }
     }
 
-    void write(float* to) const {
-        const Shape& shape = net_.at(net_.result).shape;
+    void write(const float* from, const Shape& shape, float* to) const {
         const Size size = count(shape);
         if (lies_row_major(shape)) {
-            std::copy_n(output_, images_ * size, to);
+            std::copy_n(from, images_ * size, to);
             return;
         }
         const Size pixels = shape[1] * shape[2];
         for (Size image = 0; image < images_; ++image)
             for (Size c = 0; c < shape[0]; ++c)
                 for (Size pixel = 0; pixel < pixels; ++pixel)
-                    *to++ = output_[image * size + pixel * shape[0] + c];
+                    *to++ = from[image * size + pixel * shape[0] + c];
     }
 
     const Network& net_;
@@ -118,7 +125,7 @@ class Pipeline {
     Buffer<float> arena_, scratch_;
     std::vector<Placed> steps_;
     Size scratch_each_ = 0;
-    float *input_ = nullptr, *output_ = nullptr;
+    std::vector<float*> inputs_, outputs_;
 };
 
 }  // namespace assay

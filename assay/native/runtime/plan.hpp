@@ -11,7 +11,7 @@ namespace assay {
 // A reshape that changes nothing in memory, or only what a dense layer's weights can make good.
 inline bool flattens_for_dense(const Network& net, Value value) {
     const Layer& layer = net.at(value);
-    if (layer.kind != Kind::reshape || layer.shape.size() != 1 || value == net.result) return false;
+    if (layer.kind != Kind::reshape || layer.shape.size() != 1 || net.is_result(value)) return false;
     if (net.at(layer.inputs[0]).shape.size() != 3) return false;
     for (const Layer& reader : net.layers) {
         const bool reads = std::count(reader.inputs.begin(), reader.inputs.end(), value) > 0;
@@ -48,7 +48,8 @@ inline Plan plan(const Network& net) {
         if (layer.residual >= 0)
             last[static_cast<std::size_t>(root[static_cast<std::size_t>(layer.residual)])] = i;
     }
-    last[static_cast<std::size_t>(root[static_cast<std::size_t>(net.result)])] = total;
+    for (Value result : net.results)
+        last[static_cast<std::size_t>(root[static_cast<std::size_t>(result)])] = total;
 
     Plan found;
     struct Taken {

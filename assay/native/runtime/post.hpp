@@ -12,14 +12,15 @@ using Size = std::ptrdiff_t;
 enum class Function {
     residual,  // not a function: another value is added
     relu, tanh, sigmoid, elu, selu, gelu, gelu_tanh, silu, softplus, softsign,
-    exponential, hard_sigmoid, hard_silu,
+    exponential, hard_sigmoid, hard_silu, mish, clip, sqrt, square, abs, negative, reciprocal,
+    log, erf, sin, cos,
 };
 
 // Something done to a result before it is written for good.
 struct Post {
     Function function = Function::relu;
-    float alpha = 0;  // relu: slope below 0; elu: scale
-    float limit = 0;  // relu: the largest result; 0: none
+    float alpha = 0;  // relu: slope below 0; elu: scale; clip: the smallest result
+    float limit = 0;  // relu: the largest result, 0: none; clip: the largest result
 };
 
 using Posts = std::vector<Post>;

@@ -8,7 +8,6 @@
 
 #include "arguments.hpp"
 #include "engine.hpp"
-#include "model.hpp"
 
 namespace assay {
 
@@ -45,17 +44,24 @@ inline void write_whole(const std::string& path, const void* data, std::size_t s
     }
 }
 
+inline std::string takes(const Layer& input) {
+    std::string sizes;
+    for (Size size : input.shape) sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
+    const std::string kind = input.whole ? " int32" : " float32";
+    if (!input.image) return "items of " + sizes + kind + ", the last axis innermost";
+    return "images of " + sizes + " float32: channels, height, width (channels first)";
+}
+
 // What one item of the input files is, in words.
 inline std::string takes(const Network& net) {
-    std::string sizes;
-    for (Size size : net.at(0).shape) sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
-    if (!net.takes_images) return "items of " + sizes + " float32, the last axis innermost";
-    return "images of " + sizes + " float32: channels, height, width (channels first)";
+    std::string found;
+    for (Value input : net.inputs) found += (found.empty() ? "" : "; and ") + takes(net.at(input));
+    return found;
 }
 
 // The order in which the files have their images, as the user says; else channels first.
 inline Order order_of(const Arguments& asked, const Network& net) {
-    if (!asked.layout.empty() && !net.takes_images)
+    if (!asked.layout.empty() && !net.takes_images())
         throw Mistake("--layout is " + asked.layout + ", but this program takes " + takes(net) +
                       ".");
     return asked.layout == "channels-last" ? Order::channels_last : Order::channels_first;
@@ -69,36 +75,69 @@ inline void check_folder(const std::string& folder, const Network& net) {
         throw Mistake(folder + " holds " + told + ", but this program takes " + takes(net) + ".");
 }
 
+// The file of a network's first input or output, and those of the others: `out.bin`, `out.bin.2`, …
+inline std::string numbered(const std::string& path, std::size_t number) {
+    return number == 0 ? path : path + "." + std::to_string(number + 1);
+}
+
 // Inputs and labels, as HPVM's files have them: float32 images, and a 32-bit label for each.
 class Data {
   public:
-    Data(const std::string& folder, const std::string& set, Size image)
-        : inputs_(folder + set + "_input.bin"), labels_(folder + set + "_labels.bin") {
-        const std::size_t each = static_cast<std::size_t>(image) * sizeof(float);
-        if (inputs_.size() == 0 || inputs_.size() % each != 0)
-            throw Mistake(inputs_.path() + " has " + std::to_string(inputs_.size()) +
-                          " bytes, but images of " + std::to_string(each) + " bytes are expected.");
-        images_ = static_cast<Size>(inputs_.size() / each);
+    Data(const std::string& folder, const std::string& set, const Network& net)
+        : labels_(folder + set + "_labels.bin") {
+        for (std::size_t i = 0; i < net.inputs.size(); ++i)
+            add(numbered(folder + set + "_input.bin", i), net.at(net.inputs[i]));
         if (labels_.size() != static_cast<std::size_t>(images_) * sizeof(std::uint32_t))
             throw Mistake(labels_.path() + " has " +
                           std::to_string(labels_.size() / sizeof(std::uint32_t)) +
                           " labels, but there are " + std::to_string(images_) + " images.");
     }
     Size images() const { return images_; }
-    const float* input() const { return reinterpret_cast<const float*>(inputs_.data()); }
+    // Of every input, from an image on.
+    std::vector<const float*> inputs(Size first) const {
+        std::vector<const float*> found;
+        for (std::size_t i = 0; i < inputs_.size(); ++i)
+            found.push_back((whole_[i].empty() ? reinterpret_cast<const float*>(inputs_[i]->data())
+                                               : whole_[i].data()) + first * sizes_[i]);
+        return found;
+    }
     const std::uint32_t* labels() const {
         return reinterpret_cast<const std::uint32_t*>(labels_.data());
     }
 
   private:
-    Mapped inputs_, labels_;
+    void add(const std::string& path, const Layer& input) {
+        const Size size = count(input.shape);
+        inputs_.push_back(std::make_unique<Mapped>(path));
+        sizes_.push_back(size);
+        const std::size_t each = static_cast<std::size_t>(size) * sizeof(float);
+        const std::size_t bytes = inputs_.back()->size();
+        if (bytes == 0 || bytes % each != 0)
+            throw Mistake(path + " has " + std::to_string(bytes) + " bytes, but images of " +
+                          std::to_string(each) + " bytes are expected.");
+        const Size here = static_cast<Size>(bytes / each);
+        if (inputs_.size() > 1 && here != images_)
+            throw Mistake(path + " has " + std::to_string(here) + " items, but " +
+                          inputs_.front()->path() + " has " + std::to_string(images_) + ".");
+        images_ = here;
+        whole_.emplace_back();
+        if (!input.whole) return;
+        const auto* numbers = reinterpret_cast<const std::int32_t*>(inputs_.back()->data());
+        for (Size i = 0; i < here * size; ++i)
+            whole_.back().push_back(static_cast<float>(numbers[i]));
+    }
+
+    std::vector<std::unique_ptr<Mapped>> inputs_;
+    std::vector<Size> sizes_;
+    std::vector<std::vector<float>> whole_;  // of inputs of whole numbers: these as floats
+    Mapped labels_;
     Size images_ = 0;
 };
 
 struct Report {
     double accuracy = 0;   // per cent
     double seconds = 0;    // of the network, one pass over the images
-    std::vector<float> outputs;
+    std::vector<std::vector<float>> outputs;
 };
 
 inline bool right(const float* output, Size classes, std::uint32_t label) {
@@ -108,25 +147,31 @@ inline bool right(const float* output, Size classes, std::uint32_t label) {
 
 inline Report evaluated(Engine& engine, const Data& data, const Arguments& asked) {
     const Order order = order_of(asked, engine.network());
-    const Size classes = engine.outputs(), total = data.images();
+    const Network& net = engine.network();
+    const Size classes = count(net.at(net.results[0]).shape), total = data.images();
     Report report;
-    report.outputs.resize(static_cast<std::size_t>(total * classes));
+    for (Value result : net.results)
+        report.outputs.emplace_back(static_cast<std::size_t>(total * count(net.at(result).shape)));
     Size hits = 0;
     double batches = 0, sum = 0;
     for (Size first = 0; first < total; first += asked.batch) {
-        const Size count = std::min(asked.batch, total - first);
-        engine.ready(count);  // a tail is prepared before it is timed
-        float* output = report.outputs.data() + first * classes;
+        const Size images = std::min(asked.batch, total - first);
+        engine.ready(images);  // a tail is prepared before it is timed
+        const std::vector<const float*> inputs = data.inputs(first);
+        std::vector<float*> outputs;
+        for (std::vector<float>& each : report.outputs)
+            outputs.push_back(each.data() + first * static_cast<Size>(each.size()) / total);
         const auto start = Clock::now();
-        engine.run(data.input() + first * engine.inputs(), order, output, count);
+        engine.run(inputs.data(), order, outputs.data(), images);
         report.seconds += since(start);
+        const float* output = outputs[0];  // the classes are the first output's
         Size here = 0;
-        for (Size i = 0; i < count; ++i)
+        for (Size i = 0; i < images; ++i)
             here += right(output + i * classes, classes, data.labels()[first + i]);
         hits += here;
-        if (count == asked.batch) {  // the older programs dropped the tail
+        if (images == asked.batch) {  // the older programs dropped the tail
             batches += 1;
-            sum += 100.0 * static_cast<double>(here) / static_cast<double>(count);
+            sum += 100.0 * static_cast<double>(here) / static_cast<double>(images);
         }
     }
     report.accuracy = 100.0 * static_cast<double>(hits) / static_cast<double>(total);
@@ -157,17 +202,20 @@ inline void tell(const Report& report, Engine& engine, const Data& data, const A
                 engine.at_once(), threads, takes(engine.network()).c_str(), kernels.c_str());
 }
 
-int program(int count, char** words, const std::string& model) try {
+inline void run_program(int count, char** words) {
     const Arguments asked = arguments(count, words);
+    const std::string model = model_name;
     Network net;
     describe(net);
-    if (asked.help)
-        return std::printf("%s%sIt takes %s.\n", words[0], usage, takes(net).c_str()), 0;
+    if (asked.help) {
+        std::printf("%s%sIt takes %s.\n", words[0], usage, takes(net).c_str());
+        return;
+    }
     const std::string folder = asked.data.empty() ? data_folder(model) : asked.data + "/";
     const int threads = asked.threads ? asked.threads : cpus();
     order_of(asked, net);  // a mistake is told before anything is read
     if (asked.layout.empty()) check_folder(folder, net);
-    const Data data(folder, asked.set, assay::count(net.at(0).shape));
+    const Data data(folder, asked.set, net);
     Engine engine(own_folder() + model + ".weights",
                   {std::min(asked.batch, data.images()), threads, asked.allowed, asked.seconds});
     Report report;
@@ -178,12 +226,26 @@ int program(int count, char** words, const std::string& model) try {
     char text[64];
     const int length = std::snprintf(text, sizeof text, "%.6f", report.accuracy);
     write_whole("final_accuracy", text, static_cast<std::size_t>(length));
-    if (!asked.outputs.empty())
-        write_whole(asked.outputs, report.outputs.data(), report.outputs.size() * sizeof(float));
-    return 0;
-} catch (const Mistake& mistake) {
-    std::fprintf(stderr, "error: %s\n", mistake.what());
-    return 2;
+    for (std::size_t i = 0; i < report.outputs.size() && !asked.outputs.empty(); ++i)
+        write_whole(numbered(asked.outputs, i), report.outputs[i].data(),
+                    report.outputs[i].size() * sizeof(float));
+}
+
+inline int program(int count, char** words) {
+    const auto told = [](const char* what, int status) {
+        std::fprintf(stderr, "error: %s\n", what);
+        return status;
+    };
+    try {
+        run_program(count, words);
+        return 0;
+    } catch (const Mistake& mistake) {
+        return told(mistake.what(), 2);
+    } catch (const std::bad_alloc&) {
+        return told("There is not enough memory; a smaller --batch needs less.", 1);
+    } catch (const std::exception& error) {
+        return told(error.what(), 1);
+    }
 }
 
 }  // namespace assay

@@ -1,3 +1,2 @@
 // All of the runtime as one unit: compiled once for each set of flags, linked to every model.
-#include "library.hpp"
-#include "program.hpp"
+#include "level.hpp"

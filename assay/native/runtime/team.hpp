@@ -5,9 +5,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -42,7 +44,8 @@ class Team {
 
     int members() const { return static_cast<int>(helpers_.size()) + 1; }
 
-    // Calls each(part, member) once for every part from 0; a member is in one call at a time.
+    // Calls each(part, member) once for every part from 0; a member is in one call at a time. What
+    // one of them throws is thrown here, when all have ended.
     template <typename Each>
     void share_out(int parts, const Each& each) {
         if (helpers_.empty() || parts < 2) {
@@ -56,9 +59,11 @@ class Team {
         left_.store(range(1, parts));
         if (asleep_.load() > 0) wake();
         unsigned mine = 0;
-        for (int part = 0; part >= 0; part = claim(false), ++mine) each(part, 0);
+        for (int part = 0; part >= 0; part = claim(false), ++mine)
+            keeping([&] { each(part, 0); });
         helped_ += static_cast<unsigned>(parts) - mine;
         for (int turns = 0; done_.load(std::memory_order_acquire) != helped_; ++turns) rest(turns);
+        if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
     }
 
   private:
@@ -93,6 +98,17 @@ class Team {
         }
     }
 
+    // The first of what is thrown; the rest of the work is done all the same.
+    template <typename Do>
+    void keeping(Do&& work) {
+        try {
+            work();
+        } catch (...) {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            if (!thrown_) thrown_ = std::current_exception();
+        }
+    }
+
     bool wanted() const {
         const std::uint64_t seen = left_.load();
         return closing_.load() || seen >> 32 < (seen & UINT32_MAX);
@@ -102,7 +118,7 @@ class Team {
         for (int turns = 0; !closing_.load(std::memory_order_relaxed); ++turns) {
             const int part = claim(true);
             if (part >= 0) {
-                call_(work_, part, member);
+                keeping([&] { call_(work_, part, member); });
                 done_.fetch_add(1, std::memory_order_release);
                 turns = 0;
             } else if (turns < turns_awake) {
@@ -137,6 +153,7 @@ class Team {
     alignas(64) std::atomic<int> asleep_{0};
     std::atomic<bool> closing_{false};
     std::mutex mutex_;
+    std::exception_ptr thrown_;  // read only when nobody works
     std::condition_variable bell_;
     std::vector<std::thread> helpers_;  // the last to be made, and ended before the rest goes
 };

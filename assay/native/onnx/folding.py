@@ -1,0 +1,124 @@
+"""ONNX operations on known numbers, computed while the file is read: shapes, mostly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from assay.native.graph import Array
+from assay.native.onnx.model import DTYPES, OnnxOp
+
+# The batch in a shape that is computed from a value's: a number that no real size is.
+BATCH = 1_000_003
+
+Fold = Callable[[OnnxOp, list[Array]], Any]
+
+
+def folded(node: OnnxOp, inputs: list[Array]) -> list[Array] | None:
+    """The node's outputs, where all its inputs are known; None for what is not folded."""
+    if node.kind == "Split":
+        return _split(node, inputs)
+    how = FOLDS.get(node.kind)
+    return None if how is None else [np.asarray(how(node, inputs))]
+
+
+def _split(node: OnnxOp, inputs: list[Array]) -> list[Array]:
+    axis = node.attributes.get("axis", 0)
+    sizes = inputs[1] if len(inputs) > 1 else node.attributes.get("split")
+    where: Any = len(node.outputs) if sizes is None else np.cumsum(sizes)[:-1]
+    return list(np.array_split(inputs[0], where, axis))
+
+
+def _constant(node: OnnxOp, inputs: list[Array]) -> Any:  # noqa: ANN401 (what numpy takes)
+    (held,) = node.attributes.values()
+    if isinstance(held, float):
+        return np.float32(held)
+    whole = isinstance(held, tuple) and all(isinstance(each, int) for each in held)
+    return np.array(held, np.int64 if whole or isinstance(held, int) else None)
+
+
+def _axes(node: OnnxOp, inputs: list[Array]) -> tuple[int, ...]:
+    told = inputs[1] if len(inputs) > 1 else node.attributes.get("axes", ())
+    return tuple(int(axis) for axis in np.ravel(told))
+
+
+def _unsqueeze(node: OnnxOp, inputs: list[Array]) -> Array:
+    return np.expand_dims(inputs[0], _axes(node, inputs))
+
+
+def _squeeze(node: OnnxOp, inputs: list[Array]) -> Array:
+    return np.squeeze(inputs[0], _axes(node, inputs) or None)
+
+
+def _slice(node: OnnxOp, inputs: list[Array]) -> Array:
+    values, *rest = inputs
+    if not rest:
+        rest = [np.array(node.attributes[name]) for name in ("starts", "ends")]
+        rest += [np.array(node.attributes["axes"])] if "axes" in node.attributes else []
+    starts, ends = rest[:2]
+    axes = rest[2] if len(rest) > 2 else np.arange(len(starts))
+    steps = rest[3] if len(rest) > 3 else np.ones(len(starts), np.int64)
+    keys = [slice(None)] * values.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        last: int | None = int(end)
+        if step < 0 and end < -values.shape[axis]:
+            last = None
+        keys[int(axis)] = slice(int(start), last, int(step))
+    return values[tuple(keys)]
+
+
+def _reshape(node: OnnxOp, inputs: list[Array]) -> Array:
+    shape = [size or inputs[0].shape[at] for at, size in enumerate(inputs[1].tolist())]
+    return inputs[0].reshape(shape)
+
+
+def _filled(node: OnnxOp, inputs: list[Array]) -> Array:
+    value = node.attributes.get("value", np.zeros(1, np.float32))
+    return np.full(_of_one(inputs[0]), value.ravel()[0], value.dtype)
+
+
+def _of_one(shape: Array) -> tuple[int, ...]:
+    """What is the same for every item is known once: a batch of one fits any other."""
+    return tuple(1 if size == BATCH else int(size) for size in shape)
+
+
+def _divided(node: OnnxOp, inputs: list[Array]) -> Array:
+    first, second = inputs
+    whole = np.issubdtype(first.dtype, np.integer)
+    return np.asarray(first // second if whole else first / second)
+
+
+FOLDS: dict[str, Fold] = {
+    "Constant": _constant,
+    "ConstantOfShape": _filled,
+    "Identity": lambda node, inputs: inputs[0],
+    "Cast": lambda node, inputs: inputs[0].astype(DTYPES[node.attributes["to"]]),
+    "Gather": lambda node, inputs: np.take(
+        inputs[0], inputs[1].astype(np.int64), node.attributes.get("axis", 0)
+    ),
+    "Concat": lambda node, inputs: np.concatenate(inputs, node.attributes["axis"]),
+    "Unsqueeze": _unsqueeze,
+    "Squeeze": _squeeze,
+    "Slice": _slice,
+    "Reshape": _reshape,
+    "Transpose": lambda node, inputs: np.transpose(inputs[0], node.attributes.get("perm")),
+    "Add": lambda node, inputs: inputs[0] + inputs[1],
+    "Sub": lambda node, inputs: inputs[0] - inputs[1],
+    "Mul": lambda node, inputs: inputs[0] * inputs[1],
+    "Div": _divided,
+    "Mod": lambda node, inputs: inputs[0] % inputs[1],
+    "Pow": lambda node, inputs: inputs[0] ** inputs[1],
+    "Sqrt": lambda node, inputs: np.sqrt(inputs[0]),
+    "Neg": lambda node, inputs: -inputs[0],
+    "Floor": lambda node, inputs: np.floor(inputs[0]),
+    "Ceil": lambda node, inputs: np.ceil(inputs[0]),
+    "Exp": lambda node, inputs: np.exp(inputs[0]),
+    "Equal": lambda node, inputs: inputs[0] == inputs[1],
+    "Where": lambda node, inputs: np.where(*inputs),
+    "Range": lambda node, inputs: np.arange(*(each.item() for each in inputs)),
+    "Expand": lambda node, inputs: inputs[0] * np.ones(_of_one(inputs[1]), inputs[0].dtype),
+    "Shape": lambda node, inputs: np.array(inputs[0].shape, np.int64),
+    "ReduceProd": lambda node, inputs: np.prod(inputs[0], keepdims=False),
+}

@@ -1,0 +1,164 @@
+"""An ONNX file as records: nodes, weights, inputs and outputs, read by our own protobuf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.core import protobuf
+from assay.core.errors import UsageError
+from assay.native.graph import Array
+
+# Of TensorProto.DataType; others are refused where they are met.
+DTYPES = {1: "<f4", 2: "u1", 3: "i1", 5: "<i2", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2", 11: "<f8"}
+_FLOATS, _WHOLE32, _WHOLE64, _DOUBLES = 4, 5, 7, 10  # fields of a tensor that is not raw
+_EXTERNAL = 1
+
+
+class OnnxValue(msgspec.Struct, frozen=True):
+    name: str
+    dtype: int
+    shape: tuple[int, ...]  # 0: not known
+
+
+class OnnxOp(msgspec.Struct, frozen=True):
+    """One node of the file."""
+
+    kind: str
+    inputs: tuple[str, ...]  # "": left out
+    outputs: tuple[str, ...]
+    name: str
+    attributes: Mapping[str, Any]
+    domain: str = ""
+
+
+class OnnxModel(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    opset: int
+    nodes: tuple[OnnxOp, ...]
+    weights: Mapping[str, Array]
+    inputs: tuple[OnnxValue, ...]  # that are no weights
+    outputs: tuple[OnnxValue, ...]
+
+
+def read_model(path: str | Path) -> OnnxModel:
+    place = Path(path).expanduser()
+    if not place.is_file():
+        raise UsageError(f"There is no ONNX file {path}.", hint="Export the model into it first.")
+    try:
+        return model_of(place.read_bytes(), place.stem)
+    except (protobuf.DamagedError, UnicodeDecodeError, IndexError, ValueError) as error:
+        raise UsageError(
+            f"{path} is no ONNX file that can be read ({error}).", hint="Is it whole?"
+        ) from None
+
+
+def model_of(data: bytes, name: str) -> OnnxModel:
+    parts = _grouped(data)
+    opsets = [_grouped(each) for each in parts.get(8, [])]
+    opset = next((_last(each, 2, 0) for each in opsets if not _last(each, 1, b"")), 0)
+    graph = _grouped(_last(parts, 7, b""))
+    if not graph or not opset:
+        raise protobuf.DamagedError("it holds no graph")
+    if 15 in graph:
+        raise protobuf.DamagedError("it holds sparse weights")
+    weights = dict(_tensor(each) for each in graph.get(5, []))
+    inputs = tuple(_value(each) for each in graph.get(11, []))
+    return OnnxModel(
+        name=name,
+        opset=opset,
+        nodes=tuple(_op(each) for each in graph.get(1, [])),
+        weights=weights,
+        inputs=tuple(value for value in inputs if value.name not in weights),
+        outputs=tuple(_value(each) for each in graph.get(12, [])),
+    )
+
+
+def _grouped(data: Any) -> dict[int, list[Any]]:  # noqa: ANN401 (bytes, where the file is right)
+    """The values of each field of a message, in their order."""
+    found: dict[int, list[Any]] = {}
+    for field, value in protobuf.fields(protobuf.raw(data)):
+        found.setdefault(field, []).append(value)
+    return found
+
+
+def _last(parts: Mapping[int, list[Any]], field: int, lacking: Any) -> Any:  # noqa: ANN401
+    """A field that is there once, of the kind of what stands for it where it is not."""
+    value = parts.get(field, [lacking])[-1]
+    return protobuf.raw(value) if isinstance(lacking, bytes) else int(protobuf.number(value))
+
+
+def _text(parts: Mapping[int, list[Any]], field: int) -> str:
+    return str(_last(parts, field, b"").decode())
+
+
+def _op(data: bytes) -> OnnxOp:
+    parts = _grouped(data)
+    return OnnxOp(
+        kind=_text(parts, 4),
+        inputs=tuple(protobuf.raw(each).decode() for each in parts.get(1, [])),
+        outputs=tuple(protobuf.raw(each).decode() for each in parts.get(2, [])),
+        name=_text(parts, 3),
+        attributes=dict(_attribute(each) for each in parts.get(5, [])),
+        domain=_text(parts, 7),
+    )
+
+
+def _attribute(data: bytes) -> tuple[str, Any]:
+    """Its name, and its value in the field of its kind."""
+    parts = _grouped(data)
+    name, kind = _text(parts, 1), _last(parts, 20, 0)
+    if kind == 1:
+        return name, float(protobuf.number(parts.get(2, [0.0])[-1]))
+    if kind == 2:
+        return name, _last(parts, 3, 0)
+    if kind == 3:
+        return name, _last(parts, 4, b"").decode(errors="replace")
+    if kind == 4:
+        return name, _tensor(_last(parts, 5, b""))[1]
+    if kind in (6, 7):  # floats, ints
+        return name, tuple(_numbers(parts.get(kind + 1, []), "<f4" if kind == 6 else ""))
+    return name, None  # a graph or a list of texts, which no operation here reads
+
+
+def _numbers(values: list[Any], packed: str) -> Iterator[Any]:
+    """One by one, or many packed into bytes: floats, or whole numbers where `packed` is ""."""
+    for value in values:
+        if not isinstance(value, bytes):
+            yield value
+        elif packed:
+            yield from np.frombuffer(value, packed).tolist()
+        else:
+            yield from protobuf.varints(value)
+
+
+def _tensor(data: bytes) -> tuple[str, Array]:
+    parts = _grouped(data)
+    name, kind = _text(parts, 8), _last(parts, 2, 0)
+    if _last(parts, 14, 0) == _EXTERNAL:
+        raise protobuf.DamagedError("its weights are in another file")
+    if kind not in DTYPES:
+        raise protobuf.DamagedError(f"the weights '{name}' are of ONNX's type {kind}")
+    dims = tuple(_numbers(parts.get(1, []), ""))
+    if 9 in parts:
+        return name, np.frombuffer(_last(parts, 9, b""), DTYPES[kind]).reshape(dims)
+    packed = {_FLOATS: "<f4", _DOUBLES: "<f8", _WHOLE32: "", _WHOLE64: ""}
+    numbers = [n for field, how in packed.items() for n in _numbers(parts.get(field, []), how)]
+    if kind == 10:  # a float16 is held by its bits
+        return name, np.array(numbers, np.uint16).view(np.float16).reshape(dims)
+    return name, np.array(numbers, DTYPES[kind]).reshape(dims)
+
+
+def _value(data: bytes) -> OnnxValue:
+    parts = _grouped(data)
+    tensor = _grouped(_last(_grouped(_last(parts, 2, b"")), 1, b""))
+    dims = _grouped(_last(tensor, 2, b"")).get(1, [])
+    return OnnxValue(
+        name=_text(parts, 1),
+        dtype=_last(tensor, 1, 0),
+        shape=tuple(_last(_grouped(dim), 1, 0) for dim in dims),
+    )

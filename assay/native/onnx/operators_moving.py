@@ -1,0 +1,215 @@
+"""Operators of ONNX that move numbers: other shapes, orders and parts, and rows of a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from assay.native import ops
+from assay.native.onnx.folding import BATCH
+from assay.native.onnx.importing import Importing, item_axes, item_axis, refused
+from assay.native.onnx.model import OnnxOp
+
+
+def _numbers(model: Importing, node: OnnxOp, which: int, name: str) -> list[int] | None:
+    """Whole numbers that newer files have as an input and older ones as an attribute."""
+    if which < len(node.inputs) and node.inputs[which]:
+        if node.inputs[which] not in model.known:
+            raise refused(node, f"its {name} are computed from what is only known when it runs")
+        return [int(each) for each in np.ravel(model.known[node.inputs[which]])]
+    told = node.attributes.get(name)
+    return None if told is None else [int(each) for each in told]
+
+
+def _reshape(model: Importing, node: OnnxOp) -> str:
+    value = model.values[node.inputs[0]]
+    whole, told = model.shape(value), _numbers(model, node, 1, "shape") or []
+    keeps = not node.attributes.get("allowzero", 0)
+    sizes = [
+        (BATCH, *whole)[at] if size == 0 and keeps and at <= len(whole) else size
+        for at, size in enumerate(told)
+    ]
+    first, *shape = sizes or [0]
+    known = math.prod(size for size in shape if size != -1)
+    if -1 in shape and known:
+        shape = [math.prod(whole) // known if size == -1 else size for size in shape]
+    batch = first in (-1, BATCH) or (first == model.batch and first > 0)
+    if not batch or not shape or math.prod(shape) != math.prod(whole):
+        raise refused(node, f"it makes {tuple(told)} of a batch of {whole}, not item by item")
+    return model.add(node, ops.ReshapeOp(tuple(shape)), value)
+
+
+def _transpose(model: Importing, node: OnnxOp) -> str:
+    value = model.values[node.inputs[0]]
+    rank = len(model.shape(value))
+    order = node.attributes.get("perm") or tuple(range(rank, -1, -1))
+    if order[0] != 0:
+        raise refused(node, f"the order {order} moves the batch")
+    return model.add(node, ops.TransposeOp(tuple(axis - 1 for axis in order[1:])), value)
+
+
+def _squeeze(model: Importing, node: OnnxOp) -> str:
+    value = model.values[node.inputs[0]]
+    shape = model.shape(value)
+    told = _numbers(model, node, 1, "axes")
+    if told is None:
+        raise refused(node, "its axes are not told, and the batch may be one")
+    axes = item_axes(node, told, len(shape))
+    left = tuple(size for axis, size in enumerate(shape) if axis not in axes)
+    if not left:
+        raise refused(node, "it leaves no axis but the batch")
+    return model.add(node, ops.ReshapeOp(left), value)
+
+
+def _unsqueeze(model: Importing, node: OnnxOp) -> str:
+    value = model.values[node.inputs[0]]
+    shape, told = list(model.shape(value)), _numbers(model, node, 1, "axes") or []
+    for axis in item_axes(node, told, len(shape) + len(told)):
+        shape.insert(axis, 1)
+    return model.add(node, ops.ReshapeOp(tuple(shape)), value)
+
+
+def _concat(model: Importing, node: OnnxOp) -> str:
+    rank = next(len(model.shape(model.values[n])) for n in node.inputs if n in model.values)
+    axis = item_axis(node, node.attributes["axis"], rank)
+    values = [
+        model.values[name] if name in model.values else model.fixed(node, model.known[name], rank)
+        for name in node.inputs
+    ]
+    return model.add(node, ops.ConcatenateOp(axis), *values)
+
+
+def _part(model: Importing, node: OnnxOp, rows: Sequence[range]) -> str:
+    op = ops.SliceOp(
+        tuple(row.start for row in rows),
+        tuple(len(row) for row in rows),
+        tuple(row.step for row in rows),
+    )
+    return model.add(node, op, model.values[node.inputs[0]])
+
+
+def _slice(model: Importing, node: OnnxOp) -> str:
+    shape = model.shape(model.values[node.inputs[0]])
+    starts, ends = (_numbers(model, node, at, n) or [] for at, n in ((1, "starts"), (2, "ends")))
+    axes = _numbers(model, node, 3, "axes") or list(range(len(starts)))
+    steps = _numbers(model, node, 4, "steps") or [1] * len(starts)
+    rows = [range(size) for size in shape]
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if axis in (0, -len(shape) - 1) and start == 0 and end >= BATCH and step == 1:
+            continue  # all of the batch
+        at = item_axis(node, axis, len(shape))
+        last = None if step < 0 and end < -shape[at] else end
+        rows[at] = range(shape[at])[start:last:step]
+    return _part(model, node, rows)
+
+
+def split(model: Importing, node: OnnxOp) -> None:
+    """The one operator here that has several outputs."""
+    shape = model.shape(model.values[node.inputs[0]])
+    axis = item_axis(node, node.attributes.get("axis", 0), len(shape))
+    count = len(node.outputs)
+    most = -(-shape[axis] // count)
+    sizes = _numbers(model, node, 1, "split") or [most] * (count - 1) + [
+        shape[axis] - most * (count - 1)
+    ]
+    start = 0
+    for name, size in zip(node.outputs, sizes, strict=True):
+        rows = [range(whole) for whole in shape]
+        rows[axis] = range(start, start + size)
+        model.values[name] = _part(model, node, rows)
+        start += size
+
+
+def _gather(model: Importing, node: OnnxOp) -> str:
+    """Rows of a known table by a computed number, or known rows of a value."""
+    table, rows = node.inputs
+    axis = node.attributes.get("axis", 0)
+    if table in model.known:
+        held = np.asarray(model.known[table], np.float32)
+        if held.ndim != 2 or axis != 0:
+            raise refused(node, f"a table of {held.shape} along axis {axis}")
+        weight = model.building.constant(f"{node.outputs[0]}/table", held)
+        return model.add(node, ops.EmbeddingOp(weight), model.values[rows])
+    if rows not in model.known:
+        raise refused(node, "its rows are computed")
+    shape = model.shape(model.values[table])
+    at = item_axis(node, axis, len(shape))
+    wanted = model.known[rows].astype(np.int64) % shape[at]
+    flat = wanted.ravel().tolist()
+    step = flat[1] - flat[0] if len(flat) > 1 else 1
+    found = range(flat[0], flat[0] + step * len(flat), step) if step else range(0)
+    if list(found) != flat or wanted.ndim > 1:
+        raise refused(node, "its rows are not evenly apart")
+    parts = [range(size) for size in shape]
+    parts[at] = found
+    value = _part(model, node, parts)
+    if wanted.ndim:
+        return value
+    left = tuple(size for axis, size in enumerate(shape) if axis != at)
+    if not left:
+        raise refused(node, "it leaves no axis but the batch")
+    return model.add(node, ops.ReshapeOp(left), value)
+
+
+def _pad(model: Importing, node: OnnxOp) -> str:
+    value = model.values[node.inputs[0]]
+    rank = len(model.shape(value)) + 1
+    pads = _numbers(model, node, 1, "pads") or [0] * 2 * rank
+    if len(node.inputs) > 3 and node.inputs[3]:
+        axes = [axis % rank for axis in _numbers(model, node, 3, "axes") or []]
+        whole = [0] * 2 * rank
+        for at, axis in enumerate(axes):
+            whole[axis], whole[rank + axis] = pads[at], pads[len(axes) + at]
+        pads = whole
+    if not any(pads):
+        return value
+    filled = len(node.inputs) > 2 and node.inputs[2] and np.any(model.known[node.inputs[2]])
+    if (
+        filled
+        or node.attributes.get("value", 0)
+        or node.attributes.get("mode", "constant") != ("constant")
+    ):
+        raise refused(node, "only zeros can be put around a picture")
+    if rank != 4 or any(pads[:2]) or any(pads[4:6]) or min(pads) < 0:
+        raise refused(node, f"the padding {tuple(pads)} is not around a picture")
+    return model.add(node, ops.PadOp((pads[2], pads[3], pads[6], pads[7])), value)
+
+
+def _resize(model: Importing, node: OnnxOp) -> str:
+    """Whole pixels repeated: what nearest neighbours are where the scale is whole."""
+    value = model.values[node.inputs[0]]
+    shape = model.shape(value)
+    way = node.attributes.get("coordinate_transformation_mode", "half_pixel")
+    rounding = node.attributes.get("nearest_mode", "round_prefer_floor")
+    fits = (way, rounding) in {
+        ("asymmetric", "floor"),
+        ("half_pixel", "round_prefer_floor"),
+        ("pytorch_half_pixel", "round_prefer_floor"),
+    }
+    if node.kind == "Upsample":
+        fits = True
+    held = [model.known.get(name) for name in node.inputs[1:] if name]
+    told = next((each for each in reversed(held) if each is not None and each.size == 4), None)
+    if node.attributes.get("mode", "nearest") != "nearest" or not fits or told is None:
+        raise refused(node, "only nearest pixels, repeated a whole number of times, can")
+    sizes = told.tolist() if np.issubdtype(told.dtype, np.integer) else None
+    scales = [sizes[2 + at] / shape[1 + at] for at in (0, 1)] if sizes else told.tolist()[2:]
+    if any(scale != int(scale) or scale < 1 for scale in scales):
+        raise refused(node, f"it scales by {scales}")
+    return model.add(node, ops.UpsampleOp((int(scales[0]), int(scales[1]))), value)
+
+
+HANDLERS: dict[str, Callable[[Importing, OnnxOp], str]] = {
+    "Reshape": _reshape,
+    "Transpose": _transpose,
+    "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze,
+    "Concat": _concat,
+    "Slice": _slice,
+    "Gather": _gather,
+    "Pad": _pad,
+    "Resize": _resize,
+    "Upsample": _resize,
+}

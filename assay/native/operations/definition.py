@@ -1,0 +1,96 @@
+"""What one operation is, in one place: its shape, its result, its line of C++, its ONNX nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from assay.native import ops
+
+if TYPE_CHECKING:
+    from assay.native.emit import Emitter
+    from assay.native.graph import Node
+    from assay.native.onnx.writer import Writer
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+Constants = Mapping[str, Array]
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the operation alone; what is done after it (`post`) is done by those who ask."""
+
+    shape: Callable[[Any, Sequence[Shape], Constants], Shape]  # raises ShapeError
+    compute: Callable[[Any, Sequence[Array], Constants], Array]  # of a batch, plainly, by numpy
+    emit: Callable[[Any, Emitter, Node], str]  # a call of the runtime's Network
+    onnx: Callable[[Any, Writer, Node, Sequence[Shape]], None]
+
+
+class ShapeError(ValueError):
+    """An operation that does not fit its inputs or constants."""
+
+
+def expect(holds: bool, what: str) -> None:
+    if not holds:
+        raise ShapeError(what)
+
+
+def image(shape: Shape) -> Shape:
+    expect(len(shape) == 3, f"an input of {shape}, but (channels, height, width) is needed")
+    return shape
+
+
+def vector(name: str, size: int, constants: Constants) -> None:
+    expect(
+        not name or constants[name].shape == (size,),
+        f"the constant '{name}' is not of shape ({size},)",
+    )
+
+
+def count_inputs(op: Any, shapes: Sequence[Shape], wanted: int = 1) -> None:  # noqa: ANN401 (an Op)
+    residuals = sum(isinstance(post, ops.ResidualOp) for post in getattr(op, "post", ()))
+    expect(residuals <= 1, f"{residuals} residuals, but one at most can be added")
+    wanted += residuals
+    expect(len(shapes) == wanted, f"{len(shapes)} inputs, but it takes {wanted}")
+
+
+def same_shape(op: Any, shapes: Sequence[Shape], constants: Constants) -> Shape:  # noqa: ANN401
+    count_inputs(op, shapes)
+    return shapes[0]
+
+
+def slide(size: ops.Pair, reach: ops.Pair, strides: ops.Pair, pads: ops.Pads) -> ops.Pair:
+    """How often a window fits, along height and width."""
+    room = (size[0] + pads[0] + pads[2] - reach[0], size[1] + pads[1] + pads[3] - reach[1])
+    expect(min(room) >= 0, f"a window of {reach} does not fit into {size} padded by {pads}")
+    return (room[0] // strides[0] + 1, room[1] // strides[1] + 1)
+
+
+def fitted(first: Shape, second: Shape) -> Shape:
+    """The shape of two that are repeated along axes of size 1 to fit each other."""
+    fits = len(first) == len(second) and all(
+        a == b or 1 in (a, b) for a, b in zip(first, second, strict=True)
+    )
+    expect(fits, f"{first} and {second} do not fit")
+    return tuple(max(a, b) for a, b in zip(first, second, strict=True))
+
+
+def padded(values: Array, pads: ops.Pads, fill: float) -> Array:
+    top, left, bottom, right = pads
+    return np.pad(values, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=fill)
+
+
+def with_bias(values: Array, name: str, constants: Constants) -> Array:
+    return values + constants[name].reshape(-1, *(1,) * (values.ndim - 2)) if name else values
+
+
+def sizes(numbers: Sequence[int]) -> str:
+    """As C++ has them."""
+    return f"{{{', '.join(map(str, numbers))}}}"
+
+
+def unless(numbers: Sequence[int], usual: Sequence[int], name: str) -> str:
+    return "" if tuple(numbers) == tuple(usual) else f".{name}({', '.join(map(str, numbers))})"

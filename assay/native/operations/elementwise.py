@@ -1,0 +1,137 @@
+"""Number by number: functions of one value, and two values combined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.native import ops
+from assay.native.activations import activated
+from assay.native.operations.definition import (
+    Array,
+    Constants,
+    Definition,
+    Shape,
+    count_inputs,
+    fitted,
+    same_shape,
+    sizes,
+)
+
+if TYPE_CHECKING:
+    from assay.native.emit import Emitter
+    from assay.native.graph import Node
+    from assay.native.onnx.writer import Attribute, Writer
+
+
+def _activation(op: ops.ActivationOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    return activated(op, inputs[0])
+
+
+def _emit_activation(op: ops.ActivationOp, emitter: Emitter, node: Node) -> str:
+    return f"net.activation({emitter.read(node)})" + emitter.posts(node, (op,))
+
+
+_PLAIN: dict[str, tuple[str, dict[str, Attribute]]] = {
+    "tanh": ("Tanh", {}),
+    "sigmoid": ("Sigmoid", {}),
+    "selu": ("Selu", {}),
+    "gelu": ("Gelu", {}),
+    "gelu_tanh": ("Gelu", {"approximate": "tanh"}),
+    "softplus": ("Softplus", {}),
+    "softsign": ("Softsign", {}),
+    "exponential": ("Exp", {}),
+    "hard_sigmoid": ("HardSigmoid", {"alpha": 1 / 6, "beta": 0.5}),
+    "hard_silu": ("HardSwish", {}),
+    "mish": ("Mish", {}),
+    "sqrt": ("Sqrt", {}),
+    "abs": ("Abs", {}),
+    "negative": ("Neg", {}),
+    "reciprocal": ("Reciprocal", {}),
+    "log": ("Log", {}),
+    "erf": ("Erf", {}),
+    "sin": ("Sin", {}),
+    "cos": ("Cos", {}),
+}
+
+
+def _onnx_activation(
+    op: ops.ActivationOp, writer: Writer, node: Node, shapes: Sequence[Shape]
+) -> None:
+    (value,), output = node.inputs, node.output
+    if op.kind == "relu":
+        _onnx_relu(op, writer, value, output)
+    elif op.kind == "elu":
+        writer.add("Elu", value, output=output, alpha=op.alpha)
+    elif op.kind == "silu":
+        gate = writer.add("Sigmoid", value, output=writer.unused(f"{output}/gate"))
+        writer.add("Mul", value, gate, output=output)
+    elif op.kind == "square":
+        writer.add("Mul", value, value, output=output)
+    elif op.kind == "clip":
+        bounds = [writer.constant(f"{output}/bound", np.float32(n)) for n in (op.alpha, op.limit)]
+        writer.add("Clip", value, *bounds, output=output)
+    else:
+        kind, attributes = _PLAIN[op.kind]
+        writer.add(kind, value, output=output, **attributes)
+
+
+def _onnx_relu(op: ops.ActivationOp, writer: Writer, value: str, output: str) -> None:
+    if op.limit:
+        limit = writer.constant(f"{output}/limit", np.float32(op.limit))
+    if op.alpha:
+        sloped = writer.unused(f"{output}/sloped") if op.limit else output
+        writer.add("LeakyRelu", value, output=sloped, alpha=op.alpha)
+        if op.limit:
+            # Not by Clip, whose smallest result is a number: minus infinity would become that.
+            writer.add("Min", sloped, limit, output=output)
+    elif op.limit:
+        zero = writer.constant(f"{output}/zero", np.float32(0))
+        writer.add("Clip", value, zero, limit, output=output)
+    else:
+        writer.add("Relu", value, output=output)
+
+
+def _binary_shape(op: ops.BinaryOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
+    count_inputs(op, shapes, 2)
+    return fitted(shapes[0], shapes[1])
+
+
+_NUMPY = {
+    "add": np.add,
+    "multiply": np.multiply,
+    "subtract": np.subtract,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "divide": np.divide,
+    "power": np.power,
+}
+_ONNX = {"add": "Add", "multiply": "Mul", "subtract": "Sub", "maximum": "Max", "minimum": "Min"}
+_ONNX |= {"divide": "Div", "power": "Pow"}
+
+
+def _binary(op: ops.BinaryOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    result: Array = _NUMPY[op.kind](*inputs)
+    return result
+
+
+def _emit_binary(op: ops.BinaryOp, emitter: Emitter, node: Node) -> str:
+    both = f"{emitter.read(node)}, {emitter.read(node, 1)}"
+    call = f"net.binary(Kind::{op.kind}, {both}, {sizes(node.shape)})"
+    return call + emitter.posts(node, op.post)
+
+
+def _onnx_binary(op: ops.BinaryOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
+    writer.add(_ONNX[op.kind], *node.inputs, output=node.output)
+
+
+TABLE: dict[type, Definition] = {
+    ops.ActivationOp: Definition(
+        shape=same_shape, compute=_activation, emit=_emit_activation, onnx=_onnx_activation
+    ),
+    ops.BinaryOp: Definition(
+        shape=_binary_shape, compute=_binary, emit=_emit_binary, onnx=_onnx_binary
+    ),
+}

@@ -1,0 +1,198 @@
+"""Sums of products: convolutions, dense layers, products of matrices, rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.native import ops
+from assay.native.operations.definition import (
+    Array,
+    Constants,
+    Definition,
+    Shape,
+    count_inputs,
+    expect,
+    fitted,
+    image,
+    padded,
+    sizes,
+    slide,
+    unless,
+    vector,
+    with_bias,
+)
+
+if TYPE_CHECKING:
+    from assay.native.emit import Emitter
+    from assay.native.graph import Node
+    from assay.native.onnx.writer import Writer
+
+
+def _conv_shape(op: ops.ConvOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
+    channels, height, width = image(shapes[0])
+    count_inputs(op, shapes)
+    weight = constants[op.weight].shape
+    expect(len(weight) == 4, f"a weight of {weight}, but (out, in, height, width) is needed")
+    fits = weight[1] * op.groups == channels and weight[0] % op.groups == 0
+    expect(fits, f"a weight of {weight} in {op.groups} groups for {channels} channels")
+    vector(op.bias, weight[0], constants)
+    reach = [(size - 1) * step + 1 for size, step in zip(weight[2:], op.dilations, strict=True)]
+    return (weight[0], *slide((height, width), (reach[0], reach[1]), op.strides, op.pads))
+
+
+def _conv(op: ops.ConvOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    """A product for each position of the kernel, over all places it is laid on."""
+    weight, values = constants[op.weight], padded(inputs[0], op.pads, 0)
+    out, into, *kernel = weight.shape
+    grouped = values.reshape(len(values), op.groups, into, *values.shape[2:])
+    room = [values.shape[2 + axis] - (kernel[axis] - 1) * op.dilations[axis] - 1 for axis in (0, 1)]
+    size = [room[axis] // op.strides[axis] + 1 for axis in (0, 1)]
+    result = np.zeros((len(values), op.groups, out // op.groups, *size), values.dtype)
+    for row in range(kernel[0]):
+        for column in range(kernel[1]):
+            start = (row * op.dilations[0], column * op.dilations[1])
+            seen = grouped[(..., *every(start, size, op.strides))]
+            part = weight[:, :, row, column].reshape(op.groups, -1, into)
+            result += np.einsum("goi,ngihw->ngohw", part, seen, optimize=True)
+    return with_bias(result.reshape(len(values), out, *size), op.bias, constants)
+
+
+def every(start: ops.Pair, size: Sequence[int], strides: ops.Pair) -> tuple[slice, slice]:
+    stops = [start[axis] + (size[axis] - 1) * strides[axis] + 1 for axis in (0, 1)]
+    return slice(start[0], stops[0], strides[0]), slice(start[1], stops[1], strides[1])
+
+
+def _emit_conv(op: ops.ConvOp, emitter: Emitter, node: Node) -> str:
+    window = emitter.graph.constants[op.weight].shape[2:]
+    call = (
+        f"net.convolution({emitter.read(node)}, {sizes(node.shape)}, {sizes(window)}, "
+        f"{emitter.constant(op.weight)}{emitter.bias(op.bias)})"
+    )
+    call += unless(op.strides, (1, 1), "strides") + unless(op.pads, (0,) * 4, "pads")
+    call += unless(op.dilations, (1, 1), "dilations") + unless((op.groups,), (1,), "groups")
+    return call + emitter.posts(node, op.post)
+
+
+def _onnx_conv(op: ops.ConvOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
+    named = tuple(filter(None, (op.weight, op.bias)))
+    writer.add(
+        "Conv",
+        node.inputs[0],
+        *named,
+        output=node.output,
+        strides=op.strides,
+        pads=op.pads,
+        dilations=op.dilations,
+        group=op.groups,
+    )
+
+
+def _dense_shape(op: ops.DenseOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
+    count_inputs(op, shapes)
+    weight = constants[op.weight].shape
+    fits = len(weight) == 2 and weight[1] == shapes[0][-1]
+    expect(fits, f"a weight of {weight} (out, in) for an input of {shapes[0]}")
+    vector(op.bias, weight[0], constants)
+    return (*shapes[0][:-1], weight[0])
+
+
+def _dense(op: ops.DenseOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    product = inputs[0] @ constants[op.weight].T
+    return product + constants[op.bias] if op.bias else product
+
+
+def _emit_dense(op: ops.DenseOp, emitter: Emitter, node: Node) -> str:
+    """Rows of a matrix; what has more axes is one while the layer works."""
+    before, shape = emitter.read(node), node.shape
+    if len(shape) > 2:
+        rows = int(np.prod(shape[:-1]))
+        before = f"net.reshape({before}, {sizes((rows, emitter.shape(node)[-1]))})"
+        shape = (rows, shape[-1])
+    weights = f"{emitter.constant(op.weight)}{emitter.bias(op.bias)}"
+    call = f"net.dense({before}, {sizes(shape)}, {weights})"
+    if shape == node.shape:
+        return call + emitter.posts(node, op.post)
+    call = f"net.reshape({call}, {sizes(node.shape)})"
+    return emitter.after(call, node, op.post)
+
+
+def _onnx_dense(op: ops.DenseOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
+    if len(shapes[0]) == 1:
+        named = tuple(filter(None, (op.weight, op.bias)))
+        writer.add("Gemm", node.inputs[0], *named, output=node.output, transB=1)
+        return
+    turned = writer.constant(f"{op.weight}/turned", writer.constants[op.weight].T)
+    product = writer.unused(f"{node.output}/product") if op.bias else node.output
+    writer.add("MatMul", node.inputs[0], turned, output=product)
+    if op.bias:
+        writer.add("Add", product, op.bias, output=node.output)
+
+
+def _matmul_shape(op: ops.MatMulOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
+    count_inputs(op, shapes, 2)
+    first, second = shapes
+    expect(min(len(first), len(second)) >= 2, f"{first} and {second}, but matrices are needed")
+    expect(first[-1] == second[-2], f"{first} times {second}")
+    return (*fitted(first[:-2], second[:-2]), first[-2], second[-1])
+
+
+def _matmul(op: ops.MatMulOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    product: Array = inputs[0] @ inputs[1]
+    return product
+
+
+def _emit_matmul(op: ops.MatMulOp, emitter: Emitter, node: Node) -> str:
+    return f"net.matmul({emitter.read(node)}, {emitter.read(node, 1)}, {sizes(node.shape)})"
+
+
+def _onnx_matmul(op: ops.MatMulOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
+    writer.add("MatMul", *node.inputs, output=node.output)
+
+
+def _embedding_shape(op: ops.EmbeddingOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
+    count_inputs(op, shapes)
+    weight = constants[op.weight].shape
+    expect(len(weight) == 2, f"a weight of {weight}, but (rows, size) is needed")
+    return (*shapes[0], weight[1])
+
+
+def _embedding(op: ops.EmbeddingOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    table = constants[op.weight]
+    rows: Array = table[np.clip(inputs[0].astype(np.int64), 0, len(table) - 1)]
+    return rows
+
+
+def _emit_embedding(op: ops.EmbeddingOp, emitter: Emitter, node: Node) -> str:
+    """Rows of a matrix, whatever the axes of the numbers."""
+    rows, length = emitter.graph.constants[op.weight].shape
+    value, count = emitter.read(node), int(np.prod(node.shape[:-1]))
+    flat = value if len(node.shape) == 2 else f"net.reshape({value}, {sizes((count,))})"
+    table = f"{emitter.constant(op.weight)}, {rows}"
+    call = f"net.embedding({flat}, {sizes((count, length))}, {table})"
+    return call if len(node.shape) == 2 else f"net.reshape({call}, {sizes(node.shape)})"
+
+
+def _onnx_embedding(
+    op: ops.EmbeddingOp, writer: Writer, node: Node, shapes: Sequence[Shape]
+) -> None:
+    whole = writer.unused(f"{node.output}/whole")
+    writer.add("Cast", node.inputs[0], output=whole, to=7)  # int64
+    writer.add("Gather", op.weight, whole, output=node.output, axis=0)
+
+
+TABLE: dict[type, Definition] = {
+    ops.ConvOp: Definition(shape=_conv_shape, compute=_conv, emit=_emit_conv, onnx=_onnx_conv),
+    ops.DenseOp: Definition(shape=_dense_shape, compute=_dense, emit=_emit_dense, onnx=_onnx_dense),
+    ops.MatMulOp: Definition(
+        shape=_matmul_shape, compute=_matmul, emit=_emit_matmul, onnx=_onnx_matmul
+    ),
+    ops.EmbeddingOp: Definition(
+        shape=_embedding_shape,
+        compute=_embedding,
+        emit=_emit_embedding,
+        onnx=_onnx_embedding,
+    ),
+}

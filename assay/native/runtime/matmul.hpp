@@ -1,0 +1,146 @@
+// Products of two values' matrices, rows of a table, and values that are always the same.
+#pragma once
+
+#include "layout.hpp"
+#include "step.hpp"
+#include "tile.hpp"
+
+namespace assay {
+
+// Matrices lie as their shapes' layout says; each product is done on copies in the order that the
+// tiles read.
+class MatMul : public Step {
+  public:
+    struct Operand {
+        Shape shape;
+        const float* data;
+        bool fixed;  // the same for all items
+    };
+
+    MatMul(Size items, const Shape& shape, const Operand& a, const Operand& b, float* output)
+        : items_(items), rows_(shape[shape.size() - 2]), wide_(shape.back()),
+          depth_(a.shape.back()), a_(a.data), b_(b.data), output_(output),
+          a_size_(a.fixed ? 0 : count(a.shape)), b_size_(b.fixed ? 0 : count(b.shape)),
+          size_(count(shape)), a_step_(last_two(a.shape)), b_step_(last_two(b.shape)),
+          step_(last_two(shape)), columns_(columns_for(wide_)) {
+        const Shape outer(shape.begin(), shape.end() - 2);
+        for_each_index(outer, [&](const Shape& index) {
+            products_.push_back({start(a.shape, index), start(b.shape, index), start(shape, index)});
+        });
+        blocks_ = (wide_ + columns_ * lanes - 1) / (columns_ * lanes);
+    }
+
+    const char* name() const override { return "matmul"; }
+    Size most_parts() const override { return items_ * static_cast<Size>(products_.size()); }
+    Size scratch() const override { return rows_ * (depth_ + wide_) + depth_ * padded(); }
+
+    void run(const Part& part) override {
+        const Size each = static_cast<Size>(products_.size());
+        const Range mine = share(most_parts(), part);
+        for (Size i = mine.first; i < mine.last; ++i) {
+            const Product& at = products_[static_cast<std::size_t>(i % each)];
+            const Size item = i / each;
+            multiply(a_ + item * a_size_ + at.a, b_ + item * b_size_ + at.b,
+                     output_ + item * size_ + at.to, part.scratch);
+        }
+    }
+
+  private:
+    struct Product {
+        Size a, b, to;
+    };
+
+    static Pair last_two(const Shape& shape) {
+        const Shape steps = steps_of(shape);
+        return {steps[steps.size() - 2], steps.back()};
+    }
+
+    // Where the matrix of these outer indices begins; an axis of size 1 is repeated.
+    static Size start(const Shape& shape, const Shape& outer) {
+        const Shape steps = steps_of(shape);
+        Size found = 0;
+        for (std::size_t axis = 0; axis < outer.size(); ++axis)
+            if (shape[axis] > 1) found += outer[axis] * steps[axis];
+        return found;
+    }
+
+    Size padded() const { return blocks_ * columns_ * lanes; }
+
+    void multiply(const float* a, const float* b, float* to, float* scratch) const {
+        static constexpr Size here = 0;
+        float *rows = scratch, *made = rows + rows_ * depth_, *packed = made + rows_ * wide_;
+        for (Size r = 0; r < rows_; ++r)
+            for (Size k = 0; k < depth_; ++k)
+                rows[r * depth_ + k] = a[r * a_step_[0] + k * a_step_[1]];
+        const Size block = columns_ * lanes;
+        for (Size n = 0; n < padded(); ++n)
+            for (Size k = 0; k < depth_; ++k)
+                packed[(n / block * depth_ + k) * block + n % block] =
+                    n < wide_ ? b[k * b_step_[0] + n * b_step_[1]] : 0.0f;
+        Tile tile;
+        tile.taps = &here;
+        tile.depth = tile.input_step = depth_;
+        tile.output_step = wide_;
+        for (Size n = 0; n < blocks_; ++n)
+            in_tiles(rows_, most_rows(columns_), [&](Size first, Size high) {
+                tile_function<float>(columns_, high)(
+                    tile, rows + first * depth_, packed + n * depth_ * block, nullptr,
+                    made + first * wide_ + n * block, wide_ - n * block);
+            });
+        for (Size r = 0; r < rows_; ++r)
+            for (Size n = 0; n < wide_; ++n)
+                to[r * step_[0] + n * step_[1]] = made[r * wide_ + n];
+    }
+
+    Size items_, rows_, wide_, depth_;
+    const float *a_, *b_;
+    float* output_;
+    Size a_size_, b_size_, size_;
+    Pair a_step_, b_step_, step_;
+    int columns_;
+    Size blocks_ = 0;
+    std::vector<Product> products_;
+};
+
+// A row of the table for each number; one beyond the table is the nearest that it has.
+class Embedding : public Step {
+  public:
+    Embedding(Size numbers, Size rows, Size length, const float* table, const float* input,
+              float* output)
+        : numbers_(numbers), rows_(rows), length_(length), table_(table), input_(input),
+          output_(output) {}
+    const char* name() const override { return "embedding"; }
+    Size most_parts() const override { return numbers_; }
+    void run(const Part& part) override {
+        const Range mine = share(numbers_, part);
+        for (Size i = mine.first; i < mine.last; ++i) {
+            const float wanted = std::min(std::max(input_[i], 0.0f), static_cast<float>(rows_ - 1));
+            std::copy_n(table_ + static_cast<Size>(wanted) * length_, length_, output_ + i * length_);
+        }
+    }
+
+  private:
+    Size numbers_, rows_, length_;
+    const float *table_, *input_;
+    float* output_;
+};
+
+// The same numbers for every item.
+class Repeat : public Step {
+  public:
+    Repeat(Size items, Size size, const float* from, float* output)
+        : items_(items), size_(size), from_(from), output_(output) {}
+    const char* name() const override { return "constant"; }
+    Size most_parts() const override { return items_; }
+    void run(const Part& part) override {
+        const Range mine = share(items_, part);
+        for (Size i = mine.first; i < mine.last; ++i) std::copy_n(from_, size_, output_ + i * size_);
+    }
+
+  private:
+    Size items_, size_;
+    const float* from_;
+    float* output_;
+};
+
+}  // namespace assay

@@ -1,0 +1,197 @@
+// Groups of an item's numbers, each by itself: layer norms, sums, means, maxima along axes.
+#pragma once
+
+#include "elementwise.hpp"
+
+namespace assay {
+
+// The groups of an item along some axes: where each begins, and its numbers from there on, in
+// row-major order of the axes.
+struct Groups {
+    Groups(const Shape& shape, const std::vector<bool>& along) {
+        const Shape steps = steps_of(shape);
+        for_each_index(shape, [&](const Shape& index) {
+            bool first = true, inside = true;
+            for (std::size_t axis = 0; axis < shape.size(); ++axis)
+                (along[axis] ? first : inside) &= index[axis] == 0;
+            if (first) starts.push_back(place(index, steps));
+            if (inside) members.push_back(place(index, steps));
+        });
+        for (std::size_t i = 0; i < members.size(); ++i)
+            together &= members[i] == static_cast<Size>(i);
+    }
+    std::vector<Size> starts, members;
+    bool together = true;  // members are neighbours
+};
+
+class LayerNorm : public Step {
+  public:
+    // Null scale: 1; null shift: 0; else as many as a group has, in its order.
+    LayerNorm(Size items, const Layer& layer, const float* scale, const float* shift,
+              const float* input, float* output)
+        : items_(items), groups_(layer.shape, along(layer)), size_(count(layer.shape)),
+          epsilon_(layer.epsilon), centered_(layer.centered), scale_(scale), shift_(shift),
+          input_(input), output_(output) {}
+    const char* name() const override { return "layer-norm"; }
+    Size most_parts() const override { return std::max<Size>(items_, items_ * size_ / chunk); }
+    void run(const Part& part) override {
+        const Size each = static_cast<Size>(groups_.starts.size());
+        const Range mine = share(items_ * each, part);
+        for (Size i = mine.first; i < mine.last; ++i) {
+            const Size at = i / each * size_ + groups_.starts[static_cast<std::size_t>(i % each)];
+            if (groups_.together) side_by_side(input_ + at, output_ + at);
+            else apart(input_ + at, output_ + at);
+        }
+    }
+
+  private:
+    static std::vector<bool> along(const Layer& layer) {
+        std::vector<bool> found(layer.shape.size(), false);
+        for (Size axis : layer.order) found[static_cast<std::size_t>(axis)] = true;
+        return found;
+    }
+
+    Size long_() const { return static_cast<Size>(groups_.members.size()); }
+
+    static float total(Vector sum) {
+        float found = 0;
+        for (Size i = 0; i < lanes; ++i) found += sum[i];
+        return found;
+    }
+
+    // Sums of differences from the mean, not of squares less the mean's: those would cancel.
+    void side_by_side(const float* from, float* to) const {
+        const Size whole = long_() / lanes * lanes;
+        float mean = 0, square = 0;
+        if (centered_) {
+            Vector sum{};
+            for (Size i = 0; i < whole; i += lanes) sum += load(from + i);
+            mean = total(sum);
+            for (Size i = whole; i < long_(); ++i) mean += from[i];
+            mean /= static_cast<float>(long_());
+        }
+        Vector sum{};
+        for (Size i = 0; i < whole; i += lanes) {
+            const Vector apart = load(from + i) - mean;
+            sum += apart * apart;
+        }
+        square = total(sum);
+        for (Size i = whole; i < long_(); ++i) square += (from[i] - mean) * (from[i] - mean);
+        const float factor = factor_for(square);
+        for (Size i = 0; i < long_(); i += lanes) {
+            const Size left = long_() - i;
+            Vector x = (load(from + i, left) - mean) * factor;
+            if (scale_) x = x * load(scale_ + i, left);
+            if (shift_) x = x + load(shift_ + i, left);
+            store(to + i, x, left);
+        }
+    }
+
+    void apart(const float* from, float* to) const {
+        float mean = 0, square = 0;
+        if (centered_) {
+            for (Size at : groups_.members) mean += from[at];
+            mean /= static_cast<float>(long_());
+        }
+        for (Size at : groups_.members) square += (from[at] - mean) * (from[at] - mean);
+        const float factor = factor_for(square);
+        for (Size i = 0; i < long_(); ++i) {
+            const Size at = groups_.members[static_cast<std::size_t>(i)];
+            const float scaled = (from[at] - mean) * factor * (scale_ ? scale_[i] : 1.0f);
+            to[at] = scaled + (shift_ ? shift_[i] : 0.0f);
+        }
+    }
+
+    float factor_for(float square) const {
+        return 1.0f / std::sqrt(square / static_cast<float>(long_()) + epsilon_);
+    }
+
+    Size items_;
+    Groups groups_;
+    Size size_;
+    float epsilon_;
+    bool centered_;
+    const float *scale_, *shift_;
+    const float* input_;
+    float* output_;
+};
+
+// Each channel of a pixel, by the squares of the channels around it.
+class LocalNorm : public Step {
+  public:
+    LocalNorm(Size pixels, const Layer& layer, const float* input, float* output)
+        : pixels_(pixels), channels_(layer.shape[0]), before_((layer.groups - 1) / 2),
+          after_(layer.groups - 1 - before_), factor_(layer.factor), power_(layer.power),
+          offset_(layer.offset), input_(input), output_(output) {}
+    const char* name() const override { return "local-norm"; }
+    Size most_parts() const override { return pixels_; }
+    void run(const Part& part) override {
+        const Range mine = share(pixels_, part);
+        for (Size pixel = mine.first; pixel < mine.last; ++pixel) {
+            const float* from = input_ + pixel * channels_;
+            for (Size c = 0; c < channels_; ++c) {
+                float sum = 0;
+                const Size last = std::min(channels_ - 1, c + after_);
+                for (Size i = std::max<Size>(0, c - before_); i <= last; ++i)
+                    sum += from[i] * from[i];
+                output_[pixel * channels_ + c] =
+                    from[c] / std::pow(offset_ + factor_ * sum, power_);
+            }
+        }
+    }
+
+  private:
+    Size pixels_, channels_, before_, after_;
+    float factor_, power_, offset_;
+    const float* input_;
+    float* output_;
+};
+
+class Reduce : public ByItem {
+  public:
+    Reduce(Size items, const Layer& layer, const Shape& from, const float* input, float* output)
+        : ByItem(items), kind_(layer.kind), groups_(from, along(layer.shape, from)),
+          input_size_(count(from)), input_(input), output_(output) {
+        const Shape steps = steps_of(layer.shape);
+        for_each_index(layer.shape,
+                       [&](const Shape& index) { places_.push_back(place(index, steps)); });
+    }
+    const char* name() const override { return "reduce"; }
+
+  protected:
+    void item(Size number) override {
+        float* to = output_ + number * static_cast<Size>(places_.size());
+        for (std::size_t i = 0; i < places_.size(); ++i)
+            to[places_[i]] = one(input_ + number * input_size_ + groups_.starts[i]);
+    }
+
+  private:
+    static std::vector<bool> along(const Shape& to, const Shape& from) {
+        std::vector<bool> found;
+        for (std::size_t axis = 0; axis < to.size(); ++axis)
+            found.push_back(to[axis] == 1 && from[axis] != 1);
+        return found;
+    }
+
+    float one(const float* from) const {
+        const bool most = kind_ == Kind::reduce_max, least = kind_ == Kind::reduce_min;
+        float found = most || least ? from[0] : 0.0f;
+        for (Size at : groups_.members) {
+            const float x = from[at];
+            if (most) found = x > found || x != x ? x : found;
+            else if (least) found = x < found || x != x ? x : found;
+            else found += x;
+        }
+        const auto size = static_cast<float>(groups_.members.size());
+        return kind_ == Kind::reduce_mean ? found / size : found;
+    }
+
+    Kind kind_;
+    Groups groups_;
+    Size input_size_;
+    const float* input_;
+    float* output_;
+    std::vector<Size> places_;
+};
+
+}  // namespace assay

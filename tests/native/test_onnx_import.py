@@ -1,0 +1,221 @@
+"""ONNX files become graphs that compute the same, or are refused by operator and node."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from assay.core.errors import UsageError
+from assay.native import reference
+from assay.native.onnx.file import onnx_bytes
+from assay.native.onnx.importing import Importing, read_onnx
+from assay.native.onnx.judge import judged
+from assay.native.onnx.model import model_of
+from assay.native.passes.pipeline import optimized
+from tests.native.random_graphs import graphs, inputs_for
+
+SIZES = np.array([0, 24], np.int64)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(graphs())
+def test_what_is_written_is_read_again(graph):
+    inputs = inputs_for(graph)
+
+    found = Importing(model_of(onnx_bytes(graph), "again"), {}).graph()
+
+    assert [value.shape for value in found.inputs] == [value.shape for value in graph.inputs]
+    for here, there in zip(
+        reference.outputs(optimized(found), *inputs, dtype=np.float64),
+        reference.outputs(graph, *inputs, dtype=np.float64),
+        strict=True,
+    ):
+        np.testing.assert_allclose(here, there, rtol=1e-5, atol=1e-5 * max(1, abs(there).max()))
+
+
+def written(path, nodes, shape=("n", 2, 3, 4), weights=None, opset=17, kind=1):
+    """A file of these nodes; the first input is x, and y is the output."""
+    from onnx import TensorProto, helper, numpy_helper, save
+
+    held = [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()]
+    graph = helper.make_graph(
+        [helper.make_node(*node[:3], name=f"node{n}", **node[3]) for n, node in enumerate(nodes)],
+        "net",
+        [helper.make_tensor_value_info("x", kind, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        held,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    model.ir_version = 8
+    save(model, path)
+    return path
+
+
+def one(kind, *more, **attributes):
+    return [(kind, ["x", *more], ["y"], attributes)]
+
+
+RANDOM = np.random.default_rng(1)
+HELD = {
+    "w": RANDOM.normal(size=(4, 2, 3, 3)).astype(np.float32),
+    "up": RANDOM.normal(size=(2, 3, 3, 2)).astype(np.float32),
+    "c": RANDOM.uniform(0.5, 1, 2).astype(np.float32),
+    "last": RANDOM.uniform(0.5, 1, 4).astype(np.float32),
+    "slope": RANDOM.uniform(0.1, 1, (2, 1, 1)).astype(np.float32),
+    "m": RANDOM.normal(size=(4, 5)).astype(np.float32),
+    "batched": RANDOM.normal(size=(1, 2, 4, 5)).astype(np.float32),
+    "g": RANDOM.normal(size=(3, 24)).astype(np.float32),
+    "half": np.array(0.5, np.float32),
+    "two": np.array(2.0, np.float32),
+    "sizes": SIZES,
+    "one": np.array([1], np.int64),
+    "axes": np.array([2, 3], np.int64),
+    "starts": np.array([2, -1], np.int64),
+    "ends": np.array([0, -9], np.int64),
+    "steps": np.array([-1, -2], np.int64),
+    "pads": np.array([0, 0, 1, 0, 0, 0, 2, 3], np.int64),
+    "scales": np.array([1, 1, 2, 3], np.float32),
+    "which": np.array(1, np.int64),
+    "none": np.array([0], np.int64),
+}
+NETS = {
+    "conv": one("Conv", "w", auto_pad="SAME_LOWER", strides=[2, 1]),
+    "conv padded": one("Conv", "w", pads=[1, 0, 2, 1], dilations=[1, 2]),
+    "transposed": one("ConvTranspose", "up", strides=[2, 3], pads=[1, 0, 0, 1]),
+    "longer": one("ConvTranspose", "up", strides=[2, 2], output_padding=[1, 1]),
+    "max": one("MaxPool", kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1),
+    "mean": one("AveragePool", kernel_shape=[2, 3], pads=[1, 1, 0, 1]),
+    "mean with padding": one(
+        "AveragePool", kernel_shape=[2, 2], pads=[1, 1, 1, 1], count_include_pad=1
+    ),
+    "whole": one("GlobalAveragePool"),
+    "norm": one("BatchNormalization", "c", "c", "c", "c", epsilon=0.01),
+    "instance": one("InstanceNormalization", "c", "c"),
+    "layer": one("LayerNormalization", "last", "last"),
+    "local": one("LRN", size=3, alpha=0.3),
+    "rows": one("MatMul", "m"),
+    "matrices": one("MatMul", "batched"),
+    "clip": one("Clip", "half", "two"),
+    "clip below": one("Clip", "half"),
+    "prelu": one("PRelu", "slope"),
+    "hard": one("HardSigmoid", alpha=0.3),
+    "power": one("Pow", "two"),
+    "backwards": one("Slice", "starts", "ends", "axes", "steps"),
+    "padded": one("Pad", "pads"),
+    "larger": one("Resize", "", "scales", mode="nearest"),
+    "row": one("Gather", "which", axis=2),
+    "length": one("ReduceL2", axes=[2, 3], keepdims=0),
+    "extremes": one("Max", "half", "slope"),
+    "softmax": one("Softmax", axis=1),
+    "leaky": one("LeakyRelu"),
+    "turned": one("Transpose", perm=[0, 2, 3, 1]),
+    "flat": [("Flatten", ["x"], ["f"], {}), ("Gemm", ["f", "g"], ["y"], {"transB": 1})],
+    "by its shape": [
+        ("Shape", ["x"], ["s"], {}),
+        ("Gather", ["s", "none"], ["b"], {}),
+        ("Constant", [], ["rest"], {"value_ints": [-1]}),
+        ("Concat", ["b", "rest"], ["to"], {"axis": 0}),
+        ("Reshape", ["x", "to"], ["flat"], {}),
+        ("Gemm", ["flat", "g"], ["y"], {"transB": 1, "alpha": 0.5}),
+    ],
+    "split": [
+        ("Split", ["x"], ["a", "b"], {"axis": 1}),
+        ("Mul", ["a", "b"], ["y"], {}),
+    ],
+    "wider": [
+        ("Unsqueeze", ["x", "one"], ["u"], {}),
+        ("Squeeze", ["u", "one"], ["y"], {}),
+    ],
+}
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+@pytest.mark.parametrize("name", NETS)
+def test_an_operator_computes_what_onnx_runtime_computes(name, tmp_path):
+    path = written(tmp_path / "net.onnx", NETS[name], weights=HELD)
+
+    graph = read_onnx(path)
+
+    told = judged(path, graph)
+    assert told.judge == "ONNX Runtime"
+    for made in (graph, optimized(graph)):
+        (found,) = reference.outputs(made, *told.inputs, dtype=np.float64)
+        np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+def test_an_older_softmax_is_over_all_axes_from_one_on(tmp_path):
+    path = written(tmp_path / "net.onnx", one("Softmax", axis=1), opset=11)
+
+    graph = read_onnx(path)
+
+    told = judged(path, graph)
+    np.testing.assert_allclose(
+        reference.outputs(graph, *told.inputs)[0], told.outputs[0], atol=1e-6
+    )
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+def test_a_batch_that_the_file_fixes_is_free_in_the_graph(tmp_path):
+    fixed = {**HELD, "sizes": np.array([1, 24], np.int64)}
+    nodes = [("Reshape", ["x", "sizes"], ["f"], {}), ("Gemm", ["f", "g"], ["y"], {"transB": 1})]
+    path = written(tmp_path / "net.onnx", nodes, (1, 2, 3, 4), fixed)
+
+    graph = read_onnx(path)
+
+    told = judged(path, graph)
+    assert told.outputs[0].shape == (4, 3)
+    np.testing.assert_allclose(
+        reference.outputs(graph, *told.inputs)[0], told.outputs[0], atol=1e-4
+    )
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+def test_whole_numbers_are_looked_up(tmp_path):
+    nodes = [("Gather", ["m", "x"], ["y"], {})]
+    path = written(tmp_path / "net.onnx", nodes, ("n", 6), HELD, kind=7)
+
+    graph = read_onnx(path)
+
+    told = judged(path, graph)
+    assert graph.inputs[0].dtype == "int32"
+    np.testing.assert_array_equal(reference.outputs(graph, *told.inputs)[0], told.outputs[0])
+
+
+@pytest.mark.real("onnx")
+@pytest.mark.parametrize(
+    "nodes, why",
+    [
+        (one("Celu"), "'node0' that gives 'y' is a Celu that cannot be compiled"),
+        (one("LogSoftmax", axis=0), "axis 0 is the batch"),
+        (one("Transpose", perm=[1, 0, 2, 3]), "moves the batch"),
+        (one("Conv", "x"), "its input 'x' is computed, not known"),
+        (one("Pad", "pads", mode="reflect"), "only zeros"),
+        (one("Resize", "", "scales", mode="linear"), "only nearest pixels"),
+        (one("ReduceMean"), "the batch among them"),
+        (one("Reshape", "one"), "not item by item"),
+        (one("TreeEnsembleRegressor", domain="ai.onnx.ml"), "of the domain ai.onnx.ml"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_operator_and_node(nodes, why, tmp_path):
+    path = written(tmp_path / "net.onnx", nodes, weights=HELD)
+
+    with pytest.raises(UsageError) as caught:
+        read_onnx(path)
+
+    assert why in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"not an ONNX file at all", b"\x08\x09", b"\x3a\xff\x01ab"])
+def test_a_file_that_is_none_is_told_in_a_sentence(data, tmp_path):
+    (tmp_path / "net.onnx").write_bytes(data)
+
+    with pytest.raises(UsageError, match=r"net\.onnx is no ONNX file that can be read"):
+        read_onnx(tmp_path / "net.onnx")
+
+
+def test_a_file_that_is_not_there_is_named():
+    with pytest.raises(UsageError, match=r"no ONNX file nowhere\.onnx"):
+        read_onnx("nowhere.onnx")
