@@ -36,9 +36,9 @@ def as_array(tree: Any) -> Any:  # noqa: ANN401 (a numpy array)
 def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:  # noqa: ANN401
     """The shape, and some of one output; of several, of their row of numbers."""
     leaves = jax.tree.leaves(tree)
-    if len(leaves) != 1:
+    if len(leaves) != 1 or leaves[0].size <= _digest.MOST:  # to pick would be to compile
         whole = as_array(tree)
-        return whole.shape, whole[_digest.places(whole.size)]
+        return whole.shape, whole.ravel()[_digest.places(whole.size)]
     places = _digest.places(leaves[0].size)
     return leaves[0].shape, np.asarray(jnp.ravel(leaves[0])[places], np.float32)
 

@@ -7,6 +7,7 @@ import itertools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from assay.backends.jax import _setup, _trees
 from assay.backends.keras._count import multiply_adds
@@ -37,6 +38,11 @@ class KerasJaxSession(KerasSession):
         self._outputs: Any = None
         self._call = functools.partial(model.stateless_call, training=False)
         self._inferred = self._call if model.run_eagerly else jax.jit(self._call)
+
+    def generates(self, first: KerasJaxSession) -> None:
+        """A step gives the memory of its state away, so what shares the weights gets a copy."""
+        first._state = jax.tree.map(jnp.copy, first._state)
+        super().generates(first)
 
     def step(self) -> None:
         self._outputs, self._state = self._function(self._state, self._batches)
