@@ -3,7 +3,7 @@
     python benchmarks/changepoints.py rates [SERIES]     no change, and steps of 1, 2, 3 sigma
     python benchmarks/changepoints.py nights [NIGHTS [SERIES]]
     python benchmarks/changepoints.py speed              the 10,000th point, a history of 10,000
-    python benchmarks/changepoints.py peers FOLDER [SERIES]
+    python benchmarks/changepoints.py peers FOLDER [SERIES [PEER]]
     python benchmarks/changepoints.py calibrate [SERIES] the tables of analysis/shift_levels.py
 
 `peers` makes a virtual environment for ruptures, apache-otava and asv each in FOLDER, runs each on
@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis import changepoints, gate, history
+from assay.analysis import changepoints, gate, history, shift_search
 from assay.analysis.shift_levels import LENGTHS, P_VALUES
 from assay.core.series import Point
 
@@ -69,7 +69,7 @@ NOISES: dict[str, Noise] = {
 
 
 def found_in(values: Array) -> list[int]:
-    return history.find(history.Track(values, np.zeros(len(values)), False))
+    return shift_search.find(shift_search.Track(values, np.zeros(len(values)), False))
 
 
 def rates(series: int = 1000) -> None:
@@ -182,7 +182,7 @@ def scenarios(rng: np.random.Generator, each: int) -> list[Series]:
             for row in noise(rng, each, 100):
                 for place, level in sorted(shape.items()):
                     row[place:] += level - _before(shape, place)
-                found.append((row, sorted(shape)))
+                found.append((row + 100, sorted(shape)))  # far from 0, as times are
     return found
 
 
@@ -214,9 +214,8 @@ def ruptures_(row):
     found = ruptures.Pelt(model=setting["model"], min_size=3, jump=1).fit(values / max(sigma, 1e-9))
     return found.predict(pen=setting["pen"] * np.log(len(row)))[:-1]
 def otava_(row):
-    import numpy as np
     from otava.analysis import compute_change_points
-    points, _ = compute_change_points(np.array(row), window_len=setting["window"],
+    points, _ = compute_change_points(list(row), window_len=setting["window"],
         max_pvalue=setting["p"], min_magnitude=setting["magnitude"])
     return [int(point.index) for point in points]
 def asv_(row):
@@ -237,12 +236,12 @@ SETTINGS: dict[str, list[dict[str, object]]] = {
 }
 
 
-def peers(folder: str, each: int = 25) -> None:
+def peers(folder: str, each: int = 25, only: str = "") -> None:
     trained = scenarios(np.random.default_rng(23), max(2, each // 5))
     tested = scenarios(np.random.default_rng(24), each)
     ours = [found_in(row) for row, _ in tested]
     _told("assay", {}, ours, tested)
-    for name in PACKAGES:
+    for name in [only] if only else PACKAGES:
         python = environment(Path(folder), name)
         best = max(
             SETTINGS[name],

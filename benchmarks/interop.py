@@ -26,7 +26,8 @@ from assay.core.records import Query
 from assay.core.units import human
 
 WARMUP, COUNTED = 3, 20
-VARIABLES = {"USE_TF": "0", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+# One thread by the variable: intra_op_num_threads of optimum-benchmark 0.6 sets another number.
+VARIABLES = {"OMP_NUM_THREADS": "1", "USE_TF": "0", "HF_HUB_OFFLINE": "1"}
 MODEL = '''\
 """The model that all four measure."""
 import os
@@ -108,7 +109,6 @@ config = BenchmarkConfig(
         device="cpu",
         task="text-classification",
         library="transformers",
-        intra_op_num_threads=1,
     ),
     scenario=InferenceConfig(
         memory=False,
@@ -173,6 +173,7 @@ def with_assay(place: Place, number: int) -> None:
     case = assay.Case(
         workload=f"{place.folder / 'with_assay.py'}:forward",
         backend="python",
+        params={"batch_size": 4},
         options={"python": place.python, "threads": 1},
     )
     os.environ |= {**VARIABLES, "PYTHONPATH": str(place.folder)}
@@ -200,8 +201,8 @@ def main() -> None:
         for number in range(given.rounds):
             for turn in range(len(TOOLS)):
                 TOOLS[(number + turn) % len(TOOLS)](place, number)
-            print(f"round {number + 1} of {given.rounds}", flush=True)
-        table(place.home)
+            print(f"\nafter round {number + 1} of {given.rounds}")
+            table(place.home)
 
 
 def table(home: str) -> None:
@@ -220,7 +221,7 @@ def table(home: str) -> None:
         found = _compared(of_forward, home)
         told = human(found.second.value, "s")
         ratio = f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}] {found.verdict}"
-        print(f"{label:18} {found.second.n:9} {values:6} {told:>9}  {ratio}")
+        print(f"{label:18} {found.second.n:9} {values:6} {told:>9}  {ratio}", flush=True)
 
 
 def _compared(results: list[assay.Result], home: str) -> assay.core.differences.Difference:

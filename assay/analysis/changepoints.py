@@ -20,10 +20,10 @@ from assay.analysis.intervals import Array
 FEWEST = 10  # points, to say anything
 SIDE = 3  # points, at least, on each side of a shift
 LONGEST = 512  # points looked at together
-_PHIS = np.linspace(0.0, 0.8, 9)  # correlation of neighbours
+PHIS = np.linspace(0.0, 0.8, 9)  # correlation of neighbours
 # What the score loses per unit of correlation, so that its law hardly depends on the correlation.
-_PHI_COST = 5.0
-_TINY = 1e-12
+PHI_COST = 5.0
+TINY = 1e-12
 
 
 class Fit(NamedTuple):
@@ -37,23 +37,23 @@ class Fit(NamedTuple):
 
 
 def fit(values: Array, extra: Array | None = None) -> Fit:
-    """Rows are intervals. `extra`: how much more a point varies than usual, as a share."""
+    """WhitenedRows are intervals. `extra`: how much more a point varies than usual, as a share."""
     scores = normal_scores(values)
-    rows = _whitened(scores, extra)
+    rows = whitened(scores, extra)
     null = (rows.points * np.log(rows.residual) + rows.jacobian).min(1)
     step = _step_gain(rows)
-    left = np.maximum(rows.residual[:, :, None] - step, _TINY)
-    costs = rows.points * np.log(left) + rows.jacobian[:, :, None] + _PHI_COST * _PHIS[:, None]
+    left = np.maximum(rows.residual[:, :, None] - step, TINY)
+    costs = rows.points * np.log(left) + rows.jacobian[:, :, None] + PHI_COST * PHIS[:, None]
     best = costs.min(1)
     at = best.argmin(1)
     here = np.arange(len(values))
     profile = null[:, None] - best
-    bent = np.maximum(rows.residual - _line_gain(rows), _TINY)
-    lines = rows.points * np.log(bent) + rows.jacobian + _PHI_COST * _PHIS
+    bent = np.maximum(rows.residual - _line_gain(rows), TINY)
+    lines = rows.points * np.log(bent) + rows.jacobian + PHI_COST * PHIS
     return Fit(
         place=at + SIDE,
         score=profile[here, at],
-        phi=_PHIS[costs[here, :, at].argmin(1)],
+        phi=PHIS[costs[here, :, at].argmin(1)],
         line=null - lines.min(1),
         profile=profile,
     )
@@ -84,7 +84,7 @@ def _quantiles(count: int) -> Array:
     return np.array([normal.inv_cdf(share) for share in shares.tolist()])
 
 
-class _Rows(NamedTuple):
+class WhitenedRows(NamedTuple):
     """Scores made independent, for each correlation: (intervals, correlations, points)."""
 
     points: int
@@ -97,10 +97,10 @@ class _Rows(NamedTuple):
     jacobian: Array
 
 
-def _whitened(scores: Array, extra: Array | None) -> _Rows:
+def whitened(scores: Array, extra: Array | None) -> WhitenedRows:
     """An autoregression undone; the first point stays as it is (Prais and Winsten 1954)."""
-    phis = _PHIS[None, :, None]
-    values = np.repeat(scores[:, None, :], len(_PHIS), 1)
+    phis = PHIS[None, :, None]
+    values = np.repeat(scores[:, None, :], len(PHIS), 1)
     values[:, :, 1:] -= phis * scores[:, None, :-1]
     constant = np.repeat(1 - phis, scores.shape[1], 2)
     constant[:, :, 0] = 1.0
@@ -112,25 +112,34 @@ def _whitened(scores: Array, extra: Array | None) -> _Rows:
     weights = 1 / variance
     total = (weights * constant**2).sum(-1)
     cross = (weights * constant * values).sum(-1)
-    residual = np.maximum((weights * values**2).sum(-1) - cross**2 / total, _TINY)
+    residual = np.maximum((weights * values**2).sum(-1) - cross**2 / total, TINY)
     jacobian = np.log(variance).sum(-1)
-    return _Rows(scores.shape[1], values, weights, constant, total, cross, residual, jacobian)
+    return WhitenedRows(
+        scores.shape[1], values, weights, constant, total, cross, residual, jacobian
+    )
 
 
-def _step_gain(rows: _Rows) -> Array:
+def _step_gain(rows: WhitenedRows) -> Array:
     """By how much a step at each place lowers the residual: (intervals, correlations, places)."""
+    square, with_level, with_values = step_sums(rows)
+    total, cross = rows.total_constant[:, :, None], rows.total_cross[:, :, None]
+    gain: Array = (with_values - with_level * cross / total) ** 2 / (square - with_level**2 / total)
+    return gain
+
+
+def step_sums(rows: WhitenedRows) -> tuple[Array, Array, Array]:
+    """Of a step at each place: its square, its product with the level, and with the values."""
     low, high = SIDE, rows.points - SIDE + 1
     share = rows.constant[:, :, 1:2]  # what a level of 1 becomes after the first point of a step
     weights, pulled = rows.weights, rows.weights * rows.values
     after = _after(weights)[:, :, low:high]
     pulled_after = _after(pulled)[:, :, low:high]
     here, pulled_here = weights[:, :, low:high], pulled[:, :, low:high]
-    square = here + share**2 * after
-    with_level = share * here + share**2 * after
-    with_values = pulled_here + share * pulled_after
-    total, cross = rows.total_constant[:, :, None], rows.total_cross[:, :, None]
-    gain: Array = (with_values - with_level * cross / total) ** 2 / (square - with_level**2 / total)
-    return gain
+    return (
+        here + share**2 * after,
+        share * here + share**2 * after,
+        pulled_here + share * pulled_after,
+    )
 
 
 def _after(values: Array) -> Array:
@@ -138,10 +147,10 @@ def _after(values: Array) -> Array:
     return np.cumsum(values[:, :, ::-1], -1)[:, :, ::-1] - values
 
 
-def _line_gain(rows: _Rows) -> Array:
+def _line_gain(rows: WhitenedRows) -> Array:
     line = np.linspace(-1, 1, rows.points)
-    bent = np.repeat(line[None, None, :], len(_PHIS), 1)
-    bent[:, :, 1:] -= _PHIS[None, :, None] * line[:-1]
+    bent = np.repeat(line[None, None, :], len(PHIS), 1)
+    bent[:, :, 1:] -= PHIS[None, :, None] * line[:-1]
     square = (rows.weights * bent**2).sum(-1)
     with_level = (rows.weights * bent * rows.constant).sum(-1)
     with_values = (rows.weights * bent * rows.values).sum(-1)
@@ -159,5 +168,5 @@ def extra_variance(values: Array, lows: Array, highs: Array) -> Array:
     own = np.nan_to_num((highs - lows) / 3.92) ** 2
     steps = np.abs(np.diff(values))
     scatter = (1.4826 * float(np.median(steps)) / math.sqrt(2)) ** 2 if len(steps) else 0.0
-    usual = max(scatter, float(np.median(own)), _TINY)
+    usual = max(scatter, float(np.median(own)), TINY)
     return np.maximum(own / usual - 1, 0.0)

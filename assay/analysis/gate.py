@@ -14,6 +14,7 @@ from assay.analysis import history as series
 from assay.analysis.changepoints import FEWEST, SIDE
 from assay.analysis.intervals import Array
 from assay.analysis.shift_levels import step_p_value
+from assay.analysis.shift_search import LEVEL, Track
 from assay.analysis.student import two_sided
 from assay.core.changes import Threshold
 from assay.core.errors import UsageError
@@ -83,7 +84,7 @@ def since_stable(points: Sequence[Point]) -> Judged | None:
         fitted = changepoints.fit(*(one[None] for one in part))
         count = len(part[0])
         last = count - RECENT
-        if fitted.place[0] < last and step_p_value(fitted.score, count)[0] < series.LEVEL:
+        if fitted.place[0] < last and step_p_value(fitted.score, count)[0] < LEVEL:
             start += int(fitted.place[0])  # an old shift: what was before it is no baseline
             continue
         profile = fitted.profile[0][max(0, last - SIDE) :]
@@ -119,7 +120,7 @@ def alarming(p_values: Sequence[float], level: float) -> list[bool]:
 
 
 def _judged(
-    whole: series.Track, before: tuple[int, int], after: tuple[int, int], p: float, offset: int
+    whole: Track, before: tuple[int, int], after: tuple[int, int], p: float, offset: int
 ) -> Judged:
     newest = max(after[0], after[1] - SIDE)
     change = series.change(whole, before, after)

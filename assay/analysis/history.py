@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,26 +13,12 @@ from assay.analysis import changepoints, intervals
 from assay.analysis.changepoints import FEWEST, LONGEST
 from assay.analysis.intervals import Array
 from assay.analysis.shift_levels import line_p_value, step_p_value
+from assay.analysis.shift_search import DRIFTS_FROM, LEVEL, STRAIGHT, Track, find, fitted_at
 from assay.core.changes import Drift, Shift
 from assay.core.series import Point
 
-LEVEL = 0.015  # how often a series without a change may have a shift all the same
-SHORTEST = 16  # points of the shortest interval that is searched by itself
-DRIFTS_FROM = 16  # points; fewer have no drift
-WHOLE = 0.6  # of the level, for the longest interval; the rest is shared by shorter ones
-STRAIGHT = 3.0  # of the score, by which a line has to be better than a step to be taken for it
 WINDOW = 128  # points that a new one is held against
 LOOKS = 10  # a look at every new point errs about so much more often than a single one
-_CHUNK = 300_000  # numbers handled at once
-_ROUNDS = 3  # of moving shifts to where they fit best
-
-
-class Track(NamedTuple):
-    """A series as the search sees it: logarithms where all are positive, and own uncertainty."""
-
-    values: Array
-    extra: Array
-    logs: bool
 
 
 class History(NamedTuple):
@@ -69,29 +55,6 @@ def history(points: Sequence[Point], level: float = LEVEL) -> History:
     return History(shifts, drifts, segments)
 
 
-def find(whole: Track, level: float = LEVEL) -> list[int]:
-    """First points behind each shift: narrow intervals first (Baranowski, Chen and Fryzlewicz
-    2019) over seeded ones (Kovács and others 2023), then each held against its neighbours."""
-    found: list[int] = []
-    for start, end, place in sorted(_significant(whole, level), key=lambda s: s[1] - s[0]):
-        if not any(start < other < end for other in found):
-            found.append(place)
-    return _kept(whole, _halved(whole, sorted(found), level), level)
-
-
-def _halved(whole: Track, places: list[int], level: float) -> list[int]:
-    """With what is clear between the shifts that are known, again and again: it is another
-    question than whether there is any."""
-    edges = [0, *places, len(whole.values)] if places else []
-    for start, end in itertools.pairwise(edges):
-        if FEWEST <= end - start <= LONGEST:
-            fitted = _fitted(whole, np.array([start]), end - start)
-            if step_p_value(fitted.score, end - start)[0] < level:
-                more = sorted([*places, start + int(fitted.place[0])])
-                return _halved(whole, more, level)
-    return places
-
-
 class Tracker:
     """A series that grows: a new point costs the same, however long the series is."""
 
@@ -116,97 +79,10 @@ class Tracker:
         return self.count - len(self.window)
 
 
-def _significant(whole: Track, level: float) -> Iterator[tuple[int, int, int]]:
-    """Intervals (start, end) with a shift (place), each tested at its share of the level."""
-    count = len(whole.values)
-    if count < FEWEST:
-        return
-    lengths = _lengths(count)
-    for number, length in enumerate(lengths):
-        starts = _starts(count, length)
-        per_window = len(starts) * min(1.0, LONGEST / count)
-        rest = (1 - WHOLE) / max(len(lengths) - 1, 1)
-        part = 1.0 if len(lengths) == 1 else rest if number else WHOLE
-        limit = level * part / max(per_window, 1.0)
-        for some in np.array_split(starts, max(1, len(starts) * length * 9 // _CHUNK)):
-            fitted = _fitted(whole, some, length)
-            sure = step_p_value(fitted.score, length) < limit
-            for at in np.flatnonzero(sure):
-                yield int(some[at]), int(some[at]) + length, int(some[at] + fitted.place[at])
-
-
-def _lengths(count: int) -> list[int]:
-    lengths = [min(count, LONGEST)]
-    while lengths[-1] // 2 >= SHORTEST:
-        lengths.append(lengths[-1] // 2)
-    return lengths
-
-
-def _starts(count: int, length: int) -> Array:
-    return np.unique(
-        np.append(np.arange(0, count - length + 1, max(1, length // 2)), count - length)
-    )
-
-
-def _fitted(whole: Track, starts: Array, length: int) -> changepoints.Fit:
-    at = starts[:, None] + np.arange(length)
-    return changepoints.fit(whole.values[at], whole.extra[at])
-
-
-def _kept(whole: Track, places: list[int], level: float) -> list[int]:
-    """Those that stand between their neighbours, moved to where they fit best; a shift that a
-    straight line explains as well is none."""
-    for _ in range(_ROUNDS):
-        before = list(places)
-        for number in range(len(places)):
-            start, end = _between(places, number, len(whole.values))
-            if end - start >= FEWEST:
-                places[number] = start + int(
-                    _fitted(whole, np.array([start]), end - start).place[0]
-                )
-        places = _pruned(whole, places, level)
-        if places == before:
-            break
-    return places
-
-
-def _pruned(whole: Track, places: list[int], level: float) -> list[int]:
-    """Without the weakest, again and again, until all are strong."""
-    while places:
-        weak = [
-            (_weakness(whole, _between(places, n, len(whole.values))), n)
-            for n in range(len(places))
-        ]
-        worst, number = max(weak)
-        if worst < level:
-            break
-        places = places[:number] + places[number + 1 :]
-    return places
-
-
-def _weakness(whole: Track, interval: tuple[int, int]) -> float:
-    """The p-value of a shift among its neighbours; 2 where a line does as well."""
-    start, end = interval
-    if end - start < FEWEST:
-        return 1.0
-    fitted = _fitted(whole, np.array([start]), end - start)
-    if end - start >= DRIFTS_FROM and fitted.line[0] >= fitted.score[0] + STRAIGHT:
-        return 2.0
-    return float(step_p_value(fitted.score, end - start)[0])
-
-
-def _between(places: list[int], number: int, count: int) -> tuple[int, int]:
-    """From the shift before to the one after; not more than half the longest to each side."""
-    before = places[number - 1] if number else 0
-    after = places[number + 1] if number + 1 < len(places) else count
-    half = LONGEST // 2
-    return max(before, places[number] - half), min(after, places[number] + half)
-
-
 def _shift(whole: Track, points: Sequence[Point], around: tuple[int, int, int]) -> Shift:
     start, place, end = around
     low, high = max(start, place - LONGEST // 2), min(end, place + LONGEST // 2)
-    fitted = _fitted(whole, np.array([low]), high - low)
+    fitted = fitted_at(whole, np.array([low]), high - low)
     return Shift(
         place=place,
         before=points[place - 1].id,
@@ -245,7 +121,7 @@ def _drift(
     count = end - start
     if count < DRIFTS_FROM:
         return None
-    fitted = _fitted(whole, np.array([start]), count)
+    fitted = fitted_at(whole, np.array([start]), count)
     p = float(line_p_value(fitted.line, count)[0])
     if p >= level or fitted.line[0] < fitted.score[0] + STRAIGHT:
         return None
