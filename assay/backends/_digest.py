@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assay.core.records import Value
 
 VALUES = 16  # outputs that are kept, spread evenly over all
+MOST = 1 << 20  # outputs that are looked at, spread evenly over all, where there are more
 PIECE = 1 << 20  # values summed in their own precision, before a sum in a wider one
 
 
-def of_outputs(array: Any) -> dict[str, Value]:  # noqa: ANN401 (a numpy array)
-    """Shape, norm, largest, and some values: they tell a wrong order, which a norm does not."""
+def places(count: int, most: int = MOST) -> Any:  # noqa: ANN401 (a numpy array)
+    """Which of so many values are looked at: the same in every framework."""
     import numpy as np
 
-    flat = np.asarray(array).ravel()
-    places = np.linspace(0, len(flat) - 1, min(VALUES, len(flat))).round().astype(int)
+    return np.linspace(0, count - 1, min(most, count)).round().astype(np.int64)
+
+
+def of_outputs(shape: Sequence[int], flat: Any) -> dict[str, Value]:  # noqa: ANN401 (numpy)
+    """Shape, norm, largest, and some values: they tell a wrong order, which a norm does not.
+
+    Of outputs of this shape, or of the sample of them that `places` names.
+    """
+    import numpy as np
+
     return {
-        "output_shape": "x".join(map(str, array.shape)),
-        "outputs": " ".join(f"{value:.7g}" for value in flat[places].tolist()),
+        "output_shape": "x".join(map(str, shape)),
+        "outputs": " ".join(f"{v:.7g}" for v in flat[places(len(flat), VALUES)].tolist()),
         "outputs_norm": _norm([flat]),
         "outputs_largest": float(np.abs(flat).max(initial=0.0)),
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from assay.backends import _options, _profilers
+from assay.core import phases
 from assay.core.contracts import Option
 from assay.core.records import Case, Value
 from assay.core.sessions import Job, Session
@@ -47,8 +48,11 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
-        import_module(f"assay.backends.{self.name}._setup").prepare(case)
-        yield import_module(f"assay.backends.{self.name}._session").open_session(build(), case)
+        with phases.during("import"):
+            setup = import_module(f"assay.backends.{self.name}._setup")
+            session = import_module(f"assay.backends.{self.name}._session")
+        setup.prepare(case)
+        yield session.open_session(build(), case)
 
     def profile(self, folder: Path) -> AbstractContextManager[_profilers.Mark]:
         return _profilers.PROFILERS[self.name](folder)

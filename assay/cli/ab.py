@@ -92,6 +92,7 @@ slower."""
     "--build", default="", metavar="COMMAND", help="Run in the checkout of each --commit first."
 )
 @click.option("--any-outputs", is_flag=True, help="Do not compare their outputs.")
+@options.cold
 @options.label
 @options.tag
 @options.resume("Continue a comparison, for its budget once more.")
@@ -117,8 +118,11 @@ def _begun(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Ite
     names = ("commands", "pythons", "commits", "metric", "pairs", "build")
     return ab.ab(
         *cases,
-        **{name: given[name] for name in (*names, "higher_is_better", "same", "label", "home")},
-        **{name: given[name] for name in ("budget", "minimum", "timeout")},
+        **{
+            name: given[name]
+            for name in (*names, "higher_is_better", "same", "cold", "label", "home")
+        },
+        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold")},
         outputs=not given["any_outputs"],
         tags=options.pairs(given["tags"], "--tag"),
         progress=line,

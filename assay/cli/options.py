@@ -58,6 +58,9 @@ columns = click.option(
     help="Columns of the table, such as memory,p50,p99,energy; a wrong one lists them all.",
 )
 label = click.option("--label", default="", help="Name to find the results by.")
+cold = click.option(
+    "--cold", is_flag=True, help="Share nothing compiled between the processes of a case."
+)
 strict = click.option("--strict", is_flag=True, help="Fail if backends do not do the same work.")
 
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}

@@ -50,6 +50,7 @@ Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well."""
     help="Contenders closer than this are equally good.",
 )
 @options.timeout("10m", "one process")
+@options.cold
 @options.resume("Continue a race, for its budget once more.")
 @options.label
 @options.home
@@ -90,7 +91,7 @@ def _begun(workload: str, given: dict[str, Any], line: LiveLine) -> Iterator[Rac
         mode=given["mode"],
         backends=options.several(given["backends"]),
         over=options.axes(over),
-        **{name: given[name] for name in ("budget", "minimum", "timeout")},
+        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold")},
         label=given["label"],
         home=given["home"],
         progress=line,

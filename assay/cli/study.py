@@ -44,6 +44,7 @@ Examples:
     help="Fresh processes per case.",
 )
 @options.timeout("10m", "one process")
+@options.cold
 @options.strict
 @options.label
 @options.resume("Continue an interrupted study.")
@@ -82,7 +83,7 @@ def _begun(name: str, given: dict[str, Any]) -> str:
         backends=options.several(given["backends"]),
         size=given["size"],
         options=options.pairs(given["extra"], "--option"),
-        **{name: given[name] for name in ("budget", "rounds", "timeout")},
+        **{name: given[name] for name in ("budget", "rounds", "timeout", "cold")},
         label=given["label"],
     )
     sampling = units.human(request.plan.procedure.budget * request.visits, "s")

@@ -26,6 +26,7 @@ class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
     case: Case
     memory: int = 0  # bytes the worker may take from the host; 0: as many as there are
     outputs: bool = True  # look at outputs and weights before the first step
+    counts: bool = True  # count its work; not again in a case's later processes
     version: int = VERSION
 
 
@@ -119,6 +120,7 @@ class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
     workload_version: str
     version: int = VERSION
     outputs: bool = False  # whether it can be asked for them
+    phases: dict[str, float] = {}  # seconds of opening, by phase
     generates: bool = False  # whether its step makes text, whose tokens can be timed
 
 

@@ -62,6 +62,7 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
     samples: int = 0  # exactly so many in each process; 0: as many as the target needs
     steps_per_sample: int = 0  # exactly so many; 0: enough to make the timer's cost vanish
     latency: bool = False  # one step a sample, each waited for
+    cold: bool = False  # nothing compiled is shared between processes
 
     def __post_init__(self) -> None:
         for name, read, usual in (
@@ -164,6 +165,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     started: str = ""  # UTC, ISO 8601
     seconds: float = 0.0  # the whole case, opening included
+    phases: dict[str, float] = {}  # where they went (core/phases.py); they add up to them
     samples: tuple[Samples, ...] = ()
     items: int = 0  # what one step handles
     facts: dict[str, Value] = {}  # what the backend really did: dtype, layout, threads, …

@@ -98,6 +98,14 @@ class WithOutputs(Protocol):
 
 
 @runtime_checkable
+class WithSampledOutputs(Protocol):
+    """A session that picks some of its outputs where they are: a device need not move them all."""
+
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        """Their shape, and in a row those that `_digest.places` names, as float32 in numpy."""
+
+
+@runtime_checkable
 class WithWeights(Protocol):
     """A session that shows its trained weights."""
 

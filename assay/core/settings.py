@@ -19,3 +19,6 @@ def place(chosen: Home = None) -> str:
 def home(chosen: Home = None) -> Path:
     """The folder of runs, data and the doctor's findings on this machine."""
     return Path(place(chosen).rpartition("://")[2])
+
+
+SHARED_CACHE = "ASSAY_SHARED_CACHE"  # a folder that the processes of one run share

@@ -12,7 +12,7 @@ from assay.analysis import compare, sequential
 from assay.analysis.fairness import checks, outputs
 from assay.core.errors import UsageError
 from assay.core.findings import Comparison
-from assay.core.records import SCHEMA, Procedure, Result
+from assay.core.records import SCHEMA, Procedure, Result, Value
 from assay.core.units import as_seconds, as_share, human
 from assay.engine import contenders
 from assay.engine.pair import NOT_RUN, SIDES, PairResults
@@ -30,6 +30,7 @@ class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int = sequential.MOST  # at most
     timeout: float = 600.0  # seconds, for one process
     outputs: bool = True  # whether they have to agree
+    cold: bool = False  # nothing compiled is shared between processes
     build: str = ""  # the command that makes a checkout usable
     schema: int = SCHEMA
     kind: Literal["ab-request"] = "ab-request"
@@ -45,7 +46,9 @@ class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def procedure(self) -> Procedure:
-        return Procedure(budget=min(WARM, self.budget / SHARE), timeout=self.timeout)
+        cold = self.cold or self.terms.metric in compare.ONCE  # which a cache would change
+        budget = min(WARM, self.budget / SHARE)
+        return Procedure(budget=budget, timeout=self.timeout, cold=cold)
 
 
 class ComparisonState:
@@ -98,6 +101,12 @@ class ComparisonState:
             failures=tuple(self.failures),
             run=self._run,
         )
+
+    def facts(self) -> dict[str, dict[str, Value]]:
+        """What the first pair showed of both sides; later ones need not be looked at again."""
+        if not all(self.results):
+            return {}
+        return {side: found[0].facts for side, found in zip(SIDES, self.results, strict=True)}
 
     def _first(self, pair: PairResults) -> None:
         """What one pair is enough to know: the metric, the outputs, whether it is fair."""

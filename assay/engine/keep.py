@@ -18,6 +18,7 @@ from assay.core.records import Plan, Query, Result
 from assay.core.redaction import safe_text, safe_values, without_tokens
 from assay.core.settings import Home
 from assay.engine.command import uninterrupted
+from assay.engine.shared_cache import beside_cases
 from assay.machine.doctor import peaks_for
 from assay.registry import open_store
 from assay.stores import folders, summaries
@@ -93,7 +94,7 @@ def new_run(plan: Plan, home: Home) -> Iterator[Run]:
     plan = msgspec.structs.replace(plan, label=safe_text(plan.label), tags=safe_values(plan.tags))
     with closing(open_store(home)) as store:
         folder = store.new_run(plan)
-        with folders.locked(folder):
+        with folders.locked(folder), beside_cases(folder, plan):
             yield Run(plan, store, folder)
 
 
@@ -102,8 +103,9 @@ def resumed_run(name: str, home: Home) -> Iterator[Run]:
     """A run taken up again, by its whole name: `resumable` gives it."""
     with closing(open_store(home)) as store:
         folder = store.folder(name)
-        with folders.locked(folder):
-            yield Run(store.plan(name), store, folder)
+        plan = store.plan(name)
+        with folders.locked(folder), beside_cases(folder, plan):
+            yield Run(plan, store, folder)
 
 
 def resumable(text: str, verb: str, home: Home) -> str:

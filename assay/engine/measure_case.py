@@ -16,6 +16,7 @@ from assay.core import redaction
 from assay.core.contracts import Refusing
 from assay.core.errors import EndingError
 from assay.core.messages import LateFacts, Opened
+from assay.core.phases import Phases
 from assay.core.progress import ProgressCallback
 from assay.core.records import (
     LEFT_BEHIND,
@@ -31,6 +32,9 @@ from assay.engine.process import WorkerProcess
 from assay.engine.stepping import Piece, Pieces, Worker, alone
 from assay.machine import environment
 from assay.stores.folders import CasePlace
+
+# The phase of a sample → of a case's time.
+PIECES = {"open": "start", "first": "first step", "warmup": "warm-up", "steady": "sampling"}
 
 # What is asked of the worker of a case instead of measuring it.
 Conduct = Callable[[Worker], Pieces]
@@ -80,6 +84,8 @@ class Account:
         self._samples: dict[tuple[str, str, int, int], _Growing] = {}
         self._result = blank(case, procedure, place)
         self._begun = time.monotonic()
+        self._phases = Phases()
+        self._sampling = False
 
     @property
     def seconds(self) -> float:
@@ -87,7 +93,9 @@ class Account:
         return time.monotonic() - self._begun
 
     def add(self, piece: Piece, process: int = 0) -> None:
+        self._spend(piece)
         if isinstance(piece, Opened):
+            self._sampling = False
             self._result = opened(self._result, piece)
         elif isinstance(piece, LateFacts):
             facts = {**self._result.facts, **piece.facts}
@@ -95,6 +103,19 @@ class Account:
         else:
             kind = (piece.metric, piece.phase, piece.steps, process)
             self._samples.setdefault(kind, _Growing(piece, process)).add(piece)
+
+    def _spend(self, piece: Piece) -> None:
+        """The time until a piece came is its phase's; what came before the first steady sample,
+        and is no part of it, found how many steps make one."""
+        if isinstance(piece, Opened):
+            self._phases.until_now("start", piece.phases)
+        elif isinstance(piece, LateFacts):
+            self._phases.until_now("checks")
+        elif piece.phase == "steady" and not self._sampling:
+            self._sampling = True
+            self._phases.until_now("warm-up", {"sampling": sum(piece.values) * piece.steps})
+        else:
+            self._phases.until_now(PIECES[piece.phase])
 
     @property
     def samples(self) -> tuple[Samples, ...]:
@@ -107,6 +128,7 @@ class Account:
         self._left += child.left_behind
 
     def closed(self, status: str = "ok", reason: str = "") -> Result:
+        self._phases.until_now("end")
         left: dict[str, Value] = {LEFT_BEHIND: ", ".join(self._left)} if self._left else {}
         return msgspec.structs.replace(
             self._result,
@@ -114,6 +136,7 @@ class Account:
             facts={**self._result.facts, **left},
             peaks=joined_peaks(self.peaks),
             seconds=self.seconds,
+            phases=self._phases.in_order(),
             status=status,
             reason=reason,
         )

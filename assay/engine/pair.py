@@ -16,7 +16,7 @@ from assay.analysis.pooling import joined_peaks
 from assay.core.findings import PairRatio
 from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
-from assay.core.records import Procedure, Result, Samples
+from assay.core.records import Procedure, Result, Samples, Value
 from assay.engine import task
 from assay.engine.contenders import Contender, Pair
 from assay.engine.keep import Run
@@ -26,6 +26,7 @@ from assay.engine.turns import run_heat, sampled
 from assay.stores.runs import tagged_number
 
 SIDES = ("baseline", "candidate")
+NO_FACTS: Mapping[str, Mapping[str, Value]] = {}
 CLOSE = 4  # a pair whose error is the minimum over this needs no more turns
 COMMAND_TURNS = 5  # of a command in one pair, if they are
 SHORT = 3.0  # seconds; longer commands have one turn a pair
@@ -54,13 +55,24 @@ class PairSetting(NamedTuple):
 
 
 def take_pair(
-    pair: Pair, setting: PairSetting, number: int, known: Sequence[PairRatio], apart: str = ""
+    pair: Pair,
+    setting: PairSetting,
+    number: int,
+    known: Sequence[PairRatio],
+    apart: str = "",
+    facts: Mapping[str, Mapping[str, Value]] = NO_FACTS,
 ) -> PairResults:
-    """The pair of this number; `known` are those before it, which say how long it should take."""
+    """The pair of this number; `known` are those before it, which say how long it should take.
+
+    `facts` of the sides, from an earlier pair, are not found out again.
+    """
     why = apart or (COMMANDS if pair[0].task else "")
     if not why:
         heat = run_heat(
-            [_entry(side, one, setting.run) for side, one in zip(SIDES, pair, strict=True)],
+            [
+                _entry(side, one, setting.run)._replace(known=facts.get(side, {}))
+                for side, one in zip(SIDES, pair, strict=True)
+            ],
             setting.procedure,
             setting.progress,
             PairKeepGoing(setting, known),

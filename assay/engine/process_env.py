@@ -10,6 +10,7 @@ import assay
 from assay import registry
 from assay.core.errors import EndingError
 from assay.core.records import Case
+from assay.engine import shared_cache
 from assay.worker import start
 
 PACKAGE = Path(assay.__file__).parent
@@ -72,6 +73,7 @@ def variables(case: Case, folder: Path) -> dict[str, str]:
     return {
         **COMMON,
         **_home(folder),
+        **shared_cache.variables(folder),
         **count,
         **registry.backend(case.backend).variables(case, folder),
     }

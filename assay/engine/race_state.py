@@ -13,8 +13,9 @@ from assay.analysis.fairness import checks, outputs
 from assay.analysis.intervals import quantile, student
 from assay.core.findings import PairRatio, Place, Race
 from assay.core.messages import OutputValues
-from assay.core.records import Plan, Result, Samples
+from assay.core.records import Plan, Result, Samples, Value
 from assay.engine.racer import OUT_OF_TIME, TURN
+from assay.engine.shared_cache import NOTE, shares
 from assay.engine.turns import TOGETHER, Heat, sampled
 
 FEWEST_TURNS, MOST_TURNS = 5, 30
@@ -60,6 +61,10 @@ class RaceState:
         self._wrong = self._known_wrong | outputs.wrong_ones(self._outputs, self.cases)
         return here
 
+    def facts(self, name: str) -> dict[str, Value]:
+        """What its first heat showed of a contender: it need not be looked at again."""
+        return self._last[name].facts if name in self._outputs else {}
+
     def next_heat(self) -> list[str]:
         return race.next_heat(self._places(), self.heats, self.rules, self.warm)
 
@@ -77,9 +82,12 @@ class RaceState:
             heats=len(self.heats),
             ended=self._ended(places),
             command=f"assay run '{places[0].key}'" if places[0].state == "in" else "",
-            notes=(*self._uncompared(places), *checks.sentences(self._last.values())),
+            notes=(*self._said(places), *checks.sentences(self._last.values())),
             run=self._run,
         )
+
+    def _said(self, places: Sequence[Place]) -> list[str]:
+        return [*([NOTE] if shares(self._plan) else []), *self._uncompared(places)]
 
     def _uncompared(self, places: Sequence[Place]) -> list[str]:
         """A winner whose outputs nobody could hold against others' is said to be one."""

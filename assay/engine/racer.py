@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -18,8 +19,9 @@ from assay.core.messages import (
     OutputValues,
     TimedSteps,
 )
+from assay.core.phases import Phases
 from assay.core.progress import ProgressCallback
-from assay.core.records import Case, Procedure, Result, Samples, Status
+from assay.core.records import Case, Procedure, Result, Samples, Status, Value
 from assay.engine import measure_case
 from assay.engine.process import WorkerProcess
 from assay.engine.stepping import (
@@ -45,6 +47,7 @@ class HeatEntry(NamedTuple):
     name: str
     case: Case
     place: CasePlace
+    known: Mapping[str, Value] = {}  # facts of an earlier process of it, not to be found again
 
 
 class Racer:
@@ -58,6 +61,7 @@ class Racer:
         self.outputs: OutputValues | None = None
         self._entry, self._procedure, self._deadline = entry, procedure, deadline
         self._begun = time.monotonic()
+        self._phases = Phases()
         self._result = measure_case.blank(entry.case, procedure, entry.place)
         self.reason = ""
         self._stepped = False
@@ -70,10 +74,12 @@ class Racer:
         if self.status != "ok":
             return
         try:
+            self._phases.until_now("waiting")
             measure_case.refuse(self._entry.case)
+            first = not self._entry.known
             limit = min(self._procedure.timeout, self._deadline - time.monotonic())
             self._child = WorkerProcess(self._entry.case, self._entry.place.folder, limit)
-            self._child.send(Open(case=self._entry.case))
+            self._child.send(Open(case=self._entry.case, outputs=first, counts=first))
         except EndingError as error:
             self.end(error.status, error.reason)
 
@@ -83,6 +89,7 @@ class Racer:
             return
         try:
             answer = first_of(self._child.answers(), Opened)
+            self._phases.until_now("start", answer.phases)
             self._opened(self._child, answer)
             if self._stepped:
                 self._child.send(FIRST)
@@ -96,6 +103,7 @@ class Racer:
         try:
             timed = first_of(self._child.answers(), TimedSteps)
             self._before.append(samples(timed, "first"))
+            self._phases.until_now("first step")
             self._child.stand_still()
         except EndingError as error:
             self.end(error.status, error.reason)
@@ -104,28 +112,34 @@ class Racer:
         """Steady and standing still, or ended."""
         if not self._child or not self._stepped:
             return
+        self._phases.until_now("waiting")
         self._child.wake()
         try:
             self._child.allow(self._procedure.timeout)
             self.steps = self._settled(self._child, progress)
             self._child.stand_still()
+            self._phases.until_now("warm-up")
         except EndingError as error:
             self.end(error.status, error.reason)
 
     def turn(self) -> None:
         assert self._child
+        self._phases.until_now("waiting")
         try:
             self.turns.append(take_turn(self._child, self.steps))
+            self._phases.until_now("sampling")
         except EndingError as error:
             self.end(error.status, error.reason)
 
     def check(self) -> None:
         """Whether its wait waits; after all turns, for it takes steps of its own."""
-        if not self._child or not self.turns:
+        if not self._child or not self.turns or self._entry.known:
             return
+        self._phases.until_now("waiting")
         self._child.wake()
         try:
             found = ask_one(self._child, CheckWait(), LateFacts)
+            self._phases.until_now("checks")
         except EndingError as error:
             self.end(error.status, error.reason)
             return
@@ -152,11 +166,13 @@ class Racer:
 
     def result(self) -> Result:
         status: Status = msgspec.convert(self.status, Status)
+        self._phases.until_now("end")
         return msgspec.structs.replace(
             self._result,
             samples=(*self._before, *self.turns),
             peaks=self._peaks,
             seconds=time.monotonic() - self._begun,
+            phases=self._phases.in_order(),
             status=status,
             reason=self.reason,
         )
@@ -177,8 +193,11 @@ class Racer:
         self._result = measure_case.opened(self._result, answer)
         self._stepped = answer.stepped
         self._before.append(open_time(answer))
-        if answer.outputs:
+        facts = {**self._entry.known, **self._result.facts}
+        self._result = msgspec.structs.replace(self._result, facts=facts)
+        if answer.outputs and not self._entry.known:
             self.outputs = ask_one(child, GetOutputs(), OutputValues)
+            self._phases.until_now("checks")
 
 
 class Sleeper(Worker, Protocol):

@@ -33,11 +33,15 @@ _CONTRACTS: dict[Kind, Any] = {
 
 
 def workload(name: str) -> Workload:
-    """A workload by name, from a user's file as `./my.py:MyNet`, or a model file itself."""
+    """A workload by name, a user's `./my.py:MyNet`, a model file, or a model of a hub."""
     if ".py:" in name:
         from assay.workloads.user._file import from_file
 
         return from_file(name)
+    if name.startswith(("hf:", "torchvision:", "timm:")):
+        from assay.workloads.user._hub import from_hub
+
+        return from_hub(name)
     if name.endswith((".onnx", ".pt2", ".keras")):
         from assay.workloads.user._model_file import from_model_file
 

@@ -20,6 +20,7 @@ from assay.engine.comparison_state import ComparisonRequest, ComparisonState, wh
 from assay.engine.given import CaseLike
 from assay.engine.keep import Run, new_run, resumable, resumed_run
 from assay.engine.pair import PairResults, PairSetting, pairs_of, take_pair
+from assay.engine.shared_cache import NOTE, shares
 from assay.logs.patterns import compile_pattern
 from assay.machine.environment import safe_tags
 from assay.registry import open_store
@@ -41,6 +42,7 @@ def ab(
     higher_is_better: bool = False,
     same: bool = False,
     outputs: bool = True,
+    cold: bool = False,
     build: str = "",
     label: str = "",
     tags: Mapping[str, str] | None = None,
@@ -49,18 +51,15 @@ def ab(
 ) -> Iterator[Comparison]:
     """Compare two contenders; what is known is yielded after each pair, and kept with the run.
 
-    The last one says why it `ended`. With `same`, one case or command is compared to itself.
-    `build` is a command that is run in the checkout of each commit.
+    The last one says why it `ended`. With `same`, one case or command is compared to itself; `cold`
+    shares nothing compiled; `build` is a command that is run in the checkout of each commit.
 
     >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
     """
     name, equals, pattern = metric.partition("=")
     _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
-    if equals:
-        _check_pattern(name, pattern, commands)
-    else:
-        _check_metric(name, commands)
+    _check_pattern(name, pattern, commands) if equals else _check_metric(name, commands)
     name = name or (contenders.WALL if commands else "")
     limit = as_seconds(timeout, "timeout", "10m")
     if same and len(commands or cases) == 1:
@@ -74,6 +73,7 @@ def ab(
         pairs=min(pairs, sequential.MOST),
         timeout=limit,
         outputs=outputs,
+        cold=cold,
         build=build,
     )
     _check_same(request.pair, same)
@@ -198,10 +198,14 @@ def _pairs(
     request: ComparisonRequest, state: ComparisonState, setting: PairSetting
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """What is known after each pair, and its results."""
+    if shares(setting.run.plan) and not any(one.task for one in request.pair):
+        state.notes.append(NOTE)
     found = state.comparison()
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not found.ended:
-            samples = take_pair(pair, setting, state.pairs + 1, found.pairs, state.apart)
+            samples = take_pair(
+                pair, setting, state.pairs + 1, found.pairs, state.apart, state.facts()
+            )
             state.add(samples)
             found = state.comparison()
             found = msgspec.structs.replace(found, ended=why_ended(request, found, state))

@@ -49,6 +49,7 @@ def race(
     budget: float | str = 300.0,
     minimum: float | str = MINIMUM,
     timeout: float | str = 600.0,
+    cold: bool = False,
     label: str = "",
     home: Home = None,
     progress: ProgressCallback = ignore,
@@ -62,6 +63,7 @@ def race(
         budget=as_seconds(budget, "budget", "5m"),
         target=as_share(minimum, "The smallest effect", "2%"),
         timeout=as_seconds(timeout, "timeout", "10m"),
+        cold=cold,
     )
     made = Plan(
         cases=contenders(workload, mode, backend_names(backends), axes(over, "over")),
@@ -213,7 +215,10 @@ def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
     number = len(state.heats) + 1
     warm_up = min(WARM_UP, run.plan.procedure.budget)
     procedure = msgspec.structs.replace(run.plan.procedure, budget=warm_up)
-    entries = [HeatEntry(name, state.cases[name], run.new_case()) for name in state.next_heat()]
+    entries = [
+        HeatEntry(name, state.cases[name], run.new_case(), state.facts(name))
+        for name in state.next_heat()
+    ]
     more = HeatKeepGoing(state.rules, state.deadline)
     deadlines = state.deadlines(len(entries))
     heat = run_heat(entries, procedure, progress, more, seed=number, deadlines=deadlines)

@@ -76,6 +76,7 @@ def request(
     budget: float | str = 600.0,
     rounds: int = ROUNDS,
     timeout: float | str = 600.0,
+    cold: bool = False,
     label: str = "",
 ) -> StudyRequest:
     """The cases of a study, and its budget of sampling shared by those that can run here."""
@@ -90,7 +91,7 @@ def request(
     share = seconds / rounds / max(1, sum(not _refusal(case) for case in cases))
     made_plan = Plan(
         cases=cases,
-        procedure=Procedure(budget=max(FEWEST_SECONDS, share), timeout=limit),
+        procedure=Procedure(budget=max(FEWEST_SECONDS, share), timeout=limit, cold=cold),
         label=label,
         tags={"study": name, "size": size or usual, "rounds": str(rounds)},
         verb="study",

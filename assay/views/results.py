@@ -87,6 +87,7 @@ def _result(reading: Reading, raw: bool) -> dict[str, Any]:
     kept = ("id", "status", "reason", "started", "seconds", "case", "procedure", "items", "facts")
     return {
         **{name: plain[name] for name in kept},
+        "phases": plain["phases"],
         "summary": msgspec.to_builtins(reading.summary.quantities),
         "checks": msgspec.to_builtins(reading.summary.checks),
         "doubts": msgspec.to_builtins(reading.summary.doubts),

@@ -140,7 +140,18 @@ def _phases(reading: Reading) -> list[str]:
         for name, count in steps.items()
         if count
     ]
-    return _numbers(reading.own, _PHASES) + counts
+    spent = _block("where the time went", _spent(reading.result))
+    return _numbers(reading.own, _PHASES) + counts + ([""] if spent else []) + spent
+
+
+def _spent(result: Result) -> dict[str, str]:
+    """Seconds and share of every phase; they add up to the time in all."""
+    whole = sum(result.phases.values()) or 1.0
+    wide = max((len(human(value, "s")) for value in result.phases.values()), default=0)
+    return {
+        name: f"{human(value, 's'):>{wide}}  {value / whole:4.0%}"
+        for name, value in result.phases.items()
+    }
 
 
 def _pictures(reading: Reading) -> Iterator[str]:

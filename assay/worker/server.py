@@ -16,15 +16,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 
+import msgspec
+
 from assay import registry
-from assay.backends import _digest
-from assay.core import messages
+from assay.core import messages, phases
 from assay.core.contracts import Backend, ProfilingBackend
 from assay.core.errors import AssayError, EndingError
 from assay.core.records import Case, Value
 from assay.core.sessions import (
-    CountedByFramework,
-    CountedByModel,
     Generating,
     Job,
     SelfTimed,
@@ -32,10 +31,10 @@ from assay.core.sessions import (
     Stepped,
     TrainingSession,
     WithOutputs,
-    WithProductDtypes,
-    WithWeights,
 )
+from assay.core.settings import SHARED_CACHE
 from assay.worker import timing, tokens
+from assay.worker.evidence import evidence, sampled
 from assay.worker.pipe import failure, orders_from, packages, say
 
 
@@ -163,48 +162,37 @@ def _trained(order: messages.Train, session: Session) -> Iterator[messages.Repor
         yield messages.Reported(samples=report.samples)
 
 
-def _evidence(session: Session, job: Job, outputs: bool) -> dict[str, Value]:
-    """What shows that contenders do the same work, as far as the session can tell.
-
-    Multiply-adds are those of one item's forward pass: from the model, and by the framework's
-    counter. Outputs and weights are those before the first step.
-    """
-    found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
-    ask_model = not job.loops and not found
-    if ask_model and isinstance(session, CountedByModel) and (counted := session.multiply_adds()):
-        found["multiply_adds"] = round(counted / session.items)
-    if isinstance(session, CountedByFramework) and not job.loops and (counted := session.macs()):
-        found["counted_multiply_adds"] = round(counted / session.items)
-    if isinstance(session, WithProductDtypes):
-        found["product_dtypes"] = session.product_dtypes()
-    if outputs and isinstance(session, WithWeights):
-        found |= _digest.of_weights(session.weights())
-    if outputs and isinstance(session, WithOutputs):
-        found |= _digest.of_outputs(session.outputs())
-    return found
-
-
 def _outputs(session: Session) -> messages.OutputValues:
     if not isinstance(session, WithOutputs):
         raise EndingError("failed", "this backend cannot show its outputs")
-    found = session.outputs()
-    return messages.OutputValues(shape=found.shape, values=tuple(found.ravel().tolist()))
+    shape, found = sampled(session)
+    return messages.OutputValues(shape=shape, values=tuple(found.tolist()))
 
 
 def _checked(session: Session) -> messages.LateFacts:
     if not isinstance(session, WithOutputs) or not isinstance(session, Stepped):
         return messages.LateFacts(facts={})
-    return messages.LateFacts(facts={"unwaited": timing.unwaited(session, session.outputs)})
+    return messages.LateFacts(
+        facts={"unwaited": timing.unwaited(session, lambda: sampled(session))}
+    )
 
 
 def _open(
     order: messages.Open, backend: Backend, stack: ExitStack
 ) -> tuple[Session, Job, messages.Opened]:
+    start = timing.clock()
+    with phases.recorded() as spent:
+        session, job, opened = _opened(order, backend, stack, start)
+    return session, job, msgspec.structs.replace(opened, phases=spent.seconds)
+
+
+def _opened(
+    order: messages.Open, backend: Backend, stack: ExitStack, start: float
+) -> tuple[Session, Job, messages.Opened]:
     if order.version != messages.VERSION:
         raise EndingError(
             "failed", f"the worker speaks protocol {messages.VERSION}, its parent {order.version}"
         )
-    start = timing.clock()
     case = order.case
     workload = registry.workload(case.workload)
     kind = next(kind for kind in workload.kinds if kind in backend.accepts)
@@ -221,19 +209,26 @@ def _open(
     _bound(order.memory)
     with _OnItsExample(case, jobs):
         session = stack.enter_context(backend.open(build, case))
-        facts = {**session.facts(), **_evidence(session, jobs[0], order.outputs)}
+        with phases.during("checks"):
+            job = jobs[0] if jobs else Job(model=None)  # none was built for what is kept captured
+            facts = {**session.facts(), **_cache(), **evidence(session, job, order)}
+            loaded = packages()
     opened = messages.Opened(
         seconds=timing.clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
-        facts={**facts, **jobs[0].facts, **_timed_over(session)},
-        packages=packages(),
+        facts={**facts, **job.facts, **_timed_over(session)},
+        packages=loaded,
         python={"version": sys.version.split()[0], "executable": sys.executable},
         workload_version=workload.version,
         outputs=isinstance(session, WithOutputs),
         generates=_generates(session),
     )
-    return session, jobs[0], opened
+    return session, job, opened
+
+
+def _cache() -> dict[str, Value]:
+    return {"compiled_code": "shared"} if os.environ.get(SHARED_CACHE) else {}
 
 
 def _generates(session: Session) -> bool:

@@ -13,7 +13,7 @@ from assay.backends.keras import engines
 from assay.core.errors import UsageError
 from assay.engine import plan
 from assay.native import ops, reference
-from tests.backends.opened import SMALL, opened
+from tests.backends.opened import SMALL, case, opened
 from tests.backends.test_same_outputs import expected, near
 from tests.native.making import Making
 from tests.native.random_graphs import inputs_for
@@ -100,11 +100,12 @@ def test_what_is_missing_is_told_with_the_command_that_installs_it(backend, monk
     assert told == f"{backend} is not installed here: pip install 'assay[{backend}]'"
 
 
-def test_without_an_engine_no_captured_backend_is_usable(monkeypatch):
+def test_without_an_engine_no_keras_model_is_captured(monkeypatch):
+    asked = case("mnist-mlp@onnxruntime")
     gone = {*engines.ENGINES}
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in gone else name)
 
-    told = registry.backend("onnxruntime").missing()
+    told = registry.backend("onnxruntime").refuses(asked)
 
     assert told == "Keras is not installed here with an engine: pip install 'assay[jax]'"
 

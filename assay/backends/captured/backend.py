@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 
 from assay.backends import _options
+from assay.backends.captured.kept import captured_once
 from assay.backends.keras import engines
+from assay.core import phases
 from assay.core.contracts import Option
 from assay.core.records import Case, Value
 from assay.core.sessions import Job, Session
@@ -46,6 +48,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     parameters: int  # trained ones, as the other backends count
     channels_first: bool
+    said: Mapping[str, Value] = {}  # what the job told of itself, where nobody has the job
 
     def onnx(self) -> str | bytes:
         """As a runtime reads it: the file's path, or its bytes."""
@@ -68,6 +71,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     def facts(self, case: Case) -> dict[str, Value]:
         return {
             **_options.facts(case),
+            **self.said,
             "mode": "infer",
             "device": "cpu",
             "parameters": self.parameters,
@@ -145,8 +149,13 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
-        session = import_module(f"assay.backends.captured._{self.name}_session").open_session
-        yield session((opened_file if is_file(case) else captured)(build, case), case)
+        with phases.during("import"):
+            module = import_module(f"assay.backends.captured._{self.name}_session")
+        session = module.open_session
+        if is_file(case):
+            yield session(opened_file(build, case), case)
+        else:
+            yield session(captured_once(case, lambda: captured(build, case)), case)
 
 
 class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
@@ -169,11 +178,12 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
     """Called in the worker only: builds the Keras model and takes it down as a graph."""
     import math
 
-    import keras
-    import numpy as np
+    with phases.during("import"):
+        import keras
+        import numpy as np
 
-    from assay.backends.keras import _model
-    from assay.native.capture import capture
+        from assay.backends.keras import _model
+        from assay.native.capture import capture
 
     keras.utils.set_random_seed(_options.seed(case))
     job = build()
@@ -187,6 +197,10 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
         items=_options.items(job) or len(targets),
         parameters=sum(math.prod(weight.shape) for weight in model.trainable_variables),
         channels_first=_model.channels_first(job, case),
+        said={
+            **job.facts,
+            **({"multiply_adds": job.multiply_adds} if job.multiply_adds else {}),
+        },
     )
 
 

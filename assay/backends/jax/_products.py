@@ -18,8 +18,8 @@ class Product(NamedTuple):
     dtypes: frozenset[str]
 
 
-def products(forward: Callable[..., object], *arguments: object) -> list[Product]:
-    return list(_products(jax.make_jaxpr(forward)(*arguments).jaxpr, 1))
+def products(traced: Any) -> list[Product]:  # noqa: ANN401 (what jax.make_jaxpr gives)
+    return list(_products(traced.jaxpr, 1))
 
 
 def _products(jaxpr: Any, times: int) -> Iterator[Product]:  # noqa: ANN401

@@ -66,19 +66,26 @@ class JaxSession:
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return _trees.as_array(self._inferred(*self._forward_arguments()))
 
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        return _trees.sampled(self._inferred(*self._forward_arguments()))
+
     def weights(self) -> Iterator[Any]:
         return (np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(self._state["params"]))
 
     def macs(self) -> float:
-        return _setup.macs(self._infer, *self._forward_arguments())
+        return _setup.macs(self._traced)
 
     def product_dtypes(self) -> str:
-        return _setup.product_dtypes(self._infer, *self._forward_arguments())
+        return _setup.product_dtypes(self._traced)
+
+    @cached_property
+    def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
+        """The forward pass, for all that is to be known of it."""
+        return jax.make_jaxpr(self._infer)(*self._forward_arguments())
 
     def facts(self) -> Mapping[str, Value]:
         weights = jax.tree.leaves(self._state["params"])
         mixed = _MIXED.get(str(self._case.options["precision"]))
-        found = jax.eval_shape(self._infer, *self._forward_arguments())
         return {
             **_options.facts(self._case),
             **_setup.facts(),
@@ -87,7 +94,7 @@ class JaxSession:
             "parameters": sum(weight.size for weight in weights),
             "compute_dtype": np.dtype(mixed or _trees.dtype((self._inputs, weights))).name,
             "parameter_dtype": weights[0].dtype.name if weights else "",
-            "output_dtype": _trees.dtype(found).name,
+            "output_dtype": _trees.dtype(self._traced.out_avals).name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "optimizer": self._name,

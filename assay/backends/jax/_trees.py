@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from assay.backends import _digest
+
 
 def cast(tree: Any, dtype: Any) -> Any:  # noqa: ANN401
     """Floating-point arrays in this dtype; None leaves it to each."""
@@ -29,6 +31,16 @@ def as_array(tree: Any) -> Any:  # noqa: ANN401 (a numpy array)
     """float32; several outputs as one row of numbers."""
     arrays = [np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(tree)]
     return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
+
+
+def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:  # noqa: ANN401
+    """The shape, and some of one output; of several, of their row of numbers."""
+    leaves = jax.tree.leaves(tree)
+    if len(leaves) != 1 or leaves[0].size <= _digest.MOST:  # to pick would be to compile
+        whole = as_array(tree)
+        return whole.shape, whole.ravel()[_digest.places(whole.size)]
+    places = _digest.places(leaves[0].size)
+    return leaves[0].shape, np.asarray(jnp.ravel(leaves[0])[places], np.float32)
 
 
 def mean(outputs: Any, _: object) -> Any:  # noqa: ANN401

@@ -7,8 +7,9 @@ import itertools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
-from assay.backends.jax import _setup
+from assay.backends.jax import _setup, _trees
 from assay.backends.keras._count import multiply_adds
 from assay.backends.keras._model import KerasModel, KerasSession, as_array
 
@@ -38,6 +39,11 @@ class KerasJaxSession(KerasSession):
         self._call = functools.partial(model.stateless_call, training=False)
         self._inferred = self._call if model.run_eagerly else jax.jit(self._call)
 
+    def generates(self, first: KerasJaxSession) -> None:
+        """A step gives the memory of its state away, so what shares the weights gets a copy."""
+        first._state = jax.tree.map(jnp.copy, first._state)
+        super().generates(first)
+
     def step(self) -> None:
         self._outputs, self._state = self._function(self._state, self._batches)
 
@@ -48,8 +54,11 @@ class KerasJaxSession(KerasSession):
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return as_array(self._inferred(*self._arguments())[0])
 
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        return _trees.sampled(self._inferred(*self._arguments())[0])
+
     def macs(self) -> float:
-        return _setup.macs(self._call, *self._arguments())
+        return _setup.macs(self._traced)
 
     def multiply_adds(self) -> float:
         def call(*arguments: Any) -> Any:  # noqa: ANN401 (JAX traces a function it knows no more)
@@ -58,7 +67,11 @@ class KerasJaxSession(KerasSession):
         return multiply_adds(lambda: jax.eval_shape(call, *self._arguments()))
 
     def product_dtypes(self) -> str:
-        return _setup.product_dtypes(self._call, *self._arguments())
+        return _setup.product_dtypes(self._traced)
+
+    @functools.cached_property
+    def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
+        return jax.make_jaxpr(self._call)(*self._arguments())
 
     def _arguments(self) -> tuple[Any, ...]:
         """Of inference from the state, not the model's variables: a step gave their memory away."""

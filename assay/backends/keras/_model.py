@@ -13,7 +13,7 @@ from assay.backends import _options
 from assay.core.errors import UsageError
 from assay.core.messages import Train
 from assay.core.records import Case, Value
-from assay.core.sessions import Job, Report, Stepped
+from assay.core.sessions import Job, Report
 
 _POLICIES = {
     "float32": "float32",
@@ -97,7 +97,7 @@ class KerasSession:
         self._built, self.items = built, built.items
         self._first: Any = None
 
-    def generates(self, first: Stepped) -> None:
+    def generates(self, first: Any) -> None:  # noqa: ANN401 (a session)
         """Text; `first` is a session of the same weights that stops after one token."""
         self.tokens, self._first = self.items // len(self._built.inputs), first
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import keras
@@ -9,7 +10,7 @@ import torch
 
 from assay.backends.keras._count import multiply_adds
 from assay.backends.keras._model import KerasModel, KerasSession, as_array
-from assay.backends.torch import _setup
+from assay.backends.torch import _setup, _trees
 
 
 def open_session(model: KerasModel) -> KerasTorchSession:
@@ -37,14 +38,23 @@ class KerasTorchSession(KerasSession):
         _setup.wait()
 
     def macs(self) -> float:
-        return _setup.macs(self._inferred)
+        return self._look.macs
 
     def multiply_adds(self) -> float:
         with torch.no_grad():
             return multiply_adds(self._inferred)
 
     def product_dtypes(self) -> str:
-        return _setup.product_dtypes(self._inferred)
+        return self._look.product_dtypes
+
+    @functools.cached_property
+    def _look(self) -> _setup.ForwardLook:
+        with torch.no_grad():
+            return _setup.look(self._inferred)
+
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        with torch.no_grad():
+            return _trees.sampled(self._inferred())
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         with torch.no_grad():

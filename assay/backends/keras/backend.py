@@ -11,6 +11,7 @@ import msgspec
 
 from assay.backends import _options, _profilers
 from assay.backends.keras import engines
+from assay.core import phases
 from assay.core.contracts import Option
 from assay.core.records import Case, Value
 from assay.core.sessions import Job, Session
@@ -68,15 +69,16 @@ class KerasBackend(msgspec.Struct, frozen=True):
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
-        setup = import_module(f"assay.backends.{self.engine}._setup")
-        setup.prepare(case)
-        from assay.backends.keras import _fit, _model
+        with phases.during("import"):
+            setup = import_module(f"assay.backends.{self.engine}._setup")
+            engine = import_module(f"assay.backends.keras._{self.engine}")
+            from assay.backends.keras import _fit, _model
 
+        setup.prepare(case)
         model = _model.KerasModel(build, case, setup.facts)
         if case.options["method"] == "fit":
             yield _fit.FitSession(model)
         else:
-            engine = import_module(f"assay.backends.keras._{self.engine}")
             session = engine.open_session(model)
             if model.job.first is not None:
                 alone = msgspec.structs.replace(model.job, model=model.job.first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -61,6 +62,9 @@ class TorchSession:
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return _trees.as_array(self._inferred())
 
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        return _trees.sampled(self._inferred())
+
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch, without dropout; pictures are given with channels last."""
         values = _options.in_layout(inputs, channels_first=True)
@@ -72,10 +76,15 @@ class TorchSession:
         return found.float().cpu().numpy()
 
     def macs(self) -> float:
-        return _setup.macs(self._inferred)
+        return self._look.macs
 
     def product_dtypes(self) -> str:
-        return _setup.product_dtypes(self._inferred)
+        return self._look.product_dtypes
+
+    @cached_property
+    def _look(self) -> _setup.ForwardLook:
+        """One forward pass before the first step, for all that is to be known of it."""
+        return _setup.look(self._inferred)
 
     def weights(self) -> Iterator[Any]:
         return (weight.detach().float().cpu().numpy() for weight in self._model.parameters())
@@ -98,7 +107,7 @@ class TorchSession:
         }
 
     def _output_dtype(self) -> torch.dtype:
-        return _trees.dtype(self._inferred())
+        return _trees.dtype(self._look.outputs)
 
     def _outputs_of(self) -> Callable[..., Any]:
         """The forward pass as a plain function: torch.compile guards all a method could see."""

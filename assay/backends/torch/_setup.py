@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -63,18 +63,20 @@ def facts() -> dict[str, Value]:
     }
 
 
-def macs(forward: Callable[[], object]) -> float:
-    """Multiply-adds of a forward pass by torch's own counter, which counts each as two."""
-    with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, torch.no_grad():
-        forward()
-    return float(counter.get_total_flops()) / 2
+class ForwardLook(NamedTuple):
+    """What one forward pass shows."""
+
+    outputs: Any
+    macs: float
+    product_dtypes: str
 
 
-def product_dtypes(forward: Callable[[], object]) -> str:
-    """Of all that goes into products and convolutions of a forward pass, whoever cast it."""
-    with _Products() as seen, torch.no_grad():
-        forward()
-    return " ".join(sorted(seen.dtypes))
+def look(forward: Callable[[], Any]) -> ForwardLook:
+    """Multiply-adds by torch's own counter, which counts each as two; dtypes of all that goes into
+    products and convolutions, whoever cast it."""
+    with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, _Products() as seen:
+        outputs = forward()
+    return ForwardLook(outputs, counter.get_total_flops() / 2, " ".join(sorted(seen.dtypes)))
 
 
 class _Products(TorchDispatchMode):  # type: ignore[misc]

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from assay.backends import _digest
+
 
 def placed(
     tree: Any,  # noqa: ANN401 (arrays, or tuples and dicts of them)
@@ -60,6 +62,17 @@ def as_array(tree: Any) -> Any:  # noqa: ANN401 (a numpy array)
     arrays = [one.detach().float().cpu() for one in tensors(tree)]
     one = arrays[0] if len(arrays) == 1 else torch.cat([array.flatten() for array in arrays])
     return one.numpy()
+
+
+def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:  # noqa: ANN401
+    """The shape, and some of one output; of several, of their row of numbers."""
+    found = list(tensors(tree))
+    if len(found) != 1:
+        whole = as_array(tree)
+        return whole.shape, whole[_digest.places(whole.size)]
+    flat = found[0].detach().reshape(-1)
+    places = torch.from_numpy(_digest.places(flat.numel())).to(flat.device)
+    return tuple(found[0].shape), flat[places].float().cpu().numpy()
 
 
 def mean(outputs: Any, _: object) -> torch.Tensor:  # noqa: ANN401

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core import phases
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
 from assay.workloads.net.layers import (
@@ -106,8 +107,10 @@ class NetWorkload(msgspec.Struct, frozen=True):
     def _builder(self, kind: str) -> Builder:
         def build(batch_size: int, seed: int, **params: Value) -> Job:
             net = self.net(**params)
+            with phases.during("weights"):
+                arrays = weights(net, seed)
             return Job(
-                model=model(kind, net, weights(net, seed)),
+                model=model(kind, net, arrays),
                 optimizer=self.optimizer,
                 learning_rate=self.learning_rate,
                 train_batch=batch(net, batch_size, seed),

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from assay.core import phases
 from assay.core.errors import UsageError, unknown
 from assay.core.files import user_path
 from assay.core.loading import loading
@@ -115,6 +116,6 @@ def _module(path: Path) -> Any:  # noqa: ANN401
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
-    with loading(str(path)):
+    with loading(str(path)), phases.during("import"):
         spec.loader.exec_module(module)
     return module

@@ -1,0 +1,126 @@
+"""Models of transformers, from a folder with a configuration or from the local cache."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch.nn import functional
+
+from assay.core.errors import EndingError
+from assay.core.records import Value
+from assay.core.sessions import Job
+
+_FILES = ("model.safetensors", "pytorch_model.bin")
+_WEIGHTS = (*_FILES, *(f"{name}.index.json" for name in _FILES))  # whole, or in pieces
+
+
+def job(name: str, params: Mapping[str, Value]) -> Job:
+    config = _config(name)
+    model, said = _model(name, config)
+    random = torch.Generator().manual_seed(int(params["seed"]))
+    inputs = _inputs(name, config, params, random)
+    loss, targets, assumed = _loss(config, inputs, random)
+    return Job(
+        model=model,
+        loss=loss,
+        optimizer="adam",
+        train_batch=(inputs, targets),
+        items=int(params["batch_size"]),
+        as_given=True,
+        facts={"assumed": "; ".join(filter(None, (said, assumed)))},
+    )
+
+
+def _config(name: str) -> Any:  # noqa: ANN401
+    folder = Path(name).expanduser().is_dir()
+    try:
+        return transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+    # what transformers, its hub and json raise over a name that is not here, or is no model
+    except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
+        first = str(error).strip().partition("\n")[0]
+        remedy = (
+            "give a folder with the config.json of a model transformers knows"
+            if folder
+            else f"fetch it with: hf download {name}; or give a folder with its config.json"
+        )
+        raise EndingError("skipped", f"hf:{name} cannot be opened ({first}); {remedy}") from None
+
+
+def _model(name: str, config: Any) -> tuple[Any, str]:  # noqa: ANN401
+    """With the weights that are here, else random ones, which is said."""
+    kind = getattr(transformers, (config.architectures or [""])[0] or "AutoModel", None)
+    config.use_cache = False  # a step is one forward pass over whole rows, not a generation
+    if _has_weights(name):
+        made = kind or transformers.AutoModel
+        return made.from_pretrained(name, config=config, local_files_only=True), ""
+    made = kind(config) if kind else transformers.AutoModel.from_config(config)
+    return made, "its weights are random, as none are here"
+
+
+def _has_weights(name: str) -> bool:
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return any((folder / file).is_file() for file in _WEIGHTS)
+    from huggingface_hub import try_to_load_from_cache
+
+    return any(isinstance(try_to_load_from_cache(name, file), str) for file in _WEIGHTS)
+
+
+def _inputs(
+    name: str,
+    config: Any,  # noqa: ANN401
+    params: Mapping[str, Value],
+    random: torch.Generator,
+) -> dict[str, torch.Tensor]:
+    """Pictures for what takes them, tokens for what has a vocabulary."""
+    size, length = int(params["batch_size"]), int(params["length"])
+    if getattr(config, "image_size", None) and getattr(config, "num_channels", None):
+        side = config.image_size
+        rows, columns = side if isinstance(side, list | tuple) else (side, side)
+        shape = (size, config.num_channels, rows, columns)
+        return {"pixel_values": torch.rand(shape, generator=random) * 2 - 1}
+    vocabulary = getattr(config, "vocab_size", 0)
+    if not vocabulary:
+        raise EndingError(
+            "skipped",
+            f"what hf:{name} takes is neither pictures nor tokens; build it in a file of your own, "
+            "with an example: ./net.py:Net",
+        )
+    longest = getattr(config, "max_position_embeddings", 0) or length
+    if length > longest:
+        raise EndingError(
+            "skipped", f"length is {length}, but the context of hf:{name} is {longest}"
+        )
+    tokens = torch.randint(0, vocabulary, (size, length), generator=random)
+    both = {"decoder_input_ids": tokens} if getattr(config, "is_encoder_decoder", False) else {}
+    return {"input_ids": tokens, **both}
+
+
+def _loss(
+    config: Any,  # noqa: ANN401
+    inputs: Mapping[str, torch.Tensor],
+    random: torch.Generator,
+) -> tuple[str | Callable[[Any, Any], Any], Any, str]:
+    """Of the next token, of each token or of the class, by what the model is for; else the mean."""
+    purpose = (config.architectures or [""])[0] or ""
+    if purpose.endswith(("ForCausalLM", "LMHeadModel")):
+        return _next_token, inputs["input_ids"], ""
+    if purpose.endswith("ForMaskedLM"):
+        return _of_classes, inputs["input_ids"], ""
+    if purpose.endswith("Classification") and "Token" not in purpose:
+        rows = len(next(iter(inputs.values())))
+        return _of_classes, torch.randint(0, config.num_labels, (rows,), generator=random), ""
+    return "mean", (), "its loss is the mean of the outputs"
+
+
+def _next_token(outputs: Any, tokens: torch.Tensor) -> torch.Tensor:  # noqa: ANN401
+    return functional.cross_entropy(outputs.logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
+
+
+def _of_classes(outputs: Any, labels: torch.Tensor) -> torch.Tensor:  # noqa: ANN401
+    return functional.cross_entropy(outputs.logits.flatten(0, -2), labels.flatten())

@@ -1,0 +1,32 @@
+"""Classifiers of pictures from torchvision and timm, with random weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from assay.core.records import Value
+from assay.core.sessions import Job
+
+
+def job(model: Any, side: int, params: Mapping[str, Value]) -> Job:  # noqa: ANN401 (a Module)
+    size, classes = int(params["batch_size"]), int(params["classes"])
+    random = torch.Generator().manual_seed(int(params["seed"]))
+    pictures = torch.rand(size, 3, side, side, generator=random) * 2 - 1
+    return Job(
+        model=model,
+        loss=_loss,
+        train_batch=(pictures, torch.randint(0, classes, (size,), generator=random)),
+        items=size,
+        as_given=True,
+        facts={"assumed": "its weights are random"},
+    )
+
+
+def _loss(outputs: Any, labels: torch.Tensor) -> torch.Tensor:  # noqa: ANN401
+    """Some give auxiliary outputs beside the logits while they train."""
+    logits = outputs if isinstance(outputs, torch.Tensor) else outputs[0]
+    return functional.cross_entropy(logits, labels)

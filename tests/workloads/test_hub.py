@@ -1,0 +1,104 @@
+"""Models of hubs, offline: by configuration and with random weights."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+import assay
+from assay import registry
+from assay.core.errors import EndingError
+from tests.workloads.test_bare import resolved
+
+SIZES = {"n_layer": 1, "n_head": 2, "n_embd": 8, "vocab_size": 50, "n_positions": 16}
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+
+
+def session_of(text: str):
+    case = resolved(text)
+    job = registry.workload(case.workload).kinds["torch"](**case.params)
+    return registry.backend("torch").open(lambda: job, case), job
+
+
+def gpt2(folder):
+    from transformers import GPT2Config
+
+    GPT2Config(**SIZES, architectures=["GPT2LMHeadModel"]).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.real("torch", "transformers")
+def test_a_configuration_is_trained_with_random_weights_and_that_is_said(tmp_path):
+    opening, job = session_of(f"hf:{gpt2(tmp_path)}:batch_size=2,length=6@torch")
+    with opening as session:
+        before = session.outputs()
+        session.step()
+
+        assert before.shape == (2, 6, 50)
+        assert not np.array_equal(before, session.outputs())
+        assert job.facts["assumed"] == "its weights are random, as none are here"
+
+
+@pytest.mark.real("torch", "transformers")
+def test_weights_that_are_there_are_loaded(tmp_path):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    made = GPT2LMHeadModel(GPT2Config(**SIZES)).eval()
+    made.save_pretrained(tmp_path)
+
+    opening, job = session_of(f"hf:{tmp_path}:batch_size=2,length=6@torch:mode=infer")
+    with opening as session:
+        wanted = made(**job.train_batch[0]).logits.detach().numpy()
+        assert session.outputs() == pytest.approx(wanted, abs=1e-5)
+    assert job.facts["assumed"] == ""
+
+
+@pytest.mark.real("torch", "transformers")
+def test_a_classifier_of_pictures_gets_pictures(tmp_path):
+    from transformers import ViTConfig
+
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = ViTConfig(
+        **sizes, intermediate_size=8, image_size=32, num_labels=3,
+        architectures=["ViTForImageClassification"],
+    )  # fmt: skip
+    config.save_pretrained(tmp_path)
+
+    opening, _ = session_of(f"hf:{tmp_path}:batch_size=2@torch")
+    with opening as session:
+        session.step()
+        assert session.facts()["input_shape"] == "2x3x32x32"
+        assert session.outputs().shape == (2, 3)
+
+
+@pytest.mark.real("torch", "transformers")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("hf:nobody/has-this@torch", "hf download nobody/has-this"),
+        ("hf:{empty}@torch", "give a folder with the config.json"),
+        ("hf:{gpt2}:length=99@torch", "the context of hf:.* is 16"),
+    ],
+)
+def test_what_is_not_here_is_said_with_what_to_do(tmp_path, text, words):
+    (tmp_path / "empty").mkdir()
+    text = text.format(empty=tmp_path / "empty", gpt2=gpt2(tmp_path / "gpt2"))
+
+    with pytest.raises(EndingError, match=words):
+        session_of(text)
+
+
+@pytest.mark.skipif(bool(importlib.util.find_spec("timm")), reason="timm is installed")
+def test_a_hub_that_is_not_installed_is_named_with_the_command():
+    (result,) = assay.run("timm:vit_small_patch16_224@torch")
+
+    assert (result.status, result.reason) == (
+        "skipped", "timm is not installed here: pip install timm"
+    )  # fmt: skip
