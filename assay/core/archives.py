@@ -25,7 +25,10 @@ class Member(NamedTuple):
 
 
 def is_archive(path: Path) -> bool:
-    return tarfile.is_tarfile(path) or zipfile.is_zipfile(path)
+    try:
+        return tarfile.is_tarfile(path) or zipfile.is_zipfile(path)
+    except (EOFError, zlib.error):  # cut or damaged before the name of its first member
+        return False
 
 
 def unpack(archive: Path, folder: Path) -> None:

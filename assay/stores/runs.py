@@ -14,6 +14,7 @@ T = TypeVar("T")
 RESUMABLE = ("run", "evaluate", "train", "ab", "race", "study", "bisect")
 COMPARISON, RACE = "comparison.json", "race.json"  # documents of an ab and of a race
 BISECTION = "bisection.json"
+_WRITERS = {COMPARISON: "ab", RACE: "race", BISECTION: "bisect"}
 REQUEST = "request.json"  # what an ab was begun with
 
 
@@ -70,6 +71,8 @@ def read_document(store: Store, text: str, name: str, kind: type[T]) -> T:
     """What a run found beside its results."""
     run = store.find_run(text)
     data = store.document(run, name)
+    if data is None and verb_of(store, run) == _WRITERS.get(name) and can_resume(store, run):
+        raise UsageError(f"Run {run} holds no {name} yet.", hint=how_to_resume(store, run))
     if data is None:
         raise UsageError(
             f"Run {run} holds no {name}.", hint=f"Its results: assay show {run} --results"

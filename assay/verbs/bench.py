@@ -57,7 +57,7 @@ def bench(
         verb="bench",
     )
     # the whole list once, then again, as PerfZero does it: slow drift hits all of them
-    turns = [(method, trial) for trial in range(1, trials + 1) for method in methods]
+    turns = ((method, trial) for trial in range(1, trials + 1) for method in methods)
     return _kept(plan, turns, home, _Bench(setting, progress, outputs))
 
 

@@ -16,6 +16,66 @@ FRAMEWORKS = {"keras", "jax", "torch", "tensorflow"}
 QUICK = ("--samples", "3", "--steps-per-sample", "1")
 
 
+def test_a_folder_that_was_deleted_is_one_sentence(assay, endings, tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    status, out, error = assay("run", f"{endings}:fine@python", *QUICK)
+
+    assert (status, out) == (2, "")
+    assert "The current folder is not there any more" in error
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "results", "--home", "~nouser"),
+        ("data", "list", "--home", "~nouser/x"),
+    ],
+)
+def test_the_home_of_nobody_is_one_sentence(assay, words):
+    status, out, error = assay(*words)
+
+    assert (status, out) == (2, "")
+    assert "begins with the home folder of a user who is not here" in error
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("import", "--", "-" * 100_000),
+        ("show", "--", "-" * 100_000),
+        ("run", "--", "-" * 100_000),
+        ("run", "mnist-mlp", "--budget=" + "-" * 100_000),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_word_of_minus_signs_is_refused(assay, words):
+    status, out, error = assay(*words)
+
+    assert (status, out) == (2, "")
+    assert error.count("error: ") == 1
+
+
+@pytest.mark.parametrize("flag", ["--samples", "--processes", "--steps-per-sample"])
+def test_a_count_of_23_digits_is_refused(assay, endings, home, flag):
+    status, out, error = assay("run", f"{endings}:fine@python", flag, "1" * 23)
+
+    assert (status, out) == (2, "")
+    assert "has to be 1000000000 or less" in error
+    assert not list(home.glob("runs/*"))
+
+
+def test_an_option_of_23_digits_is_refused(assay, endings, home):
+    status, _, error = assay("run", f"{endings}:fine@python:threads={'1' * 23}", *QUICK)
+
+    assert status == 2
+    assert "more than a number may be here" in error
+    assert not list(home.glob("runs/*"))
+
+
 def test_help_groups_the_verbs_and_says_what_a_newcomer_needs(assay):
     status, out, _ = assay("--help")
 

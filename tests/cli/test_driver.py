@@ -144,6 +144,17 @@ def test_an_option_that_finds_nothing_to_change_is_noted(assay, folder):
     assert "note: kvstore changes nothing in this command" in error
 
 
+def test_a_section_may_have_a_longer_name_than_a_file(assay, folder):
+    template = Path("task_config_template.cfg")
+    template.write_text(template.read_text().replace("[fails]", f"[{'x' * 300}]"))
+
+    status, out, error = assay("driver", "--task-name", "x" * 300)
+
+    assert status == 1
+    assert json.loads(out)[f"{'x' * 300}.speed"] == 3
+    assert "its log: " in error
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -94,7 +94,7 @@ def test_a_result_that_cannot_be_read_is_named(assay, kept, home):
     assert f"error: {kept} has no readable result." in error
 
 
-@pytest.mark.parametrize("verb", ["run", "evaluate", "train"])
+@pytest.mark.parametrize("verb", ["run", "evaluate", "train", "race"])
 def test_a_run_without_results_says_how_the_verb_that_made_it_goes_on(assay, begun, verb):
     run = begun(verb)
 

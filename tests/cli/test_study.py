@@ -95,6 +95,7 @@ def test_a_study_of_which_nothing_is_kept_yet_is_not_shown_in_silence(assay, beg
         (("vgg16", "--option", "precision"), "--option got 'precision'"),
         (("vgg16", "--rounds", "0"), "0 is not in the range"),
         (("vgg16", "--budget", "soon"), "'soon' is not a duration"),
+        (("vgg16", "--budget", "-1"), "budget is -1"),
         (("vgg16", "--timeout", "0"), "timeout is 0"),
     ],
 )

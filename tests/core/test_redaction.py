@@ -2,7 +2,15 @@
 
 import pytest
 
-from assay.core.redaction import HIDDEN, MOST, safe_text, safe_values, safe_words, without_tokens
+from assay.core.redaction import (
+    HIDDEN,
+    MOST,
+    safe_text,
+    safe_value,
+    safe_values,
+    safe_words,
+    without_tokens,
+)
 from assay.machine import environment
 
 SECRET = "s3cr3t-value"
@@ -132,3 +140,18 @@ def test_a_text_of_any_length_is_done_with_quickly_and_stored_in_part(piece):
     safe = safe_text(piece * (1_000_000 // len(piece)))
 
     assert len(safe) <= MOST * 4
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        lambda name: str(safe_values({name: name})),
+        lambda name: safe_value(name, name),
+        lambda name: str(safe_words((f"--{name}", name))),
+        without_tokens,
+    ],
+    ids=["values", "value", "words", "error"],
+)
+@pytest.mark.parametrize("letters", ["a", "key", "-"])
+def test_a_name_of_a_million_letters_is_done_with_quickly_and_stored_in_part(stored, letters):
+    assert len(stored(letters * (1_000_000 // len(letters)))) <= MOST * 4

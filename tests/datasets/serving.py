@@ -19,7 +19,7 @@ class Site:
     cuts: list[int] = field(default_factory=list)  # bytes each answer is cut after; then whole
     cut_always: int | None = None
     etag: str = '"one"'
-    length: bool = True
+    length: bool | str = True  # a text is sent as it is
     asked: list[str] = field(default_factory=list)
     url: str = ""
 
@@ -64,7 +64,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _headers(self, status, length, span):
         self.send_response(status)
         if self.site.length:
-            self.send_header("Content-Length", str(length))
+            told = str(length) if self.site.length is True else self.site.length
+            self.send_header("Content-Length", told)
         if self.site.etag:
             self.send_header("ETag", self.site.etag)
         if span:

@@ -154,8 +154,9 @@ def test_a_part_longer_than_the_file_is_begun_again(get, site):
     assert get(site()).read_bytes() == BODY
 
 
-def test_an_answer_without_a_length_is_taken_to_its_end(get, site):
-    assert get(site(length=False)).read_bytes() == BODY
+@pytest.mark.parametrize("length", [False, "abc", "²", "-1"])
+def test_an_answer_without_a_length_is_taken_to_its_end(get, site, length):
+    assert get(site(length=length)).read_bytes() == BODY
     assert get.seen[-1] == ("data.bin", len(BODY), None)
 
 

@@ -35,6 +35,8 @@ FILES = {
     "/good.tar.gz": archive("data/x", "data/y"),
     "/evil.tar.gz": archive("good", "../evil"),
     "/same.gz": archive("same.gz/x"),
+    "/page.tar.gz": b"<html>not found</html>",
+    "/half.tar.gz": archive("data/x", "data/y")[:60],
     "/plain.gz": b"no archive at all",
 }
 
@@ -148,6 +150,16 @@ def test_a_hostile_archive_leaves_nothing(url, tmp_path):
 
     assert list(folder.iterdir()) == []
     assert not (tmp_path / "evil").exists()
+
+
+@pytest.mark.parametrize("name", ["page.tar.gz", "half.tar.gz"])
+def test_a_broken_archive_is_not_there(url, tmp_path, name):
+    folder = tmp_path / "data"
+
+    with pytest.raises(AssayError):
+        obtain(Download(url=f"{url}/{name}", path=folder / name), ignore)
+
+    assert list(folder.iterdir()) == []
 
 
 def test_what_only_looks_like_an_archive_stays_a_file(url, tmp_path):

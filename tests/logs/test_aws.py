@@ -95,6 +95,13 @@ def test_of_equal_names_the_last_keeps_it_and_none_is_lost():
         ("'b (\\d+'", "'b (\\d+)'", r"line 2: In the metric 'b': The pattern 'b \(\\d\+' is", ""),
         ("['a', b]", "['a', 'b']", r"line 3: metrics of \[policy\] is no Python list", ""),
         ("['a', 1]", "['a', 'b']", r"line 3: metrics of \[policy\] is no Python list", ""),
+        pytest.param(
+            "-" * 100_000 + "1",
+            "['a', 'b']",
+            r"line 3: metrics of \[policy\] is no Python",
+            "",
+            id="minus-signs",
+        ),
         ("patterns ['x']\n#", "patterns =", r"line 2: this is no task file .* has no =", ""),
         ("", "[policy]\n", r"line 1: this is no task file .* no \[section\]", ""),
     ],

@@ -80,3 +80,29 @@ def test_a_plan_comes_back_as_it_was(tmp_path):
     plan = Plan(cases=(CASE,), label="a", tags={"b": "c"})
 
     assert folders.read_plan(folders.new_run(tmp_path, plan)) == plan
+
+
+FILLS = """
+import assay
+
+class Fills(assay.Benchmark):
+    def benchmark_disk(self):
+        self.report_benchmark(wall_time=0.5)
+        with open({file!r}, "wb", buffering=0) as file:
+            while file.write(bytes(100)):
+                pass
+"""
+
+
+def test_a_benchmark_that_fills_the_disk_is_saved_elsewhere(small_disk, tmp_path, assay):
+    filler = small_disk / "filler"
+    (tmp_path / "filling.py").write_text(FILLS.format(file=str(filler)))
+    home = ("--home", str(small_disk))
+    words = ("bench", "run", "filling.Fills.benchmark_disk", "--python-path", str(tmp_path))
+
+    status, _, error = assay(*words, *home)
+    filler.unlink()
+    spare = error.partition("assay import ")[2].split()[0]
+
+    assert (status, assay("import", spare, *home)[0]) == (4, 0)
+    assert [one.result.values("wall_time") for one in readings(home=small_disk)] == [(0.5,)]

@@ -87,6 +87,12 @@ def test_a_limit_keeps_the_newest(store):
     assert [one.id[-3:] for one in store.results(Query(limit=2))] == ["002", "003"]
 
 
+def test_a_limit_may_be_larger_than_the_index_can_count(store):
+    stored(store, 1)
+
+    assert len(list(store.results(Query(limit=10**22)))) == 1
+
+
 def test_an_index_that_is_lost_is_made_anew(store, home):
     made = stored(store, 2)
     store.close()

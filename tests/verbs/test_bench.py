@@ -103,3 +103,10 @@ def test_passwords_in_flags_are_not_told():
 
     assert "hunter2" not in str(safe["git_repos"])
     assert safe["trials"] == 3
+
+
+def test_trials_without_end_are_begun_one_by_one():
+    trials = bench.bench(FINE, setting=SETTING, trials=10**22)
+
+    assert next(trials).trial == 1
+    trials.close()

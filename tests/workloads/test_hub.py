@@ -83,6 +83,7 @@ def test_a_classifier_of_pictures_gets_pictures(tmp_path):
     ("text", "words"),
     [
         ("hf:nobody/has-this@torch", "hf download nobody/has-this"),
+        ("hf:~nouser/model@torch", "hf download ~nouser/model"),
         ("hf:{empty}@torch", "give a folder with the config.json"),
         ("hf:{gpt2}:length=99@torch", "the context of hf:.* is 16"),
     ],

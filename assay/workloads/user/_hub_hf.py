@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def job(name: str, params: Mapping[str, Value]) -> Job:
 
 
 def _config(name: str) -> Any:  # noqa: ANN401
-    folder = Path(name).expanduser().is_dir()
+    folder = _folder(name).is_dir()
     try:
         return transformers.AutoConfig.from_pretrained(name, local_files_only=True)
     # what transformers, its hub and json raise over a name that is not here, or is no model
@@ -63,12 +64,16 @@ def _model(name: str, config: Any) -> tuple[Any, str]:  # noqa: ANN401
 
 
 def _has_weights(name: str) -> bool:
-    folder = Path(name).expanduser()
+    folder = _folder(name)
     if folder.is_dir():
         return any((folder / file).is_file() for file in _WEIGHTS)
     from huggingface_hub import try_to_load_from_cache
 
     return any(isinstance(try_to_load_from_cache(name, file), str) for file in _WEIGHTS)
+
+
+def _folder(name: str) -> Path:
+    return Path(os.path.expanduser(name))  # Path's own raises over a user who is not here
 
 
 def _inputs(

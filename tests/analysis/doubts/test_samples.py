@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+from assay.analysis import estimates
 from assay.analysis.doubts.samples import DOUBTS, doubts
 from tests.analysis.test_summary import noisy, result, steady
 
@@ -89,3 +92,20 @@ def test_outside_doubts_can_be_added(monkeypatch):
     added = next(doubt for doubt in DOUBTS if doubt.__name__ == "one_process")
     monkeypatch.setattr("assay.analysis.doubts.samples.DOUBTS", [added])
     assert codes(result(steady(noisy()))) == {"one-process"}
+
+
+def test_an_interval_that_misses_the_target_by_a_hair_does_not_read_as_the_target():
+    missing = result(steady(noisy(spread=0.1)))
+    estimate = estimates.of_case(estimates.processes(missing))
+    near = result(*missing.samples, target=estimate.half_width / estimate.value / 1.00001)
+
+    text = next(doubt.text for doubt in doubts(near) if doubt.code == "target-missed")
+    interval, target = re.findall(r"± (\S+) %", text)
+
+    assert float(interval) > float(target)
+
+
+def test_two_groups_that_differ_by_a_rounding_are_one():
+    values = 0.01 * np.resize([1, 1 + 1e-10, 1], 300)
+
+    assert "two-modes" not in codes(result(steady(values)))
