@@ -190,6 +190,16 @@ def test_two_labels_are_compared_case_by_case(client, keep):
     assert "geometric mean" in page
 
 
+def test_what_cannot_be_compared_is_not_drawn(client, keep):
+    keep((CASE, 0.010, "ok"), label="before", workload_version="1")
+    keep((CASE, 0.012, "ok"), label="after", workload_version="2")
+
+    page = client.get("/compare", params={"a": "before", "b": "after"}).text
+
+    assert "not-comparable" in page
+    assert "1.200" not in page
+
+
 @pytest.mark.parametrize("text", ["nothing", "/etc/passwd", "README.md", "<b>"])
 def test_what_is_no_selection_is_said_and_no_file_is_read(text, client, keep):
     keep((CASE, 0.010, "ok"), label="before")
