@@ -118,10 +118,7 @@ def _begun(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Ite
     names = ("commands", "pythons", "commits", "metric", "pairs", "build")
     return ab.ab(
         *cases,
-        **{
-            name: given[name]
-            for name in (*names, "higher_is_better", "same", "cold", "label", "home")
-        },
+        **{name: given[name] for name in (*names, "higher_is_better", "same", "label", "home")},
         **{name: given[name] for name in ("budget", "minimum", "timeout", "cold")},
         outputs=not given["any_outputs"],
         tags=options.pairs(given["tags"], "--tag"),

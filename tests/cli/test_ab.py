@@ -65,6 +65,16 @@ def test_one_case_alone_is_a_mistake(assay, work):
     assert "Two cases are compared, but 1 given" in err
 
 
+def test_a_pattern_for_cases_is_refused_and_nothing_is_measured(assay, work, home):
+    cases = (f"{work}@python", f"{work}:ms=1@python")
+
+    status, out, err = assay("ab", *cases, *QUICK, "--metric", "step_time=(")
+
+    assert (status, out) == (2, "")
+    assert "--metric step_time=… is read from the output of a command" in err
+    assert not list(home.glob("runs/*"))
+
+
 @pytest.mark.parametrize(
     ("verdict", "gate", "status"),
     [
