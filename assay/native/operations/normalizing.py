@@ -145,7 +145,7 @@ def _emit_local_norm(op: ops.LocalNormOp, emitter: Emitter, node: Node) -> str:
 def _onnx_local_norm(
     op: ops.LocalNormOp, writer: Writer, node: Node, shapes: Sequence[Shape]
 ) -> None:
-    """With an offset of 1, by which the rest is divided: OpenVINO 2026.4 cuts others to integers."""
+    """With an offset of 1: OpenVINO 2026.4 takes of any other only its whole part."""
     numbers = {"size": op.size, "alpha": op.alpha / op.offset, "beta": op.power, "bias": 1.0}
     name = node.output
     plain = writer.add("LRN", node.inputs[0], output=writer.unused(f"{name}/plain"), **numbers)
