@@ -5,6 +5,7 @@ read nothing else. Each page is asked for in turn over a real connection to a re
 
     python benchmarks/dashboard.py [--series 1000] [--results 1000] [--requests 40] [--browser]
     python benchmarks/dashboard.py --publish [--series 100] [--results 100]
+    python benchmarks/dashboard.py --crowd 60       50 readers and 4 writers for so many seconds
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=40)
     parser.add_argument("--browser", action="store_true")
     parser.add_argument("--publish", action="store_true")
+    parser.add_argument("--crowd", type=float, default=0.0)
     given = parser.parse_args()
+    if given.crowd:
+        crowd(given.crowd)
+        return
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         began = time.perf_counter()
@@ -117,6 +122,72 @@ def time_pages(home: Path, requests: int, browser: bool) -> None:
     finally:
         server.should_exit = True
         thread.join()
+
+
+def crowd(seconds: float, readers: int = 50, writers: int = 4) -> None:
+    """Nothing may be lost, and no reader may see an error, while others write."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        write(home, 0, 0.0)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "assay", "serve", "--port", "0", "--home", folder],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr
+        address = process.stderr.readline().split()[0]
+        end = time.monotonic() + seconds
+        try:
+            with ThreadPoolExecutor(readers + writers) as pool:
+                kept = [pool.submit(write, home, n + 1, end) for n in range(writers)]
+                read = [pool.submit(read_pages, address, end) for _ in range(readers)]
+                written = sum(one.result() for one in kept) + 1
+                pages = [one.result() for one in read]
+            shown = len(msgspec.json.decode(fetch(f"{address}/runs?format=json"))["runs"])
+        finally:
+            process.terminate()
+            process.wait()
+    print(
+        f"{readers} readers and {writers} writers for {seconds:.0f} s: {sum(p[0] for p in pages)} "
+        f"pages, {sum(p[1] for p in pages)} errors, {written} runs written, {shown} shown"
+    )
+
+
+def write(home: Path, writer: int, end: float) -> int:
+    """Runs of one result each, as a measurement would keep them; at least one."""
+    from assay.core.records import Case, Plan, Result, Samples
+    from assay.registry import open_store
+    from assay.stores import folders, summaries
+
+    case = Case(workload=f"net{writer}", backend="jax", key=f"net{writer}@jax")
+    store, count = open_store(home), 0
+    while not count or (time.monotonic() < end and count < 400):
+        place = folders.new_case(store.new_run(Plan(cases=(case,))))
+        values = tuple(0.01 + 0.0001 * (n % 7) for n in range(50))
+        sample = Samples(metric="step_time", unit="s", phase="steady", values=values)
+        started = datetime.now(UTC).isoformat()
+        made = Result(id=place.id, case=case, procedure=Plan(cases=(case,)).procedure, status="ok")
+        result = msgspec.structs.replace(made, samples=(sample,), started=started)
+        store.append(result)
+        summaries.read(store, result)
+        count += 1
+        time.sleep(0.05)
+    store.close()
+    return count
+
+
+def read_pages(address: str, end: float) -> tuple[int, int]:
+    pages = errors = 0
+    while time.monotonic() < end:
+        for page in ("/", "/runs", "/history"):
+            try:
+                fetch(address + page)
+                pages += 1
+            except OSError:
+                errors += 1
+    return pages, errors
 
 
 def settle(address: str) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from assay.analysis.intervals import Array, inefficiency
 
 BLOCKS = 128  # means at most, whatever the number of values
-LENGTHS = np.geomspace(1 / 32, 1, 21)  # of the series, to 1/e
+LENGTHS = tuple(32.0 ** (place / 20 - 1) for place in range(21))  # of the series, to 1/e
 WINDOW = 16  # values at least, whose median is their level
 OUTLYING = 2.5  # standard deviations from that level; what is beyond is held there
 SURE = 2.5  # standard errors; of series without a decay 1 to 3 % have one as clear, by chance
@@ -64,7 +64,7 @@ def find_decay(values: Sequence[float] | Array) -> Decay | None:
     error = _error(blocks - heights[best] * shapes[best]) / math.sqrt(powers[best])
     if abs(heights[best]) <= SURE * error:
         return None
-    return Decay(float(heights[best]), float(LENGTHS[best]) * len(array))
+    return Decay(float(heights[best]), LENGTHS[best] * len(array))
 
 
 def _jump(blocks: Array, explained: float) -> int:
@@ -100,6 +100,6 @@ def _held(array: Array) -> Array:
 def _shapes(count: int) -> tuple[Array, Array]:
     """A row for each length, with mean zero, and the sum of its squares."""
     places = (np.arange(count) + 0.5) / count
-    rows = np.exp(-places / LENGTHS[:, None])
+    rows = np.exp(-places / np.array(LENGTHS)[:, None])
     rows -= rows.mean(axis=1, keepdims=True)
     return rows, (rows**2).sum(axis=1)

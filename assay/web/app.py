@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -17,8 +18,10 @@ from starlette.staticfiles import StaticFiles
 from assay.core import codec
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, StoreError, UsageError
+from assay.core.records import Query
 from assay.core.settings import Home
 from assay.registry import open_store
+from assay.verbs.history import summarize_all
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
@@ -46,6 +49,7 @@ TEXTS = {".log", ".json", ".txt", ".toml", ".csv", ".md"}
 def application(home: Home = None, token: str = "") -> Guard:
     """The whole dashboard over one store. Without a token it answers loopback names only."""
     stores = _Stores(home)
+    threading.Thread(target=_summarize, args=(home,), daemon=True).start()
     known = Findings(home)
     pages = PAGES | {
         "/": lambda store, given: overview.overview_page(store, known),
@@ -61,6 +65,12 @@ def application(home: Home = None, token: str = "") -> Guard:
         exception_handlers={HTTPException: _no_page, AssayError: _mistake},
     )
     return Guard(app, token)
+
+
+def _summarize(home: Home) -> None:
+    """Results from elsewhere, or of an older analysis, become points of their series."""
+    with closing(open_store(home)) as store:
+        summarize_all(store, Query())
 
 
 class _Stores:

@@ -18,6 +18,7 @@ from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.settings import Home
 from assay.registry import open_store
+from assay.verbs.history import summarize_all
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page
 from assay.web.pages import accuracy, check, history, overview, result, run
@@ -42,6 +43,7 @@ def publish(
     """
     site = _checked(Path(folder))
     with closing(open_store(home)) as store:
+        summarize_all(store, Query())
         pages = _pages(store, runs, home)
         for number, (at, made) in enumerate(pages.items(), 1):
             _write(site, at, made(), pages.keys())

@@ -108,7 +108,7 @@ def test_a_graph_that_is_not_right_is_refused(nodes, outputs, what):
         (ops.PoolOp("max", (2, 2), (1, 1), (2, 0, 0, 0)), r"a window of \(2, 2\) with padding"),
         (ops.ReshapeOp((7,)), r"\(3, 5, 5\) is not \(7,\)"),
         (ops.TransposeOp((0, 1)), r"the order \(0, 1\)"),
-        (ops.BinaryOp("add"), "1 inputs, but it takes two"),
+        (ops.BinaryOp("add"), "1 inputs, but it takes 2"),
         (ops.SoftmaxOp(3), "there is no axis 3"),
         (ops.ConvOp("weight", post=(ops.ResidualOp(),)), "1 inputs, but it takes 2"),
     ],

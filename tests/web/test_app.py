@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from starlette.testclient import TestClient
@@ -189,6 +190,16 @@ def test_two_labels_are_compared_case_by_case(client, keep):
     assert "geometric mean" in page
 
 
+def test_what_cannot_be_compared_is_not_drawn(client, keep):
+    keep((CASE, 0.010, "ok"), label="before", workload_version="1")
+    keep((CASE, 0.012, "ok"), label="after", workload_version="2")
+
+    page = client.get("/compare", params={"a": "before", "b": "after"}).text
+
+    assert "not-comparable" in page
+    assert "1.200" not in page
+
+
 @pytest.mark.parametrize("text", ["nothing", "/etc/passwd", "README.md", "<b>"])
 def test_what_is_no_selection_is_said_and_no_file_is_read(text, client, keep):
     keep((CASE, 0.010, "ok"), label="before")
@@ -198,3 +209,25 @@ def test_what_is_no_selection_is_said_and_no_file_is_read(text, client, keep):
     assert answer.status_code == 200
     assert "means no result here" in answer.text
     assert "root:" not in answer.text
+
+
+def test_a_new_index_has_its_histories_again(home, keep):
+    """Everything in the index comes from the folders, points of series too."""
+    for night in range(1, 4):
+        keep((CASE, 0.01, "ok"), started=f"2026-11-{night:02d}T03:00:00Z")
+    for part in home.glob("index.sqlite*"):
+        part.unlink()
+    client = TestClient(application(home), base_url="http://127.0.0.1:8000")
+
+    def points() -> list[int]:
+        page = client.get("/history", params={"format": "json"}).json()
+        return [one["points"] for one in page["series"]]
+
+    assert wait_for(points, [3])
+
+
+def wait_for(found, wanted, seconds=60.0):
+    end = time.monotonic() + seconds
+    while found() != wanted and time.monotonic() < end:
+        time.sleep(0.05)
+    return found() == wanted

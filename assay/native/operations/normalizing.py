@@ -145,8 +145,12 @@ def _emit_local_norm(op: ops.LocalNormOp, emitter: Emitter, node: Node) -> str:
 def _onnx_local_norm(
     op: ops.LocalNormOp, writer: Writer, node: Node, shapes: Sequence[Shape]
 ) -> None:
-    numbers = {"size": op.size, "alpha": op.alpha, "beta": op.power, "bias": op.offset}
-    writer.add("LRN", node.inputs[0], output=node.output, **numbers)
+    """With an offset of 1: OpenVINO 2026.4 takes of any other only its whole part."""
+    numbers = {"size": op.size, "alpha": op.alpha / op.offset, "beta": op.power, "bias": 1.0}
+    name = node.output
+    plain = writer.add("LRN", node.inputs[0], output=writer.unused(f"{name}/plain"), **numbers)
+    factor = writer.constant(f"{name}/factor", np.float32(op.offset**-op.power))
+    writer.add("Mul", plain, factor, output=name)
 
 
 def _softmax_shape(op: ops.SoftmaxOp, shapes: Sequence[Shape], constants: Constants) -> Shape:

@@ -73,7 +73,8 @@ def _side(name: str, label: str, value: str, known: Sequence[str]) -> Choice:
 def _lead(found: Differences) -> str:
     whole = next((mean for mean in found.means if not mean.group), None)
     if whole is None:
-        return f"{len(found.differences)} cases of {found.baseline} and {found.candidate}."
+        shown = {one.key for one in found.differences}
+        return f"{found.candidate} beside {found.baseline}: {', '.join(sorted(shown)[:3])}."
     return (
         f"{found.candidate} over {found.baseline}: {whole.ratio.value:.3f} by the geometric mean "
         f"of {whole.ratio.n} cases: {whole.verdict}."
@@ -81,7 +82,7 @@ def _lead(found: Differences) -> str:
 
 
 def _sections(found: Differences) -> list[Section]:
-    shown = [one for one in found.differences if math.isfinite(one.ratio)]
+    shown = [one for one in found.differences if one.verdict != "not-comparable"]
     rows = [Ratio(name=o.key, value=o.ratio, low=o.low, high=o.high) for o in shown[:DRAWN]]
     heat = _heat(shown)
     return [
