@@ -14,8 +14,8 @@ from assay.analysis.intervals import quantile, student
 from assay.core.findings import PairRatio, Place, Race
 from assay.core.messages import OutputValues
 from assay.core.records import Plan, Result, Samples, Value
+from assay.engine import shared_cache
 from assay.engine.racer import OUT_OF_TIME, TURN
-from assay.engine.shared_cache import NOTE, shares
 from assay.engine.turns import TOGETHER, Heat, sampled
 
 FEWEST_TURNS, MOST_TURNS = 5, 30
@@ -87,7 +87,7 @@ class RaceState:
         )
 
     def _said(self, places: Sequence[Place]) -> list[str]:
-        return [*([NOTE] if shares(self._plan) else []), *self._uncompared(places)]
+        return [*shared_cache.notes(self._plan), *self._uncompared(places)]
 
     def _uncompared(self, places: Sequence[Place]) -> list[str]:
         """A winner whose outputs nobody could hold against others' is said to be one."""

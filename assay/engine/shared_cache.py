@@ -37,6 +37,12 @@ def shares(plan: Plan) -> bool:
     return plan.verb in VERBS and not plan.procedure.cold
 
 
+def notes(plan: Plan) -> list[str]:
+    """That compiled code is shared, where a case of the plan is compiled."""
+    compiled = any(case.options.get("compiler", "off") != "off" for case in plan.cases)
+    return [NOTE] if compiled and shares(plan) else []
+
+
 def variables(folder: Path) -> dict[str, str]:
     """For the process whose case is kept in this folder.
 

@@ -15,12 +15,11 @@ from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Plan, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
-from assay.engine import contenders, monitoring, revisions
+from assay.engine import contenders, monitoring, revisions, shared_cache
 from assay.engine.comparison_state import ComparisonRequest, ComparisonState, why_ended
 from assay.engine.given import CaseLike
 from assay.engine.keep import Run, new_run, resumable, resumed_run
 from assay.engine.pair import PairResults, PairSetting, pairs_of, take_pair
-from assay.engine.shared_cache import NOTE, shares
 from assay.logs.patterns import compile_pattern
 from assay.machine.environment import safe_tags
 from assay.registry import open_store
@@ -198,8 +197,7 @@ def _pairs(
     request: ComparisonRequest, state: ComparisonState, setting: PairSetting
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """What is known after each pair, and its results."""
-    if shares(setting.run.plan) and not any(one.task for one in request.pair):
-        state.notes.append(NOTE)
+    state.notes += shared_cache.notes(setting.run.plan)
     found = state.comparison()
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not found.ended:
