@@ -57,7 +57,8 @@ Fault = Callable[[World, Random], list[str]]
 @pytest.mark.timeout(4 * SECONDS["long"])
 def test_the_claims_hold_after_every_fault(kind, length, tmp_path, capsys):
     """So many seconds of faults, each in a world of its own."""
-    seed = int(os.environ.get("ASSAY_FAULT_SEED", time.time_ns() % 10**9))
+    usual = 17 if length == "short" else time.time_ns() % 10**9  # a gate fails for a reason
+    seed = int(os.environ.get("ASSAY_FAULT_SEED", usual))
     end, count, wrong = time.monotonic() + SECONDS[length], 0, []
     while time.monotonic() < end and not wrong:
         base = tmp_path / str(count)
