@@ -17,6 +17,9 @@ from typing import NamedTuple
 from assay.core.damage import damaged, writing
 from assay.core.errors import AssayError
 
+# What a damaged archive may raise, its names among the rest.
+DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError, UnicodeDecodeError)
+
 
 class Member(NamedTuple):
     name: str
@@ -40,7 +43,7 @@ def unpack(archive: Path, folder: Path) -> None:
                 _unzip(archive, place)
             else:
                 _untar(archive, place)
-        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
+        except DAMAGE as error:
             raise AssayError(
                 f"{archive} cannot be unpacked ({error}).", hint="Fetch it again."
             ) from None

@@ -210,7 +210,7 @@ class SqlStore:
         any time: then it is made anew, for nothing is in it that the folders do not hold."""
         try:
             return action()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # its message may be damaged
             if any(sign in str(error) for sign in _WHOLE):
                 raise StoreError(
                     f"The index could not be used ({error}).",

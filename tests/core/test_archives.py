@@ -110,3 +110,13 @@ def test_a_damaged_archive_is_an_error_and_leaves_nothing(tmp_path):
         unpack(tmp_path / "cut.tar.gz", tmp_path / "out")
 
     assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_name_that_is_no_text_is_damage(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as pack:
+        pack.writestr("grün.txt", "x")
+    data = (tmp_path / "a.zip").read_bytes().replace("grün".encode(), b"gr\xb2\xb2n")
+    (tmp_path / "a.zip").write_bytes(data)
+
+    with pytest.raises(AssayError, match=r"a\.zip cannot be unpacked"):
+        unpack(tmp_path / "a.zip", tmp_path / "out")

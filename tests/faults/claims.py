@@ -55,7 +55,9 @@ def _unanswered(world: World) -> Iterator[str]:
 
 
 def _spoken(answer: Answer, what: str) -> Iterator[str]:
-    if b"Traceback" in answer.err:
+    # Ctrl-C while Python still loads the program is answered by Python, not by assay
+    early = answer.err.endswith(b"KeyboardInterrupt\n") and b", in main\n" not in answer.err
+    if b"Traceback" in answer.err and not early:
         yield f"{what} answered with a traceback: {answer.err[-2000:].decode(errors='replace')}"
     for stream in (answer.out, answer.err):
         if found := OBEYED.search(stream.replace(b"\r\x1b[K", b"")):
