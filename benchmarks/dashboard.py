@@ -108,8 +108,8 @@ def time_pages(home: Path, requests: int, browser: bool) -> None:
     server = uvicorn.Server(uvicorn.Config(application(home), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [dashboard.socket]})
     thread.start()
-    one = key_of(9).id
-    pages = ["/", "/runs", "/history", f"/history/{one}/step_time", "/check", "/compare"]
+    one = key_of(5).id  # one that did not change: explaining a shift opens two results
+    pages = ["/", "/runs", "/history", f"/history/{one}/step_time", "/compare"]
     try:
         for page in pages:
             began = time.perf_counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -68,8 +68,9 @@ def application(home: Home = None, token: str = "") -> Guard:
 
 
 def _summarize(home: Home) -> None:
-    """Results from elsewhere, or of an older analysis, become points of their series."""
-    with closing(open_store(home)) as store:
+    """Results from elsewhere, or of an older analysis, become points of their series. One whose
+    folder is gone ends it: pages show what there is."""
+    with suppress(AssayError), closing(open_store(home)) as store:
         summarize_all(store, Query())
 
 
