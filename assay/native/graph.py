@@ -28,7 +28,7 @@ class Value(msgspec.Struct, frozen=True):
     scale: float = 1.0
 
 
-class Source(msgspec.Struct, frozen=True):
+class Origin(msgspec.Struct, frozen=True):
     """An operation of the model as it was captured."""
 
     name: str
@@ -48,12 +48,12 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     shape: Shape  # of the output
     dtype: Dtype = "float32"  # of the output, as it is kept
     scale: float = 1.0
-    sources: tuple[Source, ...] = ()  # what it came from; () before any pass: itself
+    sources: tuple[Origin, ...] = ()  # what it came from; () before any pass: itself
     kernel: str = ""  # that must compute it; "": the quickest
 
     @property
-    def origins(self) -> tuple[Source, ...]:
-        return self.sources or (Source(self.name, kind_of(self.op)),)
+    def origins(self) -> tuple[Origin, ...]:
+        return self.sources or (Origin(self.name, kind_of(self.op)),)
 
     @property
     def input(self) -> str:

@@ -7,7 +7,7 @@ import math
 import msgspec
 import numpy as np
 
-from assay.native.graph import Array, Graph, Node, Shape, Source, Value, make_node
+from assay.native.graph import Array, Graph, Node, Origin, Shape, Value, make_node
 from assay.native.ops import DenseOp, ReshapeOp, TransposeOp
 from assay.native.passes.rewriting import rewritten, unused
 
@@ -41,7 +41,7 @@ def _joined(node: Node, made: dict[str, Node]) -> Node:
     return node
 
 
-def _sources(before: Node, node: Node) -> tuple[Source, ...]:
+def _sources(before: Node, node: Node) -> tuple[Origin, ...]:
     return before.origins + node.origins
 
 
