@@ -75,6 +75,8 @@ class Emitter:
     def _add(self, node: Node) -> None:
         variable = self._variable(node.output)
         call = definition(node.op).emit(node.op, self, node)
+        if node.dtype == "uint8":
+            call += f".bytes({float(node.scale)!r}f, {node.zero}.0f)"
         self.lines.append(f"const Value {variable} = {call};")
 
     def _variable(self, value: str) -> str:
@@ -115,7 +117,7 @@ class Emitter:
         if isinstance(post, ops.ResidualOp):
             return f".add({self.read(node, -1)})"
         if isinstance(post, ops.PoolOp):
-            raise AssertionError("pools are layers of their own here: fuse_pools is not among ours")
+            return ""  # of a convolution that is pooled at once: its own word says so
         numbers = [f"{float(number)!r}f" for number in (post.alpha, post.limit)]
         while numbers and numbers[-1] == "0.0f":
             numbers.pop()

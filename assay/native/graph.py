@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import UsageError
-from assay.native.ops import Op, constants_of, kind_of
+from assay.native.ops import CastOp, Op, PoolOp, ReshapeOp, constants_of, kind_of
 from assay.native.shapes import ShapeError, output_shape
 
 Array = np.ndarray[Any, Any]
@@ -38,7 +38,8 @@ class Origin(msgspec.Struct, frozen=True):
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One operation. Each node writes one value; a value is written once.
 
-    A number of the value is what is kept times `scale`; all is float32 unless a knob says other.
+    A number of the value is (what is kept - `zero`) * `scale`; all is float32 unless a knob says
+    other.
     """
 
     name: str  # the layer's, where there is one
@@ -48,6 +49,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     shape: Shape  # of the output
     dtype: Dtype = "float32"  # of the output, as it is kept
     scale: float = 1.0
+    zero: int = 0
     sources: tuple[Origin, ...] = ()  # what it came from; () before any pass: itself
     kernel: str = ""  # that must compute it; "": the quickest
 
@@ -75,8 +77,10 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
         for value in self.inputs:
             if value.layout and len(value.shape) != 3:
                 raise _wrong(f"the input '{value.name}' of {value.shape} is no picture")
+        kept: dict[str, Dtype] = {}
         for node in self.nodes:
             _check_node(node, shapes, self.constants)
+            _check_kept(node, kept)
             shapes[node.output] = node.shape
         for name in self.outputs:
             if name not in shapes:
@@ -127,6 +131,20 @@ def _check_node(node: Node, shapes: dict[str, Shape], constants: Mapping[str, Ar
         raise _wrong(f"'{node.name}' cannot be computed: {error}") from error
     if shape != node.shape:
         raise _wrong(f"'{node.name}' gives {shape}, not {node.shape} as it says")
+
+
+def _check_kept(node: Node, kept: dict[str, Dtype]) -> None:
+    """Bytes are read and written by few, and a pool or reshape changes nothing of them."""
+    kept[node.output] = node.dtype
+    first = kept.get(node.input, "float32")
+    if isinstance(node.op, CastOp) or "uint8" not in (first, node.dtype):
+        return
+    whole = bool(getattr(node.op, "scales", ""))
+    moves = isinstance(node.op, ReshapeOp) or (
+        isinstance(node.op, PoolOp) and node.op.kind == "max" and not node.op.post
+    )
+    if not (whole and first == "uint8") and not (moves and first == node.dtype):
+        raise _wrong(f"'{node.name}' reads {first} and writes {node.dtype}")
 
 
 def _wrong(what: str) -> UsageError:

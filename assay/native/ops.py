@@ -13,6 +13,9 @@ import msgspec
 
 Pair = tuple[int, int]  # height, width
 Pads = tuple[int, int, int, int]  # top, left, bottom, right
+# Rows, columns, offset: from `offset` on, every so-manieth row or column of the sums (1: none) is
+# not computed but the mean of its neighbours, before the bias; at an edge it is a copy.
+Perforation = tuple[int, int, int]
 ActivationKind = Literal[
     "relu",
     "tanh",
@@ -70,8 +73,11 @@ class PoolOp(msgspec.Struct, frozen=True, tag="pool"):
 Post = ActivationOp | ResidualOp | PoolOp
 
 
-class ConvOp(msgspec.Struct, frozen=True, tag="conv"):
-    """Weight: (out, in / groups, height, width). Depthwise: as many groups as channels come in."""
+class ConvOp(msgspec.Struct, frozen=True, tag="conv", omit_defaults=True):
+    """Weight: (out, in / groups, height, width). Depthwise: as many groups as channels come in.
+
+    The fields from `scales` on are what knobs make of it.
+    """
 
     weight: str
     bias: str = ""  # (out,); "": none
@@ -80,14 +86,18 @@ class ConvOp(msgspec.Struct, frozen=True, tag="conv"):
     dilations: Pair = (1, 1)
     groups: int = 1
     post: tuple[Post, ...] = ()
+    scales: str = ""  # (out,) factors of a weight of whole numbers from -127 to 127; "": 1
+    perforation: Perforation = (1, 1, 0)
+    sampled: bool = False  # some terms are 0 in every filter, and may be left out
 
 
-class DenseOp(msgspec.Struct, frozen=True, tag="dense"):
+class DenseOp(msgspec.Struct, frozen=True, tag="dense", omit_defaults=True):
     """Weight: (out, in), over the last axis of the item; the axes before it are rows."""
 
     weight: str
     bias: str = ""  # (out,); "": none
     post: tuple[ActivationOp | ResidualOp, ...] = ()
+    scales: str = ""  # as a convolution's
 
 
 class BatchNormOp(msgspec.Struct, frozen=True, tag="batch_norm"):
@@ -208,6 +218,10 @@ class EmbeddingOp(msgspec.Struct, frozen=True, tag="embedding"):
     weight: str
 
 
+class CastOp(msgspec.Struct, frozen=True, tag="cast"):
+    """The same numbers, kept as the node says: as bytes, or as floats."""
+
+
 class ConstantOp(msgspec.Struct, frozen=True, tag="constant"):
     """The same value for every item; of no inputs."""
 
@@ -235,13 +249,15 @@ Op = (
     | MatMulOp
     | ConvTransposeOp
     | EmbeddingOp
+    | CastOp
     | ConstantOp
 )
 
 
 def constants_of(op: Op) -> dict[str, str]:
     """Field → name of the constant it holds; fields that hold none are left out."""
-    fields = {"weight", "bias", "mean", "variance", "gamma", "beta"} & set(op.__struct_fields__)
+    held = {"weight", "bias", "scales", "mean", "variance", "gamma", "beta"}
+    fields = held & set(op.__struct_fields__)
     return {field: name for field in sorted(fields) if (name := getattr(op, field))}
 
 

@@ -29,9 +29,19 @@ def computed(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> dict[str,
     values = {value.name: array.astype(dtype) for value, array in given}
     for node in graph.nodes:
         found = result_of(node, [values[name] for name in node.inputs], constants)
+        found = as_kept(node, found) if node.dtype == "uint8" else found
         # What depends on no input is the same for every item.
         values[node.output] = np.broadcast_to(found, (len(inputs[0]), *node.shape))
     return values
+
+
+def as_kept(node: Node, values: Array) -> Array:
+    """The numbers that are left when they are kept as bytes."""
+    scale = np.float32(node.scale)
+    with np.errstate(invalid="ignore"):
+        bytes_ = np.clip(np.rint(values / scale + node.zero), 0, 255)
+    kept: Array = (np.nan_to_num(bytes_) - node.zero) * scale
+    return kept
 
 
 def _check_inputs(graph: Graph, inputs: Sequence[Array]) -> None:

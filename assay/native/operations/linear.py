@@ -39,6 +39,7 @@ def _conv_shape(op: ops.ConvOp, shapes: Sequence[Shape], constants: Constants) -
     fits = weight[1] * op.groups == channels and weight[0] % op.groups == 0
     expect(fits, f"a weight of {weight} in {op.groups} groups for {channels} channels")
     vector(op.bias, weight[0], constants)
+    vector(op.scales, weight[0], constants)
     reach = [(size - 1) * step + 1 for size, step in zip(weight[2:], op.dilations, strict=True)]
     return (weight[0], *slide((height, width), (reach[0], reach[1]), op.strides, op.pads))
 
@@ -57,7 +58,31 @@ def _conv(op: ops.ConvOp, inputs: Sequence[Array], constants: Constants) -> Arra
             seen = grouped[(..., *every(start, size, op.strides))]
             part = weight[:, :, row, column].reshape(op.groups, -1, into)
             result += np.einsum("goi,ngihw->ngohw", part, seen, optimize=True)
-    return with_bias(result.reshape(len(values), out, *size), op.bias, constants)
+    sums = perforated(_scaled(result.reshape(len(values), out, *size), op, constants), op)
+    return with_bias(sums, op.bias, constants)
+
+
+def _scaled(sums: Array, op: ops.ConvOp, constants: Constants) -> Array:
+    return sums * constants[op.scales].reshape(-1, 1, 1) if op.scales else sums
+
+
+def perforated(sums: Array, op: ops.ConvOp) -> Array:
+    """With the rows and columns that are not computed made from those that are."""
+    *every, offset = op.perforation
+    for axis, step in zip((2, 3), every, strict=True):
+        sums = _interpolated(sums, axis, step, offset) if step > 1 else sums
+    return sums
+
+
+def _interpolated(sums: Array, axis: int, step: int, offset: int) -> Array:
+    lines = np.moveaxis(sums, axis, 0).copy()
+    skipped = range(offset, len(lines), step)
+    if len(skipped) == len(lines):  # the only one: it is computed after all
+        return sums
+    for at in skipped:
+        first, last = (at + 1 if at == 0 else at - 1), (at - 1 if at + 1 == len(lines) else at + 1)
+        lines[at] = (lines[first] + lines[last]) / 2
+    return np.moveaxis(lines, 0, axis)
 
 
 def every(start: ops.Pair, size: Sequence[int], strides: ops.Pair) -> tuple[slice, slice]:
@@ -73,7 +98,14 @@ def _emit_conv(op: ops.ConvOp, emitter: Emitter, node: Node) -> str:
     )
     call += unless(op.strides, (1, 1), "strides") + unless(op.pads, (0,) * 4, "pads")
     call += unless(op.dilations, (1, 1), "dilations") + unless((op.groups,), (1,), "groups")
-    return call + emitter.forced(node) + emitter.posts(node, op.post)
+    return call + emitter.forced(node) + _emit_knobs(op, emitter) + emitter.posts(node, op.post)
+
+
+def _emit_knobs(op: ops.ConvOp, emitter: Emitter) -> str:
+    words = f".scales({emitter.constant(op.scales)})" if op.scales else ""
+    words += unless(op.perforation, (1, 1, 0), "perforated")
+    words += ".sampled()" if op.sampled else ""
+    return words + (".pooled()" if any(isinstance(each, ops.PoolOp) for each in op.post) else "")
 
 
 def _onnx_conv(op: ops.ConvOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
@@ -96,11 +128,13 @@ def _dense_shape(op: ops.DenseOp, shapes: Sequence[Shape], constants: Constants)
     fits = len(weight) == 2 and weight[1] == shapes[0][-1]
     expect(fits, f"a weight of {weight} (out, in) for an input of {shapes[0]}")
     vector(op.bias, weight[0], constants)
+    vector(op.scales, weight[0], constants)
     return (*shapes[0][:-1], weight[0])
 
 
 def _dense(op: ops.DenseOp, inputs: Sequence[Array], constants: Constants) -> Array:
     product = inputs[0] @ constants[op.weight].T
+    product = product * constants[op.scales] if op.scales else product
     return product + constants[op.bias] if op.bias else product
 
 
@@ -113,6 +147,7 @@ def _emit_dense(op: ops.DenseOp, emitter: Emitter, node: Node) -> str:
         shape = (rows, shape[-1])
     weights = f"{emitter.constant(op.weight)}{emitter.bias(op.bias)}"
     call = f"net.dense({before}, {sizes(shape)}, {weights}){emitter.forced(node)}"
+    call += f".scales({emitter.constant(op.scales)})" if op.scales else ""
     if shape == node.shape:
         return call + emitter.posts(node, op.post)
     call = f"net.reshape({call}, {sizes(node.shape)})"

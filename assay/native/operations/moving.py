@@ -18,6 +18,7 @@ from assay.native.operations.definition import (
     expect,
     image,
     padded,
+    same_shape,
     sizes,
     unless,
 )
@@ -209,7 +210,20 @@ def _onnx_constant(op: ops.ConstantOp, writer: Writer, node: Node, shapes: Seque
     writer.add("Expand", held, whole, output=node.output)
 
 
+def _cast(op: ops.CastOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    return inputs[0]
+
+
+def _emit_cast(op: ops.CastOp, emitter: Emitter, node: Node) -> str:
+    return f"net.cast({emitter.read(node)})"
+
+
+def _onnx_cast(op: ops.CastOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
+    writer.add("Identity", node.inputs[0], output=node.output)
+
+
 TABLE: dict[type, Definition] = {
+    ops.CastOp: Definition(shape=same_shape, compute=_cast, emit=_emit_cast, onnx=_onnx_cast),
     ops.ConcatenateOp: Definition(
         shape=_concatenate_shape,
         compute=_concatenate,

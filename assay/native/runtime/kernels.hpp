@@ -1,6 +1,7 @@
 // The ways in which a convolution or dense layer can be computed here, best guess first.
 #pragma once
 
+#include "approximate.hpp"
 #include "constants.hpp"
 #ifdef ASSAY_ONEDNN
 #include "onednn.hpp"
@@ -8,7 +9,7 @@
 
 namespace assay {
 
-enum class Kernel { direct, direct_half, depthwise, winograd_4x3, winograd_2x3, winograd_2x5, onednn };
+enum class Kernel { direct, direct_half, depthwise, winograd_4x3, winograd_2x3, winograd_2x5, onednn, terms };
 enum class Allowed { all, own, onednn };  // by a flag
 
 #ifdef ASSAY_ONEDNN
@@ -61,14 +62,19 @@ inline const char* name_of(Kernel kernel) {
         case Kernel::winograd_2x3: return "winograd-2x3";
         case Kernel::winograd_2x5: return "winograd-2x5";
         case Kernel::onednn: return "onednn";
+        case Kernel::terms: return "terms";
         default: return "direct";
     }
 }
 
 // Those to choose from: the one that the model asks for, or all that are allowed.
 inline std::vector<Kernel> options(const Work& work, Allowed allowed) {
-    if (work.layer.kernel.empty()) return candidates(work.g, work.weight, allowed);
-    std::vector<Kernel> possible = candidates(work.g, work.weight, Allowed::all);
+    if (approximated(work.layer)) return {Kernel::terms};
+    std::vector<Kernel> possible = candidates(
+        work.g, work.weight, work.layer.kernel.empty() ? allowed : Allowed::all);
+    if (work.layer.sampled && allowed != Allowed::onednn) 
+        possible.insert(possible.end() - 1, Kernel::terms);
+    if (work.layer.kernel.empty()) return possible;
     if (possible.back() != Kernel::direct) possible.push_back(Kernel::direct);
     const bool listed_already = worth_halving(work.g);
     if (halves && !listed_already && all_halves(work.weight, weights_of(work.g)))
@@ -119,6 +125,11 @@ inline std::unique_ptr<Step> made(Kernel kernel, const Work& w, Constants& const
         case Kernel::winograd_4x3: return winograd<6, 3>(w, constants);
         case Kernel::winograd_2x3: return winograd<4, 3>(w, constants);
         case Kernel::winograd_2x5: return winograd<6, 5>(w, constants);
+        case Kernel::terms: {
+            const auto how = [&w](Value value) { return value < 0 ? Kept{} : kept(w.net.at(value)); };
+            return approximate({w.g, w.layer, w.weight, w.key, w.after, how(w.layer.inputs[0]),
+                                how(w.layer.residual), w.input, w.output}, constants);
+        }
         case Kernel::direct_half: return direct<Half>(w, constants, exact_half);
         case Kernel::depthwise: {
             const auto weight = constants.get<Buffer<float>>(

@@ -27,7 +27,15 @@ class Lowering {
             case Kind::convolution:
             case Kind::dense: return one(made(kernels_[index(value)], work(value), constants_));
             case Kind::max_pool:
+                if (layer.bytes)
+                    return one(std::make_unique<ByteMaxPool>(geometry(net_, layer, images_),
+                                                             input(value), at(value)));
+                return one(pooling(value));
             case Kind::average_pool: return one(pooling(value));
+            case Kind::cast:
+                return one(std::make_unique<Cast>(images_ * count(layer.shape),
+                                                  kept(net_.at(layer.inputs[0])), kept(layer),
+                                                  input(value), at(value)));
             case Kind::normalize:
             case Kind::activation: return one(elementwise(value));
             case Kind::softmax:

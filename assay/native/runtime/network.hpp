@@ -21,7 +21,7 @@ enum class Kind {
     input, convolution, dense, normalize, max_pool, average_pool, activation, softmax,
     add, multiply, subtract, maximum, minimum, divide, power, concatenate, reshape, transpose, pad,
     upsample, slice, spread, constant, layer_norm, reduce_sum, reduce_mean, reduce_max, reduce_min,
-    matmul, embedding, local_norm,
+    matmul, embedding, local_norm, cast,
 };
 
 struct Layer {
@@ -42,6 +42,12 @@ struct Layer {
     Value residual = -1;  // what a Function::residual among the posts adds
     bool image = false;   // an input whose data files have channels first
     std::string kernel;   // that must compute it; "": the quickest
+    bool bytes = false;   // the value is kept as bytes: (byte - zero) * scale
+    float scale = 1, zero = 0;
+    std::string scales;   // of a weight of whole numbers, for each filter; "": 1
+    std::array<Size, 3> perforation{1, 1, 0};  // rows, columns, offset
+    bool pooled = false;   // the largest of each two by two results is kept alone
+    bool sampled = false;  // terms whose weights are all 0 are to be left out
     bool whole = false;   // an input whose data files hold whole numbers of 32 bits
 };
 
@@ -66,6 +72,17 @@ class Described {
         return set(&Layer::pads, Pads{top, left, bottom, right});
     }
     Described then(Function function, float alpha = 0, float limit = 0);
+    // What a knob makes of it.
+    Described bytes(float scale, float zero) {
+        set(&Layer::bytes, true), set(&Layer::scale, scale);
+        return set(&Layer::zero, zero);
+    }
+    Described scales(std::string name) { return set(&Layer::scales, std::move(name)); }
+    Described perforated(Size rows, Size columns, Size offset) {
+        return set(&Layer::perforation, std::array<Size, 3>{rows, columns, offset});
+    }
+    Described pooled() { return set(&Layer::pooled, true); }
+    Described sampled() { return set(&Layer::sampled, true); }
     Described by(std::string kernel) { return set(&Layer::kernel, std::move(kernel)); }
     Described whole() { return set(&Layer::whole, true); }
     Described relu(float slope = 0, float limit = 0) { return then(Function::relu, slope, limit); }
@@ -191,6 +208,8 @@ class Network {
         layers.back().groups = rows;
         return with_weights(made, std::move(weight), "");
     }
+    // Kept in another way than its input: as bytes, or as floats.
+    Described cast(Value input) { return added(Kind::cast, {input}, at(input).shape); }
     void output(Value value) { results.push_back(value); }
 
     const Layer& at(Value value) const { return layers[static_cast<std::size_t>(value)]; }

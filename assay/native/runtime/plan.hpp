@@ -62,7 +62,9 @@ inline Plan plan(const Network& net) {
             found.offsets.push_back(found.offsets[static_cast<std::size_t>(root[here])]);
             continue;
         }
-        const Size size = (count(net.layers[here].shape) + 15) / 16 * 16;
+        const Layer& kept = net.layers[here];
+        const Size floats = kept.bytes ? (count(kept.shape) + 3) / 4 : count(kept.shape);
+        const Size size = (floats + 15) / 16 * 16;
         taken.erase(std::remove_if(taken.begin(), taken.end(),
                                    [i](const Taken& each) { return each.last < i; }),
                     taken.end());

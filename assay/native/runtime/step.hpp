@@ -58,7 +58,8 @@ inline Geometry geometry(const Network& net, const Layer& layer, Size images) {
     if (layer.kind == Kind::dense)
         return {images * count(to) / to.back(), from.back(), 1, 1, to.back(), 1, 1,
                 {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}, 1};
-    return {images, from[0], from[1], from[2], to[0], to[1], to[2],
+    const Size each = layer.pooled ? 2 : 1;
+    return {images, from[0], from[1], from[2], to[0], to[1] * each, to[2] * each,
             layer.window, layer.strides, layer.dilations, layer.pads, layer.groups};
 }
 
