@@ -25,6 +25,7 @@ class Emitted(msgspec.Struct, frozen=True, kw_only=True):
     inputs: tuple[Value, ...]  # as data files have them: an image is channels, height, width
     outputs: tuple[Shape, ...]
     channels_last: tuple[bool, ...]  # for each input: the model itself takes its images so
+    layers: tuple[str, ...] = ()  # the node that each of the program's layers belongs to
 
 
 def emit(graph: Graph) -> Emitted:
@@ -47,6 +48,7 @@ class Emitter:
         self.shapes = graph.shapes()
         self.constants: dict[str, Array] = {}
         self.lines: list[str] = []
+        self.layers: list[str] = []
         self.variables: dict[str, str] = {}
 
     def emitted(self, channels_last: tuple[bool, ...]) -> Emitted:
@@ -55,6 +57,7 @@ class Emitter:
             variable = self._variable(value.name)
             whole = ".whole()" if value.dtype == "int32" else ""
             self.lines.append(f"const Value {variable} = net.{kind}({sizes(value.shape)}){whole};")
+            self.layers.append(value.name)
         for node in self.graph.nodes:
             self._add(node)
         self.lines += [f"net.output({self.variables[name]});" for name in self.graph.outputs]
@@ -70,6 +73,7 @@ class Emitter:
             inputs=self.graph.inputs,
             outputs=tuple(self.shapes[name] for name in self.graph.outputs),
             channels_last=channels_last,
+            layers=tuple(self.layers),
         )
 
     def _add(self, node: Node) -> None:
@@ -78,6 +82,7 @@ class Emitter:
         if node.dtype == "uint8":
             call += f".bytes({float(node.scale)!r}f, {node.zero}.0f)"
         self.lines.append(f"const Value {variable} = {call};")
+        self.layers += [node.name] * call.count("net.")
 
     def _variable(self, value: str) -> str:
         """A layer may have any name: `export` and `NULL` too, so none is used as it is."""

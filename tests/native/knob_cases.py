@@ -1,4 +1,4 @@
-"""Layers of many shapes, with a knob each, and how near a program has to come to the oracle."""
+"""Layers of drawn shapes, many in one graph (an input and an output each), and knobs for them."""
 
 from __future__ import annotations
 
@@ -6,58 +6,87 @@ import numpy as np
 
 from assay.native import ops, reference
 from assay.native.build import build
+from assay.native.capture.graph_builder import Building
 from assay.native.emit import emit
 from assay.native.knobs.applying import applied
+from assay.native.loaded import Loaded
 from assay.native.passes.pipeline import optimized
-from tests.native.built import loaded_outputs
-from tests.native.making import Making
+
+COUNT = 3  # items
 
 
-def signed(made, *shape):
-    name = f"constant{len(made.building.constants)}"
-    return made.building.constant(name, made.random.normal(0, 1, shape))
+class Drawn:
+    """One graph, of as many layers as are asked for."""
+
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+        self.building = Building()
+        self.outputs = []
+
+    def constant(self, *shape):
+        name = f"constant{len(self.building.constants)}"
+        return self.building.constant(name, self.random.normal(0, 1, shape))
+
+    def some(self, *choices):
+        return choices[self.random.integers(len(choices))]
+
+    def add(self, op, *values):
+        return self.building.add(f"value{len(self.building.nodes)}", op, *values)
+
+    def conv(self, name, kernel=0):
+        """With what may follow it: a sum, an activation, a pool."""
+        kernel = kernel or self.some(1, 1, 2, 3, 3, 5)
+        size = [int(each) for each in self.random.integers(kernel + 1, 12, 2)]
+        channels, out = self.some(1, 3, 4, 8, 17, 33), self.some(1, 4, 16, 20, 33, 70)
+        value = self.building.add_input(f"{name}/input", (channels, *size)).value
+        dilated = 1 < kernel and 2 * kernel < min(size) and self.some(True, False)
+        op = ops.ConvOp(
+            self.constant(out, channels, kernel, kernel),
+            self.some(self.constant(out), ""),
+            (self.some(1, 1, 2), self.some(1, 1, 2)),
+            tuple(int(each) for each in self.random.integers(0, kernel, 4)),
+            (1, 2) if dilated else (1, 1),
+        )
+        made = self.building.add(name, op, value)
+        if self.some(True, False, False):
+            made = self.add(ops.BinaryOp("add"), made, self.add(op, value))
+        self.outputs.append(self.followed(made))
+
+    def followed(self, value):
+        kind = self.some("relu", "tanh", "silu", "")
+        value = self.add(ops.ActivationOp(kind), value) if kind else value
+        shape = self.building.shapes[value]
+        if len(shape) == 3 and min(shape[1:]) > 1 and self.some(True, False):
+            value = self.add(ops.PoolOp("max", (2, 2), (2, 2)), value)
+        return value
+
+    def dense(self, name):
+        shape = self.some((5,), (37,), (3, 20))
+        value = self.building.add_input(f"{name}/input", shape).value
+        out = self.some(1, 10, 40)
+        op = ops.DenseOp(self.constant(out, shape[-1]), self.some(self.constant(out), ""))
+        self.outputs.append(self.followed(self.building.add(name, op, value)))
+
+    def graph(self):
+        return optimized(self.building.graph("drawn", self.outputs))
 
 
-def conv(seed):
-    """A convolution of a drawn shape with what may follow it; its input is a convolution's."""
+def items_for(graph, seed=1):
     random = np.random.default_rng(seed)
-    kernel = int(random.choice([1, 1, 2, 3, 3, 5]))
-    size = [int(each) for each in random.integers(kernel + 1, 12, 2)]
-    channels, out = (int(each) for each in random.choice([1, 3, 4, 8, 17, 20, 33, 70], 2))
-    made = Making(channels, *size)
-    made.random = random
-    pads = tuple(int(each) for each in random.integers(0, kernel, 4))
-    strides = tuple(int(each) for each in random.choice([1, 1, 2], 2))
-    dilated = kernel > 1 and min(size) > 2 * kernel and random.random() < 0.2
-    op = ops.ConvOp(
-        signed(made, out, channels, kernel, kernel),
-        signed(made, out) if random.random() < 0.8 else "",
-        strides,
-        pads,
-        (1, 2) if dilated else (1, 1),
+    return tuple(
+        random.normal(0, 1, (COUNT, *value.shape)).astype(np.float32) for value in graph.inputs
     )
-    value = made.building.add("layer", op, made.input)
-    if random.random() < 0.3:
-        other = made.building.add("side", op, made.input)
-        value = made.add(ops.BinaryOp("add"), value, other)
-    kind = str(random.choice(["relu", "tanh", "none", "silu"]))
-    if kind != "none":
-        value = made.add(ops.ActivationOp(kind), value)
-    if min(made.building.shapes[value][1:]) > 1 and random.random() < 0.4:
-        value = made.add(ops.PoolOp("max", (2, 2), (2, 2)), value)
-    return made.graph(value)
 
 
-def items_for(graph, count, seed=1):
-    random = np.random.default_rng(seed)
-    return random.normal(0, 1, (count, *graph.inputs[0].shape)).astype(np.float32)
-
-
-def computed(graph, knobs, tools, cache, images, threads=1):
-    """What a program with knobs gives, and what the oracle does."""
-    changed = applied(optimized(graph), knobs, (images,))
+def both(changed, items, tools, cache, threads=1):
+    """Outputs of a program of a graph with knobs, and those of the oracle."""
     emitted = emit(changed)
-    built = build(emitted, tools, cache)
-    wanted = reference.outputs(changed, images, dtype=np.float64)[0]
-    found = loaded_outputs(emitted, built, images, len(images), threads)
-    return found, wanted, changed
+    engine = Loaded(build(emitted, tools, cache), emitted, COUNT, threads, seconds=0)
+    found = engine.run(*items)
+    engine.close()
+    return found, reference.outputs(changed, *items, dtype=np.float64)
+
+
+def with_knobs(graph, knobs):
+    items = items_for(graph)
+    return applied(graph, knobs, items), items

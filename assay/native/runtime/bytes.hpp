@@ -14,23 +14,27 @@ typedef Signed SignedRow __attribute__((vector_size(lanes)));
 // How a value lies in memory: as floats, or as bytes of this scale.
 struct Kept {
     bool bytes = false;
-    float scale = 1, zero = 0;
+    float scale = 1, zero = 0, inverse = 1;
 };
 
-inline Kept kept(const Layer& layer) { return {layer.bytes, layer.scale, layer.zero}; }
+inline Kept kept(const Layer& layer) {
+    return {layer.bytes, layer.scale, layer.zero, 1 / layer.scale};
+}
 
 ASSAY_INLINE Vector floats_of(const Byte* from, Size count, const Kept& as) {
     ByteRow row{};
-    std::memcpy(&row, from, static_cast<std::size_t>(std::min(count, lanes)));
+    if (count >= lanes) std::memcpy(&row, from, sizeof row);
+    else std::memcpy(&row, from, static_cast<std::size_t>(count));
     return (__builtin_convertvector(row, Vector) - as.zero) * as.scale;
 }
 
-ASSAY_INLINE void store_bytes(Byte* to, Vector value, Size count, float inverse, float zero) {
-    const Vector near = at_most(at_least(value * inverse + zero, Vector{}), fill(255.0f));
+ASSAY_INLINE void store_bytes(Byte* to, Vector value, Size count, const Kept& as) {
+    const Vector near = at_most(at_least(value * as.inverse + as.zero, Vector{}), fill(255.0f));
     // The last bits of a float of this size are whole numbers: it rounds as it is added.
     const Vector rounded = near + 8388608.0f;
     const ByteRow row = __builtin_convertvector(reinterpret_cast<const Whole&>(rounded), ByteRow);
-    std::memcpy(to, &row, static_cast<std::size_t>(std::min(count, lanes)));
+    if (count >= lanes) std::memcpy(to, &row, sizeof row);
+    else std::memcpy(to, &row, static_cast<std::size_t>(count));
 }
 
 // Floats as bytes, or bytes as floats.
@@ -44,14 +48,13 @@ class Cast : public Step {
 
     void run(const Part& part) override {
         const Range mine = share(count_, part);
-        const float inverse = 1 / to_.scale;
         const auto* bytes = reinterpret_cast<const Byte*>(input_);
         for (Size i = mine.first; i < mine.last; i += lanes) {
             const Size left = mine.last - i;
             const Vector value =
                 from_.bytes ? floats_of(bytes + i, left, from_) : load(input_ + i, left);
             if (to_.bytes)
-                store_bytes(reinterpret_cast<Byte*>(output_) + i, value, left, inverse, to_.zero);
+                store_bytes(reinterpret_cast<Byte*>(output_) + i, value, left, to_);
             else
                 store(output_ + i, value, left);
         }
@@ -89,10 +92,13 @@ class ByteMaxPool : public Step {
             for (Size h = std::max<Size>(0, left); h < std::min(g_.width, left + g_.window[1]); ++h) {
                 const Byte* from = input_ + ((image * g_.height + v) * g_.width + h) * g_.channels;
                 if (first) std::copy_n(from, g_.channels, to);
-                else
-                    for (Size c = 0; c < g_.channels; ++c) to[c] = std::max(to[c], from[c]);
+                else raise(from, to);
                 first = false;
             }
+    }
+
+    void raise(const Byte* __restrict from, Byte* __restrict to) const {
+        for (Size c = 0; c < g_.channels; ++c) to[c] = to[c] < from[c] ? from[c] : to[c];
     }
 
     Geometry g_;

@@ -39,10 +39,11 @@ const Feature* features() {
         ASSAY_FEATURE("avx2"),     ASSAY_FEATURE("fma"),      ASSAY_FEATURE("bmi2"),
         ASSAY_FEATURE("avx512f"),  ASSAY_FEATURE("avx512vl"), ASSAY_FEATURE("avx512bw"),
         ASSAY_FEATURE("avx512dq"), ASSAY_FEATURE("avx512vbmi"),
+        ASSAY_FEATURE("avx512vnni"),
     };
     return found;
 }
-constexpr unsigned known = 11;
+constexpr unsigned known = 12;
 #else
 const Feature* features() { return nullptr; }
 constexpr unsigned known = 0;

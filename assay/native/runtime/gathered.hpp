@@ -213,7 +213,7 @@ class Gathered : public Step {
             }
     }
 
-    void finish(Vector value, Size at, Size left) {
+    ASSAY_INLINE void finish(Vector value, Size at, Size left) {
         const Epilogue& after = keeping_.after;
         if (after.adds) value += residual(at, left);
         if (after.relu) value = at_least(value, Vector{});
@@ -222,12 +222,12 @@ class Gathered : public Step {
                                                         : apply(post, value);
         const Kept& as = keeping_.output;
         if (as.bytes)
-            store_bytes(reinterpret_cast<Byte*>(output_) + at, value, left, 1 / as.scale, as.zero);
+            store_bytes(reinterpret_cast<Byte*>(output_) + at, value, left, as);
         else
             store(output_ + at, value, left);
     }
 
-    Vector residual(Size at, Size left) const {
+    ASSAY_INLINE Vector residual(Size at, Size left) const {
         const float* from = keeping_.after.residual;
         if (!keeping_.residual.bytes) return load(from + at, left);
         return floats_of(reinterpret_cast<const Byte*>(from) + at, left, keeping_.residual);

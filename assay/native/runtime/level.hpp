@@ -76,6 +76,9 @@ constexpr unsigned needed() {
 #ifdef __AVX512VBMI__
     ASSAY_NEEDS(10);
 #endif
+#ifdef __AVX512VNNI__
+    ASSAY_NEEDS(11);
+#endif
 #undef ASSAY_NEEDS
     return found;
 }
