@@ -26,6 +26,7 @@ _FROM = {
     "check": "verbs.check",
     "compare": "verbs.compare",
     "compile_model": "verbs.compile",
+    "copy_store": "verbs.store",
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",
     "explain": "verbs.explain",
