@@ -126,7 +126,7 @@ class Link:
     def _connect(self) -> psycopg.Connection[Any]:
         given = {"connect_timeout": 10, "application_name": "assay", **self.where.settings}
         try:
-            connection = self._psycopg.connect(
+            connection: psycopg.Connection[Any] = self._psycopg.connect(
                 **given, autocommit=True, row_factory=self._psycopg.rows.dict_row
             )
             connection.execute(f"SET search_path TO {tables.SCHEMA}")
