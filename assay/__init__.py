@@ -24,6 +24,7 @@ _FROM = {
     "bisect": "verbs.bisect",
     "capture": "native.capture",
     "check": "verbs.check",
+    "check_configs": "verbs.configs",
     "compare": "verbs.compare",
     "compile_model": "verbs.compile",
     "doctor": "verbs.doctor",
@@ -41,6 +42,7 @@ _FROM = {
     "publish": "web.publish",
     "race": "verbs.race",
     "prunable": "verbs.results",
+    "read_configs": "native.hpvm.configs",
     "readings": "verbs.show",
     "report": "web.report",
     "relabel": "verbs.results",
@@ -51,9 +53,11 @@ _FROM = {
     "run": "verbs.run",
     "run_task": "verbs.task",
     "serve": "web.serve",
+    "sort_configs": "verbs.configs",
     "study": "verbs.study",
     "summarize": "verbs.show",
     "train": "verbs.train",
+    "write_configs": "native.hpvm.configs",
 }
 __all__ = sorted(_FROM)
 
