@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.native.hpvm.configs import Choice, ConfigFile, ConfigLine, Configuration
+from assay.native.hpvm.configs import ConfigFile, ConfigLine, Configuration, KnobChoice
 from assay.native.hpvm.dataflow import Dataflow, Leaf, fused_lines
 from assay.native.hpvm.knobs import explained, not_executed
 
@@ -22,7 +22,7 @@ def baseline(flow: Dataflow, accuracy: float = 100.0, device: str = "gpu") -> Co
         ConfigLine(
             number=number,
             device=device,
-            choices=tuple(Choice(leaf.op, "fp32", 1) for leaf in line),
+            choices=tuple(KnobChoice(leaf.op, "fp32", 1) for leaf in line),
         )
         for number, line in enumerate(fused_lines(flow), 1)
     )

@@ -28,7 +28,7 @@ OPS = get_args(LeafOp)
 SWING = "swing_level"  # of HPVM's analog accelerator: one for a whole line, which names no op
 
 
-class Choice(msgspec.Struct, frozen=True):
+class KnobChoice(msgspec.Struct, frozen=True):
     """A knob for one operation; op is "" where one knob is for the whole line."""
 
     op: str
@@ -39,7 +39,7 @@ class Choice(msgspec.Struct, frozen=True):
 class ConfigLine(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     device: str
-    choices: tuple[Choice, ...]
+    choices: tuple[KnobChoice, ...]
     where: int = 0  # line of the file
 
     @property
@@ -218,7 +218,7 @@ class _Reader:
             where=where,
         )
 
-    def choices(self, where: int, words: list[str], device: str) -> Iterator[Choice]:
+    def choices(self, where: int, words: list[str], device: str) -> Iterator[KnobChoice]:
         if not words:
             raise self.wrong(where, "no operation follows the device")
         while words:
@@ -229,14 +229,14 @@ class _Reader:
                 raise self.wrong(where, f"{op or SWING} needs a knob's name and number after it")
             yield self.choice(where, op, words.pop(0), words.pop(0))
 
-    def choice(self, where: int, op: str, kind: str, knob: str) -> Choice:
+    def choice(self, where: int, op: str, kind: str, knob: str) -> KnobChoice:
         if kind not in KINDS:
             raise self.wrong(where, f"'{kind}' is no knob; {', '.join(KINDS)} are")
         if not knob.isdecimal():
             raise self.wrong(where, f"'{knob}' stands where the number of {kind} is expected")
         if (problem := kind_with_id(kind, int(knob))) != "":
             raise self.wrong(where, problem)
-        return Choice(op, kind, int(knob))
+        return KnobChoice(op, kind, int(knob))
 
     def real(self, text: str, where: int, what: str) -> float:
         try:
