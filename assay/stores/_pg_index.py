@@ -11,8 +11,8 @@ import msgspec
 from assay.core import codec
 from assay.core.findings import Summary
 from assay.core.records import Query, Result
-from assay.core.series import Entry, KeptSeries, Point, commit_of, series_of
-from assay.stores._rows import key_of
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point, commit_of, series_of
+from assay.stores._rows import MOST_ROWS, key_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -23,6 +23,7 @@ _COLUMNS = (
     *("id", "run", "started", "status", "workload", "backend", "key", "label", "tags"),
     *("host", "git_commit"),
 )
+_PLAIN = ("workload", "backend", "label")
 _KEEP = f"""
 INSERT INTO results ({", ".join(_COLUMNS)}, series)
 VALUES ({", ".join(["%s"] * len(_COLUMNS))}, (SELECT number FROM series WHERE id = %s))
@@ -59,13 +60,13 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, object]
     """`WHERE …` over the table of results, and its values; `ids` are those the query names."""
     values: dict[str, object] = {
         name: _text(getattr(query, name))
-        for name in ("workload", "backend", "label", "status", "since", "until", "machine")
+        for name in (*_PLAIN, "status", "since", "until", "machine", "commit")
     }
     values |= {"ids": list(ids), "tags": codec.encode(dict(query.tags)).decode()}
     values["machine"] = str(values["machine"]).lower()
     tests = {
-        **{name: f"results.{name} = %({name})s" for name in ("workload", "backend", "label")},
-        "status": "results.status = %(status)s",
+        **{name: f"results.{name} = %({name})s" for name in (*_PLAIN, "status")},
+        "commit": "starts_with(git_commit, %(commit)s)",
         "since": "started >= %(since)s",
         "until": "left(started, length(%(until)s)) <= %(until)s",
         "machine": "strpos(host, %(machine)s) > 0",
@@ -78,7 +79,7 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, object]
 
 def entries(connection: Connection, query: Query, ids: Sequence[str]) -> list[Entry]:
     where, values = conditions(query, ids)
-    limit = f"LIMIT {min(query.limit, 2**63 - 1)}" if query.limit else ""
+    limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
     rows = connection.execute(
         "SELECT results.id, started, status, workload, backend, key, label, tags, "
         "series.id AS series_id, series.record FROM results "
@@ -187,6 +188,26 @@ def points(connection: Connection, series: str, metric: str, limit: int) -> list
         (_text(series), _text(metric), limit or None),
     ).fetchall()
     return [Point(*row.values()) for row in reversed(rows)]
+
+
+def points_of(
+    connection: Connection, query: Query, ids: Sequence[str], metrics: Sequence[str]
+) -> list[KeptPoint]:
+    """Points of the results that a query finds; of these metrics, or of all."""
+    where, values = conditions(query, ids)
+    newest = f"ORDER BY started DESC, id DESC LIMIT {min(query.limit, MOST_ROWS)}"
+    rows = connection.execute(
+        f"""SELECT found.id, started, git_commit, label, value, low, high, record, name, unit
+            FROM (SELECT * FROM results {where} {newest if query.limit else ""}) AS found
+            JOIN points ON points.result = found.number
+            JOIN series ON series.number = points.series
+            JOIN metrics ON metrics.number = points.metric
+            {"WHERE metrics.name = ANY(%(metrics)s)" if metrics else ""}
+            ORDER BY started, found.id""",
+        {**values, "metrics": list(map(_text, metrics))},
+    )
+    found = (tuple(row.values()) for row in rows)
+    return [KeptPoint(key_of(row[7]), row[8], row[9], Point(*row[:7])) for row in found]
 
 
 def unsummarized(

@@ -36,11 +36,12 @@ CREATE TABLE results (
     id text COLLATE "C" NOT NULL UNIQUE, run text COLLATE "C" NOT NULL,
     started text COLLATE "C" NOT NULL, status text NOT NULL, workload text NOT NULL,
     backend text NOT NULL, key text NOT NULL, label text NOT NULL, tags jsonb NOT NULL,
-    host text NOT NULL, git_commit text NOT NULL, series integer NOT NULL);
+    host text NOT NULL, git_commit text COLLATE "C" NOT NULL, series integer NOT NULL);
 CREATE INDEX results_by_start ON results (started, id);
 CREATE INDEX results_by_run ON results (run);
 CREATE INDEX results_by_series ON results (series);
 CREATE INDEX results_by_label ON results (label) WHERE label <> '';
+CREATE INDEX results_by_commit ON results (git_commit) WHERE git_commit <> '';
 CREATE TABLE summaries (id text COLLATE "C" PRIMARY KEY, version integer NOT NULL,
     summary bytea NOT NULL);
 CREATE TABLE points (

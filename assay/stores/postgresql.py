@@ -19,7 +19,7 @@ from assay.core.errors import AssayError, StoreError, UsageError
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
 from assay.core.redaction import safe_text, safe_values
-from assay.core.series import Entry, KeptSeries, Point
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.stores import _pg_files as files
 from assay.stores import _pg_index as index
 from assay.stores import _pg_link as link
@@ -135,6 +135,9 @@ class PostgresStore:
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         return self._link.ask(lambda c: index.points(c, series, metric, limit))
+
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
+        return self._asked(lambda c, q, ids: index.points_of(c, q, ids, metrics), query)
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         return self._asked(lambda c, q, ids: index.unsummarized(c, q, ids, version), query)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,17 +14,16 @@ from assay.core import codec
 from assay.core.errors import StoreError
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
-from assay.core.series import Entry, KeptSeries, Point
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.stores import _points as points
 from assay.stores import _rows as rows
 from assay.stores import _tables as tables
 from assay.stores import adopting, folders, naming
-from assay.stores._rows import conditions
+from assay.stores._rows import MOST_ROWS, conditions
 
 T = TypeVar("T")
 # Words of errors over an index that is whole, but cannot be used now.
 _WHOLE = ("locked", "busy", "full", "readonly", "unable to open", "disk I/O")
-MOST_ROWS = 2**63 - 1  # a number SQLite can read
 
 
 class SqlStore:
@@ -95,6 +94,10 @@ class SqlStore:
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         return self._intact(lambda: points.of_series(self._database, series, metric, limit))
+
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
+        ids = [found for text in query.ids for found in self.find(text)]
+        return self._intact(lambda: points.of_query(self._database, query, ids, metrics))
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         ids = [found for text in query.ids for found in self.find(text)]
