@@ -24,7 +24,7 @@ PIECE = 4 << 20  # bytes of a row; a larger file has several
 _OURS = ("result.json", "amended.json")  # of a case: never in an object store
 
 
-class Listed(NamedTuple):
+class ListedFile(NamedTuple):
     """A file of a run, as the database lists it."""
 
     path: str
@@ -88,14 +88,16 @@ def read_many(
     return found
 
 
-def listed(connection: Connection, run: str, below: str = "") -> list[Listed]:
+def listed(connection: Connection, run: str, below: str = "") -> list[ListedFile]:
     """The files of a run, or of one of its folders (`NNN/`)."""
     rows = connection.execute(
         "SELECT path, size, data IS NOT NULL AS here FROM files "
         "WHERE run = %s AND part = 0 AND starts_with(path, %s) ORDER BY path",
         (run, below),
     )
-    return [Listed(row["path"], row["size"], row["here"]) for row in rows if _is_plain(row["path"])]
+    return [
+        ListedFile(row["path"], row["size"], row["here"]) for row in rows if _is_plain(row["path"])
+    ]
 
 
 def _is_plain(path: str) -> bool:
@@ -104,7 +106,9 @@ def _is_plain(path: str) -> bool:
     return bool(parts) and parts[0] != "/" and ".." not in parts and "\0" not in path
 
 
-def fetch(connection: Connection, run: str, files: Sequence[Listed], into: Path, url: str) -> None:
+def fetch(
+    connection: Connection, run: str, files: Sequence[ListedFile], into: Path, url: str
+) -> None:
     """Bring files of a run to its folder here; a result and a log never change once they exist."""
     for file in files:
         target = into / file.path
@@ -117,7 +121,7 @@ def fetch(connection: Connection, run: str, files: Sequence[Listed], into: Path,
                 copy.write(piece)
 
 
-def _content(connection: Connection, run: str, file: Listed, url: str) -> Iterator[bytes]:
+def _content(connection: Connection, run: str, file: ListedFile, url: str) -> Iterator[bytes]:
     if file.here:
         statement = "SELECT data FROM files WHERE run = %s AND path = %s AND part = %s"
         for part in range(max(1, -(-file.size // PIECE))):

@@ -59,7 +59,7 @@ def _without_secrets(base: str) -> str:
     return base.rpartition("@")[2]
 
 
-class Link:
+class ServerLink:
     """One connection, made again when it breaks. What `change` does is done whole or not at all,
     and may be tried again: it has to come out the same when it was done before."""
 

@@ -44,7 +44,7 @@ class PostgresStore:
         self.runs = settings.runs(f"postgresql://{place}")
         self.problems: list[str] = []  # what was passed over, in words
         self._files = where.files
-        self._link = link.Link(where)
+        self._link = link.ServerLink(where)
 
     def new_run(self, plan: Plan) -> Path:
         folder = folders.new_run(self.runs, plan)
