@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
+from assay.core.errors import UsageError
 from assay.verbs import compile
 
 
@@ -17,6 +18,7 @@ Examples:
   build/alexnet2 -t test                     its pictures lie beside it, where they are here
   assay compile model.keras -o build/
   assay compile model.onnx --portable -o build/
+  assay compile vgg16-cifar10 --config tuner_confs.txt:conf7 -o build/
   assay compile ./my.py:MyNet --set units=128 --kernels portable -o build/"""
 )
 @click.argument("model", metavar="MODEL")
@@ -45,6 +47,19 @@ Examples:
     help="Compute a layer by this kernel (direct, winograd-4x3, onednn, …), not by the quickest.",
 )
 @click.option(
+    "--config",
+    default="",
+    metavar="FILE[:NAME]",
+    help="Knobs for the layers, from a configuration file: its last, or the one named.",
+)
+@click.option(
+    "--knob",
+    "knobs",
+    multiple=True,
+    metavar="LAYER=ID",
+    help="A knob for a layer: 13 is int8, 123 every second row, ….",
+)
+@click.option(
     "--portable",
     is_flag=True,
     help="Build for any CPU of this architecture; the program uses the best code it can run.",
@@ -65,6 +80,7 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
         kernels=given["kernels"],
         portable=given["portable"],
         kernel=options.pairs(given["forced"], "--kernel"),
+        knobs=_knobs(given["config"], given["knobs"]),
     )
     printing.put(str(made.program))
     kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"
@@ -79,3 +95,17 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
         options.say(lacking)
     options.say(f"to run it: {made.program} -t test" + ("" if data.is_dir() else " --data FOLDER"))
     return 0
+
+
+def _knobs(config: str, given: tuple[str, ...]) -> dict[str, int] | str:
+    if config and given:
+        raise UsageError("--config and --knob were both given.", hint="Give one of them.")
+    found = {}
+    for layer, number in options.pairs(given, "--knob").items():
+        if not number.isdecimal():
+            raise UsageError(
+                f"--knob got '{layer}={number}', but takes the number of a knob.",
+                hint=f"--knob {layer}=13",
+            )
+        found[layer] = int(number)
+    return found or config

@@ -16,12 +16,17 @@ ALLOWED = TOLERANCE["float32"]
 
 
 def agreement(
-    what: str, names: Sequence[str], found: Sequence[Array], wanted: Sequence[Array], judge: str
+    what: str,
+    names: Sequence[str],
+    found: Sequence[Array],
+    wanted: Sequence[Array],
+    judge: str,
+    allowed: float = ALLOWED,
 ) -> float:
     """The largest difference, as a share of the largest output; raises where it is too large."""
     apart = [distance(here, there) for here, there in zip(found, wanted, strict=True)]
     worst = max(range(len(apart)), key=apart.__getitem__)
-    if apart[worst] <= ALLOWED:
+    if apart[worst] <= allowed:
         return apart[worst]
     how = (
         f"differs from {judge} by {apart[worst]:.2g} of the largest value"
@@ -29,7 +34,7 @@ def agreement(
         else f"is infinite, or no number, elsewhere than in {judge}"
     )
     raise AssayError(
-        f"{what} is wrong: its output '{names[worst]}' {how}, where {ALLOWED:g} is allowed; "
+        f"{what} is wrong: its output '{names[worst]}' {how}, where {allowed:g} is allowed; "
         "nothing was written.",
         hint="This is a bug of assay: please report it with the model.",
     )

@@ -44,7 +44,11 @@ def _items(random: np.random.Generator, graph: Graph, value: Value) -> Array:
 
 def by_reference(graph: Graph) -> Answers:
     """For a graph whose model is not at hand."""
-    items = items_for(graph)
+    return answers_of(graph, items_for(graph))
+
+
+def answers_of(graph: Graph, items: tuple[Array, ...]) -> Answers:
+    """For a graph that computes something else than its model, as one with knobs does."""
     outputs = reference.outputs(graph, *items, dtype=np.float64)
     return Answers(judge="the numpy reference", inputs=items, outputs=outputs)
 

@@ -14,6 +14,7 @@ from assay.native.build import Built, build
 from assay.native.emit import Emitted, emit
 from assay.native.graph import Array, Graph, Value
 from assay.native.kernels import forced
+from assay.native.knobs.applying import applied
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import Toolchain
 from assay.native.trial import program_outputs
@@ -47,6 +48,7 @@ def _taken(value: Value) -> str:
 class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
     """A program in the cache, not yet judged."""
 
+    graph: Graph  # as it was compiled
     emitted: Emitted
     built: Built
     layers: int
@@ -58,13 +60,23 @@ class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
         return {kind: program_outputs(self.built, self.emitted, items, kind) for kind in kinds}
 
 
-def built_model(
-    graph: Graph, tools: Toolchain, kernel: Mapping[str, str] | None = None
-) -> BuiltModel:
-    """`kernel` names the kernel of layers that are not to have the quickest."""
-    graph = forced(optimized(graph), kernel or {})
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user wants otherwise than it would be, by the names of layers."""
+
+    kernel: Mapping[str, str] = {}  # that has to compute it
+    knobs: Mapping[str, int] = {}
+    items: tuple[Array, ...] = ()  # a batch for each input, from which ranges are found
+
+
+def built_model(graph: Graph, tools: Toolchain, changes: Changes | None = None) -> BuiltModel:
+    """Of a captured graph."""
+    wanted = changes or Changes()
+    graph = optimized(graph)
+    graph = applied(graph, wanted.knobs, wanted.items) if wanted.knobs else graph
+    graph = forced(graph, wanted.kernel)
     emitted = emit(graph)
     return BuiltModel(
+        graph=graph,
         emitted=emitted,
         built=build(emitted, tools),
         layers=len(graph.nodes),

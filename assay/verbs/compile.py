@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from assay import registry
 from assay.core.contracts import WithExamples
@@ -16,12 +17,17 @@ from assay.core.messages import MODEL_FILES
 from assay.core.records import Value
 from assay.core.sessions import Examples
 from assay.engine import plan
-from assay.engine.agreement import agreement
+from assay.engine.agreement import ALLOWED, agreement
+from assay.engine.calibration import calibrated
 from assay.engine.capture import captured
 from assay.native import compile as native_compile
+from assay.native.answers import answers_of
 from assay.native.compile import Compiled
 from assay.native.toolchain import Kernels, toolchain
 
+# Of the largest output: a number halfway between two bytes may fall to either side, and what
+# follows goes with it.
+BYTES = 0.05
 SPLITS = ("test", "tune")
 AT_ONCE = 250  # pictures made ready and written: a split of large ones would fill the memory
 
@@ -34,10 +40,15 @@ def compile_model(
     kernels: Kernels = "auto",
     portable: bool = False,
     kernel: Mapping[str, str] | None = None,
+    knobs: Mapping[str, int] | str | Path | None = None,
+    items: Sequence[Any] = (),
 ) -> Compiled:
     """Build a program named after the model in the folder `output`, once its outputs are right.
 
     `kernel` forces kernels on layers, as {"conv2d_1": "direct"}; the others have the quickest.
+    `knobs` computes layers with less work, as {"conv2d_1": 13}, or as a configuration file says
+    (FILE, or FILE:NAME for one of several); int8 finds its ranges from `items`, a batch for each
+    input, or from the tune pictures of a model that knows its own.
 
     >>> assay.compile_model("alexnet2", "build", weights="alexnet2.npz").program
     PosixPath('build/alexnet2')
@@ -46,10 +57,15 @@ def compile_model(
     """
     tools = toolchain(kernels, portable)  # what is lacking is told before a model is built
     found = captured(model, weights, params)
-    made = native_compile.built_model(found.graph, tools, kernel)
+    wanted = calibrated(model, found.graph, knobs or {}, items)
+    made = native_compile.built_model(found.graph, tools, replace(wanted, kernel=kernel or {}))
     answers, names = found.answers, found.graph.outputs
+    allowed = ALLOWED
+    if wanted.knobs:
+        answers = answers_of(made.graph, answers.inputs)
+        allowed = BYTES if any(node.dtype == "uint8" for node in made.graph.nodes) else ALLOWED
     differences = [
-        agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge)
+        agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge, allowed)
         for outputs in made.outputs(answers.inputs).values()
     ]
     return native_compile.placed(made, output, answers.judge, max(differences))

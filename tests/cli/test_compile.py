@@ -72,6 +72,29 @@ def test_a_kernel_is_forced_on_a_layer(assay, monkeypatch, tmp_path):
     assert '.by("direct")' in (tmp_path / "forced.cpp").read_text()
 
 
+@pytest.mark.real("compiler")
+def test_knobs_are_given_by_layer_or_by_a_configuration(assay, monkeypatch, tmp_path):
+    graph = small("knobs")
+    found = capture.CapturedModel(graph, answers.by_reference(graph))
+    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+    words = ("compile", "mnist-mlp", "--kernels", "portable", "-o", str(tmp_path / "build"))
+
+    for given, complaint in (
+        (("--knob", "conv=fast"), "takes the number of a knob"),
+        (("--knob", "conv=123", "--config", "a.txt"), "were both given"),
+        (("--knob", "conv=7"), "is only simulated"),
+        (("--config", "none.txt"), "cannot be read"),
+        (("--knob", "conv=13"), "there are no items"),
+    ):
+        status, _, err = assay(*words, *given)
+        assert status in (2, 3) and complaint in err
+    assert not (tmp_path / "build").exists()
+
+    status, _, err = assay(*words, "--knob", "conv=123")
+    assert status == 0 and "differs from the numpy reference" in err
+    assert ".perforated(2, 1, 0)" in (tmp_path / "build" / "knobs.cpp").read_text()
+
+
 @pytest.mark.real("compiler", "keras")
 @pytest.mark.parametrize(
     ("words", "complaint"),

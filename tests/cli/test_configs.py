@@ -23,7 +23,7 @@ def test_a_file_is_checked_and_listed(assay, file):
     assert status == 0, error
     document = json.loads(out)
     assert [each["name"] for each in document["configurations"]] == ["conf1", "conf2"]
-    assert any("not executed yet" in note for note in document["notes"])
+    assert any("emulated here" in note for note in document["notes"])
     assert "2 configurations" in error
 
 

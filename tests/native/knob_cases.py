@@ -39,7 +39,7 @@ class Drawn:
         size = [int(each) for each in self.random.integers(kernel + 1, 12, 2)]
         channels, out = self.some(1, 3, 4, 8, 17, 33), self.some(1, 4, 16, 20, 33, 70)
         value = self.building.add_input(f"{name}/input", (channels, *size)).value
-        dilated = 1 < kernel and 2 * kernel < min(size) and self.some(True, False)
+        dilated = kernel > 1 and 2 * kernel < min(size) and self.some(True, False)
         op = ops.ConvOp(
             self.constant(out, channels, kernel, kernel),
             self.some(self.constant(out), ""),

@@ -29,7 +29,16 @@ EQUAL: dict[str, tuple[str, ...]] = {
     "output_dtype": ("precision",),
 }
 # Options that change how a case is computed; those that differ are told in one line.
-REQUESTED = ("precision", "data_format", "compiler", "cuda_graphs", "threads", "device", "method")
+REQUESTED = (
+    "precision",
+    "data_format",
+    "compiler",
+    "cuda_graphs",
+    "threads",
+    "device",
+    "method",
+    "config",
+)
 EXACT = ("float32", "tf32")  # precisions that leave no choice of a dtype
 
 

@@ -14,6 +14,8 @@ from assay.core.records import Case, Value
 from assay.native.build import build
 from assay.native.emit import emit
 from assay.native.graph import Graph
+from assay.native.knobs.applying import applied
+from assay.native.knobs.from_config import knobs_in
 from assay.native.loaded import Loaded
 from assay.native.onnx.importing import read_onnx
 from assay.native.passes.pipeline import optimized
@@ -29,7 +31,7 @@ class NativeSession:
         kernels = cast(Kernels, case.options["kernels"])
         self._tools = toolchain(kernels)
         graph, inputs = _taken(captured)
-        emitted = emit(optimized(graph))
+        emitted = emit(_with_knobs(graph, str(case.options["config"]), inputs))
         self._built = build(emitted, self._tools)
         self._threads = len(os.sched_getaffinity(0))
         self._loaded = Loaded(
@@ -62,6 +64,14 @@ class NativeSession:
             "cxx": self._tools.version,
             "build_cached": self._built.cached,
         }
+
+
+def _with_knobs(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
+    best = optimized(graph)
+    if not config:
+        return best
+    path, _, name = config.partition(":")
+    return applied(best, knobs_in(graph, path, name), tuple(each[:64] for each in inputs))
 
 
 def _taken(given: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:

@@ -39,6 +39,14 @@ KERNELS = Option(
     help="auto times oneDNN's and our own for each layer; portable and onednn take one of the two",
 )
 
+CONFIG = Option(
+    default="",
+    choices=("",),
+    pattern=r".+",
+    like="confs.txt",
+    help="knobs from a configuration file, FILE or FILE:NAME; int8 finds its ranges from the batch",
+)
+
 
 class Captured(msgspec.Struct, frozen=True, kw_only=True):
     """A job as a graph, with its batch in the layout the graph takes."""
@@ -163,7 +171,7 @@ class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
 
     @property
     def options(self) -> Mapping[str, Option]:
-        return {**OPTIONS, "kernels": KERNELS}
+        return {**OPTIONS, "kernels": KERNELS, "config": CONFIG}
 
     def missing(self) -> str:
         return _options.lacking(("numpy",), "native") or toolchain.lacking()

@@ -81,7 +81,9 @@ def remarks(configs: ConfigFile) -> tuple[str, ...]:
     if half:
         found.append(f"line {half[0].where} is half precision on the cpu, which HPVM never reads")
     if kinds := not_executed(choice.kind for line in lines for choice in line.choices):
-        found.append(f"{', '.join(kinds)}: read, but not executed yet; fp32 is")
+        found.append(f"{', '.join(kinds)}: read, but not executed")
+    if any(_half(line) for line in lines):
+        found.append("half precision is emulated here: weights are rounded, and nothing is quicker")
     return tuple(found)
 
 

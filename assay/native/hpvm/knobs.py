@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from assay.native.knobs.table import KNOBS, OURS
+
 # Name → its numbers in HPVM's global_knobs.txt; None: the number says nothing.
 KINDS: dict[str, range | None] = {
     "fp32": None,
@@ -14,8 +16,14 @@ KINDS: dict[str, range | None] = {
     "samp_fp16": range(261, 270),
     "red_samp": range(41, 47),
     "swing_level": range(1, 8),
+    # ours (assay/native/knobs/table.py)
+    "int8": range(13, 14),
+    "weight_int8": range(14, 15),
+    "low_rank": range(51, 54),
+    "perf_int8": range(321, 339),
+    "samp_int8": range(431, 440),
 }
-EXECUTED = frozenset({"fp32"})  # by the programs that are built here
+EXECUTED = frozenset(KINDS) - {"red_samp", "swing_level"}  # by the programs that are built here
 _EVERY = {range(2): 2, range(2, 5): 3, range(5, 9): 4}  # offset of a knob → one of so many
 
 
@@ -29,6 +37,8 @@ def kind_with_id(kind: str, knob: int) -> str:
 
 def explained(kind: str, knob: int) -> str:
     """What a knob does, in a few words."""
+    if knob in KNOBS and KINDS[kind] and min(KINDS[kind] or ()) in OURS:
+        return KNOBS[knob].summary
     half = ", in half precision" if kind.endswith("_fp16") else ""
     if kind.startswith("perf"):
         return f"{_perforation(knob - (151 if half else 121))} skipped, then interpolated{half}"

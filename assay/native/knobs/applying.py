@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,11 +13,12 @@ from assay.native import reference
 from assay.native.graph import Array, Graph, Node
 from assay.native.kernels import layer_named
 from assay.native.knobs.chains import over_bytes, whole_layer
-from assay.native.knobs.sampling import sampled
+from assay.native.knobs.correcting import corrected, low_rank, moments
+from assay.native.knobs.sampling import left_out, sampled
 from assay.native.knobs.table import BASELINE, Knob, knob, why_not
 from assay.native.ops import ConvOp, DenseOp
 from assay.native.passes.pipeline import drop_dead
-from assay.native.passes.rewriting import rewritten
+from assay.native.passes.rewriting import rewritten, unused
 
 Knobs = Mapping[str, int]  # of layers, by any name that `layer_named` knows
 
@@ -24,20 +26,40 @@ Knobs = Mapping[str, int]  # of layers, by any name that `layer_named` knows
 def applied(graph: Graph, knobs: Knobs, items: Sequence[Array] = ()) -> Graph:
     """An optimized graph with these knobs; layers that are not named stay as they are.
 
-    `items` is a batch for each input, from which the ranges of bytes are found; knobs of int8 need
-    one, and the more it is like what will come, the less is lost.
+    `items` is a batch for each input. Knobs of int8 need one to find the ranges of bytes, and the
+    more it is like what will come, the less is lost; where terms are left out or a rank is lowered,
+    the other weights are corrected on it.
     """
     chosen = _chosen(graph, knobs)
+    if not chosen:
+        return graph
+    layers = {name for name, found in chosen.items() if found.int8}
+    if layers and not items:
+        raise UsageError(
+            f"{len(layers)} layers of {graph.name} are to be int8, but there are no items to find "
+            "their ranges from.",
+            hint="Give some of the model's inputs.",
+        )
+    values = reference.computed(graph, *items) if items else {}
     made: dict[str, Array] = {}
-    nodes = []
+    nodes: list[Node] = []
     for node in graph.nodes:
         found = chosen.get(node.name)
-        nodes.append(_changed(node, found, graph, made) if found else node)
+        nodes += _changed(node, found, Changing(graph, values, made)) if found else [node]
     changed = rewritten(graph, nodes, made)
-    layers = {name for name, found in chosen.items() if found.int8}
-    if layers:
-        changed = over_bytes(changed, layers, _values(graph, layers, items))
-    return drop_dead(changed)
+    return drop_dead(over_bytes(changed, layers, values) if layers else changed)
+
+
+class Changing(NamedTuple):
+    """What a layer is changed by, and where its new weights go."""
+
+    graph: Graph
+    values: Mapping[str, Array]
+    made: dict[str, Array]
+
+    def moments(self, node: Node, op: ConvOp | DenseOp) -> Array | None:
+        values = self.values.get(node.input)
+        return None if values is None else moments(op, self.graph.constants[op.weight], values)
 
 
 def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
@@ -49,7 +71,7 @@ def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
             raise NotPossibleError(
                 f"The knob {number} ({wanted.name}) of '{layer}' is only simulated: "
                 f"{wanted.summary}.",
-                hint="assay.native.knobs.promise simulates it with numpy.",
+                hint="assay.native.knobs.simulated does that with numpy.",
             )
         if why := why_not(wanted, node, graph):
             raise UsageError(
@@ -66,35 +88,55 @@ def _node(graph: Graph, layer: str) -> Node:
     return next(named, None) or layer_named(graph, layer)
 
 
-def _changed(node: Node, found: Knob, graph: Graph, made: dict[str, Array]) -> Node:
+def _changed(node: Node, found: Knob, by: Changing) -> list[Node]:
     """All but what bytes change."""
     op = node.op
-    if not isinstance(op, ConvOp | DenseOp):
-        return node
-    weight = graph.constants[op.weight]
+    assert isinstance(op, ConvOp | DenseOp)
+    weight = by.graph.constants[op.weight]
     if found.name == "weight_int8":
-        return whole_layer(node, op, weight, made)
-    if found.half:
-        weight = weight.astype(np.float16).astype(np.float32)
-    if isinstance(op, ConvOp) and found.name.startswith("samp"):
-        every, offset = map(int, found.parameters)
-        weight = sampled(weight, every, offset)
-        op = msgspec.structs.replace(op, sampled=True)
+        return [whole_layer(node, op, weight, by.made)]
+    if found.name == "low_rank":
+        return _split(node, op, found.parameters[0], by)
     if isinstance(op, ConvOp) and found.name.startswith("perf"):
         rows, columns, offset = map(int, found.parameters)
         op = msgspec.structs.replace(op, perforation=(rows, columns, offset))
-    if weight is not graph.constants[op.weight]:
-        name = f"{node.name}/knob{found.id}"
-        made[name] = weight
-        op = msgspec.structs.replace(op, weight=name)
-    return msgspec.structs.replace(node, op=op)
+    if isinstance(op, ConvOp) and found.name.startswith("samp"):
+        weight = _fewer(node, op, found, by)
+        op = msgspec.structs.replace(op, sampled=True)
+    if found.half:
+        weight = weight.astype(np.float16).astype(np.float32)
+    name = f"{node.name}/knob{found.id}"
+    by.made[name] = weight
+    return [msgspec.structs.replace(node, op=msgspec.structs.replace(op, weight=name))]
 
 
-def _values(graph: Graph, layers: set[str], items: Sequence[Array]) -> dict[str, Array]:
-    if not items:
-        raise UsageError(
-            f"{len(layers)} layers of {graph.name} are to be int8, but there are no items to find "
-            "their ranges from.",
-            hint="Give some of the model's inputs.",
-        )
-    return reference.computed(graph, *items)
+def _fewer(node: Node, op: ConvOp, found: Knob, by: Changing) -> Array:
+    """Without a calibration set, what is left is made larger by one factor, as HPVM does."""
+    weight = by.graph.constants[op.weight]
+    every, offset = map(int, found.parameters)
+    second = by.moments(node, op)
+    dropped = left_out(weight.shape[1:], every, offset)
+    if second is None or dropped.all():
+        return sampled(weight, every, offset)
+    return corrected(weight, dropped, second)
+
+
+def _split(node: Node, op: ConvOp | DenseOp, share: float, by: Changing) -> list[Node]:
+    """Two layers in place of one: through fewer channels, then to as many as there were."""
+    weight = by.graph.constants[op.weight]
+    parts = low_rank(weight.reshape(weight.shape[:2]), share, by.moments(node, op))
+    names = (f"{node.name}/narrow", f"{node.name}/wide")
+    shape = weight.shape[2:]
+    for name, part in zip(names, parts, strict=True):
+        by.made[name] = np.ascontiguousarray(part.reshape(*part.shape, *shape))
+    first = msgspec.structs.replace(op, weight=names[0], bias="", post=())
+    second = msgspec.structs.replace(op, weight=names[1])
+    if isinstance(second, ConvOp):  # strides and padding are done already
+        second = msgspec.structs.replace(second, strides=(1, 1), pads=(0, 0, 0, 0))
+    middle = unused(f"{node.output}/narrow", by.graph)
+    return [
+        msgspec.structs.replace(
+            node, name=names[0], op=first, inputs=node.inputs[:1], output=middle, sources=()
+        ),
+        msgspec.structs.replace(node, op=second, inputs=(middle, *node.inputs[1:])),
+    ]

@@ -121,7 +121,7 @@ def test_what_is_worth_knowing_is_said():
     assert "conf1: the same name more than once" in found
     assert any("do not add up to conf1's 100" in each for each in found)
     assert any("run on the CPU here" in each for each in found)
-    assert any(each.startswith("fp16: read, but not executed yet") for each in found)
+    assert any("half precision is emulated here" in each for each in found)
     assert any("comes first, but is not exact" in each for each in remarks(parse(other)))
 
 
