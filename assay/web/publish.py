@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from assay.core import codec
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.progress import ignore
@@ -20,7 +19,7 @@ from assay.core.settings import Home
 from assay.registry import open_store
 from assay.verbs.history import summarize_all
 from assay.web.html import STATIC, page_html
-from assay.web.page import Page
+from assay.web.page import Page, twin
 from assay.web.pages import accuracy, check, history, overview, result, run
 from assay.web.pages.findings import Findings
 
@@ -70,7 +69,7 @@ def _pages(store: Store, runs: int, home: Home) -> dict[str, Callable[[], Page]]
     pages: dict[str, Callable[[], Page]] = {
         "/": lambda: overview.overview_page(store, known),
         "/runs": lambda: overview.runs_page(store, {}),
-        "/check": lambda: check.check_page(home, {}),
+        "/check": lambda: check.check_page(store, home, {}),
         "/accuracy": lambda: accuracy.accuracy_page(store, {}),
         "/history": lambda: history.all_series_page(store, {}),
     }
@@ -100,4 +99,4 @@ def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
     place.mkdir(parents=True, exist_ok=True)
     html = page_html(page, address, here=at, json="index.json")
     (place / "index.html").write_text(html)
-    (place / "index.json").write_bytes(codec.encode(page.document, indent=2))
+    (place / "index.json").write_bytes(twin(page))
