@@ -28,7 +28,7 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     high: float = math.nan
 
 
-class Weighed(msgspec.Struct, frozen=True, kw_only=True):
+class Priced(msgspec.Struct, frozen=True, kw_only=True):
     """A case by its speed and what that costs."""
 
     name: str
@@ -37,25 +37,25 @@ class Weighed(msgspec.Struct, frozen=True, kw_only=True):
     cost: float
 
 
-def front(weighed: Sequence[Weighed]) -> list[Weighed]:
+def front(priced: Sequence[Priced]) -> list[Priced]:
     """Those that no other beats in both (Pareto), the fastest first."""
-    best: list[Weighed] = []
-    for one in sorted(weighed, key=lambda one: (-one.rate, one.cost)):
+    best: list[Priced] = []
+    for one in sorted(priced, key=lambda one: (-one.rate, one.cost)):
         if not best or one.cost < best[-1].cost:
             best.append(one)
     return best
 
 
-def front_chart(title: str, weighed: Sequence[Weighed], unit: str) -> Markup:
-    best = front(weighed)
-    rest = [one for one in weighed if one not in best]
+def front_chart(title: str, priced: Sequence[Priced], unit: str) -> Markup:
+    best = front(priced)
+    rest = [one for one in priced if one not in best]
     line = Dots(name="", xs=[o.rate for o in best], ys=[o.cost for o in best], line=True)
     dots = [
         Dots(
             name=name,
             xs=[one.rate for one in some],
             ys=[one.cost for one in some],
-            told=partial(_weighed_text, some, unit),
+            told=partial(_priced_text, some, unit),
             style=style,  # type: ignore[arg-type]
         )
         for name, some, style in (("others", rest, "muted"), ("best", best, "b"))
@@ -64,8 +64,8 @@ def front_chart(title: str, weighed: Sequence[Weighed], unit: str) -> Markup:
     return drawn(chart)
 
 
-def _weighed_text(weighed: Sequence[Weighed], unit: str, i: int) -> str:
-    one = weighed[i]
+def _priced_text(priced: Sequence[Priced], unit: str, i: int) -> str:
+    one = priced[i]
     return f"{one.name}: {human(one.rate, '')} items/s, {human(one.cost, unit)}"
 
 

@@ -20,7 +20,7 @@ from assay.web.page import Cell
 LATELY = 100  # newest points of a series that are looked at: four times quicker than 200
 SINCE = 30  # a shift further back than so many points is no news
 PAUSE = 0.03  # seconds between looks behind a page: pages come first
-AT_ONCE = 5  # series that a page looks at while its reader waits; the rest are looked at behind it
+AT_ONCE = 12  # series that a page looks at while its reader waits; the rest are looked at behind it
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from assay.core.records import SCHEMA
 from assay.core.units import human
 from assay.stores import summaries
 from assay.stores.selection import select, selected
-from assay.web.charts.kinds import Weighed, front, front_chart
+from assay.web.charts.kinds import Priced, front, front_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
 
 MOST = 300  # results that one page opens
@@ -38,7 +38,7 @@ def tradeoffs_page(store: Store, given: dict[str, str]) -> Page:
         readings = _readings(store, text)
     except UsageError as error:
         return _page(text, form, f"{error} {error.hint}", {})
-    found = {cost.name: weighed for cost in COSTS if len(weighed := _weighed(readings, cost)) > 1}
+    found = {cost.name: priced for cost in COSTS if len(priced := _priced(readings, cost)) > 1}
     lead = f"{len(readings)} results with a speed." if found else EMPTY
     return _page(text, form, lead, found)
 
@@ -49,7 +49,7 @@ EMPTY = (
 )
 
 
-def _page(text: str, form: Form, lead: str, found: dict[str, list[Weighed]]) -> Page:
+def _page(text: str, form: Form, lead: str, found: dict[str, list[Priced]]) -> Page:
     return Page(
         title="Trade-offs",
         lead=lead,
@@ -60,10 +60,10 @@ def _page(text: str, form: Form, lead: str, found: dict[str, list[Weighed]]) -> 
             "of": text,
             "costs": {
                 name: [
-                    msgspec.to_builtins(one) | {"on_the_front": one in front(weighed)}
-                    for one in weighed
+                    msgspec.to_builtins(one) | {"on_the_front": one in front(priced)}
+                    for one in priced
                 ]
-                for name, weighed in found.items()
+                for name, priced in found.items()
             },
         },
         sections=tuple(_section(cost, found[cost.name]) for cost in COSTS if cost.name in found),
@@ -104,17 +104,17 @@ COSTS = (
 )
 
 
-def _weighed(readings: Sequence[Reading], cost: Cost) -> list[Weighed]:
+def _priced(readings: Sequence[Reading], cost: Cost) -> list[Priced]:
     return [
-        Weighed(name=r.result.case.key, id=r.result.id, rate=_rate(r), cost=value)
+        Priced(name=r.result.case.key, id=r.result.id, rate=_rate(r), cost=value)
         for r in readings
         if (value := cost.of(r))
     ]
 
 
-def _section(cost: Cost, weighed: Sequence[Weighed]) -> Section:
-    best = front(weighed)
-    ordered = sorted(weighed, key=lambda one: (one not in best, -one.rate))
+def _section(cost: Cost, priced: Sequence[Priced]) -> Section:
+    best = front(priced)
+    ordered = sorted(priced, key=lambda one: (one not in best, -one.rate))
     rows = tuple(
         (
             Cell(text=one.name, to=f"/runs/{one.id}"),
@@ -127,6 +127,6 @@ def _section(cost: Cost, weighed: Sequence[Weighed]) -> Section:
     columns = ("case", "items/s", cost.name, "no other beats it in both")
     return Section(
         title=f"Speed against {cost.name}",
-        chart=front_chart(f"{cost.name}: below and to the right is better", weighed, cost.unit),
+        chart=front_chart(f"{cost.name}: below and to the right is better", priced, cost.unit),
         grid=Grid(columns=columns, rows=rows, numeric=frozenset({"items/s", cost.name})),
     )
