@@ -56,9 +56,9 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
         values["commit"] = query.commit
     if query.ids:
         values |= {f"id{number}": found for number, found in enumerate(ids)}
-        names = [f":id{number}" for number in range(len(ids))]
-        runs = ",".join(name for name, found in zip(names, ids, strict=True) if "/" not in found)
-        single = ",".join(name for name, found in zip(names, ids, strict=True) if "/" in found)
+        marks = {f":id{number}": found for number, found in enumerate(ids)}
+        runs = ",".join(mark for mark, found in marks.items() if "/" not in found)
+        single = ",".join(mark for mark, found in marks.items() if "/" in found)
         parts = [f"results.run IN ({runs})"] if runs else []
         parts += [f"results.id IN ({single})"] if single else []
         where.append(f"({' OR '.join(parts) or '0'})")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.core.findings import Quantity, Reading
 from assay.core.records import Result
-from assay.core.units import human
+from assay.core.units import human, plain
 from assay.views.evaluate import standing
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -169,6 +169,11 @@ def _pictures(reading: Reading) -> Iterator[str]:
         yield f"  {bars}"
         yield f"{name}over time"
         yield f"  {course(values)}"
+    for metric in reading.summary.quantities:  # of a task or benchmark class
+        told = [value for value in reading.result.values(metric) if math.isfinite(value)]
+        if metric != "step_time" and len(told) > 2:
+            yield f"{metric}, {len(told)} repeats, from {plain(min(told))} to {plain(max(told))}"
+            yield f"  {course(told)}"
 
 
 def _doubts(reading: Reading) -> list[str]:

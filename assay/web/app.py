@@ -23,7 +23,7 @@ from assay.registry import open_store
 from assay.verbs.history import summarize_all
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
-from assay.web.page import Page, twin
+from assay.web.page import Page, error_page, twin
 from assay.web.pages import (
     accuracy,
     check,
@@ -142,7 +142,7 @@ def _file(stores: _Stores) -> Callable[[Request], Response]:
 def _mistake(request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
     status = 503 if isinstance(error, StoreError) else _status_of(error)
-    return _response(request, _error_page(status, str(error), error.hint))
+    return _response(request, error_page(status, str(error), error.hint))
 
 
 def _status_of(error: AssayError) -> int:
@@ -154,13 +154,4 @@ def _no_page(request: Request, error: Exception) -> Response:
     status, detail = error.status_code, error.detail
     if detail == "Not Found":
         detail = f"There is no page {Path(request.url.path)}."
-    return _response(request, _error_page(status, detail, "The overview is at /."))
-
-
-def _error_page(status: int, sentence: str, hint: str) -> Page:
-    return Page(
-        title=sentence,
-        lead=hint,
-        status=status,
-        document={"schema": 1, "kind": "error", "error": sentence, "hint": hint},
-    )
+    return _response(request, error_page(status, detail, "The overview is at /."))

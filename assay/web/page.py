@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from assay.core import codec
 from assay.core.findings import Table
+from assay.core.records import SCHEMA
 
 HEAT = 0.05  # a ratio 5 % away from 1 is one shade
 
@@ -80,6 +81,11 @@ def twin(page: Page) -> bytes:
     """The page as JSON."""
     document = page.document() if callable(page.document) else page.document
     return codec.encode(document, indent=2)
+
+
+def error_page(status: int, sentence: str, hint: str) -> Page:
+    document = {"schema": SCHEMA, "kind": "error", "error": sentence, "hint": hint}
+    return Page(title=sentence, lead=hint, status=status, document=document)
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):

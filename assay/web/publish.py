@@ -12,14 +12,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from assay.core.contracts import Store
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.settings import Home
 from assay.registry import open_store
 from assay.verbs.history import summarize_all
 from assay.web.html import STATIC, page_html
-from assay.web.page import Page, twin
+from assay.web.page import Page, error_page, twin
 from assay.web.pages import accuracy, check, history, overview, result, run
 from assay.web.pages.findings import Findings
 
@@ -45,10 +45,18 @@ def publish(
         summarize_all(store, Query())
         pages = _pages(store, runs, home)
         for number, (at, made) in enumerate(pages.items(), 1):
-            _write(site, at, made(), pages.keys())
+            _write(site, at, _made(made), pages.keys())
             progress(number, len(pages))
     shutil.copytree(STATIC, site / "static", dirs_exist_ok=True)
     return site
+
+
+def _made(make: Callable[[], Page]) -> Page:
+    """A result that cannot be read says so on its page, and stops no other."""
+    try:
+        return make()
+    except AssayError as error:
+        return error_page(404, str(error), error.hint)
 
 
 def _checked(site: Path) -> Path:

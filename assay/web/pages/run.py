@@ -59,6 +59,7 @@ def run_page(store: Store, text: str) -> Page:
             *found.sections,
             *([_results(run, readings, verb)] if readings else [_nothing(run)]),
             *_failures(readings),
+            *_unreadable(store),
             _about(store, run, verb, readings),
         ),
     )
@@ -138,6 +139,11 @@ def _failures(readings: Sequence[Reading]) -> list[Section]:
     return [
         Section(title="What failed", grid=Grid(columns=("case", "status", "reason"), rows=rows))
     ]
+
+
+def _unreadable(store: Store) -> list[Section]:
+    problems = tuple(dict.fromkeys(store.problems))
+    return [Section(title="What cannot be read", notes=problems)] if problems else []
 
 
 def _about(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> Section:
