@@ -56,7 +56,9 @@ _FROM = {
     "serve": "web.serve",
     "study": "verbs.study",
     "summarize": "verbs.show",
+    "Sinks": "core.sinks",
     "train": "verbs.train",
+    "upload": "verbs.upload",
 }
 __all__ = sorted(_FROM)
 

@@ -47,6 +47,7 @@ VERBS = {
     "data": ("Keep and see", "List or fetch datasets."),
     "import": ("Keep and see", "Import run folders, and files of other tools."),
     "export": ("Keep and see", "Write results as files of other tools."),
+    "upload": ("Keep and see", "Send results to BigQuery, to objects, to CloudWatch."),
     "hpvm": ("Compatibility", "HPVM's Keras benchmark scripts."),
     "keras-benchmarks": ("Compatibility", "keras-benchmarks' run_benchmark.py."),
     "vgg16": ("Compatibility", "The VGG16 study's main.py."),

@@ -13,7 +13,9 @@ from assay.cli.bench import announce
 from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import status_of
 from assay.compat import perfzero, perfzero_run
+from assay.compat.perfzero import PerfZeroRequest
 from assay.compat.perfzero_run import Executed
+from assay.platforms.sinks import key
 
 
 def _option(name: str, flag: perfzero.Flag) -> Any:  # noqa: ANN401 (a click decorator)
@@ -46,6 +48,11 @@ Example:
 def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  # noqa: ANN401
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
     request = perfzero.request(flags, timeout, python)
+    with key.used(request.sinks.key):
+        return _run(request, flags["debug"], home)
+
+
+def _run(request: PerfZeroRequest, debug: bool, home: str | None) -> int:
     prepared = perfzero_run.prepare(request, lambda line: options.say(line))
     handle_signals()
     done: list[Executed] = []
@@ -60,7 +67,7 @@ def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  
             request, prepared, os.environ, home, announce, missing
         ):
             done.append(executed)
-            _show(executed, flags["debug"])
+            _show(executed, debug)
     finally:
         if done:
             _blocks(prepared.seconds, done)
