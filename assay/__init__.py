@@ -24,6 +24,7 @@ _FROM = {
     "bisect": "verbs.bisect",
     "capture": "native.capture",
     "check": "verbs.check",
+    "check_configs": "verbs.configs",
     "compare": "verbs.compare",
     "compile_model": "verbs.compile",
     "doctor": "verbs.doctor",
@@ -42,6 +43,7 @@ _FROM = {
     "publish": "web.publish",
     "race": "verbs.race",
     "prunable": "verbs.results",
+    "read_configs": "native.hpvm.configs",
     "readings": "verbs.show",
     "report": "web.report",
     "relabel": "verbs.results",
@@ -54,11 +56,13 @@ _FROM = {
     "run_task": "verbs.task",
     "schedule": "verbs.schedule",
     "serve": "web.serve",
+    "sort_configs": "verbs.configs",
     "study": "verbs.study",
     "summarize": "verbs.show",
     "Sinks": "core.sinks",
     "train": "verbs.train",
     "upload": "verbs.upload",
+    "write_configs": "native.hpvm.configs",
 }
 __all__ = sorted(_FROM)
 

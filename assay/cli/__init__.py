@@ -37,6 +37,7 @@ VERBS = {
     "explain": ("Decide", "Explain why two results differ."),
     "compile": ("Native", "Compile a Keras model to a native program."),
     "export-onnx": ("Native", "Write a Keras model as ONNX."),
+    "configs": ("Native", "Check, explain or sort HPVM's configuration files."),
     "list": ("Keep and see", "List workloads, backends, results, tasks, benchmarks."),
     "show": ("Keep and see", "Show kept results."),
     "plot": ("Keep and see", "Plot samples, or memory and CPU over time."),
