@@ -49,17 +49,20 @@ VERBS = {
     "import": ("Keep and see", "Import run folders, and files of other tools."),
     "export": ("Keep and see", "Write results as files of other tools."),
     "upload": ("Keep and see", "Send results to BigQuery, to objects, to CloudWatch."),
+    "image": ("Elsewhere", "Build images with a framework in them, and measure there."),
     "hpvm": ("Compatibility", "HPVM's Keras benchmark scripts."),
     "keras-benchmarks": ("Compatibility", "keras-benchmarks' run_benchmark.py."),
     "vgg16": ("Compatibility", "The VGG16 study's main.py."),
     "driver": ("Compatibility", "The AWS benchmark driver."),
     "perfzero": ("Compatibility", "PerfZero's benchmark.py."),
+    "perfzero-setup": ("Compatibility", "PerfZero's setup.py."),
 }
 # What no module may be named.
 FILES = {
     "export-onnx": "export_onnx",
     "import": "import_",
     "keras-benchmarks": "keras_benchmarks",
+    "perfzero-setup": "perfzero_setup",
 }
 
 

@@ -18,7 +18,8 @@ from assay.compat.perfzero_run import Executed
 from assay.platforms.sinks import key
 
 
-def _option(name: str, flag: perfzero.Flag) -> Any:  # noqa: ANN401 (a click decorator)
+def old_flag(name: str, flag: perfzero.Flag) -> Any:  # noqa: ANN401 (a click decorator)
+    """A flag of PerfZero as click's."""
     if isinstance(flag.default, bool):
         return options.boolean(f"--{name}", name, help=flag.help)
     if isinstance(flag.default, tuple):
@@ -36,7 +37,7 @@ Example:
   assay perfzero --benchmark_methods=my_pkg.bench.Resnet.benchmark_1_gpu \\
       --git_repos='https://github.com/me/my_pkg.git;main' --python_path=my_pkg"""
 )
-@options.decorated(*(_option(name, flag) for name, flag in perfzero.FLAGS.items()))
+@options.decorated(*(old_flag(name, flag) for name, flag in perfzero.FLAGS.items()))
 @click.option(
     "--timeout",
     default="24h",
