@@ -29,6 +29,7 @@ _FROM = {
     "check_configs": "verbs.configs",
     "compare": "verbs.compare",
     "compile_model": "verbs.compile",
+    "copy_store": "verbs.store",
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",
     "explain": "verbs.explain",

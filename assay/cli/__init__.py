@@ -45,6 +45,7 @@ VERBS = {
     "report": ("Keep and see", "Write a run as one HTML file."),
     "publish": ("Keep and see", "Write the dashboard as a static site."),
     "results": ("Keep and see", "Label, tag or remove kept results."),
+    "store": ("Keep and see", "Copy results from one store to another."),
     "data": ("Keep and see", "List or fetch datasets."),
     "import": ("Keep and see", "Import run folders, and files of other tools."),
     "export": ("Keep and see", "Write results as files of other tools."),
@@ -124,7 +125,10 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="assay %(version)s")
-def assay() -> None:
+@click.option(
+    "--store", metavar="URL", help="Where results are kept, for any verb: a folder or a URL."
+)
+def assay(store: str | None) -> None:
     """How fast is this model, really? Did it change? How much faster can it go?"""
 
 

@@ -131,7 +131,7 @@ def _parcels(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Parcel]:
 def _folders(readings: Sequence[Reading], place: str, home: Home) -> Iterator[Parcel]:
     """Each result's folder, under its id."""
     for reading in readings:
-        folder = settings.home(home) / "runs" / reading.result.id
+        folder = settings.runs(home) / reading.result.id
         yield Parcel(sink="objects", place=f"{place}/{reading.result.id}", folder=str(folder))
 
 
