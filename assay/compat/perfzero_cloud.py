@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import getpass
 
+import msgspec
+
 from assay.core.cloud import MachineRequest
 from assay.core.errors import UsageError
 
@@ -28,8 +30,7 @@ def request(
     internal_ip: bool,
 ) -> MachineRequest:
     """Of `create`. A bare name of an image is one of the project's own, as gcloud took it."""
-    given = {"image": image if "/" in image else f"global/images/{image}"} if image else {}
-    return MachineRequest(
+    made = MachineRequest(
         name=machine_name(username),
         accelerator_count=accelerator_count,
         accelerator_type=accelerator_type,
@@ -38,8 +39,11 @@ def request(
         nvme_count=nvme_count,
         boot_ssd_size=boot_ssd_size,
         internal_ip=internal_ip,
-        **given,
     )
+    if not image:
+        return made
+    whole = image if "/" in image else f"global/images/{image}"
+    return msgspec.structs.replace(made, image=whole)
 
 
 def check_command(command: str) -> str:
