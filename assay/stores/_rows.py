@@ -11,6 +11,7 @@ import msgspec
 from assay.core.records import Query, Result
 from assay.core.series import Entry, SeriesKey, commit_of, series_of
 
+MOST_ROWS = 2**63 - 1  # a number SQLite can read
 _KEEP = """
 INSERT INTO results (id, run, started, status, workload, backend, key, label, tags, host,
                      git_commit, series)
@@ -39,7 +40,7 @@ def keep(database: sqlite3.Connection, result: Result) -> None:
 
 
 def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """`WHERE …` over the table of results, and its values; `ids` are those the query names."""
+    """`WHERE …` over the table of results, and its values; `ids`: runs and results it names."""
     names = ("workload", "backend", "label", "status")
     values = {name: str(getattr(query, name)) for name in names}
     where = [f"results.{column} = :{column}" for column, value in values.items() if value]
@@ -50,9 +51,17 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
     if query.machine:
         where.append("instr(host, :machine)")
     values |= {"since": query.since, "until": query.until, "machine": query.machine.lower()}
+    if query.commit:  # a beginning, as a range: the index by commit finds it
+        where.append("git_commit >= :commit AND git_commit < :commit || 'g'")
+        values["commit"] = query.commit
     if query.ids:
         values |= {f"id{number}": found for number, found in enumerate(ids)}
-        where.append(f"results.id IN ({','.join(f':id{number}' for number in range(len(ids)))})")
+        marks = {f":id{number}": found for number, found in enumerate(ids)}
+        runs = ",".join(mark for mark, found in marks.items() if "/" not in found)
+        single = ",".join(mark for mark, found in marks.items() if "/" in found)
+        parts = [f"results.run IN ({runs})"] if runs else []
+        parts += [f"results.id IN ({single})"] if single else []
+        where.append(f"({' OR '.join(parts) or '0'})")
     for number, (name, value) in enumerate(query.tags.items()):
         where.append(
             "EXISTS (SELECT 1 FROM json_each(tags) AS tag "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Sequence
 
@@ -10,15 +9,17 @@ from assay.core.contracts import Store
 from assay.core.differences import Difference, Differences
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
-from assay.stores.selection import select
+from assay.stores.selection import select, selected
 from assay.verbs.compare import Comparing, compare_results
+from assay.verbs.compare_points import compare_points
 from assay.views import compare as view
 from assay.web.charts.kinds import Ratio, ratios_chart
-from assay.web.page import Cell, Choice, Form, Grid, Page, Section, section
+from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, section
 
 DRAWN = 60  # ratios in one chart
+OPENED = 100  # results that are opened for one page; of more, the index tells
+FILLED = 0.4  # of a map: with less there is nothing to see
 CHOICES = 30  # newest runs and labels to choose from
-HEAT = 0.05  # a ratio 5 % away from 1 is one shade
 
 
 def compare_page(store: Store, given: dict[str, str]) -> Page:
@@ -27,15 +28,19 @@ def compare_page(store: Store, given: dict[str, str]) -> Page:
     if not (baseline and candidate):
         return _page(store, given, "Choose two runs, labels, tags, commits or days.")
     try:
-        found = compare_results(
-            select(store, baseline),
-            select(store, candidate),
-            (baseline, candidate),
-            Comparing(metric=given.get("metric", ""), by=given.get("by", "")),
-        )
+        found = _found(store, (baseline, candidate), given)
     except UsageError as error:
         return _page(store, given, f"{error} {error.hint}")
     return _page(store, given, _lead(found), found)
+
+
+def _found(store: Store, names: tuple[str, str], given: dict[str, str]) -> Differences:
+    """As `assay compare` answers; where that would open very many results, from the index."""
+    how = Comparing(metric=given.get("metric", ""), by=given.get("by", ""))
+    baseline, candidate = (selected(store, name) for name in names)
+    if store.count(baseline) + store.count(candidate) > OPENED:
+        return compare_points(store, (baseline, candidate), names, how)
+    return compare_results(select(store, names[0]), select(store, names[1]), names, how)
 
 
 def _page(store: Store, given: dict[str, str], lead: str, found: Differences | None = None) -> Page:
@@ -94,23 +99,16 @@ def _sections(found: Differences) -> list[Section]:
 
 
 def _heat(shown: Sequence[Difference]) -> Grid | None:
-    """A cell for each workload on each backend; nothing where one of them does not vary."""
+    """A cell for each workload on each backend; nothing where one of them hardly varies."""
     cells = {tuple(one.key.rpartition("@")[::2]): one.ratio for one in shown}
     rows, columns = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
-    if len(rows) < 2 or len(columns) < 2:
+    if min(len(rows), len(columns)) < 2 or len(cells) < FILLED * len(rows) * len(columns):
         return None
     return Grid(
         columns=("workload", *columns),
         rows=tuple(
-            (Cell(text=row), *(_hot(cells.get((row, column))) for column in columns))
+            (Cell(text=row), *(heat_cell(cells.get((row, column))) for column in columns))
             for row in rows
         ),
         numeric=frozenset(columns),
     )
-
-
-def _hot(ratio: float | None) -> Cell:
-    if ratio is None:
-        return Cell()
-    shade = max(-4, min(4, round(math.log(ratio) / HEAT)))
-    return Cell(text=f"{ratio:.3f}", sort=ratio, style="heat", heat=shade)
