@@ -20,7 +20,7 @@ WEIGHTS = np.geomspace(1e-4, 1e4, 81)  # of harm against time, the whole of each
 LEAST_POINTS = 0.02  # less than this is lost or gained by one picture in 5000
 
 
-class Tried(NamedTuple):
+class KnobTrial(NamedTuple):
     """A knob of one layer, tried alone."""
 
     knob: int
@@ -28,13 +28,13 @@ class Tried(NamedTuple):
     moved: Array  # outputs with it, less those of the exact network: pictures × classes
 
 
-class Layer(NamedTuple):
+class TunedLayer(NamedTuple):
     name: str
-    tried: tuple[Tried, ...]  # the exact one first
+    tried: tuple[KnobTrial, ...]  # the exact one first
 
 
 class Predicted(NamedTuple):
-    """One knob a layer, as places in `Layer.tried`, and what is expected of it."""
+    """One knob a layer, as places in `TunedLayer.tried`, and what is expected of it."""
 
     choice: tuple[int, ...]
     seconds: float
@@ -44,7 +44,9 @@ class Predicted(NamedTuple):
 class Tune:
     """What a search looks at: layers, the exact network's outputs on the tune set, and labels."""
 
-    def __init__(self, layers: Sequence[Layer], outputs: Array, labels: NDArray[np.int64]) -> None:
+    def __init__(
+        self, layers: Sequence[TunedLayer], outputs: Array, labels: NDArray[np.int64]
+    ) -> None:
         self.layers, self.outputs, self.labels = layers, outputs, labels
         self._before = outputs.argmax(1) == labels
 

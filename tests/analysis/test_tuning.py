@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from assay.analysis.tuning import Layer, Tried, Tune, front, search
+from assay.analysis.tuning import KnobTrial, Tune, TunedLayer, front, search
 
 
 def made(layers: int = 4, knobs: int = 4, pictures: int = 400, seed: int = 0) -> Tune:
@@ -18,11 +18,11 @@ def made(layers: int = 4, knobs: int = 4, pictures: int = 400, seed: int = 0) ->
     labels[: pictures // 10] = draw.integers(0, 10, pictures // 10)
     found = []
     for place in range(layers):
-        tried = [Tried(11, 1.0 + place, np.zeros_like(outputs))]
+        tried = [KnobTrial(11, 1.0 + place, np.zeros_like(outputs))]
         for k in range(1, knobs):
             moved = draw.normal(size=outputs.shape).astype(np.float32) * 0.1 * k * draw.random()
-            tried.append(Tried(100 + k, (1.0 + place) / (1 + k * draw.random()), moved))
-        found.append(Layer(f"layer{place}", tuple(tried)))
+            tried.append(KnobTrial(100 + k, (1.0 + place) / (1 + k * draw.random()), moved))
+        found.append(TunedLayer(f"layer{place}", tuple(tried)))
     return Tune(found, outputs, labels)
 
 
