@@ -18,6 +18,13 @@ def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> in
     return int(sdpa_flop_count(query, key, value))
 
 
+def _whole_attention(values: Any, *given: Any, **__: object) -> int:  # noqa: ANN401
+    """nn.MultiheadAttention where nothing trains: projections in and out, and the attention."""
+    (batch, length, width), (keys, *_) = values, given[0][1:]
+    projections = length * width * width * 2 + 2 * keys * width * width
+    return int(2 * batch * (projections + 2 * length * keys * width))
+
+
 def _recurrent_on_cpu(values: Any, kernel: Any, recurrent: Any, *_: object, **__: object) -> int:  # noqa: ANN401
     return int(2 * math.prod(values[:-1]) * (math.prod(kernel) + math.prod(recurrent)))
 
@@ -30,6 +37,7 @@ def _recurrent_on_gpu(values: Any, weights: Any, *_: object, **__: object) -> in
 # what torch's counter does not know yet
 _MORE = {
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+    torch.ops.aten._native_multi_head_attention: _whole_attention,
     torch.ops.aten.mkldnn_rnn_layer: _recurrent_on_cpu,
     torch.ops.aten._cudnn_rnn: _recurrent_on_gpu,
 }
