@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_count
 
 from assay.backends import _options
+from assay.backends.torch import _trees
 from assay.core.records import Case, Value
 
 
@@ -74,7 +75,8 @@ def facts() -> dict[str, Value]:
 class ForwardLook(NamedTuple):
     """What one forward pass shows."""
 
-    outputs: Any
+    sample: tuple[tuple[int, ...], Any]  # of the outputs, as `_trees.sampled` takes it
+    dtype: torch.dtype  # of the outputs
     macs: float
     product_dtypes: str
 
@@ -84,7 +86,12 @@ def look(forward: Callable[[], Any]) -> ForwardLook:
     products and convolutions, whoever cast it."""
     with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, _Products() as seen:
         outputs = forward()
-    return ForwardLook(outputs, counter.get_total_flops() / 2, " ".join(sorted(seen.dtypes)))
+    return ForwardLook(
+        _trees.sampled(outputs),
+        _trees.dtype(outputs),
+        counter.get_total_flops() / 2,
+        " ".join(sorted(seen.dtypes)),
+    )
 
 
 class _Products(TorchDispatchMode):  # type: ignore[misc]
