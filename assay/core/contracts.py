@@ -12,7 +12,7 @@ import msgspec
 from assay.core.findings import Summary
 from assay.core.recipe import Recipe
 from assay.core.records import Case, Evaluation, Plan, Query, Result, Value
-from assay.core.series import Entry, KeptSeries, Point
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.core.sessions import Builder, Examples, Job, Session
 
 
@@ -243,6 +243,10 @@ class Store(Protocol):
         """Points of a series by its id, oldest first, without opening a result; 0: all, else the
         newest so many. Only results that ended well and have a summary are points."""
 
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
+        """Points of every result that a query finds, oldest first, without opening one; of these
+        metrics, or of all."""
+
     def unsummarized(self, query: Query, version: int) -> list[str]:
         """Ids of results that ended well and have no summary of this version: not points yet."""
 
@@ -256,6 +260,17 @@ class Store(Protocol):
         """Remove a run or a result for good; the ids of what is gone."""
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class SharedStore(Protocol):
+    """A store that several machines measure into, and whose files lie elsewhere."""
+
+    def taken(self, run: str) -> AbstractContextManager[None]:
+        """While it lasts, nobody else measures the run, here or on another machine."""
+
+    def sizes(self, result_id: str) -> list[int]:
+        """Bytes of each file of a result, without bringing one here."""
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
