@@ -53,13 +53,10 @@ def alone(
     procedure: Procedure,
     progress: ProgressCallback,
     estimate: Estimator,
-    *,
     checks: bool = True,
 ) -> Pieces:
-    """One case in one process: made warm, then samples until there are enough.
-
-    What a process before it has shown of its work, its outputs and its wait is not checked again.
-    """
+    """One case in one process: made warm, then samples until there are enough; without `checks`
+    where a process before it has shown its work, its outputs and its wait."""
     warm = yield from warmed(worker, case, procedure, progress, checks)
     if warm.steps:
         yield from _steady(
@@ -74,11 +71,7 @@ def alone(
 
 
 def warmed(
-    worker: Worker,
-    case: Case,
-    procedure: Procedure,
-    progress: ProgressCallback,
-    checks: bool = True,
+    worker: Worker, case: Case, procedure: Procedure, progress: ProgressCallback, checks: bool
 ) -> Generator[messages.Opened | Samples, None, Warm]:
     """Open, first step, warm-up; at the end how many steps make a sample, 0 if it times itself."""
     progress(Progress(case=case, phase="open", left=procedure.budget))
