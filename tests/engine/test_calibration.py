@@ -40,5 +40,5 @@ def test_a_model_without_pictures_gives_none(model):
 
 
 def test_a_file_that_is_not_there_is_told():
-    with pytest.raises(UsageError, match="nowhere.txt cannot be read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         calibrated(None, graph_of(3, 4, 4), "nowhere.txt:conf2")
