@@ -236,6 +236,7 @@ def _run(program: str, words: list[str], checkout: Path, gpu: bool) -> tuple[str
     ran = subprocess.run(
         [sys.executable, "-c", program, *words],
         env={**os.environ, "PYTHONPATH": str(checkout), **hidden},
+        cwd=checkout,  # python -c looks for assay there first
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
