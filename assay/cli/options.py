@@ -137,7 +137,11 @@ def say(*lines: str) -> None:
 
 
 def agreed(what: str, judge: str, difference: float) -> str:
-    return f"checked: {what} differs from {judge} by at most {difference:.1e} of the largest output"
+    from assay.engine.agreement import ALLOWED
+
+    told = f"checked: {what} differs from {judge} by at most {difference:.1e} of the largest output"
+    rounds = f"; this model makes so much of rounding: {judge} is about as far from float64"
+    return told + (rounds if difference > ALLOWED else "")
 
 
 def decorated(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from assay import registry
 from assay.backends.keras import engines
@@ -22,9 +23,9 @@ from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
 from assay.engine import plan, process_env
-from assay.native import answers, capture, files
+from assay.native import answers, capture, files, reference
 from assay.native.answers import Answers
-from assay.native.graph import Graph
+from assay.native.graph import Array, Graph
 from assay.native.onnx.importing import read_onnx
 from assay.native.onnx.judge import judged
 from assay.worker import start
@@ -35,6 +36,10 @@ TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 class CapturedModel(msgspec.Struct, frozen=True):
     graph: Graph
     answers: Answers
+
+    def exact(self) -> tuple[Array, ...]:
+        """The outputs by float64; of a large model this takes minutes."""
+        return reference.outputs(self.graph, *self.answers.inputs, dtype=np.float64)
 
 
 def model_of(

@@ -33,3 +33,20 @@ def test_the_output_that_differs_is_named():
 
     with pytest.raises(AssayError, match="net is wrong: its output 'b' differs from Keras"):
         agreement("net", ["a", "b"], found, wanted, "Keras")
+
+
+def test_a_model_that_makes_much_of_rounding_is_judged_by_float64():
+    exact = [np.array([1.0, 0.5])]
+    wanted = [np.array([1.0, 0.501])]
+
+    assert agreement("net", ["a"], [np.array([1.0, 0.498])], wanted, "Keras", lambda: exact) == (
+        pytest.approx(0.003)
+    )
+    with pytest.raises(AssayError, match=r"from float64, it by 0\.1 and Keras by 0\.001"):
+        agreement("net", ["a"], [np.array([1.0, 0.6])], wanted, "Keras", lambda: exact)
+
+
+def test_float64_is_not_asked_where_float32_is_near_enough():
+    values = [np.ones(2)]
+
+    assert agreement("net", ["a"], values, values, "Keras", exact=lambda: 1 / 0) == 0.0
