@@ -24,8 +24,10 @@ _FROM = {
     "bisect": "verbs.bisect",
     "capture": "native.capture",
     "check": "verbs.check",
+    "check_configs": "verbs.configs",
     "compare": "verbs.compare",
     "compile_model": "verbs.compile",
+    "copy_store": "verbs.store",
     "doctor": "verbs.doctor",
     "evaluate": "verbs.evaluate",
     "explain": "verbs.explain",
@@ -42,6 +44,7 @@ _FROM = {
     "publish": "web.publish",
     "race": "verbs.race",
     "prunable": "verbs.results",
+    "read_configs": "native.hpvm.configs",
     "readings": "verbs.show",
     "report": "web.report",
     "relabel": "verbs.results",
@@ -54,9 +57,11 @@ _FROM = {
     "run_task": "verbs.task",
     "schedule": "verbs.schedule",
     "serve": "web.serve",
+    "sort_configs": "verbs.configs",
     "study": "verbs.study",
     "summarize": "verbs.show",
     "train": "verbs.train",
+    "write_configs": "native.hpvm.configs",
 }
 __all__ = sorted(_FROM)
 

@@ -10,15 +10,23 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from assay import cli
 
-_PROGRAMS = {"chromium": ("chromium",), "postgresql": ("psql",), "compiler": ("g++", "c++")}
+if TYPE_CHECKING:
+    from tests.postgres import PostgresServer
+
+_PROGRAMS = {
+    "chromium": ("chromium",),
+    "postgresql": ("pg_ctlcluster",),
+    "compiler": ("g++", "c++"),
+}
 _PROGRAMS |= {"hyperfine": ("hyperfine",), "qemu": ("qemu-x86_64",), "clang": ("clang++",)}
 _skipped: Counter[str] = Counter()
 
@@ -103,6 +111,22 @@ def assay(
         return int(left.value.code or 0), out, err
 
     return call
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real server, started when a test first wants it."""
+    from tests.postgres import running
+
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> str:
+    """The URL of a database without tables."""
+    postgres.empty()
+    return postgres.url
 
 
 @pytest.fixture(scope="session")

@@ -11,14 +11,14 @@ from typing import TypeVar
 import msgspec
 
 from assay.core import codec
-from assay.core.errors import StoreError, UsageError, unknown
+from assay.core.errors import StoreError
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
 from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.stores import _points as points
 from assay.stores import _rows as rows
 from assay.stores import _tables as tables
-from assay.stores import adopting, folders
+from assay.stores import adopting, folders, naming
 from assay.stores._rows import MOST_ROWS, conditions
 
 T = TypeVar("T")
@@ -105,33 +105,16 @@ class SqlStore:
 
     def find(self, text: str) -> list[str]:
         """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
-        run, slash, number = text.partition("/")
-        run = self.find_run(run)
+        run = self.find_run(text.partition("/")[0])
         rows = self._asked("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
-        ids = [row["id"] for row in rows]
-        if not slash:
-            return ids
-        wanted = f"{run}/{number.zfill(3)}"
-        if wanted not in ids:
-            raise unknown("result", text, ids)
-        return [wanted]
+        return naming.results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
         runs = folders.runs_in(self.runs)
-        if not runs:
-            raise UsageError("Nothing has been measured yet.", hint="Try: assay run mnist-mlp")
-        if text == "last":
+        if runs and text == "last":
             return self._last(runs)
-        if text in runs:
-            return text
         near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
-        if len(near) == 1:
-            return near[0]
-        if near:
-            raise UsageError(
-                f"'{text}' fits {len(near)} runs: {', '.join(near[:4])}.", hint="Give more of it."
-            )
-        raise unknown("run", text, runs, hint="assay list results shows what there is.")
+        return naming.only_run(text, [text] if text in runs else near, runs)
 
     def _last(self, runs: list[str]) -> str:
         """The newest by its name; of those made within a second, by its plan."""

@@ -12,7 +12,7 @@ from assay.core.records import Case
 from assay.web.app import application
 from assay.web.guard import HEADERS
 from assay.web.pages import compare
-from tests.kept_runs import CASE, OTHER
+from tests.kept_runs import CASE, OTHER, keep_run
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -45,6 +45,22 @@ def test_every_page_has_a_json_twin_at_its_address(path, client, keep):
     assert twin.json()["kind"]
     assert asked.json() == twin.json()
     assert "<h1>" in page.text
+
+
+@pytest.mark.real("postgresql", "psycopg")
+def test_every_page_shows_a_store_in_a_database(database):
+    run = keep_run(database, (CASE, 0.01, "ok"), (OTHER, 0.02, "failed"))
+    keep_run(database, (CASE, 0.01, "ok"))
+    client = TestClient(application(database), base_url="http://127.0.0.1:8000")
+
+    series = client.get("/history?format=json").json()["series"]
+    one = next(s for s in series if s["metric"] == "step_time")
+    pages = ["/", "/runs", f"/runs/{run}", f"/runs/{run}/001", "/check", "/compare", "/accuracy"]
+    pages += [f"/history/{one['id']}/step_time", f"/files/{run}/001/result.json"]
+
+    assert [(page, client.get(page).status_code) for page in pages] == [(p, 200) for p in pages]
+    assert one["points"] == 2
+    assert run in client.get("/").text
 
 
 def test_a_run_shows_its_cases_and_what_failed(client, keep):
