@@ -158,7 +158,7 @@ def agreed(what: str, judge: str, difference: float) -> str:
     from assay.engine.agreement import ALLOWED
 
     told = f"checked: {what} differs from {judge} by at most {difference:.1e} of the largest output"
-    rounds = f"; this model makes so much of rounding: {judge} is about as far from float64"
+    rounds = "; this model makes much of rounding: float32 and float64 differ too"
     return told + (rounds if difference > ALLOWED else "")
 
 

@@ -23,9 +23,10 @@ from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
 from assay.engine import plan, process_env
+from assay.engine.agreement import distance
 from assay.native import answers, capture, files, reference
 from assay.native.answers import Answers
-from assay.native.graph import Array, Graph
+from assay.native.graph import Graph
 from assay.native.onnx.importing import read_onnx
 from assay.native.onnx.judge import judged
 from assay.worker import start
@@ -37,9 +38,13 @@ class CapturedModel(msgspec.Struct, frozen=True):
     graph: Graph
     answers: Answers
 
-    def exact(self) -> tuple[Array, ...]:
-        """The outputs by float64; of a large model this takes minutes."""
-        return reference.outputs(self.graph, *self.answers.inputs, dtype=np.float64)
+    def rounding(self) -> float:
+        """How far float32 takes its outputs from float64's; of a large model this takes minutes."""
+        by_dtype = (
+            reference.outputs(self.graph, *self.answers.inputs, dtype=dtype)
+            for dtype in (np.float32, np.float64)
+        )
+        return max(distance(here, there) for here, there in zip(*by_dtype, strict=True))
 
 
 def model_of(
