@@ -17,7 +17,7 @@ from assay.core.messages import MODEL_FILES
 from assay.core.records import Value
 from assay.core.sessions import Examples
 from assay.engine import plan
-from assay.engine.agreement import ALLOWED, agreement
+from assay.engine.agreement import UNLUCKY, agreement
 from assay.engine.calibration import calibrated
 from assay.engine.capture import captured
 from assay.native import compile as native_compile
@@ -59,13 +59,13 @@ def compile_model(
     found = captured(model, weights, params)
     wanted = calibrated(model, found.graph, knobs or {}, items)
     made = native_compile.built_model(found.graph, tools, replace(wanted, kernel=kernel or {}))
-    answers, names = found.answers, found.graph.outputs
-    allowed = ALLOWED
+    answers, names, rounding = found.answers, found.graph.outputs, found.rounding
     if wanted.knobs:
         answers = answers_of(made.graph, answers.inputs)
-        allowed = BYTES if any(node.dtype == "uint8" for node in made.graph.nodes) else ALLOWED
+        bytes_ = any(node.dtype == "uint8" for node in made.graph.nodes)
+        rounding = (lambda: BYTES / UNLUCKY) if bytes_ else rounding
     differences = [
-        agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge, allowed)
+        agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge, rounding)
         for outputs in made.outputs(answers.inputs).values()
     ]
     return native_compile.placed(made, output, answers.judge, max(differences))
