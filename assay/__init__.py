@@ -52,6 +52,7 @@ _FROM = {
     "resume": "verbs.run",
     "retag": "verbs.results",
     "run": "verbs.run",
+    "run_hpvm": "verbs.hpvm",
     "run_plan": "verbs.night",
     "run_task": "verbs.task",
     "schedule": "verbs.schedule",
