@@ -1,19 +1,13 @@
-"""`python -m assay.native.hpvm.builder SETTINGS FOLDER TARGET`: the model of a launched graph.
-
-An HPVM-C program that runs starts it when it launches a graph that was not built yet: FOLDER holds
-what the graph computes, TARGET gets the model's library and weights.
-"""
+"""The model of a graph that an HPVM-C program launched."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import AssayError
 from assay.native.build import build, filled
 from assay.native.emit import emit
 from assay.native.hpvm.recorded import read_recorded
@@ -31,7 +25,8 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_recorded(settings: ModelSettings, folder: Path, target: Path) -> None:
-    """The same passes and the same build as for a captured model."""
+    """What `folder` describes, as a library and weights in `target`: the same passes and the same
+    build as for a captured model."""
     tools = toolchain(settings.kernels, settings.portable, settings.sanitize)
     emitted = emit(optimized(read_recorded(folder)))
     built = build(emitted, tools, Path(settings.cache) if settings.cache else None)
@@ -45,17 +40,3 @@ def _linked(file: Path, place: Path) -> None:
         os.link(file, place)  # weights may be large, and are never written again
     except OSError:
         shutil.copy(file, place)
-
-
-def main() -> int:
-    settings = msgspec.json.decode(sys.argv[1], type=ModelSettings)
-    try:
-        build_recorded(settings, Path(sys.argv[2]), Path(sys.argv[3]))
-    except AssayError as error:
-        sys.stderr.write(f"error: {error}\n" + (f"hint:  {error.hint}\n" if error.hint else ""))
-        return error.status
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

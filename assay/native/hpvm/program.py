@@ -102,7 +102,7 @@ def _shim(tools: Toolchain, settings: ModelSettings) -> Path:
 def _variables(settings: ModelSettings | None) -> dict[str, str]:
     """What lets a program build its models; -P: nothing of the folder it runs in is imported."""
     settings = settings or ModelSettings()
-    command = [sys.executable, "-P", "-m", "assay.native.hpvm.builder"]
+    command = [sys.executable, "-P", "-m", "assay.worker.hpvm_model"]
     cache = Path(settings.cache) if settings.cache else default_cache()
     kind = tools_digest(toolchain(settings.kernels, settings.portable, settings.sanitize))
     return {
