@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from assay.native.hpvm import program
 from tests.datasets.making import SAMPLE
 from tests.native.hpvm.test_program import HAND
 
@@ -112,6 +114,8 @@ def test_what_the_networks_need_is_told_where_there_are_no_weights(assay, tmp_pa
 def test_a_class_goes_through_all_of_hpvms_words(assay, tmp_path, cache_home, monkeypatch):
     """Trained, translated and compiled at once; then loaded from what was written."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
+    portable = partial(program.ModelSettings, kernels="portable")  # a runtime that others share
+    monkeypatch.setattr(program, "ModelSettings", portable)
     engine = ("--keras_backend", "jax")
 
     status, out, error = assay(
