@@ -19,6 +19,7 @@ import pytest
 from assay import cli
 
 _PROGRAMS = {"chromium": ("chromium",), "postgresql": ("psql",), "compiler": ("g++", "c++")}
+_PROGRAMS |= {"clang": ("clang++",)}
 _PROGRAMS |= {"hyperfine": ("hyperfine",), "qemu": ("qemu-x86_64",)}
 _skipped: Counter[str] = Counter()
 

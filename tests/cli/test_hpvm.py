@@ -142,6 +142,13 @@ def test_a_class_goes_through_all_of_hpvms_words(assay, tmp_path, cache_home, mo
     assert Path("tinynet.h5").exists() and Path("data/tinynet/conv2d_1_w.bin").exists()
 
 
+def test_no_training_is_advised_for_a_network_without_a_recipe(assay, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+
+    assert "train it" not in assay("hpvm", "vgg16_imagenet", "keras_reload")[1]
+    assert "train it" in assay("hpvm", "lenet", "keras_reload")[1]
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
