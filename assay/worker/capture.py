@@ -35,7 +35,8 @@ def main() -> None:
         model = job.model
         if request.weights:
             _weights().load(model, request.weights)
-        graph = capture(model, _name(request))
+        with engines.without_tensorflow():
+            graph = capture(model, _name(request))
         if request.data:
             _write_data(job, Path(request.data))
         if request.save:
@@ -66,9 +67,7 @@ def _job(request: CaptureRequest) -> Job:
         from assay.workloads.user import _keras_file
 
         return Job(model=_keras_file.loaded(request.model))
-    import keras
-
-    keras.utils.set_random_seed(SEED)  # so that a file's model is the same one each time
+    engines.set_seed(SEED)  # so that a file's model is the same one each time
     return registry.workload(request.model).kinds[engines.KIND](**request.params)
 
 
