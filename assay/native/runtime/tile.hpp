@@ -12,7 +12,7 @@ namespace assay {
 // So many columns at once: vectors of lanes. More columns, fewer rows fit the registers.
 constexpr int widest = registers == 32 ? 4 : 2;
 constexpr int most_rows(int columns) {
-    if (registers == 32) return columns == 4 ? 6 : columns == 2 ? 14 : 16;
+    if (registers == 32) return columns == 4 ? 6 : columns == 3 ? 9 : columns == 2 ? 14 : 16;
     return columns == 2 ? 6 : 12;
 }
 
@@ -20,6 +20,17 @@ inline int columns_for(Size filters) {
     int columns = 1;
     while (columns < widest && filters > columns * lanes) columns *= 2;
     return columns;
+}
+
+// The same, and three where that pads less: 96 filters are twice 48, not twice 64.
+inline int least_padded_columns(Size filters) {
+    int best = columns_for(filters);
+    const auto padded = [filters](Size columns) {
+        return (filters + columns * lanes - 1) / (columns * lanes) * columns;
+    };
+    for (int columns = widest - 1; columns > 1; --columns)
+        if (columns < best && padded(columns) < padded(best)) best = columns;
+    return best;
 }
 
 // What a tile multiplies: at each tap, `depth` neighbours of each input row with as many weights.
@@ -32,6 +43,7 @@ struct Tile {
     const float* bias = nullptr;  // padded to whole columns; null: none
     bool residual = false;
     bool relu = false;
+    float limit = 0;  // of a relu; 0: none
 };
 
 template <typename Weight>
@@ -66,6 +78,7 @@ __attribute__((noinline)) void tile(const Tile& tile, const float* input, const 
             Vector value = sum[r][c];
             if (tile.residual) value += load(residual + at, left);
             if (tile.relu) value = at_least(value, Vector{});
+            if (tile.limit > 0) value = at_most(value, fill(tile.limit));
             store(output + at, value, left);
         }
 }
@@ -86,7 +99,10 @@ TileFunction<Weight> tile_function(int columns, Size rows) {
     if constexpr (widest == 4) {
         static constexpr auto four =
             tiles_of<4, Weight>(std::make_integer_sequence<int, most_rows(4)>{});
+        static constexpr auto three =
+            tiles_of<3, Weight>(std::make_integer_sequence<int, most_rows(3)>{});
         if (columns == 4) return four[index];
+        if (columns == 3) return three[index];
     }
     return columns == 2 ? two[index] : one[index];
 }

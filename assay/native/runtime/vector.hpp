@@ -57,7 +57,7 @@ ASSAY_INLINE void store(float* to, Vector value, Size count) {
 // one is what is left over. Bounds are numbers.
 ASSAY_INLINE Vector at_least(Vector value, Vector bound) { return value < bound ? bound : value; }
 ASSAY_INLINE Vector at_most(Vector value, Vector bound) { return value > bound ? bound : value; }
-ASSAY_INLINE Vector larger(Vector a, Vector b) { return (a > b) | (a != a) ? a : b; }
+ASSAY_INLINE Vector larger(Vector a, Vector b) { return ((a > b) | (a != a)) ? a : b; }
 
 // Lanes that are no number count as being something.
 ASSAY_INLINE bool all_zero(Vector value) {
