@@ -30,7 +30,8 @@ typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
 typedef float Unaligned __attribute__((vector_size(lanes * sizeof(float)), aligned(4), may_alias));
 typedef std::int32_t Whole __attribute__((vector_size(lanes * sizeof(float))));
 
-ASSAY_INLINE Vector fill(float value) { return Vector{} + value; }
+// Less a zero, which is nothing to do: plus a zero would be an addition, as -0 + 0 is 0.
+ASSAY_INLINE Vector fill(float value) { return value - Vector{}; }
 
 ASSAY_INLINE Vector load(const float* from) {
     return reinterpret_cast<const Unaligned&>(*from);
