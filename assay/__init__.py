@@ -36,6 +36,7 @@ _FROM = {
     "find_task": "verbs.task",
     "history": "verbs.history",
     "known_data": "verbs.data",
+    "pack": "verbs.results",
     "plot": "verbs.plot",
     "profile": "verbs.profile",
     "publish": "web.publish",

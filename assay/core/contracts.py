@@ -258,6 +258,17 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class PackingStore(Protocol):
+    """A store that can put old runs into few files."""
+
+    def packable(self, before: str) -> list[str]:
+        """Runs that ended, have a folder of their own, and were measured before this date."""
+
+    def pack(self, runs: Sequence[str]) -> list[Path]:
+        """Put runs into packs, from which they are read as before; the files that were made."""
+
+
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """One making of a study's workload, which gets a table of its own."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 # Raised when the tables change: everything in them comes from the run folders.
 VERSION = 3
 _NAMES = ("results", "whole_runs", "summaries", "series", "metrics", "points", "tallies")
+_NAMES += ("packs", "packed")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS results (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run TEXT NOT NULL, started TEXT NOT NULL,
@@ -23,6 +24,9 @@ CREATE INDEX IF NOT EXISTS results_by_start ON results (started);
 CREATE INDEX IF NOT EXISTS results_by_run ON results (run);
 CREATE INDEX IF NOT EXISTS results_by_series ON results (series);
 CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS packed (run TEXT PRIMARY KEY, pack TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS packed_by_pack ON packed (pack);
 CREATE TABLE IF NOT EXISTS summaries (
     id TEXT PRIMARY KEY, version INTEGER NOT NULL, summary TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS series (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,11 +40,13 @@ class Adopted(NamedTuple):
     problems: list[str]  # what was left out, in words
 
 
-def adopt(folder: Path, runs: Path) -> Adopted:
-    """Copy a run folder; all of it is looked at first. What is here already stays as it is."""
+def adopt(folder: Path, runs: Path, own: Callable[[str], object]) -> Adopted:
+    """Copy a run folder; all of it is looked at first. What is here already stays as it is: `own`
+    is called with the run first, to bring what lies elsewhere."""
     cases = folders.finished(folder)
     found = [folders.read_result(case) for case in cases]
     _check(folder, found)
+    own(found[0].run)
     problems: list[str] = []
     new = [r for r in found if not os.path.lexists(runs / r.id / "result.json")]
     ids = {result.id for result in new}
