@@ -1,87 +1,208 @@
-"""Compiled models against every other way to infer them here: interleaved, outputs compared.
+"""Compiled models against ONNX Runtime, OpenVINO and torch.compile: twelve nets, taking turns.
 
-    python benchmarks/native.py                # seven nets, batch 1 and 64, 1 and 2 threads
-    python benchmarks/native.py alexnet2 lenet --batch 1 --threads 1 --rounds 20
+    python benchmarks/native.py                              # all 48 cells, about an hour
+    python benchmarks/native.py lenet MobileNetV2 --batch 1 --threads 1 --rounds 40
+    python benchmarks/native.py --minutes 9                  # go on where the last call stopped
+    python benchmarks/native.py --show                       # what is kept, and nothing more
 
-Each cell is a heat as in `assay race`: every contender warm in a process of its own, standing still
-while others step; in a round each has a turn, in an order drawn anew. The number is the contender's
-median over its turns divided by native's: above 1, native is faster. The weights are those by seed,
-or the trained ones where $ASSAY_DATA has them, and are the same for all; outputs have to agree
-within 1e-4.
+A cell is a net, a batch and a number of threads: a heat as in `assay race`, every contender warm in
+a process of its own, standing still while others step; in a round each has a turn, in an order
+drawn anew. A ratio is the contender's time over native's, round by round, with its 95 % interval:
+above 1, native is faster. Outputs have to agree within 1e-4 of the largest. Each cell is a line of
+the output file as soon as it is done, and cells that are there are not measured again.
+
+Weights are the trained ones where $ASSAY_DATA has them, else drawn from a seed, and the same for
+all. No installation is needed: keras with any engine, onnxruntime, openvino and assay's own three
+dependencies may be unpacked folders on PYTHONPATH, oneDNN one that DNNLROOT names. Who is not there
+is left out of the cells, and told.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from statistics import median
 
+import msgspec
 import numpy as np
 
+from assay import registry
+from assay.analysis.compare import pair_ratio, turns
 from assay.core.records import Procedure, Result
 from assay.engine import plan
-from assay.engine.racer import HeatEntry
+from assay.engine.racer import OUT_OF_TIME, HeatEntry
+from assay.engine.shared_cache import NAME as SHARED_CACHE
 from assay.engine.turns import Heat, run_heat
 from assay.stores.folders import CasePlace
+from assay.workloads._evaluated import weights_file
+from assay.workloads.accuracy import AccuracyWorkload
 
-NETS = ("lenet", "alexnet", "alexnet2", "vgg16-cifar10", "mobilenet-cifar10", "resnet18-cifar10")
-NETS += ("resnet50-imagenet",)
+TRAINED = ("lenet", "alexnet", "alexnet2", "vgg16-cifar10", "mobilenet-cifar10", "resnet18-cifar10")
+APPLICATIONS = ("MobileNetV2", "EfficientNetV2B0", "DenseNet121", "Xception", "ConvNeXtTiny")
+NETS = (*TRAINED, "resnet50-imagenet", *APPLICATIONS)
+FILES = {"keras": "native_nets.py", "torch": "native_torch.py"}  # of these, by framework
+
 OTHERS = {
-    "torch": "torch:compiler=off",
-    "torch.compile": "torch:compiler=on",
-    "tensorflow": "keras-tensorflow:compiler=off",
-    "jax": "keras-jax:compiler=on",
     "onnxruntime": "onnxruntime",
     "openvino": "openvino",
+    "torch.compile": "torch:compiler=on",
+    "torch": "torch:compiler=off",
+    "tensorflow": "keras-tensorflow:compiler=off",
+    "jax": "keras-jax:compiler=on",
 }
-PROCEDURE = Procedure(budget=4.0, timeout=3600)  # a warm-up of about a second
+ASKED = ("onnxruntime", "openvino", "torch.compile")
+PROCEDURE = Procedure(budget=4.0, timeout=1800)  # a warm-up of about a second
 TOLERANCE = 1e-4
+NORMAL = 1.96
+ENOUGH = 5  # rounds, where the time is up
+
+
+class Ratio(msgspec.Struct, frozen=True):
+    """A contender's time over native's."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the output file."""
+
+    net: str
+    batch: int
+    threads: int
+    weights: str
+    rounds: int
+    ratios: dict[str, Ratio]
+    left_out: dict[str, str]  # why, of who is not in it
+    milliseconds: float  # of native
+    kernels: str
+    images_at_once: int
+    cpu: str
+
+    @property
+    def best(self) -> Ratio:
+        """Against the fastest of the others."""
+        return min(self.ratios.values(), key=lambda each: each.ratio)
 
 
 def main() -> None:
     asked = _arguments()
-    print("| net | batch | threads |", " | ".join(OTHERS), "| best / native | native, ms |")
-    print("|---" * (len(OTHERS) + 5) + "|", flush=True)
-    for net in asked.nets:
-        for batch in asked.batch:
-            for threads in asked.threads:
-                with tempfile.TemporaryDirectory() as folder:
-                    heat = _heat(net, batch, threads, asked, Path(folder))
-                _check_outputs(heat)
-                _show(f"| {net} | {batch} | {threads} |", heat.results)
+    if not asked.show:
+        for cell in _measured(asked):
+            with open(asked.output, "ab") as file:
+                file.write(msgspec.json.encode(cell) + b"\n")
+            print(_line(cell, asked.only), flush=True)
+    _show(_kept(asked.output), asked)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("nets", nargs="*", default=NETS)
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 64])
+    parser.add_argument("nets", nargs="*", default=NETS, metavar="NET", help=", ".join(NETS))
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--weights", default="", help="trained: those beside $ASSAY_DATA")
-    parser.add_argument("--only", nargs="+", default=list(OTHERS), help="of the others")
-    return parser.parse_args()
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--only", nargs="+", default=list(ASKED), choices=list(OTHERS))
+    parser.add_argument("--minutes", type=float, default=math.inf, help="no cell is begun after")
+    parser.add_argument("--output", default="native-figures.jsonl", help="a line for each cell")
+    parser.add_argument("--show", action="store_true", help="the table of the output file only")
+    asked = parser.parse_args()
+    if unknown := sorted(set(asked.nets) - set(NETS)):
+        parser.error(f"there is no net {unknown[0]}: {', '.join(NETS)}")
+    return asked
 
 
-def _heat(net: str, batch: int, threads: int, asked: argparse.Namespace, folder: Path) -> Heat:
+def _kept(output: str) -> list[Cell]:
+    path = Path(output)
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    return [msgspec.json.decode(line, type=Cell) for line in lines]
+
+
+def _measured(asked: argparse.Namespace) -> Iterator[Cell]:
+    """Those that are not kept yet, until the time is up."""
+    begun, longest = time.monotonic(), 0.0
+    end = begun + 60 * asked.minutes
+    done = {(cell.net, cell.batch, cell.threads) for cell in _kept(asked.output)}
+    for net in asked.nets:
+        with tempfile.TemporaryDirectory(prefix="assay-native-") as folder:
+            (Path(folder) / SHARED_CACHE).mkdir()
+            for batch, threads in itertools.product(asked.batch, asked.threads):
+                if (net, batch, threads) in done:
+                    continue
+                start = time.monotonic()
+                if start + longest > end:
+                    return
+                heat = _heat(_entries(net, batch, threads, asked, Path(folder)), asked.rounds, end)
+                if _out_of_time(heat):
+                    return
+                longest = max(longest, time.monotonic() - start)
+                yield _cell(net, batch, threads, heat)
+
+
+def _out_of_time(heat: Heat) -> bool:
+    return any(result.reason == OUT_OF_TIME for result in heat.results.values())
+
+
+def _entries(
+    net: str, batch: int, threads: int, asked: argparse.Namespace, folder: Path
+) -> list[HeatEntry]:
     entries = []
     for name in ("native", *asked.only):
-        backend = OTHERS.get(name, name)
-        joint = "," if ":" in backend else ":"
-        weights = f",weights={asked.weights}" if asked.weights else ""
-        text = f"{net}:batch_size={batch}{weights}@{backend}{joint}mode=infer,threads={threads}"
-        place = folder / name
+        text = _case(net, batch, threads, name)
+        place = folder / f"{name}-{batch}-{threads}"
         place.mkdir()
-        entries.append(
-            HeatEntry(name, plan.resolve(plan.parse_case(text)), CasePlace(f"run/{name}", place))
-        )
-    return run_heat(
-        entries,
-        PROCEDURE,
-        lambda _: None,
-        lambda turns, _: len(next(iter(turns.values()))) < asked.rounds,
-        seed=batch + threads,
+        case = plan.resolve(plan.parse_case(text))
+        entries.append(HeatEntry(name, case, CasePlace(f"run/{name}", place)))
+    return entries
+
+
+def _case(net: str, batch: int, threads: int, contender: str) -> str:
+    backend = OTHERS.get(contender, contender)
+    file = FILES["torch" if backend.startswith("torch:") else "keras"]
+    workload = f"{Path(__file__).parent / file}:{net}" if net in APPLICATIONS else net
+    joint = "," if ":" in backend else ":"
+    weights = ",weights=trained" if _weights(net) == "trained" else ""
+    return f"{workload}:batch_size={batch}{weights}@{backend}{joint}mode=infer,threads={threads}"
+
+
+def _weights(net: str) -> str:
+    workload = registry.workload(net) if net not in APPLICATIONS else None
+    found = isinstance(workload, AccuracyWorkload) and weights_file(workload, "trained")
+    return "trained" if found else "seeded"
+
+
+def _heat(entries: list[HeatEntry], rounds: int, end: float) -> Heat:
+    def keep_going(turns: Mapping[str, object], _: float) -> bool:
+        taken = min(len(each) for each in turns.values())  # type: ignore[arg-type]
+        return taken < (rounds if time.monotonic() < end else ENOUGH)
+
+    deadlines = [end] * len(entries) if end < math.inf else ()
+    return run_heat(entries, PROCEDURE, lambda _: None, keep_going, deadlines=deadlines)
+
+
+def _cell(net: str, batch: int, threads: int, heat: Heat) -> Cell:
+    native = heat.results["native"]
+    if native.status != "ok":
+        raise SystemExit(f"{net}: native: {native.status}: {native.reason}")
+    _check_outputs(heat)
+    found = {name: result for name, result in heat.results.items() if name != "native"}
+    times = turns(native, "step_time")
+    return Cell(
+        net=net,
+        batch=batch,
+        threads=threads,
+        weights=_weights(net),
+        rounds=len(times),
+        ratios={name: r for name, result in found.items() if (r := _ratio(native, result))},
+        left_out={n: f"{r.status}: {r.reason}" for n, r in found.items() if r.status != "ok"},
+        milliseconds=float(np.median(times)) * 1e3,
+        kernels=str(native.facts["kernels"]),
+        images_at_once=int(native.facts["images_at_once"]),
+        cpu=_cpu(),
     )
 
 
@@ -90,25 +211,52 @@ def _check_outputs(heat: Heat) -> None:
     for name, given in heat.outputs.items():
         outputs = np.array(given.values)
         apart = float(np.abs(outputs - own).max())
-        assert apart <= TOLERANCE * max(1.0, float(np.abs(outputs).max())), (name, apart)
+        assert apart <= TOLERANCE * float(np.abs(outputs).max()), (name, apart)
 
 
-def _show(title: str, results: Mapping[str, Result]) -> None:
-    times = {name: _time(result) for name, result in results.items() if result.status == "ok"}
-    ratios = {name: times[name] / times["native"] for name in OTHERS if name in times}
-    cells = [f"{ratios[name]:.2f}" if name in ratios else "" for name in OTHERS]
-    best = f"{min(ratios.values(), default=float('nan')):.2f}"
-    print(title, " | ".join(cells), f"| {best} | {times['native'] * 1e3:.3f} |")
-    for name, result in results.items():
-        if result.status != "ok":
-            print(f"<!-- {name}: {result.status}: {result.reason} -->")
-    facts = results["native"].facts
-    print(f"<!-- {facts['kernels']}; {facts['images_at_once']} at once -->", flush=True)
+def _ratio(native: Result, other: Result) -> Ratio | None:
+    found = pair_ratio(native, other, "step_time")
+    if not found:
+        return None
+    reach = math.exp(NORMAL * found.error)
+    return Ratio(found.ratio, found.ratio / reach, found.ratio * reach)
 
 
-def _time(result: Result) -> float:
-    """Seconds of a step: the median of the turns' medians."""
-    return median(median(part.values) for part in result.samples if part.phase == "steady")
+def _cpu() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
+
+
+def _show(cells: list[Cell], asked: argparse.Namespace) -> None:
+    print("\n| net | batch | threads |", " | ".join(asked.only), "| best / native |")
+    print("|---" * (len(asked.only) + 4) + "|")
+    for cell in cells:
+        print(_line(cell, asked.only))
+    for title, chosen in _GROUPS.items():
+        ratios = [cell.best.ratio for cell in cells if cell.ratios and chosen(cell)]
+        if ratios:
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            print(f"\n{title}: geometric mean of best / native {mean:.3f} over {len(ratios)} cells")
+    below = [cell for cell in cells if cell.ratios and cell.best.high < 1]
+    print(f"cells whose whole interval is below 1: {len(below)}")
+    for name, why in sorted({pair for cell in cells for pair in cell.left_out.items()}):
+        print(f"left out: {name}: {why}")
+
+
+_GROUPS: dict[str, Callable[[Cell], bool]] = {
+    "all": lambda cell: True,
+    "nets with trained weights": lambda cell: cell.net in TRAINED,
+}
+
+
+def _line(cell: Cell, only: list[str]) -> str:
+    ratios = [_text(cell.ratios.get(name)) for name in only]
+    best = _text(cell.best if cell.ratios else None)
+    return f"| {cell.net} | {cell.batch} | {cell.threads} | {' | '.join(ratios)} | {best} |"
+
+
+def _text(ratio: Ratio | None) -> str:
+    return f"{ratio.ratio:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]" if ratio else ""
 
 
 if __name__ == "__main__":

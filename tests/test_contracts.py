@@ -17,8 +17,8 @@ from assay.core.contracts import (
     Workload,
 )
 from assay.core.errors import UsageError
-from assay.core.findings import Summary
-from assay.core.records import Case, Plan, Procedure, Query, Result
+from assay.core.findings import ANALYSIS, Quantity, Summary
+from assay.core.records import Case, Environment, Plan, Procedure, Query, Result
 from assay.engine import plan
 from assay.stores import folders
 
@@ -148,6 +148,31 @@ class TestStore:
         assert store.summary(made.id, 7) == Summary()
         assert store.summary(made.id, 8) is None
 
+    def test_results_are_found_by_the_beginning_of_their_commit(self, store):
+        first, second = (kept(store, commit=letter * 40) for letter in "ab")
+
+        assert [e.id for e in store.entries(Query(commit="aaaaaaa"))] == [first.id]
+        assert store.count(Query(commit=40 * "b")) == 1
+        assert list(store.results(Query(commit="bbbbbbb"))) == [second]
+        assert store.count(Query(commit="abababa")) == 0
+
+    def test_points_of_many_results_come_at_once_and_by_metric(self, store):
+        made = [kept(store, label) for label in ("one", "two", "two")]
+        for number, result in enumerate(made):
+            found = {n: quantity(number + place) for place, n in enumerate(("step_time", "mean"))}
+            store.keep_summary(result.id, ANALYSIS, Summary(quantities=found))
+
+        ours = store.points_of(Query(label="two"), ("step_time",))
+
+        assert [one.point.id for one in ours] == [result.id for result in made[1:]]
+        assert [one.point.value for one in ours] == [1.0, 2.0]
+        assert {(one.metric, one.unit, one.series.key) for one in ours} == {
+            ("step_time", "s", "w@b")
+        }
+        assert len(store.points_of(Query())) == 6
+        assert [one.point.id for one in store.points_of(Query(limit=1), ("mean",))] == [made[2].id]
+        assert store.points_of(Query(ids=(made[0].run,)), ("nothing",)) == []
+
     def test_a_run_folder_from_elsewhere_is_adopted_as_it_is(self, store, tmp_path):
         other = registry.open_store(tmp_path / "other")
         made = kept(other)
@@ -185,7 +210,11 @@ def test_a_store_nobody_provides_is_one_sentence(tmp_path):
     assert caught.value.hint == "Did you mean 'sqlite'?"
 
 
-def kept(store, label: str = "") -> Result:
+def quantity(value: float) -> Quantity:
+    return Quantity(value=value, low=value, high=value, unit="s", estimator="median", n=2)
+
+
+def kept(store, label: str = "", commit: str = "") -> Result:
     case = Case(workload="w", backend="b", key="w@b")
     run = store.new_run(Plan(cases=(case,), label=label))
     made = Result(
@@ -195,6 +224,7 @@ def kept(store, label: str = "") -> Result:
         status="ok",
         started=f"2026-01-01T00:00:{len(list(store.results(Query()))):02d}",
         label=label,
+        environment=Environment(git={"commit": commit} if commit else {}),
     )
     store.append(made)
     return made

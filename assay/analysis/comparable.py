@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from assay.core.records import Result
+from assay.core.series import KeptPoint
 
 _MACHINE = ("cpu", "cpus", "gpus", "gpu0", "driver", "memory")
 _MOST = 6  # packages that are named
@@ -22,6 +23,27 @@ class Unlike(NamedTuple):
 def unlike(first: Result, second: Result) -> Unlike:
     """Only what both tell is held against each other: other tools tell little."""
     return Unlike(list(_other_work(first, second)), list(_other_place(first, second)))
+
+
+def unlike_points(first: KeptPoint, second: KeptPoint) -> Unlike:
+    """As far as the index tells: no packages, no host."""
+    one, other = first.series, second.series
+    chosen = {name: value for name, value in one.options.items() if name not in _AMOUNT}
+    refused = [
+        *_changed("version of the workload", one.version, other.version),
+        *_each("parameter", one.params, other.params),
+        *(
+            words
+            for name in _AMOUNT
+            for words in _changed(name, one.options.get(name), other.options.get(name))
+        ),
+    ]
+    noted = [
+        *_changed("machine", one.machine, other.machine),
+        *_each("option", chosen, other.options),
+        *_changed("commit", first.point.commit[:12], second.point.commit[:12]),
+    ]
+    return Unlike(refused, noted)
 
 
 def _other_work(first: Result, second: Result) -> Iterator[str]:

@@ -19,6 +19,7 @@ from assay.analysis.intervals import quantile, student
 from assay.core.differences import Difference, GroupMean
 from assay.core.findings import Quantity
 from assay.core.records import Result
+from assay.core.series import KeptPoint
 
 LEVEL = 0.05
 FEWEST = 4  # processes a side, for an interval over processes
@@ -72,6 +73,18 @@ def side(results: Iterable[Result], metric: str) -> Side | None:
     return Side(medians, math.sqrt(sum(error**2 for error in errors)) / len(errors), unit)
 
 
+def points_side(points: Sequence[KeptPoint]) -> Side:
+    """Of one metric of a case, from the index: a result counts as one process, and what its
+    interval spans as the error within."""
+    reach = 2 * student(math.inf)
+    errors = [
+        math.log(high / low) / reach if low > 0 and high > low else 0.0
+        for *_, low, high in (one.point for one in points)
+    ]
+    error = math.sqrt(sum(error**2 for error in errors)) / len(errors)
+    return Side([one.point.value for one in points], error, points[0].unit)
+
+
 def metrics(results: Iterable[Result]) -> list[str]:
     """What results have steady values of, in the order it appears."""
     return list(
@@ -116,10 +129,14 @@ def _interval(first: Side, second: Side) -> tuple[float, float, float]:
     """With few processes, how far two of the same kind may lie apart is not known from them."""
     if min(len(first.medians), len(second.medians)) >= FEWEST:
         return ratio_interval(first.medians, second.medians)
-    middle = float(np.mean(np.log(second.medians)) - np.mean(np.log(first.medians)))
+    middle = _mean_log(second.medians) - _mean_log(first.medians)
     error = math.hypot(first.error, second.error)
     reach = math.log1p(PROCESS_NOISE) + student(math.inf) * error
     return math.exp(middle), math.exp(middle - reach), math.exp(min(middle + reach, 700.0))
+
+
+def _mean_log(values: Sequence[float]) -> float:
+    return sum(map(math.log, values)) / len(values)
 
 
 def _mean(group: str, metric: str, differences: Sequence[Difference], minimum: float) -> GroupMean:
@@ -187,7 +204,10 @@ def _unit(result: Result, metric: str) -> str:
 
 
 def _median(found: Side) -> Quantity:
-    value, low, high, _ = quantile(found.medians)
+    only = len(found.medians) == 1
+    value, low, high, _ = (
+        (found.medians[0], math.nan, math.nan, 1.0) if only else quantile(found.medians)
+    )
     return Quantity(
         value=value,
         low=low,

@@ -32,6 +32,7 @@ VERBS = {
     "race": ("Decide", "Find the fastest configuration of a workload here."),
     "history": ("Decide", "Show a case over time: shifts, drift, what changed there."),
     "check": ("Decide", "Check whether anything got worse: the gate for a CI."),
+    "schedule": ("Decide", "Schedule a plan file, and see whether it was kept to."),
     "bisect": ("Decide", "Find the commit or version that changed the speed."),
     "explain": ("Decide", "Explain why two results differ."),
     "compile": ("Native", "Compile a Keras model to a native program."),

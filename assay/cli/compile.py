@@ -38,6 +38,13 @@ Examples:
     help="auto: oneDNN, where it is installed, beside our own; portable: our own only.",
 )
 @click.option(
+    "--kernel",
+    "forced",
+    multiple=True,
+    metavar="LAYER=NAME",
+    help="Compute a layer by this kernel (direct, winograd-4x3, onednn, …), not by the quickest.",
+)
+@click.option(
     "--portable",
     is_flag=True,
     help="Build for any CPU of this architecture; the program uses the best code it can run.",
@@ -57,6 +64,7 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
         options.pairs(sets, "--set"),
         kernels=given["kernels"],
         portable=given["portable"],
+        kernel=options.pairs(given["forced"], "--kernel"),
     )
     printing.put(str(made.program))
     kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from assay.cli import complete, options
+from assay.cli import complete, options, printing
+from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import carried_out, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.core.errors import UsageError
+from assay.core.records import Query
 from assay.engine.cases import Measured, measured, resumed
 from assay.verbs.run import planned
 from assay.views.run import check_columns
@@ -61,6 +64,7 @@ Examples:
   assay run transformer-decoder -b torch,jax --task generate --set prompt=32,512
   assay run --suite keras-benchmarks -b keras-jax,keras-torch
   assay run --suite accuracy --first 500
+  assay run --plan plan.toml --every night
   assay run --resume last"""
 )
 @click.argument("cases", nargs=-1, metavar="CASE…", shell_complete=complete.cases)
@@ -77,6 +81,18 @@ Examples:
     default=0,
     metavar="N",
     help="With --suite accuracy: evaluate only the first N pictures.",
+)
+@click.option(
+    "--plan",
+    default="",
+    metavar="FILE",
+    help="Carry out a plan file: cases, procedure, check and alerts are in it.",
+)
+@click.option(
+    "--every",
+    default="",
+    metavar="hour|night|week",
+    help="With --plan: how often it is scheduled, so that one that was missed is a finding.",
 )
 @options.backends
 @options.params
@@ -115,6 +131,8 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     A case is WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]. Without a backend, every installed one that can
     open the workload is used. A flag with several values, a,b, makes a sweep.
     """
+    if given["plan"]:
+        return _plan(given["plan"], (*cases, *((resume,) if resume else ())), given)
     line = LiveLine()
     check_columns(options.values(given["columns"]) if given["columns"] else ())
     if resume and (cases or given["suite"]):
@@ -132,6 +150,33 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     if resume and not readings:
         options.say(f"Nothing was left to measure; to see it: assay show {resume}")
     return 1 if given["strict"] and unfair_sentences(readings) else status(readings)
+
+
+def _plan(path: str, more: tuple[str, ...], given: dict[str, Any]) -> int:
+    """All of it is in the file: what else was typed would not be heard."""
+    from assay.verbs.night import run_plan
+    from assay.verbs.show import readings
+    from assay.views.night import output
+
+    context = click.get_current_context()
+    heard = {"plan", "every", "home", "form"}
+    typed = [
+        f"--{name.replace('_', '-')}"
+        for name in given
+        if name not in heard and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if more or typed:
+        raise UsageError(
+            f"--plan was given with {' '.join((*more, *typed))}.",
+            hint="What is measured, and how, is in the plan file.",
+        )
+    handle_signals()
+    line = LiveLine()
+    night = run_plan(path, given["every"], given["home"], line, line.done)
+    line.clear()
+    kept = readings(Query(ids=night.runs), given["home"]) if night.runs else []
+    printing.show(output(night, kept), given["form"])
+    return night.status
 
 
 def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Measured]:

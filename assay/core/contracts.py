@@ -12,7 +12,7 @@ import msgspec
 from assay.core.findings import Summary
 from assay.core.recipe import Recipe
 from assay.core.records import Case, Evaluation, Plan, Query, Result, Value
-from assay.core.series import Entry, KeptSeries, Point
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.core.sessions import Builder, Examples, Job, Session
 
 
@@ -242,6 +242,10 @@ class Store(Protocol):
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         """Points of a series by its id, oldest first, without opening a result; 0: all, else the
         newest so many. Only results that ended well and have a summary are points."""
+
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
+        """Points of every result that a query finds, oldest first, without opening one; of these
+        metrics, or of all."""
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         """Ids of results that ended well and have no summary of this version: not points yet."""

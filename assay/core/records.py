@@ -218,4 +218,5 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     until: str = ""  # not after it; of a beginning, all that begins so
     machine: str = ""  # a part of its host name or processor
     tags: Mapping[str, str] = {}
+    commit: str = ""  # or the beginning of one
     limit: int = 0  # the newest so many

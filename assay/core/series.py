@@ -71,6 +71,15 @@ class Point(NamedTuple):
     high: float
 
 
+class KeptPoint(NamedTuple):
+    """A point with what it is a point of."""
+
+    series: SeriesKey
+    metric: str
+    unit: str
+    point: Point
+
+
 def series_of(result: Result) -> SeriesKey:
     case = result.case
     return SeriesKey(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,6 +13,7 @@ from assay.core.files import user_file, user_path
 from assay.native.build import Built, build
 from assay.native.emit import Emitted, emit
 from assay.native.graph import Array, Graph, Value
+from assay.native.kernels import forced
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import Toolchain
 from assay.native.trial import program_outputs
@@ -57,8 +58,11 @@ class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
         return {kind: program_outputs(self.built, self.emitted, items, kind) for kind in kinds}
 
 
-def built_model(graph: Graph, tools: Toolchain) -> BuiltModel:
-    graph = optimized(graph)
+def built_model(
+    graph: Graph, tools: Toolchain, kernel: Mapping[str, str] | None = None
+) -> BuiltModel:
+    """`kernel` names the kernel of layers that are not to have the quickest."""
+    graph = forced(optimized(graph), kernel or {})
     emitted = emit(graph)
     return BuiltModel(
         emitted=emitted,

@@ -102,6 +102,9 @@ class Emitter:
     def shape(self, node: Node) -> Shape:
         return self.shapes[node.inputs[0]]
 
+    def forced(self, node: Node) -> str:
+        return f".by({json.dumps(node.kernel)})" if node.kernel else ""
+
     def bias(self, name: str) -> str:
         return f", {self.constant(name)}" if name else ""
 

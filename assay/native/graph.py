@@ -9,12 +9,12 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import UsageError
-from assay.native.ops import Op, constants_of
+from assay.native.ops import Op, constants_of, kind_of
 from assay.native.shapes import ShapeError, output_shape
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]  # of one item: the batch is free and always first
-Dtype = Literal["float32", "int32"]
+Dtype = Literal["float32", "int32", "uint8"]
 Layout = Literal["", "channels_first", "channels_last"]  # of a picture; "": it is none
 
 
@@ -24,17 +24,36 @@ class Value(msgspec.Struct, frozen=True):
     name: str
     shape: Shape
     layout: Layout = ""
-    dtype: Dtype = "float32"  # all that is computed is float32
+    dtype: Dtype = "float32"
+    scale: float = 1.0
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation. Each node writes one value; a value is written once."""
+class Origin(msgspec.Struct, frozen=True):
+    """An operation of the model as it was captured."""
+
+    name: str
+    kind: str  # as `ops.kind_of` calls it: conv, relu, max_pool, …
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One operation. Each node writes one value; a value is written once.
+
+    A number of the value is what is kept times `scale`; all is float32 unless a knob says other.
+    """
 
     name: str  # the layer's, where there is one
     op: Op
     inputs: tuple[str, ...]  # values; constants are named in the op
     output: str
     shape: Shape  # of the output
+    dtype: Dtype = "float32"  # of the output, as it is kept
+    scale: float = 1.0
+    sources: tuple[Origin, ...] = ()  # what it came from; () before any pass: itself
+    kernel: str = ""  # that must compute it; "": the quickest
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        return self.sources or (Origin(self.name, kind_of(self.op)),)
 
     @property
     def input(self) -> str:

@@ -243,3 +243,10 @@ def constants_of(op: Op) -> dict[str, str]:
     """Field → name of the constant it holds; fields that hold none are left out."""
     fields = {"weight", "bias", "mean", "variance", "gamma", "beta"} & set(op.__struct_fields__)
     return {field: name for field in sorted(fields) if (name := getattr(op, field))}
+
+
+def kind_of(op: Op) -> str:
+    """What a model's author would call it: relu rather than activation, max_pool than pool."""
+    word = type(op).__struct_config__.tag
+    kind = getattr(op, "kind", "")
+    return f"{kind}_{word}" if "pool" in str(word) else str(kind or word)

@@ -47,7 +47,12 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
     def link(self, parts: list[Path], target: Path, shared: bool) -> None:
         """What is linked finds oneDNN beside itself: no folder of this machine is in it."""
         # OpenMP's library by the name oneDNN calls it: -fopenmp may mean another one's.
-        library = [f"-L{self.onednn}/lib", "-ldnnl", "-l:libgomp.so.1", "-Wl,-rpath,$ORIGIN"]
+        library = [
+            f"-L{self.onednn}/lib",
+            "-l:libdnnl.so.3",
+            "-l:libgomp.so.1",
+            "-Wl,-rpath,$ORIGIN",
+        ]
         words = [*self.flags, *(["-shared"] if shared else []), *map(str, parts)]
         self._run([*words, *(library if self.onednn else []), "-o", str(target)])
 
@@ -86,10 +91,13 @@ def lacking() -> str:
 
 
 def onednn_folder() -> str:
-    """The environment's own, where `assay[native]` puts it."""
-    prefix = Path(sys.prefix)
-    found = (prefix / "include" / "dnnl.hpp").is_file() and (prefix / "lib/libdnnl.so").is_file()
-    return str(prefix) if found else ""
+    """That of DNNLROOT, else the environment's own, where `assay[native]` puts it."""
+    folders = (Path(place) for place in (os.environ.get("DNNLROOT"), sys.prefix) if place)
+    return next((str(folder) for folder in folders if _holds_onednn(folder)), "")
+
+
+def _holds_onednn(folder: Path) -> bool:
+    return (folder / "include/dnnl.hpp").is_file() and (folder / "lib/libdnnl.so.3").is_file()
 
 
 def _compiler() -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from assay.core.findings import Summary
 from assay.core.records import Query
-from assay.core.series import KeptSeries, Point
-from assay.stores._rows import conditions, key_of
+from assay.core.series import KeptPoint, KeptSeries, Point
+from assay.stores._rows import MOST_ROWS, conditions, key_of
 
 
 def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None:
@@ -33,8 +33,14 @@ def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None
 
 
 def all_series(database: sqlite3.Connection, query: Query, ids: Sequence[str]) -> list[KeptSeries]:
-    if query == Query():
-        return _kept(database.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name"))
+    if query == Query(workload=query.workload, backend=query.backend):  # nothing is counted
+        every = _kept(database.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name"))
+        return [
+            one
+            for one in every
+            if query.workload in ("", one.series.workload)
+            and query.backend in ("", one.series.backend)
+        ]
     where, values = conditions(query, ids)
     return _kept(
         database.execute(
@@ -83,10 +89,28 @@ def of_series(database: sqlite3.Connection, series: str, metric: str, limit: int
            ORDER BY started DESC, results.id DESC LIMIT ?""",
         (series, metric, limit or -1),
     ).fetchall()
-    return [
-        Point(row[0], row[1], row[2], row[3], row[4], _number(row[5]), _number(row[6]))
-        for row in reversed(rows)
-    ]
+    return [_point(row) for row in reversed(rows)]
+
+
+def of_query(
+    database: sqlite3.Connection, query: Query, ids: Sequence[str], metrics: Sequence[str]
+) -> list[KeptPoint]:
+    """CROSS JOIN keeps the order: results are few, and points are found by them."""
+    where, values = conditions(query, ids)
+    values |= {f"metric{number}": name for number, name in enumerate(metrics)}
+    names = ",".join(f":metric{number}" for number in range(len(metrics)))
+    newest = f"ORDER BY started DESC, id DESC LIMIT {min(query.limit, MOST_ROWS)}"
+    rows = database.execute(
+        f"""SELECT found.id, started, git_commit, label, value, low, high, record, name, unit
+            FROM (SELECT * FROM results {where} {newest if query.limit else ""}) AS found
+            CROSS JOIN points ON points.result = found.number
+            CROSS JOIN series ON series.number = points.series
+            CROSS JOIN metrics ON metrics.number = points.metric
+            {f"WHERE metrics.name IN ({names})" if metrics else ""}
+            ORDER BY started, found.id""",
+        values,
+    )
+    return [KeptPoint(key_of(row[7]), row[8], row[9], _point(row)) for row in rows]
 
 
 def unsummarized(
@@ -101,6 +125,10 @@ def unsummarized(
         {**values, "version": version},
     )
     return [row["id"] for row in rows]
+
+
+def _point(row: sqlite3.Row) -> Point:
+    return Point(row[0], row[1], row[2], row[3], row[4], _number(row[5]), _number(row[6]))
 
 
 def _number(value: float | None) -> float:

@@ -11,6 +11,7 @@ import msgspec
 from assay.core.records import Query, Result
 from assay.core.series import Entry, SeriesKey, commit_of, series_of
 
+MOST_ROWS = 2**63 - 1  # a number SQLite can read
 _KEEP = """
 INSERT INTO results (id, run, started, status, workload, backend, key, label, tags, host,
                      git_commit, series)
@@ -50,6 +51,9 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
     if query.machine:
         where.append("instr(host, :machine)")
     values |= {"since": query.since, "until": query.until, "machine": query.machine.lower()}
+    if query.commit:  # a beginning, as a range: the index by commit finds it
+        where.append("git_commit >= :commit AND git_commit < :commit || 'g'")
+        values["commit"] = query.commit
     if query.ids:
         values |= {f"id{number}": found for number, found in enumerate(ids)}
         where.append(f"results.id IN ({','.join(f':id{number}' for number in range(len(ids)))})")

@@ -72,6 +72,15 @@ class Shelf:
             yield name, [f"{run}/{case}" for run in pack.runs for case in _cases(pack.runs[run])]
             self._ask("INSERT OR IGNORE INTO packs VALUES (?)", (name,))
 
+    def packable(self, before: str) -> list[str]:
+        """Runs in folders of their own that are whole, and whose every result is older."""
+        rows = self._ask(
+            "SELECT run FROM results WHERE run IN (SELECT run FROM whole_runs) "
+            "GROUP BY run HAVING substr(max(started), 1, length(?1)) < ?1 ORDER BY run",
+            (before,),
+        )
+        return [row["run"] for row in rows if (self.runs / row["run"]).is_dir()]
+
     def pack(self, runs: Sequence[str]) -> Iterator[Path]:
         """Runs into packs; once the caller has told the index of one, its folders go."""
         packs.sweep(self.runs)

@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS results (
 CREATE INDEX IF NOT EXISTS results_by_start ON results (started);
 CREATE INDEX IF NOT EXISTS results_by_run ON results (run);
 CREATE INDEX IF NOT EXISTS results_by_series ON results (series);
+CREATE INDEX IF NOT EXISTS results_by_label ON results (label);
+CREATE INDEX IF NOT EXISTS results_by_commit ON results (git_commit);
 CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS packed (run TEXT PRIMARY KEY, pack TEXT NOT NULL) WITHOUT ROWID;

@@ -16,13 +16,23 @@ KINDS = "a run, RUN/NNN, `last`, a label, NAME=VALUE of a tag, a commit or a day
 
 def select(store: Store, text: str) -> list[Result]:
     """The results; `label:`, `tag:`, `commit:`, `day:` or `run:` in front says what it is."""
+    query = selected(store, text)
+    found = [result for result in store.results(query) if result.status != "interrupted"]
+    if not found:
+        raise UsageError(f"'{text}' has no result that ended and can be read.", hint=_HINT)
+    return found
+
+
+def selected(store: Store, text: str) -> Query:
+    """Likewise, as a query that finds something; no result is opened."""
     kind, colon, rest = text.partition(":")
-    if colon and kind in _FINDERS:
-        found = _FINDERS[kind](store, rest)
-        if not found:
+    if colon and kind in _QUERIES:
+        query = _QUERIES[kind](store, rest)
+        if query is None or not store.count(query):
             raise UsageError(f"No result has the {kind} '{rest}'.", hint=_HINT)
-        return found
-    fitting = {kind: results for kind, find in _FINDERS.items() if (results := find(store, text))}
+        return query
+    queries = {kind: query for kind, make in _QUERIES.items() if (query := make(store, text))}
+    fitting = {kind: query for kind, query in queries.items() if store.count(query)}
     if len(fitting) > 1:
         raise UsageError(
             f"'{text}' could be {' or '.join(f'a {kind}' for kind in fitting)}.",
@@ -36,43 +46,32 @@ def select(store: Store, text: str) -> list[Result]:
 _HINT = "assay list results shows what there is; a file of another tool can be given too."
 
 
-def _by_run(store: Store, text: str) -> list[Result]:
+def _by_run(store: Store, text: str) -> Query | None:
     try:
         store.find(text)
     except AssayError:
-        return []
-    return _lasting(store, Query(ids=(text,)))
+        return None
+    return Query(ids=(text,))
 
 
-def _by_label(store: Store, text: str) -> list[Result]:
-    return _lasting(store, Query(label=text)) if text else []
+def _by_label(store: Store, text: str) -> Query | None:
+    return Query(label=text) if text else None
 
 
-def _by_tag(store: Store, text: str) -> list[Result]:
+def _by_tag(store: Store, text: str) -> Query | None:
     name, equals, value = text.partition("=")
-    return _lasting(store, Query(tags={name: value})) if name and equals else []
+    return Query(tags={name: value}) if name and equals else None
 
 
-def _by_commit(store: Store, text: str) -> list[Result]:
-    """No index has it: every result is looked into."""
-    if not _COMMIT.fullmatch(text):
-        return []
-    return [
-        result
-        for result in _lasting(store, Query())
-        if str(result.environment.git.get("commit", "")).startswith(text)
-    ]
+def _by_commit(store: Store, text: str) -> Query | None:
+    return Query(commit=text) if _COMMIT.fullmatch(text) else None
 
 
-def _by_day(store: Store, text: str) -> list[Result]:
-    return _lasting(store, Query(since=text, until=text)) if _DAY.fullmatch(text) else []
+def _by_day(store: Store, text: str) -> Query | None:
+    return Query(since=text, until=text) if _DAY.fullmatch(text) else None
 
 
-def _lasting(store: Store, query: Query) -> list[Result]:
-    return [result for result in store.results(query) if result.status != "interrupted"]
-
-
-_FINDERS: dict[str, Callable[[Store, str], list[Result]]] = {
+_QUERIES: dict[str, Callable[[Store, str], Query | None]] = {
     "run": _by_run,
     "label": _by_label,
     "tag": _by_tag,

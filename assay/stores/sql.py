@@ -14,18 +14,17 @@ from assay.core import codec
 from assay.core.errors import StoreError, UsageError, unknown
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
-from assay.core.series import Entry, KeptSeries, Point
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.stores import _points as points
 from assay.stores import _rows as rows
 from assay.stores import _tables as tables
 from assay.stores import adopting, folders
-from assay.stores._rows import conditions
+from assay.stores._rows import MOST_ROWS, conditions
 from assay.stores._shelf import Shelf
 
 T = TypeVar("T")
 # Words of errors over an index that is whole, but cannot be used now.
 _WHOLE = ("locked", "busy", "full", "readonly", "unable to open", "disk I/O")
-MOST_ROWS = 2**63 - 1  # a number SQLite can read
 
 
 class SqlStore:
@@ -97,6 +96,10 @@ class SqlStore:
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         return self._intact(lambda: points.of_series(self._database, series, metric, limit))
+
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
+        ids = [found for text in query.ids for found in self.find(text)]
+        return self._intact(lambda: points.of_query(self._database, query, ids, metrics))
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         ids = [found for text in query.ids for found in self.find(text)]
@@ -207,12 +210,7 @@ class SqlStore:
 
     def packable(self, before: str) -> list[str]:
         """Runs in folders of their own whose every result is older, and whole."""
-        rows = self._asked(
-            "SELECT run FROM results WHERE run IN (SELECT run FROM whole_runs) "
-            "GROUP BY run HAVING substr(max(started), 1, length(?1)) < ?1 ORDER BY run",
-            (before,),
-        )
-        return [row["run"] for row in rows if (self.runs / row["run"]).is_dir()]
+        return self._shelf.packable(before)
 
     def close(self) -> None:
         self._database.close()

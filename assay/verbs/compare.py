@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from assay.core.differences import Difference, Differences
 from assay.core.errors import UsageError, unknown
-from assay.core.records import Result
+from assay.core.records import Case, Result
+from assay.core.series import SeriesKey
 from assay.core.settings import Home
 from assay.core.units import as_share
 from assay.engine.import_file import read_file
@@ -19,7 +20,8 @@ from assay.registry import open_store
 from assay.stores.selection import select
 
 ALL = "all"  # in place of a metric: every one that both sides have
-Cases = dict[str, list[Result]]  # what is the same on both sides → its results
+T = TypeVar("T")
+Cases = dict[str, list[T]]  # what is the same on both sides → its results
 
 
 class Comparing(NamedTuple):
@@ -66,9 +68,9 @@ def compare_results(
     """Likewise of results at hand."""
     from assay.analysis import sets
 
-    _check_names(how, [*baseline, *candidate])
+    check_names(how, [result.case for result in (*baseline, *candidate)])
     before, after = _cases(baseline, how.across), _cases(candidate, how.across)
-    pairs, notes = _matched(before, after, names)
+    pairs, notes = matched(before, after, names)
     found = [
         one
         for key, (first, second) in pairs.items()
@@ -101,24 +103,23 @@ def _results(text: str, home: Home) -> list[Result]:
         return select(store, text)
 
 
-def _check_names(how: Comparing, results: Iterable[Result]) -> None:
+def check_names(how: Comparing, cases: Iterable[Case | SeriesKey]) -> None:
     known = {"backend", "workload"}
-    known |= {name for r in results for name in (*r.case.params, *r.case.options)}
+    known |= {name for case in cases for name in (*case.params, *case.options)}
     for name in (how.by, how.across):
         if name and name not in known:
             raise unknown("parameter or option", name, known)
 
 
-def _cases(results: Iterable[Result], across: str) -> Cases:
-    found: Cases = {}
+def _cases(results: Iterable[Result], across: str) -> Cases[Result]:
+    found: Cases[Result] = {}
     for result in results:
-        found.setdefault(_key(result, across), []).append(result)
+        found.setdefault(case_key(result.case, across), []).append(result)
     return found
 
 
-def _key(result: Result, across: str) -> str:
+def case_key(case: Case | SeriesKey, across: str) -> str:
     """What has to be the same on both sides; the shortest name of the case, or all but one part."""
-    case = result.case
     if not across:
         return case.key
     parts = {"workload": case.workload, "backend": case.backend, **case.params}
@@ -131,9 +132,9 @@ def _key(result: Result, across: str) -> str:
     )
 
 
-def _matched(
-    before: Cases, after: Cases, names: tuple[str, str]
-) -> tuple[dict[str, tuple[list[Result], list[Result]]], list[str]]:
+def matched(
+    before: Cases[T], after: Cases[T], names: tuple[str, str]
+) -> tuple[dict[str, tuple[list[T], list[T]]], list[str]]:
     """Cases that both have; a single one a side is compared whatever it is called."""
     shared = [key for key in before if key in after]
     if not shared and len(before) == len(after) == 1:
@@ -178,14 +179,13 @@ def _differences(
             msgspec.structs.replace(
                 made,
                 verdict="not-comparable" if not_same else made.verdict,
-                group=_group(first[0], how.by),
+                group=group_of(first[0].case, how.by),
                 notes=(*not_same, *(apart.refused if how.anyway else ()), *apart.noted),
             )
         )
     return found
 
 
-def _group(result: Result, by: str) -> str:
-    case = result.case
+def group_of(case: Case | SeriesKey, by: str) -> str:
     parts = {"workload": case.workload, "backend": case.backend, **case.options, **case.params}
     return f"{by} {parts.get(by, '?')}" if by else ""

@@ -33,8 +33,11 @@ def compile_model(
     params: Mapping[str, Value] | None = None,
     kernels: Kernels = "auto",
     portable: bool = False,
+    kernel: Mapping[str, str] | None = None,
 ) -> Compiled:
     """Build a program named after the model in the folder `output`, once its outputs are right.
+
+    `kernel` forces kernels on layers, as {"conv2d_1": "direct"}; the others have the quickest.
 
     >>> assay.compile_model("alexnet2", "build", weights="alexnet2.npz").program
     PosixPath('build/alexnet2')
@@ -43,7 +46,7 @@ def compile_model(
     """
     tools = toolchain(kernels, portable)  # what is lacking is told before a model is built
     found = captured(model, weights, params)
-    made = native_compile.built_model(found.graph, tools)
+    made = native_compile.built_model(found.graph, tools, kernel)
     answers, names = found.answers, found.graph.outputs
     differences = [
         agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge)

@@ -57,6 +57,21 @@ def test_without_a_compiler_nothing_is_left(assay, monkeypatch, tmp_path):
     assert not (tmp_path / "build").exists()
 
 
+@pytest.mark.real("compiler")
+def test_a_kernel_is_forced_on_a_layer(assay, monkeypatch, tmp_path):
+    graph = small("forced")
+    found = capture.CapturedModel(graph, answers.by_reference(graph))
+    monkeypatch.setattr(capture, "model_of", lambda *given: found)
+    words = ("compile", "mnist-mlp", "--kernels", "portable", "-o", str(tmp_path))
+
+    status, _, err = assay(*words, "--kernel", "conv=winograd-9x9")
+    assert (status, list(tmp_path.iterdir())) == (2, [])
+    assert "There is no kernel named 'winograd-9x9'" in err
+
+    assert assay(*words, "--kernel", "conv=direct")[0] == 0
+    assert '.by("direct")' in (tmp_path / "forced.cpp").read_text()
+
+
 @pytest.mark.real("compiler", "keras")
 @pytest.mark.parametrize(
     ("words", "complaint"),
@@ -68,6 +83,7 @@ def test_without_a_compiler_nothing_is_left(assay, monkeypatch, tmp_path):
         (("mnist-mlp", "--set", "units"), "--set got 'units'"),
         (("mnist-mlp", "--set", "unit=3"), "no parameter of mnist-mlp named 'unit'"),
         (("mnist-mlp", "--kernels", "cudnn"), "'cudnn' is not one of"),
+        (("mnist-mlp", "--kernel", "direct"), "--kernel got 'direct'"),
     ],
 )
 def test_misuse_is_one_sentence_before_anything_is_built(assay, tmp_path, words, complaint):

@@ -65,3 +65,15 @@ def test_a_build_that_fails_leaves_nothing(tmp_path):
         build(emit(small()), FAKE, tmp_path / "cache")
 
     assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_onednn_may_be_an_unpacked_folder(tmp_path, monkeypatch):
+    for name in ("include/dnnl.hpp", "lib/libdnnl.so.3"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+
+    monkeypatch.setenv("DNNLROOT", str(tmp_path))
+    assert compiler.onednn_folder() == str(tmp_path)
+
+    monkeypatch.setenv("DNNLROOT", str(tmp_path / "include"))
+    assert compiler.onednn_folder() != str(tmp_path / "include")

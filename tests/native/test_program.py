@@ -53,6 +53,18 @@ def test_the_older_accuracy_is_the_mean_of_whole_batches(built, folder):
     assert (folder / "final_accuracy").read_text() == "87.500000"  # of 4/4 and 3/4
 
 
+def test_layers_are_told_with_their_kernels_and_times(built, tmp_path):
+    told = program(built, tmp_path, "--layers", "--batch", "2", "--choose", "0")
+    as_json = program(built, tmp_path, "--layers", "--json", "--batch", "2", "--choose", "0")
+
+    found = json.loads(as_json.stdout)
+    assert found["kind"] == "native-layers"
+    assert [layer["kernel"] for layer in found["layers"]][-1] == "softmax"
+    assert all(layer["seconds"] > 0 for layer in found["layers"])
+    assert len(told.stdout.splitlines()) == len(found["layers"]) + 1
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_set_is_chosen_by_its_name(built, folder):
     write_data(folder, IMAGES[:2], [9, 9], "tune")
 

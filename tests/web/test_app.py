@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from assay.core.records import Case
 from assay.web.app import application
 from assay.web.guard import HEADERS
+from assay.web.pages import compare
 from tests.kept_runs import CASE, OTHER
 
 HOSTILE = "<script>alert(1)</script>"
@@ -188,6 +189,17 @@ def test_two_labels_are_compared_case_by_case(client, keep):
         "mnist-mlp@torch": 1.0,
     }
     assert "geometric mean" in page
+
+
+def test_very_many_are_compared_from_the_index(client, keep, monkeypatch):
+    monkeypatch.setattr(compare, "OPENED", 1)
+    for label, factor in (("before", 1.0), ("after", 1.2)):
+        keep((CASE, 0.010 * factor, "ok"), (OTHER, 0.020, "ok"), label=label)
+
+    twin = client.get("/compare", params={"a": "before", "b": "after", "format": "json"}).json()
+
+    assert [round(one["ratio"], 3) for one in twin["differences"]] == [1.2, 1.0]
+    assert any("from the index" in note for note in twin["notes"])
 
 
 def test_what_cannot_be_compared_is_not_drawn(client, keep):

@@ -73,7 +73,7 @@ def _emit_conv(op: ops.ConvOp, emitter: Emitter, node: Node) -> str:
     )
     call += unless(op.strides, (1, 1), "strides") + unless(op.pads, (0,) * 4, "pads")
     call += unless(op.dilations, (1, 1), "dilations") + unless((op.groups,), (1,), "groups")
-    return call + emitter.posts(node, op.post)
+    return call + emitter.forced(node) + emitter.posts(node, op.post)
 
 
 def _onnx_conv(op: ops.ConvOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
@@ -112,7 +112,7 @@ def _emit_dense(op: ops.DenseOp, emitter: Emitter, node: Node) -> str:
         before = f"net.reshape({before}, {sizes((rows, emitter.shape(node)[-1]))})"
         shape = (rows, shape[-1])
     weights = f"{emitter.constant(op.weight)}{emitter.bias(op.bias)}"
-    call = f"net.dense({before}, {sizes(shape)}, {weights})"
+    call = f"net.dense({before}, {sizes(shape)}, {weights}){emitter.forced(node)}"
     if shape == node.shape:
         return call + emitter.posts(node, op.post)
     call = f"net.reshape({call}, {sizes(node.shape)})"

@@ -57,7 +57,12 @@ def fold_batch_norm_forward(graph: Graph) -> Graph:
         norm = foldable.get(node.input)
         if norm and isinstance(node.op, Linear) and isinstance(norm.op, BatchNormOp):
             op = _after(node, node.op, norm.op, graph.constants, made)
-            node = msgspec.structs.replace(node, op=op, inputs=(norm.inputs[0], *node.inputs[1:]))
+            node = msgspec.structs.replace(
+                node,
+                op=op,
+                inputs=(norm.inputs[0], *node.inputs[1:]),
+                sources=norm.origins + node.origins,
+            )
         nodes.append(node)
     return rewritten(graph, (node for node in nodes if node.output not in foldable), made)
 

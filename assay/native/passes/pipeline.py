@@ -22,6 +22,12 @@ def optimized(graph: Graph) -> Graph:
     return graph
 
 
+def traced(graph: Graph) -> Graph:
+    """Each node knows what it came from, before passes give it other operations."""
+    nodes = (msgspec.structs.replace(node, sources=node.origins) for node in graph.nodes)
+    return msgspec.structs.replace(graph, nodes=tuple(nodes))
+
+
 def drop_dead(graph: Graph) -> Graph:
     """Without nodes whose results nobody reads, and constants that nobody names."""
     wanted, kept = set(graph.outputs), []
@@ -49,10 +55,13 @@ def _folded(node: Node, padding: dict[str, Node]) -> Node:
         return node
     top, left, bottom, right = (a + b for a, b in zip(node.op.pads, pad.op.pads, strict=True))
     op = msgspec.structs.replace(node.op, pads=(top, left, bottom, right))
-    return msgspec.structs.replace(node, op=op, inputs=(*pad.inputs, *node.inputs[1:]))
+    return msgspec.structs.replace(
+        node, op=op, inputs=(*pad.inputs, *node.inputs[1:]), sources=pad.origins + node.origins
+    )
 
 
 PASSES: tuple[Callable[[Graph], Graph], ...] = (
+    traced,
     join_turns,
     turn_dense_rows,
     fold_padding,

@@ -46,15 +46,15 @@ def merge_pairs(graph: Graph, merge: Merge, constants: Mapping[str, Array] | Non
     """Join every pair that `merge` takes, along whole chains.
 
     The joined node stands where the second did, so that all its inputs are there; `constants` are
-    those that `merge` makes, looked at when it is through.
+    those that `merge` makes, looked at when it is through. It came from what both came from.
     """
     free, done = read_once(graph), dict[str, Node]()
     for node in graph.nodes:
         for value in node.inputs:
             merged = merge(done[value], node) if value in free and value in done else None
             if merged:
-                del done[value]
-                node = merged
+                sources = done.pop(value).origins + node.origins
+                node = msgspec.structs.replace(merged, sources=sources)
                 break
         done[node.output] = node
     return rewritten(graph, done.values(), constants)

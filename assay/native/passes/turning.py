@@ -7,7 +7,7 @@ import math
 import msgspec
 import numpy as np
 
-from assay.native.graph import Array, Graph, Node, Shape, Value, make_node
+from assay.native.graph import Array, Graph, Node, Origin, Shape, Value, make_node
 from assay.native.ops import DenseOp, ReshapeOp, TransposeOp
 from assay.native.passes.rewriting import rewritten, unused
 
@@ -32,11 +32,17 @@ def _joined(node: Node, made: dict[str, Node]) -> Node:
     if before is None or type(before.op) is not type(node.op):
         return node
     if isinstance(node.op, ReshapeOp):
-        return msgspec.structs.replace(node, inputs=before.inputs)
+        return msgspec.structs.replace(node, inputs=before.inputs, sources=_sources(before, node))
     if isinstance(node.op, TransposeOp) and isinstance(before.op, TransposeOp):
         order = tuple(before.op.order[axis] for axis in node.op.order)
-        return msgspec.structs.replace(node, op=TransposeOp(order), inputs=before.inputs)
+        return msgspec.structs.replace(
+            node, op=TransposeOp(order), inputs=before.inputs, sources=_sources(before, node)
+        )
     return node
+
+
+def _sources(before: Node, node: Node) -> tuple[Origin, ...]:
+    return before.origins + node.origins
 
 
 def _simple(node: Node, shapes: dict[str, Shape]) -> Node:

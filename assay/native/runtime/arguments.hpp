@@ -20,7 +20,7 @@ struct Arguments {
     int threads = 0;  // 0: as many as this process may use
     Allowed allowed = Allowed::all;
     double seconds = 0.5;
-    bool json = false, mean_of_batches = false, help = false;
+    bool json = false, mean_of_batches = false, layers = false, help = false;
 };
 
 constexpr const char* usage =
@@ -36,6 +36,7 @@ constexpr const char* usage =
     "  --choose SECONDS     time for choosing kernels (0.5); 0 guesses\n"
     "  --mean-of-batches    accuracy as the older programs told it: mean of whole batches\n"
     "  --outputs FILE       also write the network's outputs, float32\n"
+    "  --layers             tell where the time goes, layer by layer, instead\n"
     "  --json               tell results as JSON\n";
 
 inline Size whole_number(const std::string& flag, const std::string& text) {
@@ -93,6 +94,7 @@ inline Arguments arguments(int count, char** words) {
         if (flag == "-h" || flag == "--help") found.help = true;
         else if (flag == "--json") found.json = true;
         else if (flag == "--mean-of-batches") found.mean_of_batches = true;
+        else if (flag == "--layers") found.layers = true;
         else if (i + 1 == count && flag[0] == '-') throw Mistake("Nothing follows " + flag + ".");
         else set_value(found, flag, words[++i]);
     }

@@ -39,7 +39,7 @@ class Chooser {
             options_.push_back({Kernel::direct});
             if (open) {
                 const Work work = lowering.work(value);
-                options_.back() = candidates(work.g, work.weight, allowed);
+                options_.back() = options(work, allowed);
             }
             rounds_ = std::max(rounds_, options_.back().size());
         }

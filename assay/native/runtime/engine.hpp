@@ -28,6 +28,28 @@ class Engine {
         return found;
     }
 
+    // A layer, what computes it, and the least of its CPU time in some runs, over one thread's images.
+    struct Timed {
+        Value layer;
+        std::string kernel;
+        double seconds;
+    };
+    std::vector<Timed> timed_layers(int runs = 30) {
+        Pipeline& here = lane(at_once_, 0);
+        std::vector<double> least = here.timed();
+        for (int run = 1; run < runs; ++run) {
+            const std::vector<double> took = here.timed();
+            for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], took[i]);
+        }
+        std::vector<Timed> found;
+        const std::vector<Value> layers = here.layers();
+        const std::vector<const char*> names = here.names();
+        for (std::size_t i = 0; i < layers.size(); ++i)
+            if (i == 0 || layers[i] != layers[i - 1])
+                found.push_back({layers[i], names[i], least[static_cast<std::size_t>(layers[i])]});
+        return found;
+    }
+
     // Pipelines for batches of so many images; the first batch of another size makes its own.
     void ready(Size images) {
         if (images == 0) return;

@@ -53,6 +53,35 @@ inline std::vector<Kernel> candidates(const Geometry& g, const float* weight, Al
     return found;
 }
 
+inline const char* name_of(Kernel kernel) {
+    switch (kernel) {
+        case Kernel::direct_half: return "direct-half";
+        case Kernel::depthwise: return "depthwise";
+        case Kernel::winograd_4x3: return "winograd-4x3";
+        case Kernel::winograd_2x3: return "winograd-2x3";
+        case Kernel::winograd_2x5: return "winograd-2x5";
+        case Kernel::onednn: return "onednn";
+        default: return "direct";
+    }
+}
+
+// Those to choose from: the one that the model asks for, or all that are allowed.
+inline std::vector<Kernel> options(const Work& work, Allowed allowed) {
+    if (work.layer.kernel.empty()) return candidates(work.g, work.weight, allowed);
+    std::vector<Kernel> possible = candidates(work.g, work.weight, Allowed::all);
+    if (possible.back() != Kernel::direct) possible.push_back(Kernel::direct);
+    const bool listed_already = worth_halving(work.g);
+    if (halves && !listed_already && all_halves(work.weight, weights_of(work.g)))
+        possible.push_back(Kernel::direct_half);
+    std::string listed;
+    for (Kernel each : possible) {
+        if (name_of(each) == work.layer.kernel) return {each};
+        listed += (listed.empty() ? "" : ", ") + std::string(name_of(each));
+    }
+    throw Mistake("The layer with the weights " + work.layer.weight + " cannot be computed by " +
+                  work.layer.kernel + ", but by " + listed + ".");
+}
+
 template <typename Made>
 std::unique_ptr<Step> holding(std::unique_ptr<Step> step, Made constant) {
     step->holds.push_back(std::move(constant));

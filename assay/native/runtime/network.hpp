@@ -41,6 +41,7 @@ struct Layer {
     Posts posts;
     Value residual = -1;  // what a Function::residual among the posts adds
     bool image = false;   // an input whose data files have channels first
+    std::string kernel;   // that must compute it; "": the quickest
     bool whole = false;   // an input whose data files hold whole numbers of 32 bits
 };
 
@@ -65,6 +66,7 @@ class Described {
         return set(&Layer::pads, Pads{top, left, bottom, right});
     }
     Described then(Function function, float alpha = 0, float limit = 0);
+    Described by(std::string kernel) { return set(&Layer::kernel, std::move(kernel)); }
     Described whole() { return set(&Layer::whole, true); }
     Described relu(float slope = 0, float limit = 0) { return then(Function::relu, slope, limit); }
     Described tanh() { return then(Function::tanh); }

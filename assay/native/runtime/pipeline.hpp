@@ -59,6 +59,13 @@ class Pipeline {
         return seconds;
     }
 
+    // Which layer each step belongs to.
+    std::vector<Value> layers() const {
+        std::vector<Value> found;
+        for (const Placed& each : steps_) found.push_back(each.layer);
+        return found;
+    }
+
     // What does each step, by the names of the kernels.
     std::vector<const char*> names() const {
         std::vector<const char*> found;

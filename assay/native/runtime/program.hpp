@@ -44,9 +44,14 @@ inline void write_whole(const std::string& path, const void* data, std::size_t s
     }
 }
 
-inline std::string takes(const Layer& input) {
+inline std::string sizes_of(const Shape& shape) {
     std::string sizes;
-    for (Size size : input.shape) sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
+    for (Size size : shape) sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
+    return sizes;
+}
+
+inline std::string takes(const Layer& input) {
+    const std::string sizes = sizes_of(input.shape);
     const std::string kind = input.whole ? " int32" : " float32";
     if (!input.image) return "items of " + sizes + kind + ", the last axis innermost";
     return "images of " + sizes + " float32: channels, height, width (channels first)";
@@ -202,6 +207,28 @@ inline void tell(const Report& report, Engine& engine, const Data& data, const A
                 engine.at_once(), threads, takes(engine.network()).c_str(), kernels.c_str());
 }
 
+// Where the time of one thread goes.
+inline void tell_layers(Engine& engine, bool json) {
+    const std::vector<Engine::Timed> found = engine.timed_layers();
+    double total = 0;
+    for (const Engine::Timed& each : found) total += each.seconds;
+    if (json) std::printf("{\"schema\": 1, \"kind\": \"native-layers\", \"at_once\": %td, \"layers\": [",
+                          engine.at_once());
+    const char* joint = "";
+    for (const Engine::Timed& each : found) {
+        const std::string sizes = sizes_of(engine.network().at(each.layer).shape);
+        if (json)
+            std::printf("%s{\"layer\": %d, \"kernel\": \"%s\", \"seconds\": %.9g, \"shape\": \"%s\"}",
+                        joint, each.layer, each.kernel.c_str(), each.seconds, sizes.c_str());
+        else
+            std::printf("%4d  %-14s %10.1f us %5.1f %%  %s\n", each.layer, each.kernel.c_str(),
+                        each.seconds * 1e6, 100 * each.seconds / total, sizes.c_str());
+        joint = ", ";
+    }
+    if (json) std::printf("]}\n");
+    else std::printf("%.1f us of CPU time for %td at once\n", total * 1e6, engine.at_once());
+}
+
 inline void run_program(int count, char** words) {
     const Arguments asked = arguments(count, words);
     const std::string model = model_name;
@@ -214,9 +241,14 @@ inline void run_program(int count, char** words) {
     const std::string folder = asked.data.empty() ? data_folder(model) : asked.data + "/";
     const int threads = asked.threads ? asked.threads : cpus();
     order_of(asked, net);  // a mistake is told before anything is read
+    const std::string weights = own_folder() + model + ".weights";
+    if (asked.layers) {
+        Engine engine(weights, {asked.batch, threads, asked.allowed, asked.seconds});
+        return tell_layers(engine, asked.json);
+    }
     if (asked.layout.empty()) check_folder(folder, net);
     const Data data(folder, asked.set, net);
-    Engine engine(own_folder() + model + ".weights",
+    Engine engine(weights,
                   {std::min(asked.batch, data.images()), threads, asked.allowed, asked.seconds});
     Report report;
     for (Size pass = 0; pass < asked.repeat; ++pass) {

@@ -10,13 +10,15 @@ from assay.core.contracts import Store
 from assay.core.differences import Difference, Differences
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
-from assay.stores.selection import select
+from assay.stores.selection import select, selected
 from assay.verbs.compare import Comparing, compare_results
+from assay.verbs.compare_points import compare_points
 from assay.views import compare as view
 from assay.web.charts.kinds import Ratio, ratios_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, section
 
 DRAWN = 60  # ratios in one chart
+OPENED = 100  # results that are opened for one page; of more, the index tells
 CHOICES = 30  # newest runs and labels to choose from
 HEAT = 0.05  # a ratio 5 % away from 1 is one shade
 
@@ -27,15 +29,19 @@ def compare_page(store: Store, given: dict[str, str]) -> Page:
     if not (baseline and candidate):
         return _page(store, given, "Choose two runs, labels, tags, commits or days.")
     try:
-        found = compare_results(
-            select(store, baseline),
-            select(store, candidate),
-            (baseline, candidate),
-            Comparing(metric=given.get("metric", ""), by=given.get("by", "")),
-        )
+        found = _found(store, (baseline, candidate), given)
     except UsageError as error:
         return _page(store, given, f"{error} {error.hint}")
     return _page(store, given, _lead(found), found)
+
+
+def _found(store: Store, names: tuple[str, str], given: dict[str, str]) -> Differences:
+    """As `assay compare` answers; where that would open very many results, from the index."""
+    how = Comparing(metric=given.get("metric", ""), by=given.get("by", ""))
+    baseline, candidate = (selected(store, name) for name in names)
+    if store.count(baseline) + store.count(candidate) > OPENED:
+        return compare_points(store, (baseline, candidate), names, how)
+    return compare_results(select(store, names[0]), select(store, names[1]), names, how)
 
 
 def _page(store: Store, given: dict[str, str], lead: str, found: Differences | None = None) -> Page:

@@ -1,0 +1,46 @@
+"""Kernels that a user forces on layers, in place of those that timing would choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from assay.core.errors import unknown
+from assay.native.graph import Graph, Node
+from assay.native.ops import ConvOp, DenseOp
+
+# By the names that programs report; which of them a layer can have, the runtime says.
+KERNELS = (
+    *("direct", "direct-half", "depthwise"),
+    *("winograd-4x3", "winograd-2x3", "winograd-2x5", "onednn"),
+)
+
+
+def forced(graph: Graph, kernels: Mapping[str, str]) -> Graph:
+    """Layers by their names, or those of any operation that went into them."""
+    for layer, kernel in kernels.items():
+        if kernel not in KERNELS:
+            raise unknown("kernel", kernel, KERNELS)
+        graph = _set(graph, layer_named(graph, layer).name, kernel)
+    return graph
+
+
+def layer_named(graph: Graph, layer: str) -> Node:
+    """The convolution or dense layer that this operation of the model became, or part of which."""
+    layers = [node for node in graph.nodes if isinstance(node.op, ConvOp | DenseOp)]
+    for node in layers:
+        if node.name == layer:
+            return node
+    for node in layers:
+        if any(source.name == layer for source in node.origins):
+            return node
+    raise unknown("convolution or dense layer", layer, [node.name for node in layers])
+
+
+def _set(graph: Graph, name: str, kernel: str) -> Graph:
+    nodes = (
+        msgspec.structs.replace(node, kernel=kernel) if node.name == name else node
+        for node in graph.nodes
+    )
+    return msgspec.structs.replace(graph, nodes=tuple(nodes))
