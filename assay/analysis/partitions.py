@@ -21,8 +21,7 @@ MOST = 6  # steps of one partition
 PHIS = np.linspace(0.0, 0.6, 7)  # correlation of neighbours
 # What a score loses per unit of correlation, so that its law hardly depends on the correlation.
 PHI_COST = 10.0
-PER_STEP = 11.0  # of the score, that a step more has to add
-PER_CORRELATED = 8.0  # beyond that, for each unit of correlation
+PER_STEP = 12.0  # of the score, that a step more has to add
 _SWEEPS = 2  # of moving each step
 LENGTHS = (16, 32, 64, 100, 160, 256)
 SHARES = (0.6, 0.3, 0.1)  # of the level, for one, two and three steps
@@ -95,7 +94,7 @@ def threshold(number: int, length: int, level: float) -> float:
 
 def penalized(one: Partition) -> float:
     """The score less what so many steps would gain in noise: the highest is chosen."""
-    return one.score - len(one.places) * (PER_STEP + PER_CORRELATED * one.phi)
+    return one.score - len(one.places) * PER_STEP
 
 
 def _whitened(scores: Array, extra: Array) -> Whitened:

@@ -11,6 +11,7 @@ import numpy as np
 from assay.analysis import changepoints, partitions
 from assay.analysis.changepoints import FEWEST, LONGEST
 from assay.analysis.intervals import Array
+from assay.analysis.modes import unfolded
 from assay.analysis.placing import placed
 from assay.analysis.shift_levels import step_p_value
 
@@ -36,6 +37,7 @@ def find(whole: Track, level: float = LEVEL) -> list[int]:
     """First points behind each shift: of a series that is short enough by its best partition, else
     narrow intervals first (Baranowski, Chen and Fryzlewicz 2019) over seeded ones (Kovács and
     others 2023), then each held against its neighbours."""
+    whole = whole._replace(values=unfolded(whole.values))
     if SHORTEST <= len(whole.values) <= partitions.LONGEST:
         return placed(whole.values, _partitioned(whole, level))
     found: list[int] = []

@@ -85,20 +85,23 @@ class Shelf:
         """Runs into packs; once the caller has told the index of one, its folders go."""
         packs.sweep(self.runs)
         idle = [run for run in runs if self._idle(run)]
-        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
         most = packs.MOST_RUNS
         for number, some in enumerate(idle[at : at + most] for at in range(0, len(idle), most)):
-            before = {run: pack for run in some if (pack := self._pack_of(run))}
+            before: dict[str, set[str]] = {}
+            for run in some:
+                if pack := self._pack_of(run):
+                    before.setdefault(pack.path.name, set()).add(run)
             path = packs.write(self._packs, f"{stamp}-{number:04d}.zip", self.runs, some)
             yield path
             list(packs.leave(self.runs, self._pack(path.name)))
-            for run, pack in before.items():
-                self._drop(pack, run)
+            for name, gone in before.items():
+                self._drop(self._pack(name), gone)
 
     def drop(self, run: str) -> None:
         """Out of its pack, for good."""
         if pack := self._pack_of(run):
-            self._drop(pack, run)
+            self._drop(pack, {run})
             self._ask("DELETE FROM packed WHERE run = ?", (run,))
 
     def _idle(self, run: str) -> bool:
@@ -126,8 +129,8 @@ class Shelf:
             self._opened[name] = Pack(self._packs / name)
         return self._opened[name]
 
-    def _drop(self, pack: Pack, run: str) -> None:
-        packs.drop(pack, run)
+    def _drop(self, pack: Pack, runs: set[str]) -> None:
+        packs.drop(pack, runs)
         pack.close()
         self._opened.pop(pack.path.name, None)
 

@@ -65,6 +65,8 @@ def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
     path = packs / name
     with _explained(path):
         packs.mkdir(exist_ok=True)
+        if path.exists():
+            raise FileExistsError(f"{name} is there already")
         with written_whole(path) as temporary:
             with _zip(temporary) as file:
                 for run in names:
@@ -117,16 +119,17 @@ def restore(pack: Pack, run: str, runs: Path) -> None:
                 raise
 
 
-def drop(pack: Pack, run: str) -> None:
-    """Write a pack anew without a run; without any, it is removed."""
-    left = [name for name in pack.runs if name != run]
+def drop(pack: Pack, runs: set[str]) -> None:
+    """Write a pack anew without some runs; without any, it is removed."""
+    left = [run for run in pack.runs if run not in runs]
     with _explained(pack.path):
         if not left:
             pack.path.unlink()
             return
         with written_whole(pack.path) as temporary, _zip(temporary) as file:
-            for run_name, name in ((one, name) for one in left for name in pack.runs[one]):
-                file.writestr(f"{run_name}/{name}", pack.read(run_name, name) or b"")
+            for run in left:
+                for name in pack.runs[run]:
+                    file.writestr(f"{run}/{name}", pack.read(run, name) or b"")
 
 
 def _zip(path: Path) -> zipfile.ZipFile:

@@ -154,7 +154,7 @@ def test_a_damaged_pack_is_named_and_the_rest_is_shown(home, made):
 
 def test_a_pack_made_to_harm_leads_nowhere_else(home, made, tmp_path):
     pack("2026-02", home)
-    with zipfile.ZipFile(home / "packs" / "20260101-000000-0000.zip", "w") as file:
+    with zipfile.ZipFile(home / "packs" / "20260101-000000-000000-0000.zip", "w") as file:
         for name in ("../evil/001/result.json", "20260101-000000-evil/../../evil", "/evil"):
             file.writestr(name, b"{}")
 

@@ -1,7 +1,7 @@
 """Is a small slow-down of real work found, confirmed and bisected, and nothing else?
 
-    python benchmarks/bisect.py chain [--tries 10] [--seed 0] [--slower 0.05] [--kind python]
-    python benchmarks/bisect.py nights [--nights 20]
+    python benchmarks/chain.py chain [--tries 10] [--seed 0] [--slower 0.05] [--kind python]
+    python benchmarks/chain.py nights [--nights 20]
 
 `chain` makes a throw-away git repository of 30 commits of a workload file, of which one does 5 %
 more work. Commit by commit, as a CI would, it measures the file and runs `assay.check` with
