@@ -10,23 +10,35 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 
 from assay import cli
 
-_PROGRAMS = {"chromium": ("chromium",), "postgresql": ("psql",), "compiler": ("g++", "c++")}
+if TYPE_CHECKING:
+    from tests.postgres import PostgresServer
+
+_PROGRAMS = {
+    "chromium": ("chromium",),
+    "postgresql": ("pg_ctlcluster",),
+    "compiler": ("g++", "c++"),
+}
 _PROGRAMS |= {"hyperfine": ("hyperfine",), "qemu": ("qemu-x86_64",)}
+_PROGRAMS |= {name: (name,) for name in ("buildah", "mmdebstrap")}
 _skipped: Counter[str] = Counter()
 
 
 def _is_here(need: str) -> bool:
     if need in _PROGRAMS:
         return any(shutil.which(program) for program in _PROGRAMS[need])
-    return importlib.util.find_spec(need) is not None
+    try:
+        return importlib.util.find_spec(need) is not None
+    except ModuleNotFoundError:  # of a package that it would be in
+        return False
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -103,6 +115,22 @@ def assay(
         return int(left.value.code or 0), out, err
 
     return call
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A real server, started when a test first wants it."""
+    from tests.postgres import running
+
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> str:
+    """The URL of a database without tables."""
+    postgres.empty()
+    return postgres.url
 
 
 @pytest.fixture(scope="session")

@@ -102,20 +102,27 @@ def case_for(backend: str, **options: str) -> Case:
     return plan.resolve(Case(workload=workload, backend=backend, options=dict(options)))
 
 
-PLACES = {"sqlite": "sqlite://{folder}"}  # of each store: where one for a test is
+# Of each store: where one for a test is.
+PLACES = {"sqlite": "sqlite://{folder}", "postgresql": "{database}", "postgres": "{database}"}
+SERVED = pytest.mark.real("postgresql", "psycopg")
 
 
 def test_every_store_is_tried():
     assert set(registry.names("stores")) == set(PLACES)
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n == "sqlite" else SERVED) for n in PLACES]
+)
 class TestStore:
     """What `core.contracts.Store` promises, of each store, opened by its URL."""
 
     @pytest.fixture
-    def store(self, name, tmp_path):
-        opened = registry.open_store(PLACES[name].format(folder=tmp_path / "store"))
+    def store(self, name, tmp_path, request):
+        place = tmp_path / "store"
+        if name != "sqlite":
+            place = f"{name}://{request.getfixturevalue('database').partition('://')[2]}"
+        opened = registry.open_store(PLACES[name].format(folder=place, database=place))
         yield opened
         opened.close()
 

@@ -93,6 +93,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         place / "lenet.npz",
         **{"dense_1/kernel": np.ones((3136, 2), "float32"), "dense_1/bias": np.ones(2, "float32")},
     )
+    (place / "tuner_confs.txt").write_text("0\n+++++\nconf1 1 1 100 0\n1 cpu relu fp32 1\n-----\n")
     (shown,) = (block for block in blocks() if block.file == "my_pkg/bench.py")
     (place / "my_pkg").mkdir()
     (place / shown.file).write_text(shown.text)

@@ -37,6 +37,7 @@ VERBS = {
     "explain": ("Decide", "Explain why two results differ."),
     "compile": ("Native", "Compile a Keras model to a native program."),
     "export-onnx": ("Native", "Write a Keras model as ONNX."),
+    "configs": ("Native", "Check, explain or sort HPVM's configuration files."),
     "list": ("Keep and see", "List workloads, backends, results, tasks, benchmarks."),
     "show": ("Keep and see", "Show kept results."),
     "plot": ("Keep and see", "Plot samples, or memory and CPU over time."),
@@ -44,20 +45,28 @@ VERBS = {
     "report": ("Keep and see", "Write a run as one HTML file."),
     "publish": ("Keep and see", "Write the dashboard as a static site."),
     "results": ("Keep and see", "Label, tag or remove kept results."),
+    "store": ("Keep and see", "Copy results from one store to another."),
     "data": ("Keep and see", "List or fetch datasets."),
     "import": ("Keep and see", "Import run folders, and files of other tools."),
     "export": ("Keep and see", "Write results as files of other tools."),
+    "upload": ("Keep and see", "Send results to BigQuery, to objects, to CloudWatch."),
+    "image": ("Elsewhere", "Build images with a framework in them, and measure there."),
+    "cloud": ("Elsewhere", "Make, see, start, stop and delete machines of Google Cloud."),
     "hpvm": ("Compatibility", "HPVM's Keras benchmark scripts."),
     "keras-benchmarks": ("Compatibility", "keras-benchmarks' run_benchmark.py."),
     "vgg16": ("Compatibility", "The VGG16 study's main.py."),
     "driver": ("Compatibility", "The AWS benchmark driver."),
     "perfzero": ("Compatibility", "PerfZero's benchmark.py."),
+    "perfzero-setup": ("Compatibility", "PerfZero's setup.py."),
+    "perfzero-cloud": ("Compatibility", "PerfZero's cloud_manager.py."),
 }
 # What no module may be named.
 FILES = {
     "export-onnx": "export_onnx",
     "import": "import_",
     "keras-benchmarks": "keras_benchmarks",
+    "perfzero-cloud": "perfzero_cloud",
+    "perfzero-setup": "perfzero_setup",
 }
 
 
@@ -119,7 +128,10 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="assay %(version)s")
-def assay() -> None:
+@click.option(
+    "--store", metavar="URL", help="Where results are kept, for any verb: a folder or a URL."
+)
+def assay(store: str | None) -> None:
     """How fast is this model, really? Did it change? How much faster can it go?"""
 
 

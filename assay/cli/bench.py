@@ -9,7 +9,7 @@ import click
 
 from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
-from assay.cli.outcome import say_kept, say_logs, status_of
+from assay.cli.outcome import say_kept, say_logs, say_uploads, status_of
 from assay.core import settings, units
 from assay.core.records import Result
 from assay.formats.perfzero import windows
@@ -88,7 +88,8 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
             results.append(benched.result)
     finally:
         if results:
-            _show(results, given["form"], settings.home(given["home"]))
+            _show(results, given["form"], settings.runs(given["home"]))
+            say_uploads(results[0].run, given["home"])
     return status_of(results)
 
 
@@ -124,10 +125,10 @@ def _setting(given: dict[str, Any]) -> BenchSetting:
     )
 
 
-def _show(results: list[Result], form: str, home: Path) -> None:
+def _show(results: list[Result], form: str, runs: Path) -> None:
     printing.show(view.output(results, verb.over_trials(results)), form)
-    say_logs(results, home)
-    traces = home / "runs" / results[0].run
+    say_logs(results, runs)
+    traces = runs / results[0].run
     if any(traces.glob("*/output/profiler_data")):
         options.say(f"traces: {traces}/*/output/profiler_data")
     say_kept(results[0].run)

@@ -118,7 +118,7 @@ def _of_command(names: tuple[str, ...], given: dict[str, Any]) -> Task:
 
 def _finished(request: Task, result: Result, given: dict[str, Any]) -> dict[str, float]:
     """What a task gave, also one that failed; its log stays then."""
-    folder = settings.home(given["home"]) / "runs" / result.id
+    folder = settings.runs(given["home"]) / result.id
     log, packed = Path(f"{Path(request.name).name[:200]}.log"), folder / "log.gz"
     if result.status != "ok":
         options.say(f"{request.name}: {result.status}: {result.reason}")

@@ -14,8 +14,26 @@ from assay.core.errors import UsageError
 from assay.views.output import FORMATS
 from assay.views.terminal import plain
 
+
+def _place(ctx: click.Context, flag: click.Parameter, value: str | None) -> str | None:
+    """What a verb was given, or what stands before the verb: `assay --store URL VERB`."""
+    before: str | None = ctx.find_root().params.get("store")
+    if value and before:
+        raise UsageError(
+            "A store was given before the verb and another behind it.",
+            hint="Give one; $ASSAY_HOME is the folder that data and logs of this machine go to.",
+        )
+    return value or before
+
+
 home = click.option(
-    "--home", metavar="FOLDER", help="Folder results are kept in; default: $ASSAY_HOME or ~/.assay."
+    "--home",
+    "--store",
+    "home",
+    metavar="FOLDER|URL",
+    callback=_place,
+    help="Where results are kept: a folder, or postgresql://USER@HOST/DATABASE; default: "
+    "$ASSAY_STORE, $ASSAY_HOME or ~/.assay.",
 )
 form = click.option(
     "--format",

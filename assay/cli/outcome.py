@@ -10,11 +10,14 @@ from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.core import settings
+from assay.core.errors import AssayError
 from assay.core.findings import Reading
 from assay.core.records import Result
 from assay.engine.cases import Measured
+from assay.verbs import upload
 from assay.verbs.show import fairness
 from assay.views import results
+from assay.views.upload import lines
 
 BAD = {"failed", "crashed", "timeout", "out-of-memory"}
 REGRESSION, UNDECIDED = 5, 6
@@ -37,7 +40,8 @@ def carried_out(
         if readings:
             form = "" if unfair else given["form"]
             columns = options.values(given["columns"]) if given.get("columns") else ()
-            _finish(readings, form, verb, settings.home(given["home"]), columns)
+            _finish(readings, form, verb, settings.runs(given["home"]), columns)
+            say_uploads(readings[0].result.run, given["home"])
         options.say(*unfair)
     return readings
 
@@ -61,11 +65,21 @@ def status_of(results: Iterable[Result]) -> int:
     return 3 if statuses == {"skipped"} else 0
 
 
-def say_logs(results: Iterable[Result], home: Path) -> None:
+def say_logs(results: Iterable[Result], runs: Path) -> None:
     """Where to read what those printed that did not end well."""
     for result in results:
         if result.status in BAD:
-            options.say(f"what it printed: {home / 'runs' / result.id / 'worker.log'}")
+            options.say(f"what it printed: {runs / result.id / 'worker.log'}")
+
+
+def say_uploads(run: str, home: str | None) -> None:
+    """Where the settings send every run by itself; nothing of that can lose the run."""
+    try:
+        sent = upload.after_run(run, home)
+    except AssayError as error:
+        options.say(f"not uploaded: {error}", f"hint: {error.hint}")
+        return
+    options.say(*(lines(sent) if sent else ()))
 
 
 def say_kept(run: str, resume: str = "") -> None:
@@ -77,12 +91,12 @@ def say_kept(run: str, resume: str = "") -> None:
 
 
 def _finish(
-    readings: list[Reading], form: str, verb: str, home: Path, columns: Sequence[str]
+    readings: list[Reading], form: str, verb: str, runs: Path, columns: Sequence[str]
 ) -> None:
     """The table of what was measured; none without a format."""
     found = [reading.result for reading in readings]
     if form:
         printing.show(results.output(readings, fairness(found), columns), form)
-    say_logs(found, home)
+    say_logs(found, runs)
     cut_short = any(result.status == "interrupted" for result in found)
     say_kept(found[0].run, verb if cut_short else "")

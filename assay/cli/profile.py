@@ -59,13 +59,13 @@ def command(case: str, top: int, form: str, **given: Any) -> int:  # noqa: ANN40
     )
     line.done(found.result)
     printing.show(view.output(found, top), form, in_file=printing.READABLE)
-    _print_more(found, settings.home(given["home"]))
+    _print_more(found, settings.runs(given["home"]))
     return status_of([found.result])
 
 
-def _print_more(found: Profile, home: Path) -> None:
+def _print_more(found: Profile, runs: Path) -> None:
     result = found.result
-    say_logs([result], home)
+    say_logs([result], runs)
     if result.reason:
         options.say(f"{result.status}: {result.reason}")
     options.say(*view.how_to_open(found), f"kept as {result.id}")

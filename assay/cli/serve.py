@@ -13,6 +13,7 @@ from assay.web.serve import HOST, PORT, serve
 Examples:
   assay serve
   assay serve --port 8123 --home /data/assay
+  assay serve --store postgresql://reader@db.example.org/assay
   assay serve --host 0.0.0.0          other machines may read it, with the token it prints"""
 )
 @click.option("--host", default=HOST, show_default=True, help="Address to listen on.")

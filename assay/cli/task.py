@@ -161,7 +161,7 @@ def _request(name: str | None, words: tuple[str, ...], given: dict[str, Any]) ->
 
 def _print_more(result: Result, request: Task, given: dict[str, Any]) -> None:
     """Suggestions for a command without metrics, and where everything is."""
-    folder = settings.home(given["home"]) / "runs" / result.id
+    folder = settings.runs(given["home"]) / result.id
     if not request.metrics and result.status == "ok":
         outcome = task.suggestions(result, given["home"])
         if given["form"] == "text":

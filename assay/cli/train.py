@@ -91,15 +91,15 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
     else:
         found = measured(_planned(str(case), given), given["home"], line)
     readings = carried_out(found, line, "train", given)
-    answer = [_weights(reading.result, settings.home(given["home"])) for reading in readings]
+    answer = [_weights(reading.result, settings.runs(given["home"])) for reading in readings]
     options.say(*(line for lines in answer for line in lines))
     unsaved = any("save_problem" in reading.result.facts for reading in readings)
     return 1 if unsaved else status(readings)
 
 
-def _weights(result: Result, home: Path) -> list[str]:
+def _weights(result: Result, runs: Path) -> list[str]:
     """Where they are now."""
-    kept = home / "runs" / result.id / WEIGHTS
+    kept = runs / result.id / WEIGHTS
     problem, saved = result.facts.get("save_problem"), result.facts.get("weights_saved")
     lines = [f"error: {problem}"] if problem else []
     lines += [f"weights: {saved}"] if saved else []

@@ -9,11 +9,13 @@ import msgspec
 
 from assay.core import units
 from assay.core.errors import NotPossibleError, UsageError
+from assay.core.sinks import Sinks
 from assay.formats.perfzero import windows
 from assay.formats.perfzero.construct import read_arguments
 from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.names import split
 from assay.formats.perfzero.setup import Download, Repository, downloads, repositories
+from assay.verbs.upload import check_sinks
 
 Flags = dict[str, Any]
 
@@ -35,15 +37,15 @@ FLAGS = {
     "execution_label": Flag(None, "Recorded in the summary; also the label of assay's results."),
     "platform_name": Flag(None, "Recorded in the summary: gcp, aws, …"),
     "system_name": Flag(None, "Recorded in the summary: n1-standard-64-8xV100, …"),
-    "output_gcs_url": Flag(None, "Not possible yet: refused."),
+    "output_gcs_url": Flag(None, "Upload the output folder there: gs://…, s3://… or a folder."),
     "scratch_gcs_url": Flag(None, "What the class gets as output_dir, with the id added."),
-    "bigquery_project_name": Flag(None, "Not possible yet: refused."),
+    "bigquery_project_name": Flag(None, "Send each summary to BigQuery, in this project."),
     "bigquery_dataset_table_name": Flag(None, "dataset.table"),
     "python_path": Flag(None, "Folders below site-packages to import from, with commas."),
     "workspace": Flag("workspace", "Folder for repositories and output."),
     "root_data_dir": Flag("/data", "Data folder, passed to the class."),
     "data_downloads": Flag(None, "url;path,url2,… below --root_data_dir; archives are unpacked."),
-    "gcloud_key_file_url": Flag("", "Not possible yet: refused, but for ''."),
+    "gcloud_key_file_url": Flag("", "Key file of Google Cloud: a path, gs://… or https://…"),
     "debug": Flag(False, "Show what the methods print."),
     "profiler_enabled_time": Flag(None, "begin:end,… in seconds."),
     "execution_id": Flag(None, "The name of the output folder; a time stamp by default."),
@@ -53,11 +55,10 @@ FLAGS = {
     "benchmark_class_type": Flag(None, "tf_benchmark: the constructor gets those alone."),
 }
 _TPU_KEYS = ("name", "project", "zone", "size", "version")
-# what assay cannot do yet, each with what would not happen
-_LATER = {
-    "output_gcs_url": "upload the output to Google Cloud Storage",
-    "bigquery_project_name": "send the summary to BigQuery",
-    "gcloud_key_file_url": "use a key of Google Cloud",
+# PerfZero sent what was meant for these datasets to tables of its own
+_REDIRECTED = {
+    "benchmark_results": "perfzero.benchmark_summary",
+    "benchmark_results_dev": "perfzero_dev.benchmark_summary",
 }
 
 
@@ -71,6 +72,7 @@ class PerfZeroRequest(msgspec.Struct, frozen=True, kw_only=True):
     repositories: tuple[Repository, ...]
     downloads: tuple[Download, ...]
     hooks: tuple[str, ...]
+    sinks: Sinks = Sinks()
 
 
 def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
@@ -81,9 +83,8 @@ def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
         raise UsageError(
             "No benchmark method was given.", hint="--benchmark_methods=module.Class.method"
         )
-    _check_bigquery(flags)
     _check_amounts(flags, timeout)
-    _check_possible(flags)
+    sinks = _sinks(flags)
     root = Path(flags["root_data_dir"])
     wanted = [*downloads(flags["gcs_downloads"] or "", root)]
     return PerfZeroRequest(
@@ -94,6 +95,7 @@ def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
         repositories=tuple(repositories(flags["git_repos"] or "", workspace / "site-packages")),
         downloads=(*wanted, *downloads(flags["data_downloads"] or "", root)),
         hooks=tuple(_words(flags["result_upload_methods"])),
+        sinks=sinks,
     )
 
 
@@ -149,7 +151,8 @@ def _check_amounts(flags: Flags, timeout: str) -> None:
         )
 
 
-def _check_bigquery(flags: Flags) -> None:
+def _sinks(flags: Flags) -> Sinks:
+    """Where summaries and files go; a wrong place is refused before anything is run."""
     project, table = flags["bigquery_project_name"], flags["bigquery_dataset_table_name"]
     if bool(project) != bool(table):
         raise UsageError(
@@ -158,16 +161,16 @@ def _check_bigquery(flags: Flags) -> None:
         )
     if table and table.count(".") != 1:
         raise UsageError(f"--bigquery_dataset_table_name is {table}.", hint="It is dataset.table.")
-
-
-def _check_possible(flags: Flags) -> None:
-    """Nothing is run for an upload that would not happen."""
-    for name, what in _LATER.items():
-        if flags[name]:
-            raise NotPossibleError(
-                f"--{name} was given, but assay cannot {what} yet.",
-                hint=f"Leave --{name} out; --result_upload_methods can call an upload of your own.",
-            )
+    if table:
+        table = _REDIRECTED.get(table.partition(".")[0], table)
+    found = Sinks(
+        bigquery=f"{project}:{table}" if table else "",
+        table="perfzero",
+        objects=flags["output_gcs_url"] or "",
+        key=flags["gcloud_key_file_url"] or "",
+    )
+    check_sinks(found)
+    return found
 
 
 def _words(text: str | None) -> list[str]:

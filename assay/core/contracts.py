@@ -273,6 +273,17 @@ class PackingStore(Protocol):
         """Put runs into packs, from which they are read as before; the files that were made."""
 
 
+@runtime_checkable
+class SharedStore(Protocol):
+    """A store that several machines measure into, and whose files lie elsewhere."""
+
+    def taken(self, run: str) -> AbstractContextManager[None]:
+        """While it lasts, nobody else measures the run, here or on another machine."""
+
+    def sizes(self, result_id: str) -> list[int]:
+        """Bytes of each file of a result, without bringing one here."""
+
+
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """One making of a study's workload, which gets a table of its own."""
 

@@ -103,6 +103,15 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return {name: q for name, q in self.summary.quantities.items() if name not in reported}
 
 
+class Copied(msgspec.Struct, frozen=True, kw_only=True):
+    """What a copy from one store to another found and did."""
+
+    runs: int  # of the source
+    results: int
+    copied: int  # results that were not there before
+    problems: tuple[str, ...] = ()  # what was passed over, in words
+
+
 class Trials(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of one case over its trials."""
 

@@ -1,24 +1,49 @@
-"""Where assay keeps things: one place, chosen by argument, by ASSAY_HOME, or by default."""
+"""Where assay keeps things: a store, and a folder of this machine; chosen or by default."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from assay.core.files import user_path
 
 Home = str | Path | None
+ELSEWHERE = ("postgresql", "postgres")  # stores that lie in no folder
 
 
 def place(chosen: Home = None) -> str:
-    """Of the store: `chosen`, else $ASSAY_HOME, else ~/.assay. A folder, or `NAME://PLACE`."""
-    text = str(chosen or os.environ.get("ASSAY_HOME") or "~/.assay")
+    """Of the store: `chosen`, else $ASSAY_STORE, else $ASSAY_HOME, else ~/.assay. A folder, or
+    `NAME://PLACE`; `sqlite:FOLDER` is the same as the folder alone."""
+    usual = os.environ.get("ASSAY_STORE") or os.environ.get("ASSAY_HOME")
+    text = str(chosen or usual or "~/.assay")
+    if text.startswith("sqlite:"):
+        text = text.removeprefix("sqlite:").removeprefix("//")
     return text if "://" in text else str(user_path(text))
 
 
 def home(chosen: Home = None) -> Path:
-    """The folder of runs, data and the doctor's findings on this machine."""
-    return Path(place(chosen).rpartition("://")[2])
+    """The folder of data and the doctor's findings on this machine: the store's, if it is one."""
+    name, mark, rest = place(chosen).partition("://")
+    if name not in ELSEWHERE:
+        return Path(rest if mark else name)
+    own = os.environ.get("ASSAY_HOME", "")
+    return user_path("~/.assay" if not own or "://" in own else own)
+
+
+def runs(chosen: Home = None) -> Path:
+    """The folder that runs are measured in on this machine; of a store elsewhere, one of its own,
+    whose name says nothing of a password."""
+    name, _, rest = place(chosen).partition("://")
+    if name not in ELSEWHERE:
+        return home(chosen) / "runs"
+    base, _, query = rest.rpartition("@")[2].partition("?")
+    words = [word for word in query.split("&") if not word.startswith(("password=", "files="))]
+    import hashlib  # not at every start
+
+    digest = hashlib.sha256("&".join((base, *sorted(words))).encode()).hexdigest()[:8]
+    plain = re.sub(r"[^A-Za-z0-9.]+", "-", base).strip("-.")[:60]
+    return home(chosen) / "stores" / f"{plain}-{digest}" / "runs"
 
 
 SHARED_CACHE = "ASSAY_SHARED_CACHE"  # a folder that the processes of one run share

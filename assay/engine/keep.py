@@ -24,7 +24,7 @@ from assay.registry import open_store
 from assay.stores import folders, summaries
 from assay.stores.adopting import IMPORTED
 from assay.stores.folders import CasePlace
-from assay.stores.runs import can_resume, how_to_resume, verb_of
+from assay.stores.runs import can_resume, how_to_resume, locked, verb_of
 
 A = TypeVar("A")
 
@@ -94,7 +94,7 @@ def new_run(plan: Plan, home: Home) -> Iterator[Run]:
     plan = msgspec.structs.replace(plan, label=safe_text(plan.label), tags=safe_values(plan.tags))
     with closing(open_store(home)) as store:
         folder = store.new_run(plan)
-        with folders.locked(folder), beside_cases(folder, plan):
+        with locked(store, folder.name), beside_cases(folder, plan):
             yield Run(plan, store, folder)
 
 
@@ -104,7 +104,7 @@ def resumed_run(name: str, home: Home) -> Iterator[Run]:
     with closing(open_store(home)) as store:
         folder = store.folder(name)
         plan = store.plan(name)
-        with folders.locked(folder), beside_cases(folder, plan):
+        with locked(store, folder.name), beside_cases(folder, plan):
             yield Run(plan, store, folder)
 
 

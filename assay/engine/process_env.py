@@ -80,6 +80,10 @@ def variables(case: Case, folder: Path) -> dict[str, str]:
 
 
 def _home(folder: Path) -> dict[str, str]:
-    """Where the run is kept, for workers that read data kept there too: `HOME/runs/RUN/NNN`."""
+    """Where data is kept, for workers that read it: `HOME/runs/RUN/NNN`, or, of a store elsewhere,
+    `HOME/stores/NAME/runs/RUN/NNN`. The store itself is no worker's business, nor its password."""
     runs = next((place for place in folder.absolute().parents if place.name == "runs"), None)
-    return {"ASSAY_HOME": str(runs.parent)} if runs else {}
+    if runs is None:
+        return {}
+    home = runs.parents[2] if runs.parents[1].name == "stores" else runs.parent
+    return {"ASSAY_HOME": str(home), "ASSAY_STORE": ""}

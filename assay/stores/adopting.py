@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,32 +34,44 @@ class PlainFile(NamedTuple):
     size: int
 
 
-class Adopted(NamedTuple):
+class Looked(NamedTuple):
+    """What a run folder holds, and what of it a store has not yet."""
+
+    run: str
     ids: list[str]  # of all results of the folder
     new: list[Result]  # those that were not here before
-    problems: list[str]  # what was left out, in words
+    files: list[PlainFile]  # of the new results
+    beside: list[PlainFile]  # the run's own
+    problems: list[str]  # what is left out, in words
 
 
-def adopt(folder: Path, runs: Path, own: Callable[[str], object]) -> Adopted:
-    """Copy a run folder; all of it is looked at first. What is here already stays as it is: `own`
-    is called with the run first, to bring what lies elsewhere."""
+def adopt(folder: Path, runs: Path, own: Callable[[str], Path]) -> Looked:
+    """Copy a run folder; all of it is looked at first. What is here already, in the folder that
+    `own` gives for an id, stays as it is."""
+    found = look(folder, lambda ids: {i for i in ids if os.path.lexists(own(i) / "result.json")})
+    _copy_all(runs, found)
+    return found
+
+
+def look(folder: Path, known: Callable[[Sequence[str]], Collection[str]]) -> Looked:
+    """`known` says which of some ids the store has already."""
     cases = folders.finished(folder)
     found = [folders.read_result(case) for case in cases]
     _check(folder, found)
-    own(found[0].run)
     problems: list[str] = []
-    new = [r for r in found if not os.path.lexists(runs / r.id / "result.json")]
-    ids = {result.id for result in new}
+    ids = [result.id for result in found]
+    here = known(ids)
     files = [
         file
         for case, result in zip(cases, found, strict=True)
-        if result.id in ids
-        for file in _files(case, Path(result.id), problems)
+        if result.id not in here
+        for file in files_of(case, Path(result.id), problems)
     ]
-    beside = list(_files(folder, Path(found[0].run), problems, deepest=0))
+    run = found[0].run
+    beside = list(files_of(folder, Path(run), problems, deepest=0))
     _check_size(folder, [*files, *beside])
-    _copy_all(runs, found[0].run, files, beside)
-    return Adopted([result.id for result in found], new, problems)
+    new = [result for result in found if result.id not in here]
+    return Looked(run, ids, new, files, beside, problems)
 
 
 def _check(folder: Path, found: list[Result]) -> None:
@@ -77,7 +89,7 @@ def _check(folder: Path, found: list[Result]) -> None:
         )
 
 
-def _files(
+def files_of(
     folder: Path, into: Path, problems: list[str], deepest: int = DEEPEST
 ) -> Iterator[PlainFile]:
     """Plain files of a folder; `deepest` 0: without those in folders of it."""
@@ -91,7 +103,7 @@ def _files(
         elif not entry.is_dir(follow_symlinks=False):
             problems.append(f"{entry.path} is no plain file, and was left out.")
         elif deepest > 1:
-            yield from _files(Path(entry.path), into / entry.name, problems, deepest - 1)
+            yield from files_of(Path(entry.path), into / entry.name, problems, deepest - 1)
         elif deepest:
             problems.append(f"{entry.path} lies too deep, and was left out.")
 
@@ -106,13 +118,14 @@ def _check_size(folder: Path, files: list[PlainFile]) -> None:
         )
 
 
-def _copy_all(runs: Path, run: str, files: list[PlainFile], beside: list[PlainFile]) -> None:
+def _copy_all(runs: Path, found: Looked) -> None:
     """The result of a case last: where it is, the rest is there too."""
-    with folders.explained(runs / run):
-        if not (runs / run).exists():
-            (runs / run).mkdir()
-            (runs / run / IMPORTED).touch()
-        for file in sorted([*files, *beside], key=lambda file: file.target.name == "result.json"):
+    with folders.explained(runs / found.run):
+        if not (runs / found.run).exists():
+            (runs / found.run).mkdir()
+            (runs / found.run / IMPORTED).touch()
+        every = [*found.files, *found.beside]
+        for file in sorted(every, key=lambda file: file.target.name == "result.json"):
             if not os.path.lexists(runs / file.target):
                 _copy(file, runs / file.target)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from assay.core import codec
-from assay.core.contracts import Store
+from assay.core.contracts import SharedStore, Store
 from assay.core.errors import StoreError, UsageError
 from assay.core.records import Plan, Result
+from assay.stores import folders
 
 T = TypeVar("T")
 
@@ -33,6 +35,13 @@ def verb_of(store: Store, run: str) -> str:
     if {"study", "size", "rounds"} <= plan.tags.keys():
         return "study"
     return "train" if plan.training else "run"
+
+
+def locked(store: Store, run: str) -> AbstractContextManager[None]:
+    """One measurer a run: a second one is refused."""
+    if isinstance(store, SharedStore):
+        return store.taken(run)
+    return folders.locked(store.folder(run))
 
 
 def can_resume(store: Store, run: str) -> bool:

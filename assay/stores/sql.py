@@ -11,14 +11,14 @@ from typing import TypeVar
 import msgspec
 
 from assay.core import codec
-from assay.core.errors import StoreError, UsageError, unknown
+from assay.core.errors import StoreError
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
 from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.stores import _points as points
 from assay.stores import _rows as rows
 from assay.stores import _tables as tables
-from assay.stores import adopting, folders
+from assay.stores import adopting, folders, naming
 from assay.stores._rows import MOST_ROWS, conditions
 from assay.stores._shelf import Shelf
 
@@ -70,14 +70,14 @@ class SqlStore:
         return [rows.entry(row) for row in self.rows(query)]
 
     def count(self, query: Query) -> int:
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         where, values = conditions(query, ids)
         (row,) = self._asked(f"SELECT count(*) FROM results {where}", values)
         return int(row[0])
 
     def rows(self, query: Query) -> list[sqlite3.Row]:
         """What the index knows of results, oldest first, without opening their files."""
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         where, values = conditions(query, ids)
         limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
         statement = (
@@ -88,7 +88,7 @@ class SqlStore:
         return self._asked(statement, values)[::-1]
 
     def series(self, query: Query) -> list[KeptSeries]:
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         return self._intact(lambda: points.all_series(self._database, query, ids))
 
     def one_series(self, series: str, metric: str) -> KeptSeries | None:
@@ -98,45 +98,28 @@ class SqlStore:
         return self._intact(lambda: points.of_series(self._database, series, metric, limit))
 
     def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         return self._intact(lambda: points.of_query(self._database, query, ids, metrics))
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         return self._intact(lambda: points.unsummarized(self._database, query, ids, version))
 
     def find(self, text: str) -> list[str]:
         """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
-        run, slash, number = text.partition("/")
-        run = self.find_run(run)
+        run = self.find_run(text.partition("/")[0])
         rows = self._asked("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
-        ids = [row["id"] for row in rows]
-        if not slash:
-            return ids
-        wanted = f"{run}/{number.zfill(3)}"
-        if wanted not in ids:
-            raise unknown("result", text, ids)
-        return [wanted]
+        return naming.results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
         runs = folders.runs_in(self.runs)
         packed = self._shelf.packed("" if text == "last" else text)
-        if not runs and not packed:
-            raise UsageError("Nothing has been measured yet.", hint="Try: assay run mnist-mlp")
-        if text == "last":
-            newest = self._last(runs) if runs else ""
-            return max(newest, *packed) if packed else newest
-        if text in runs or text in packed:
-            return text
-        folded = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
-        near = sorted({*folded, *(packed if text else ())})
-        if len(near) == 1:
-            return near[0]
-        if near:
-            raise UsageError(
-                f"'{text}' fits {len(near)} runs: {', '.join(near[:4])}.", hint="Give more of it."
-            )
-        raise unknown("run", text, runs, hint="assay list results shows what there is.")
+        if text == "last" and (runs or packed):
+            return max([*([self._last(runs)] if runs else []), *packed])
+        near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
+        near = sorted({*near, *packed}) if text else []
+        known = [*runs, *packed]
+        return naming.only_run(text, [text] if text in known else near, known)
 
     def _last(self, runs: list[str]) -> str:
         """The newest by its name; of those made within a second, by its plan."""
@@ -214,6 +197,14 @@ class SqlStore:
 
     def close(self) -> None:
         self._database.close()
+
+    def _ids(self, query: Query) -> list[str]:
+        """What a query names: whole runs as they are, results by their ids."""
+        return [
+            found
+            for text in query.ids
+            for found in (self.find(text) if "/" in text else [self.find_run(text)])
+        ]
 
     def _open(self, path: Path) -> None:
         def begin() -> None:

@@ -108,7 +108,7 @@ def _profiled(store: Store, reading: Reading) -> dict[str, float]:
     from assay.formats.traces.operations import operations
 
     result = reading.result
-    place = store.folder(result.run) / result.id.partition("/")[2] / TRACE
+    place = store.folder(result.id) / TRACE
     if not place.is_dir():
         return {}
     steps = max(result.procedure.samples, 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.contracts import PackingStore, Store
+from assay.core.contracts import PackingStore, SharedStore, Store
 from assay.core.errors import UsageError
 from assay.core.records import Query, Result
 from assay.core.series import Packed, series_of
@@ -17,7 +17,7 @@ from assay.core.settings import Home
 from assay.engine.baseline import DATE
 from assay.machine.environment import safe_tags
 from assay.registry import open_store
-from assay.stores import folders
+from assay.stores.runs import locked
 
 
 class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def remove(ids: Sequence[str], home: Home = None) -> list[str]:
         }
         gone: list[str] = []
         for run in sorted({found.partition("/")[0] for found in wanted}):
-            with folders.locked(store.folder(run)):  # nobody measures it now
+            with locked(store, run):  # nobody measures it now
                 gone += _removed(store, run, wanted)
         return gone
 
@@ -140,7 +140,10 @@ def _removed(store: Store, run: str, wanted: set[str]) -> list[str]:
 
 
 def _weighed(store: Store, result: Result) -> KeptFiles:
-    sizes = list(_sizes(store.folder(result.run) / result.id.partition("/")[2]))
+    if isinstance(store, SharedStore):
+        sizes = store.sizes(result.id)
+    else:
+        sizes = list(_sizes(store.folder(result.run) / result.id.partition("/")[2]))
     return KeptFiles(result=result, files=len(sizes), bytes=sum(sizes))
 
 

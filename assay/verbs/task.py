@@ -120,7 +120,7 @@ def read_log(task: Task, log: str | Path, label: str = "", home: Home = None) ->
 
 def suggestions(result: Result, home: Home = None) -> Outcome:
     """What could be read from the log of a command that was run without metrics."""
-    log = engine.log_of(settings.home(home) / "runs" / result.id)
+    log = engine.log_of(settings.runs(home) / result.id)
     return engine.parse(engine.suggested(log), log)
 
 

@@ -1,0 +1,95 @@
+"""A graph as HPVM has it: a leaf for each tensor operation, and the tensors that are handed in."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from assay.native.graph import Array, Shape
+
+LeafOp = Literal[
+    "conv",
+    "group_conv",
+    "mul",
+    "add",
+    "batchnorm",
+    "relu",
+    "clipped_relu",
+    "tanh",
+    "pool_max",
+    "pool_mean",
+    "pool_min",
+    "softmax",
+]
+ACTIVATIONS = ("relu", "clipped_relu", "tanh")
+POOLS = ("pool_max", "pool_mean", "pool_min")
+INPUT = "input"  # the tensor that changes from batch to batch
+
+
+class Leaf(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation. Its number, from 0 in program order, makes its name: `var_3`."""
+
+    name: str
+    op: LeafOp
+    inputs: tuple[str, ...]  # tensors handed in, and earlier leaves, by name
+    numbers: tuple[float, ...] = ()  # what its intrinsic takes after the tensors
+    layer: str = ""  # of the model it came from
+
+
+class Dataflow(msgspec.Struct, frozen=True, kw_only=True):
+    """A network of one data input and one output, which is the last leaf's."""
+
+    name: str
+    shape: Shape  # of one item of the input: channels, height, width
+    classes: int  # numbers in an item's output
+    leaves: tuple[Leaf, ...]
+    tensors: dict[str, Array]  # weights as their files have them, in the order of the layers
+    costs: tuple[float, ...] = ()  # multiply-adds of each leaf for one item, as HPVM counts them
+
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """From leaf to leaf; a tensor that is handed in has none."""
+        names = {leaf.name for leaf in self.leaves}
+        return tuple((n, leaf.name) for leaf in self.leaves for n in leaf.inputs if n in names)
+
+
+def fused_lines(flow: Dataflow) -> tuple[tuple[Leaf, ...], ...]:
+    """The leaves that share a line of a configuration, by the rule of HPVM's fusion pass.
+
+    A convolution goes with its bias, then one activation, then one pool; a product with its bias
+    and one activation. Everything else, a convolution without bias too, has a line of its own.
+    """
+    readers: dict[str, list[Leaf]] = {}
+    for leaf in flow.leaves:
+        for name in leaf.inputs:
+            readers.setdefault(name, []).append(leaf)
+    taken: set[str] = set()
+    lines = []
+    for leaf in flow.leaves:
+        if leaf.name in taken:
+            continue
+        chain = _chain(leaf, readers, flow)
+        taken.update(each.name for each in chain)
+        lines.append(chain)
+    return tuple(lines)
+
+
+def _chain(leaf: Leaf, readers: dict[str, list[Leaf]], flow: Dataflow) -> tuple[Leaf, ...]:
+    if leaf.op not in ("conv", "mul"):
+        return (leaf,)
+    follower = _only(leaf, readers)
+    if follower is None or follower.op != "add" or follower.inputs[1] not in flow.tensors:
+        return (leaf,)
+    chain = [leaf, follower]
+    kinds = (ACTIVATIONS, POOLS) if leaf.op == "conv" else (ACTIVATIONS,)
+    for wanted in kinds:
+        following = _only(chain[-1], readers)
+        if following and following.op in wanted:
+            chain.append(following)
+    return tuple(chain)
+
+
+def _only(leaf: Leaf, readers: dict[str, list[Leaf]]) -> Leaf | None:
+    found = readers.get(leaf.name, [])
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,64 @@
+"""The names and numbers of knobs, as configuration files write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# Name → its numbers in HPVM's global_knobs.txt; None: the number says nothing.
+KINDS: dict[str, range | None] = {
+    "fp32": None,
+    "fp16": None,
+    "perf": range(121, 139),
+    "perf_fp16": range(151, 169),
+    "samp": range(231, 240),
+    "samp_fp16": range(261, 270),
+    "red_samp": range(41, 47),
+    "swing_level": range(1, 8),
+}
+EXECUTED = frozenset({"fp32"})  # by the programs that are built here
+_EVERY = {range(2): 2, range(2, 5): 3, range(5, 9): 4}  # offset of a knob → one of so many
+
+
+def kind_with_id(kind: str, knob: int) -> str:
+    """What is wrong with the pair, in words, or ""."""
+    known = KINDS[kind]
+    if known is None or knob in known:
+        return ""
+    return f"{kind} has the numbers {known.start} to {known.stop - 1}, not {knob}"
+
+
+def explained(kind: str, knob: int) -> str:
+    """What a knob does, in a few words."""
+    half = ", in half precision" if kind.endswith("_fp16") else ""
+    if kind.startswith("perf"):
+        return f"{_perforation(knob - (151 if half else 121))} skipped, then interpolated{half}"
+    if kind.startswith("samp"):
+        every, start = _one_of(knob - (261 if half else 231))
+        return f"1 of {every} weights left out, from {start} on{half}"
+    if kind == "red_samp":
+        share = (50, 50, 40, 40, 25, 25)[knob - 41]
+        return f"{share} % of what is reduced left out" + (", in half precision" * (knob % 2 == 0))
+    return {"fp32": "full precision", "fp16": "half precision"}.get(
+        kind, f"the analog accelerator at voltage swing {knob}"
+    )
+
+
+def not_executed(kinds: Iterable[str]) -> tuple[str, ...]:
+    """Those that programs built here do not carry out yet, each once."""
+    return tuple(dict.fromkeys(kind for kind in kinds if kind not in EXECUTED))
+
+
+def _perforation(place: int) -> str:
+    """Columns come before rows, for one of 2, then 3, then 4."""
+    for count, start in ((2, 0), (3, 4), (4, 10)):
+        if place < start + 2 * count:
+            axis = "columns" if place - start < count else "rows"
+            return f"1 of {count} {axis}, from {(place - start) % count} on,"
+    raise AssertionError(place)
+
+
+def _one_of(place: int) -> tuple[int, int]:
+    for places, every in _EVERY.items():
+        if place in places:
+            return every, place - places.start
+    raise AssertionError(place)

@@ -1,0 +1,224 @@
+"""The index of a PostgreSQL store: a result as a row, a query as a condition, points of series."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from assay.core import codec
+from assay.core.findings import Summary
+from assay.core.records import Query, Result
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point, commit_of, series_of
+from assay.stores._rows import MOST_ROWS, key_of
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+_COLUMNS = (
+    *("id", "run", "started", "status", "workload", "backend", "key", "label", "tags"),
+    *("host", "git_commit"),
+)
+_PLAIN = ("workload", "backend", "label")
+_KEEP = f"""
+INSERT INTO results ({", ".join(_COLUMNS)}, series)
+VALUES ({", ".join(["%s"] * len(_COLUMNS))}, (SELECT number FROM series WHERE id = %s))
+ON CONFLICT (id) DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in _COLUMNS[2:])},
+    series = excluded.series
+"""
+_TALLIES = """SELECT series.record, metrics.name, metrics.unit, count, first, last FROM tallies
+    JOIN series ON series.number = tallies.series JOIN metrics ON metrics.number = tallies.metric
+    WHERE count > 0"""
+
+
+def keep(connection: Connection, result: Result) -> None:
+    case, here, series = result.case, result.environment, series_of(result)
+    connection.execute(
+        "INSERT INTO series (id, record) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+        (series.id, msgspec.json.encode(series).decode()),
+    )
+    host = f"{here.system.get('hostname', '')} {here.machine.get('cpu', '')} {series.machine}"
+    texts = (
+        *(result.id, result.run, result.started, result.status),
+        *(case.workload, case.backend, case.key, result.label),
+        msgspec.json.encode({_text(k): _text(v) for k, v in result.tags.items()}).decode(),
+        *(host.lower(), commit_of(result), series.id),
+    )
+    connection.execute(_KEEP, tuple(map(_text, texts)))
+
+
+def _text(value: str) -> str:
+    """As the server takes it: no text of its has a NUL or half a letter."""
+    return value.encode(errors="replace").decode().replace("\0", "\ufffd")
+
+
+def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, object]]:
+    """`WHERE …` over the table of results, and its values; `ids` are those the query names."""
+    values: dict[str, object] = {
+        name: _text(getattr(query, name))
+        for name in (*_PLAIN, "status", "since", "until", "machine", "commit")
+    }
+    values |= {"ids": list(ids), "tags": codec.encode(dict(query.tags)).decode()}
+    values["machine"] = str(values["machine"]).lower()
+    tests = {
+        **{name: f"results.{name} = %({name})s" for name in (*_PLAIN, "status")},
+        "commit": "starts_with(git_commit, %(commit)s)",
+        "since": "started >= %(since)s",
+        "until": "left(started, length(%(until)s)) <= %(until)s",
+        "machine": "strpos(host, %(machine)s) > 0",
+        "tags": "tags @> %(tags)s::jsonb",
+        "ids": "results.id = ANY(%(ids)s)",
+    }
+    where = [test for name, test in tests.items() if getattr(query, name)]
+    return f"WHERE {' AND '.join(where)}" if where else "", values
+
+
+def entries(connection: Connection, query: Query, ids: Sequence[str]) -> list[Entry]:
+    where, values = conditions(query, ids)
+    limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
+    rows = connection.execute(
+        "SELECT results.id, started, status, workload, backend, key, label, tags, "
+        "series.id AS series_id, series.record FROM results "
+        f"JOIN series ON series.number = results.series {where} "
+        f"ORDER BY started DESC, results.id DESC {limit}",
+        values,
+    ).fetchall()
+    return [_entry(row) for row in reversed(rows)]
+
+
+def _entry(row: dict[str, Any]) -> Entry:
+    names = ("id", "started", "status", "workload", "backend", "key", "label", "tags")
+    return Entry(
+        **{name: row[name] for name in names},
+        machine=key_of(row["record"]).machine,
+        series=row["series_id"],
+    )
+
+
+def count(connection: Connection, query: Query, ids: Sequence[str]) -> int:
+    where, values = conditions(query, ids)
+    row = connection.execute(f"SELECT count(*) AS found FROM results {where}", values).fetchone()
+    return int(row["found"]) if row else 0
+
+
+def keep_summary(connection: Connection, result_id: str, version: int, summary: Summary) -> None:
+    connection.execute(
+        "INSERT INTO summaries VALUES (%s, %s, %s) ON CONFLICT (id) DO UPDATE "
+        "SET version = excluded.version, summary = excluded.summary",
+        (result_id, version, codec.encode(summary)),
+    )
+    row = connection.execute(
+        "SELECT number, series FROM results WHERE id = %s AND status = 'ok' FOR UPDATE",
+        (result_id,),
+    ).fetchone()
+    if row is None:
+        return
+    connection.execute("DELETE FROM points WHERE result = %s", (row["number"],))
+    finite = {n: q for n, q in summary.quantities.items() if math.isfinite(q.value)}
+    for name, quantity in sorted(finite.items()):  # in one order: two writers never cross
+        metric = (_text(name), _text(quantity.unit))
+        connection.execute(
+            "INSERT INTO metrics (name, unit) VALUES (%s, %s) ON CONFLICT DO NOTHING", metric
+        )
+        connection.execute(
+            "INSERT INTO points VALUES "
+            "(%s, (SELECT number FROM metrics WHERE name = %s AND unit = %s), %s, %s, %s, %s)",
+            (row["series"], *metric, row["number"], quantity.value, quantity.low, quantity.high),
+        )
+
+
+def summary(connection: Connection, result_id: str, version: int) -> Summary | None:
+    row = connection.execute(
+        "SELECT summary FROM summaries WHERE id = %s AND version = %s", (result_id, version)
+    ).fetchone()
+    try:  # not strict: a number that is not finite is kept as text
+        plain = msgspec.json.decode(row["summary"]) if row else None
+        return msgspec.convert(plain, Summary, strict=False) if row else None
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None  # it cannot be read: made anew
+
+
+def all_series(connection: Connection, query: Query, ids: Sequence[str]) -> list[KeptSeries]:
+    if query == Query():
+        return _kept(connection.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name"))
+    where, values = conditions(query, ids)
+    return _kept(
+        connection.execute(
+            f"""SELECT min(series.record) AS record, metrics.name, metrics.unit,
+                       count(*) AS count, min(started) AS first, max(started) AS last
+                FROM results JOIN points ON points.result = results.number
+                JOIN series ON series.number = points.series
+                JOIN metrics ON metrics.number = points.metric
+                {where} GROUP BY series.id, metrics.name, metrics.unit
+                ORDER BY last, series.id, metrics.name""",
+            values,
+        )
+    )
+
+
+def one_series(connection: Connection, series: str, metric: str) -> KeptSeries | None:
+    found = connection.execute(
+        f"{_TALLIES} AND series.id = %s AND metrics.name = %s", (_text(series), _text(metric))
+    )
+    return next(iter(_kept(found)), None)
+
+
+def _kept(rows: Iterable[dict[str, Any]]) -> list[KeptSeries]:
+    return [
+        KeptSeries(
+            series=key_of(row["record"]),
+            metric=row["name"],
+            **{name: row[name] for name in ("unit", "count", "first", "last")},
+        )
+        for row in rows
+    ]
+
+
+def points(connection: Connection, series: str, metric: str, limit: int) -> list[Point]:
+    rows = connection.execute(
+        """SELECT results.id, started, git_commit, label, value, low, high
+           FROM points JOIN results ON results.number = points.result
+           WHERE points.series = (SELECT number FROM series WHERE id = %s)
+             AND metric IN (SELECT number FROM metrics WHERE name = %s)
+           ORDER BY started DESC, results.id DESC LIMIT %s""",
+        (_text(series), _text(metric), limit or None),
+    ).fetchall()
+    return [Point(*row.values()) for row in reversed(rows)]
+
+
+def points_of(
+    connection: Connection, query: Query, ids: Sequence[str], metrics: Sequence[str]
+) -> list[KeptPoint]:
+    """Points of the results that a query finds; of these metrics, or of all."""
+    where, values = conditions(query, ids)
+    newest = f"ORDER BY started DESC, id DESC LIMIT {min(query.limit, MOST_ROWS)}"
+    rows = connection.execute(
+        f"""SELECT found.id, started, git_commit, label, value, low, high, record, name, unit
+            FROM (SELECT * FROM results {where} {newest if query.limit else ""}) AS found
+            JOIN points ON points.result = found.number
+            JOIN series ON series.number = points.series
+            JOIN metrics ON metrics.number = points.metric
+            {"WHERE metrics.name = ANY(%(metrics)s)" if metrics else ""}
+            ORDER BY started, found.id""",
+        {**values, "metrics": list(map(_text, metrics))},
+    )
+    found = (tuple(row.values()) for row in rows)
+    return [KeptPoint(key_of(row[7]), row[8], row[9], Point(*row[:7])) for row in found]
+
+
+def unsummarized(
+    connection: Connection, query: Query, ids: Sequence[str], version: int
+) -> list[str]:
+    where, values = conditions(query, ids)
+    clause = f"{where} AND" if where else "WHERE"
+    rows = connection.execute(
+        f"""SELECT results.id FROM results
+            LEFT JOIN summaries ON summaries.id = results.id AND summaries.version = %(version)s
+            {clause} results.status = 'ok' AND summaries.id IS NULL ORDER BY started, results.id""",
+        {**values, "version": version},
+    )
+    return [row["id"] for row in rows]

@@ -1,0 +1,175 @@
+"""The connection to a PostgreSQL server: where it leads, and what is done when it breaks.
+
+A password that stands in the URL is given to the server and to nobody else: no message, name of a
+folder or record holds it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from assay.core.errors import AssayError, NotPossibleError, StoreError, UsageError
+from assay.stores import _pg_tables as tables
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+LIKE = "postgresql://USER@HOST:5432/DATABASE"
+_PAUSES = (0.0, 0.1, 0.5, 2.0, 5.0)  # seconds before each attempt to connect again
+# The server went away, or chose between two that waited for each other (class 08, 40, 57P).
+_PASSING = re.compile(r"08|40001|40P01|57P")
+
+
+class Address(NamedTuple):
+    """Where a database is; `shown` is for people, and has no password."""
+
+    settings: Mapping[str, Any]  # for libpq
+    files: str  # the URL of an object store that takes logs and traces; "": the database
+    shown: str
+
+
+def address(place: str) -> Address:
+    """What stands behind `postgresql://`, read as libpq does; `files=URL` is ours."""
+    psycopg = _psycopg()
+    base, _, query = place.partition("?")
+    words = [word for word in query.split("&") if word]
+    files = next((word[6:] for word in words if word.startswith("files=")), "")
+    rest = "&".join(word for word in words if not word.startswith("files="))
+    try:
+        url = f"postgresql://{base}" + (f"?{rest}" if rest else "")
+        settings = psycopg.conninfo.conninfo_to_dict(url)
+        int(settings.get("port") or 5432)
+    except (psycopg.Error, ValueError):  # its message may hold a piece of the password
+        raise UsageError(
+            f"What stands behind postgresql:// ('{_without_secrets(base)}') is no place of a "
+            "database.",
+            hint=f"As in {LIKE}; a letter such as @ or / in a password is written %40 or %2F.",
+        ) from None
+    host, port = str(settings.get("host", "")), str(settings.get("port", ""))
+    database = str(settings.get("dbname", ""))
+    shown = f"postgresql://{host}{':' + port if port else ''}/{database}"
+    return Address(settings, files, shown)
+
+
+def _without_secrets(base: str) -> str:
+    return base.rpartition("@")[2]
+
+
+class ServerLink:
+    """One connection, made again when it breaks. What `change` does is done whole or not at all,
+    and may be tried again: it has to come out the same when it was done before."""
+
+    def __init__(self, where: Address) -> None:
+        self.where = where
+        self._psycopg = _psycopg()
+        self._held: set[str] = set()  # names that are locked
+        self._connection = self._connect()
+        self._explained(lambda: tables.migrate(self._connection))
+
+    def ask(self, action: Callable[[psycopg.Connection[Any]], T]) -> T:
+        return self._lasting(lambda: action(self._connection))
+
+    def change(self, action: Callable[[psycopg.Connection[Any]], T]) -> T:
+        def whole() -> T:
+            with self._connection.transaction():
+                return action(self._connection)
+
+        return self._lasting(whole)
+
+    def take(self, name: str) -> bool:
+        """A lock that ends with this process, whatever becomes of it; False: another has it."""
+        mine = self.ask(lambda connection: _taken(connection, name))
+        self._held |= {name} if mine else set()
+        return mine
+
+    def let_go(self, name: str) -> None:
+        self._held.discard(name)
+        statement = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
+        self.ask(lambda connection: connection.execute(statement, (name,)))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _lasting(self, action: Callable[[], T]) -> T:
+        for pause in _PAUSES:
+            try:
+                return action()
+            except (self._psycopg.OperationalError, self._psycopg.InterfaceError) as error:
+                if not (self._connection.closed or _PASSING.match(error.sqlstate or "")):
+                    raise self._problem(error) from None
+                self._again(pause)
+            except self._psycopg.Error as error:
+                raise self._problem(error) from None
+        return self._explained(action)
+
+    def _again(self, pause: float) -> None:
+        """Connect anew where the connection is gone; a server that starts again needs a moment."""
+        time.sleep(pause)
+        if not self._connection.closed:
+            return
+        try:
+            self._connection = self._connect()
+        except StoreError:
+            if pause == _PAUSES[-1]:
+                raise
+
+    def _explained(self, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except self._psycopg.Error as error:
+            raise self._problem(error) from None
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        given = {"connect_timeout": 10, "application_name": "assay", **self.where.settings}
+        try:
+            connection: psycopg.Connection[Any] = self._psycopg.connect(
+                **given, autocommit=True, row_factory=self._psycopg.rows.dict_row
+            )
+            connection.execute(f"SET search_path TO {tables.SCHEMA}")
+            lost = [name for name in self._held if not _taken(connection, name)]
+        except self._psycopg.Error as error:
+            raise self._problem(error) from None
+        if lost:
+            raise StoreError(
+                f"The connection to {self.where.shown} broke, and another assay took {lost[0]}.",
+                hint="What was measured is kept; this one must end.",
+            )
+        return connection
+
+    def _problem(self, error: psycopg.Error) -> AssayError:
+        """The server's own words, but for the password, which some of them could repeat."""
+        words = " ".join(str(error).split()) or type(error).__name__
+        password = str(self.where.settings.get("password") or "")
+        words = words.replace(password, "…") if password else words
+        may_not = isinstance(error, self._psycopg.errors.InsufficientPrivilege)
+        hint = (
+            f"Ask its owner: GRANT CREATE ON DATABASE to make the tables, then rights on schema "
+            f"{tables.SCHEMA}; to read only, USAGE and SELECT."
+            if may_not
+            else f"Is the server running, and the URL right? {LIKE}; a password is better kept in "
+            "~/.pgpass or PGPASSWORD."
+        )
+        return StoreError(f"The store {self.where.shown} cannot be used ({words}).", hint=hint)
+
+
+def _taken(connection: psycopg.Connection[Any], name: str) -> bool:
+    statement = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0)) AS mine"
+    row = connection.execute(statement, (name,)).fetchone()
+    return bool(row and row["mine"])
+
+
+def _psycopg() -> Any:  # noqa: ANN401 (a module that may not be installed)
+    try:
+        import psycopg
+        import psycopg.conninfo
+        import psycopg.rows
+    except ImportError as error:
+        raise NotPossibleError(
+            f"A store in PostgreSQL needs psycopg ({error}).",
+            hint="pip install 'assay[postgresql]'",
+        ) from None
+    return psycopg

@@ -1,0 +1,241 @@
+"""A store in a PostgreSQL database, for many machines: run folders and their index, no shared disk.
+
+`postgresql://USER@HOST/DATABASE`. A run is measured in a folder of this machine; what it finds is
+written there first and then sent, so that nothing is lost with a connection. The database is the
+truth: the folder is filled from it on any other machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from assay.core import codec, settings
+from assay.core.errors import AssayError, StoreError, UsageError
+from assay.core.findings import Summary
+from assay.core.records import Plan, Query, Result
+from assay.core.redaction import safe_text, safe_values
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point
+from assay.stores import _pg_files as files
+from assay.stores import _pg_index as index
+from assay.stores import _pg_link as link
+from assay.stores import _pg_runs as runs
+from assay.stores import adopting, folders, naming
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[Any]
+
+T = TypeVar("T")
+AT_ONCE = 50  # results that one question brings
+
+
+class PostgresStore:
+    """Runs and results of a database. Any number of machines may append at once."""
+
+    def __init__(self, place: str) -> None:
+        where = link.address(place)
+        self.home = settings.home(f"postgresql://{place}")
+        self.runs = settings.runs(f"postgresql://{place}")
+        self.problems: list[str] = []  # what was passed over, in words
+        self._files = where.files
+        self._link = link.ServerLink(where)
+
+    def new_run(self, plan: Plan) -> Path:
+        folder = folders.new_run(self.runs, plan)
+        data = codec.encode(plan, indent=2)
+
+        def begin(connection: Connection) -> None:
+            runs.add(connection, folder.name)
+            files.put_bytes(connection, folder.name, "plan.json", data)
+
+        self._link.change(begin)
+        return folder
+
+    def folder(self, run: str) -> Path:
+        """Of a run or a result, with all its files: those that are not here yet are brought."""
+        name, slash, number = run.partition("/")
+        below = f"{number}/" if slash else ""
+        place = self.runs / name
+        if folders.RUN.fullmatch(name):
+            self._link.ask(
+                lambda c: files.fetch(c, name, files.listed(c, name, below), place, self._files)
+            )
+        return self.runs / run
+
+    def plan(self, run: str) -> Plan:
+        data = self.document(run, "plan.json")
+        if data is None:
+            raise StoreError(
+                f"Run {run} has no plan.json in the store.", hint="Its results can still be shown."
+            )
+        return codec.decode(data, Plan, f"{run}/plan.json")
+
+    def append(self, result: Result) -> None:
+        """Into its folder here, then with all that lies there into the database, at once."""
+        folder = self.runs / result.id
+        with folders.explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        folders.write_result(folder, result)
+        found = list(adopting.files_of(folder, Path(result.id), self.problems))
+        try:
+            self._link.change(lambda c: self._send(c, [result], found))
+        except AssayError as error:
+            raise StoreError(
+                str(error),
+                hint=f"The result is safe in {folder}: when the server answers again, "
+                f"assay import {folder.parent} with the same --store.",
+            ) from None
+
+    def _send(
+        self, connection: Connection, results: Sequence[Result], found: Sequence[adopting.PlainFile]
+    ) -> None:
+        for run in {result.run for result in results}:
+            runs.add(connection, run)
+        for file in found:
+            run, path = file.target.parts[0], "/".join(file.target.parts[1:])
+            files.put_file(connection, run, path, file.source, self._files)
+        for result in results:
+            index.keep(connection, result)
+
+    def results(self, query: Query) -> Iterator[Result]:
+        """Whole results, oldest first. A document that cannot be read is passed over and noted."""
+        ids = [entry.id for entry in self.entries(query)]
+        for first in range(0, len(ids), AT_ONCE):
+            yield from self._read(ids[first : first + AT_ONCE])
+
+    def _read(self, ids: Sequence[str]) -> Iterator[Result]:
+        names = ("result.json", folders.AMENDED)
+        places = [(i.partition("/")[0], f"{i.partition('/')[2]}/{n}") for i in ids for n in names]
+        found = self._link.ask(lambda c: files.read_many(c, places))
+        for one in ids:
+            run, _, number = one.partition("/")
+            data, amended = (found.get((run, f"{number}/{name}")) for name in names)
+            try:
+                yield runs.decoded(one, data, amended)
+            except StoreError as error:
+                self.problems.append(f"{error} {error.hint}")
+
+    def entries(self, query: Query) -> list[Entry]:
+        return self._asked(index.entries, query)
+
+    def count(self, query: Query) -> int:
+        return self._asked(index.count, query)
+
+    def series(self, query: Query) -> list[KeptSeries]:
+        return self._asked(index.all_series, query)
+
+    def one_series(self, series: str, metric: str) -> KeptSeries | None:
+        return self._link.ask(lambda c: index.one_series(c, series, metric))
+
+    def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
+        return self._link.ask(lambda c: index.points(c, series, metric, limit))
+
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
+        return self._asked(lambda c, q, ids: index.points_of(c, q, ids, metrics), query)
+
+    def unsummarized(self, query: Query, version: int) -> list[str]:
+        return self._asked(lambda c, q, ids: index.unsummarized(c, q, ids, version), query)
+
+    def _asked(self, question: Callable[[Connection, Query, Sequence[str]], T], query: Query) -> T:
+        ids = [found for text in query.ids for found in self.find(text)]
+        return self._link.ask(lambda c: question(c, query, ids))
+
+    def find(self, text: str) -> list[str]:
+        run = self.find_run(text.partition("/")[0])
+        statement = "SELECT id FROM results WHERE run = %s ORDER BY id"
+        rows = self._link.ask(lambda c: c.execute(statement, (run,)).fetchall())
+        return naming.results_of(text, run, [row["id"] for row in rows])
+
+    def find_run(self, text: str) -> str:
+        return self._link.ask(lambda c: runs.named(c, text.replace("\0", "")))
+
+    def document(self, run: str, name: str) -> bytes | None:
+        return self._link.ask(lambda c: files.read(c, run, name))
+
+    def keep_document(self, run: str, name: str, data: bytes) -> None:
+        self._link.change(lambda c: files.put_bytes(c, run, name, data))
+
+    def summary(self, result_id: str, version: int) -> Summary | None:
+        return self._link.ask(lambda c: index.summary(c, result_id, version))
+
+    def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
+        self._link.change(lambda c: index.keep_summary(c, result_id, version, summary))
+
+    def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
+        """A document beside the result, which stays as it was measured; then the index."""
+        change = folders.Amendment(label=safe_text(label), tags=safe_values(tags))
+        (found,) = self._read([result_id])
+        amended = msgspec.structs.replace(found, label=change.label, tags=change.tags)
+        run, _, number = result_id.partition("/")
+
+        def both(connection: Connection) -> None:
+            path = f"{number}/{folders.AMENDED}"
+            files.put_bytes(connection, run, path, codec.encode(change))
+            index.keep(connection, amended)
+
+        self._link.change(both)
+
+    def adopt(self, folder: Path) -> list[str]:
+        """Send a run folder; what it holds is checked first, and what is here stays as it is."""
+        found = adopting.look(folder, self._known)
+        self.problems += found.problems
+
+        def send(connection: Connection) -> None:
+            listed = {file.path for file in files.listed(connection, found.run)}
+            beside = [file for file in found.beside if file.target.name not in listed]
+            if not listed:
+                files.put_bytes(connection, found.run, adopting.IMPORTED, b"")
+            self._send(connection, found.new, [*found.files, *beside])
+
+        self._link.change(send)
+        return found.ids
+
+    def _known(self, ids: Sequence[str]) -> Collection[str]:
+        statement = "SELECT id FROM results WHERE id = ANY(%s)"
+        rows = self._link.ask(lambda c: c.execute(statement, (list(ids),)).fetchall())
+        return {row["id"] for row in rows}
+
+    def delete(self, text: str) -> list[str]:
+        ids = self.find(text)
+        run, slash, _ = (ids[0] if "/" in text else self.find_run(text)).partition("/")
+        below = f"{ids[0].partition('/')[2]}/" if slash else ""
+
+        def gone(connection: Connection) -> None:
+            files.remove(connection, run, below, self._files)
+            runs.forget(connection, ids, "" if slash else run)
+
+        self._link.change(gone)
+        if (self.runs / run / below).exists():
+            folders.remove(self.runs / run / below)
+        return ids
+
+    def sizes(self, result_id: str) -> list[int]:
+        """Bytes of each file of a result, without bringing one here."""
+        run, _, number = result_id.partition("/")
+        found = self._link.ask(lambda c: files.listed(c, run, f"{number}/"))
+        return [file.size for file in found]
+
+    @contextmanager
+    def taken(self, run: str) -> Iterator[None]:
+        """By one machine, and one process on it, at a time."""
+        if not self._link.take(run):
+            raise UsageError(
+                f"Run {run} is being measured by another assay, here or on another machine.",
+                hint="Wait until it ends, or stop it first.",
+            )
+        try:
+            yield
+        finally:
+            self._link.let_go(run)
+
+    def close(self) -> None:
+        self._link.close()
+
+
+PROVIDES = {"postgresql": PostgresStore, "postgres": PostgresStore}

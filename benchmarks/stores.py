@@ -1,0 +1,181 @@
+"""What a store of 100,000 results costs: bytes a row, and how quick pages and questions are.
+
+A folder with SQLite and a PostgreSQL server (from Debian's package, started here) get the same
+results, appended as a measurement would but for their run folders. Both are then asked in turns.
+
+    python benchmarks/stores.py [--results 100000] [--series 1000] [--requests 40]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import random
+import resource
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psycopg
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from assay.core import codec
+from assay.core.findings import ANALYSIS, Summary
+from assay.core.records import Case, Query, Result
+from assay.core.series import series_of
+from assay.registry import open_store
+from assay.stores import _pg_files, _pg_index, _pg_runs, _points, _rows
+from benchmarks.dashboard import START, timedelta
+from tests.kept_runs import made_result
+from tests.postgres import PostgresServer, running
+
+Kept = list[tuple[Result, Summary]]
+AT_ONCE = 1000  # results of a transaction
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=int, default=100_000)
+    parser.add_argument("--series", type=int, default=1_000)
+    parser.add_argument("--requests", type=int, default=40)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, running() as server:
+        os.environ["ASSAY_HOME"] = folder
+        places = {"sqlite": f"{folder}/home", "postgresql": server.url}
+        for name, place in places.items():
+            began = time.perf_counter()
+            fill(place, given.results, given.series)
+            print(f"{name}: {given.results} results kept in {time.perf_counter() - began:.0f} s")
+        weigh(Path(folder) / "home", server, given.results)
+        compare(places, given.requests)
+
+
+def fill(place: str, results: int, series: int) -> None:
+    """The index of both stores, and the documents where they lie in the database."""
+    from assay.analysis.summary import summarize
+
+    summaries = [summarize(result_of(number, series)) for number in range(min(series, results))]
+    with closing(open_store(place)) as store:
+        for first in range(0, results, AT_ONCE):
+            block = range(first, min(results, first + AT_ONCE))
+            found = [(result_of(n, series), summaries[n % series]) for n in block]
+            if hasattr(store, "_link"):
+                store._link.change(lambda c, found=found: keep_pipelined(c, found))
+            else:
+                store._database.execute("BEGIN")
+                keep_in_index(store._database, found)
+                store._database.execute("COMMIT")
+
+
+def keep_pipelined(connection: psycopg.Connection[Any], found: Kept) -> None:
+    """Without waiting for each answer: a hundred thousand would take long."""
+    with connection.pipeline():
+        keep_in_database(connection, found)
+
+
+def keep_in_database(connection: psycopg.Connection[Any], found: Kept) -> None:
+    for result, summary in found:
+        _pg_runs.add(connection, result.run)
+        _pg_files.put_bytes(
+            connection,
+            result.run,
+            result.id.partition("/")[2] + "/result.json",
+            codec.encode(result),
+        )
+        _pg_index.keep(connection, result)
+        _pg_index.keep_summary(connection, result.id, ANALYSIS, summary)
+
+
+def keep_in_index(database: sqlite3.Connection, found: Kept) -> None:
+    for result, summary in found:
+        _rows.keep(database, result)
+        row = (result.id, ANALYSIS, codec.encode(summary))
+        database.execute("INSERT INTO summaries VALUES (?, ?, ?)", row)
+        _points.keep(database, result.id, summary)
+
+
+def result_of(number: int, series: int) -> Result:
+    """One of a nightly run over all series, as assay's own `run` makes it: some 60 samples."""
+    from assay.stores.folders import CasePlace
+
+    draw = random.Random(number)
+    kind, night = number % series, number // series
+    workload, backend = f"net{kind:04d}", ("jax", "torch", "keras-jax")[kind % 3]
+    case = Case(workload=workload, backend=backend, key=f"{workload}@{backend}")
+    moment = START + timedelta(days=night, seconds=kind)
+    place = CasePlace(f"{moment:%Y%m%d}-030000-abcd/{kind + 1:04d}", Path())
+    made = made_result(place, case, 0.01 * math.exp(draw.gauss(0, 0.01)), moment.isoformat())
+    here = msgspec.structs.replace(
+        made.environment, packages={f"package-{n}": "1.2.3" for n in range(60)}
+    )
+    return msgspec.structs.replace(made, environment=here)
+
+
+def weigh(home: Path, server: PostgresServer, results: int) -> None:
+    index = sum(file.stat().st_size for file in home.glob("index.sqlite*"))
+    print(f"sqlite, index alone: {index / results:.0f} B a result")
+    rows = server.execute(
+        "SELECT relname, pg_total_relation_size(c.oid), pg_indexes_size(c.oid) FROM pg_class c "
+        "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'assay' AND relkind = 'r'"
+    )
+    for name, size, indexes in sorted(rows, key=lambda row: -int(str(row[1]))):
+        print(
+            f"postgresql, {name}: {int(size) / results:.0f} B a result, "
+            f"of which indexes {int(indexes) / results:.0f}"
+        )
+
+
+def compare(places: dict[str, str], requests: int) -> None:
+    """Each page and question in turns; wall and this process's CPU seconds."""
+    from starlette.testclient import TestClient
+
+    from assay.web.app import application
+
+    asked: dict[tuple[str, str], Callable[[], object]] = {}
+    one = series_of(result_of(5, 1_000)).id
+    clients = {}
+    for name, place in places.items():
+        client = clients[name] = TestClient(application(place), base_url="http://127.0.0.1:8000")
+        store = open_store(place)
+        while "to go" in client.get("/").text:  # every series is looked at once, then kept
+            pass
+        for page in ("/", "/runs", "/history", f"/history/{one}/step_time"):
+            asked[(page.replace(one, "SERIES"), name)] = lambda c=client, p=page: c.get(p)
+        asked[("points of a series", name)] = lambda s=store: s.points(one, "step_time")
+        asked[("all series", name)] = lambda s=store: s.series(Query())
+        asked[("newest 50", name)] = lambda s=store: s.entries(Query(limit=50))
+    taken: dict[tuple[str, str], list[tuple[float, float]]] = {key: [] for key in asked}
+    for _ in range(requests):
+        for key in random.sample(sorted(asked), len(asked)):
+            taken[key].append(timed(asked[key]))
+    for (what, name), times in sorted(taken.items()):
+        wall, cpu = ([time[n] * 1e3 for time in times] for n in (0, 1))
+        tail = sorted(wall)[math.ceil(0.95 * len(wall)) - 1]
+        print(
+            f"{what}, {name}: median {statistics.median(wall):.1f} ms, p95 {tail:.1f} ms, "
+            f"CPU of this process {statistics.median(cpu):.1f} ms"
+        )
+
+
+def timed(action: Callable[[], object]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), _cpu()
+    action()
+    return time.perf_counter() - wall, _cpu() - cpu
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main()
