@@ -17,7 +17,7 @@ from assay.analysis.intervals import Array
 
 CLEAR = 10.0  # log-likelihood by which two modes have to explain differences better than one
 APART = 3.5  # deviations of a difference, at least, between modes
-OFTEN = (0.2, 0.6)  # share of neighbours in different modes
+OFTEN = (0.28, 0.6)  # share of neighbours in different modes
 FEWEST = 16  # points
 AROUND = 8  # points to each side that tell the level
 _ROUNDS = 30
@@ -68,7 +68,7 @@ def _upper(values: Array, found: Modes) -> Array:
     labels = _smoothest(values, found, 0.5)
     labels = _smoothest(values, found, float(np.clip(labels.mean(), 0.05, 0.95)))
     for _ in range(_ROUNDS_AROUND):
-        ends = np.pad(values - found.distance * labels, AROUND, mode="edge")
+        ends = np.pad(values - found.distance * labels, AROUND, mode="symmetric")
         level = np.median(np.lib.stride_tricks.sliding_window_view(ends, 2 * AROUND + 1), 1)
         labels = (values - level > found.distance / 2).astype(np.float64)
     return labels

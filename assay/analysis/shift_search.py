@@ -15,7 +15,7 @@ from assay.analysis.modes import unfolded
 from assay.analysis.placing import placed
 from assay.analysis.shift_levels import step_p_value
 
-LEVEL = 0.015  # how often a series without a change may have a shift all the same
+LEVEL = 0.013  # how often a series without a change may have a shift all the same
 SHORTEST = 16  # points of the shortest interval that is searched by itself
 DRIFTS_FROM = 16  # points; fewer have no drift
 WHOLE = 0.55  # of the level, for the longest interval

@@ -118,7 +118,7 @@ class SqlStore:
             return max([*([self._last(runs)] if runs else []), *packed])
         near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
         near = sorted({*near, *packed}) if text else []
-        known = [*runs, *packed]
+        known = [*runs, *packed] or self._shelf.packed("")
         return naming.only_run(text, [text] if text in known else near, known)
 
     def _last(self, runs: list[str]) -> str:
