@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import math
 import random
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -24,18 +23,11 @@ import time
 import urllib.request
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import msgspec
+from dashboard_index import START, fill, key_of, run_of
 
-from assay.core.findings import ANALYSIS, Quantity, Summary
-from assay.core.series import SeriesKey
-from assay.stores._tables import connect
 from assay.web.serve import serve
-
-START = datetime(2024, 1, 1, tzinfo=UTC)
-LONG = 10_000  # points of one series
-Row = tuple[Any, ...]
 
 
 def main() -> None:
@@ -54,92 +46,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = given.home or Path(folder) / "home"
         if not home.exists():
-            fill(home, given.series, given.results)
+            fill(home, given.series, given.results, long=not given.publish)
         size = (home / "index.sqlite").stat().st_size
         print(f"{given.series} series x {given.results} results: index {size / 2**20:.0f} MiB")
         if given.publish:
             compare_publishing(home, Path(folder), given.series, given.results)
         else:
             time_pages(home, given)
-
-
-def fill(home: Path, series: int, results: int) -> None:
-    """Every series steps once, by a tenth, in one of ten; the rest only vary."""
-    (home / "runs").mkdir(parents=True)
-    database = connect(home / "index.sqlite")
-    keys = [key_of(number) for number in range(series + 1)]
-    database.execute("BEGIN")
-    database.execute("INSERT INTO metrics VALUES (1, 'step_time', 's')")
-    database.executemany(
-        "INSERT INTO series VALUES (?, ?, ?)",
-        [(n, key.id, msgspec.json.encode(key).decode()) for n, key in enumerate(keys, 1)],
-    )
-    draw = random.Random(1)
-    nights = [run_of(night) for night in range(results)]
-    for run in nights:
-        (home / "runs" / run).mkdir()
-    database.executemany("INSERT INTO whole_runs VALUES (?)", [(run,) for run in nights])
-    for night, run in enumerate(nights):
-        started = (START + timedelta(days=night)).isoformat()
-        rows, points = [], []
-        for number, key in enumerate(keys[:-1], 1):
-            place = night * series + number
-            rows.append(
-                (
-                    *(place, f"{run}/{number:04d}", run, started, "ok", key.workload, key.backend),
-                    *(key.key, "nightly", "{}", "host", f"{night:040x}", number),
-                )
-            )
-            slower = number % 10 == 0 and night > results - 20
-            value = 0.01 * (1.1 if slower else 1.0) * math.exp(draw.gauss(0, 0.01))
-            points.append((number, 1, place, value, value * 0.99, value * 1.01))
-        insert(database, rows, points)
-    insert(database, *long_series(series + 1, series * results, draw))
-    database.execute("COMMIT")
-    database.close()
-
-
-def insert(database: sqlite3.Connection, rows: list[Row], points: list[Row]) -> None:
-    database.executemany(f"INSERT INTO results VALUES ({','.join('?' * 13)})", rows)
-    database.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?)", points)
-    kept = [
-        (row[1], ANALYSIS, msgspec.json.encode(Summary(quantities={"step_time": quantity(point)})))
-        for row, point in zip(rows, points, strict=True)
-    ]
-    database.executemany("INSERT INTO summaries VALUES (?, ?, ?)", kept)
-
-
-def quantity(point: Row) -> Quantity:
-    value, low, high = (float(part) for part in point[3:])
-    return Quantity(value=value, low=low, high=high, unit="s", estimator="median", n=300)
-
-
-def long_series(number: int, places: int, draw: random.Random) -> tuple[list[Row], list[Row]]:
-    """One of 10,000 points, an hour apart, that steps once in the middle."""
-    key, rows, points = key_of(number - 1), [], []
-    for hour in range(LONG):
-        place, run = places + hour + 1, f"hourly-{hour:05d}"
-        started = (START - timedelta(hours=LONG - hour)).isoformat()
-        rows.append(
-            (
-                *(place, f"{run}/001", run, started, "ok", key.workload, key.backend),
-                *(key.key, "hourly", "{}", "host", f"{hour:040x}", number),
-            )
-        )
-        value = 0.01 * (1.1 if hour > LONG // 2 else 1.0) * math.exp(draw.gauss(0, 0.01))
-        points.append((number, 1, place, value, value * 0.99, value * 1.01))
-    return rows, points
-
-
-def key_of(number: int) -> SeriesKey:
-    workload, backend = f"net{number:04d}", ("jax", "torch", "keras-jax")[number % 3]
-    return SeriesKey(
-        workload=workload, backend=backend, machine="made", key=f"{workload}@{backend}"
-    )
-
-
-def run_of(night: int) -> str:
-    return f"{(START + timedelta(days=night)):%Y%m%d}-030000-abcd"
 
 
 def time_pages(home: Path, given: argparse.Namespace) -> None:

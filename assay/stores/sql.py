@@ -112,6 +112,9 @@ class SqlStore:
         return naming.results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
+        whole = folders.STAMPED.match(text) and folders.RUN.fullmatch(text)
+        if whole and (self.runs / text).is_dir():
+            return text  # a whole name: the others need not be listed
         runs = folders.runs_in(self.runs)
         packed = self._shelf.packed("" if text == "last" else text)
         if text == "last" and (runs or packed):

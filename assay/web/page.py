@@ -77,10 +77,10 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 200
 
 
-def twin(page: Page) -> bytes:
+def twin(page: Page, indent: int = 2) -> bytes:
     """The page as JSON."""
     document = page.document() if callable(page.document) else page.document
-    return codec.encode(document, indent=2)
+    return codec.encode(document, indent=indent)
 
 
 def error_page(status: int, sentence: str, hint: str) -> Page:

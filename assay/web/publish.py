@@ -107,4 +107,4 @@ def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
     place.mkdir(parents=True, exist_ok=True)
     html = page_html(page, address, here=at, json="index.json")
     (place / "index.html").write_text(html)
-    (place / "index.json").write_bytes(twin(page))
+    (place / "index.json").write_bytes(twin(page, indent=0))

@@ -8,6 +8,8 @@ from markupsafe import Markup, escape
 
 from assay.web.page import Cell, Grid
 
+LONG = 48  # letters of a cell from which on it may take several lines
+
 
 def table_html(grid: Grid, address: Callable[[str], str]) -> Markup:
     """Every text is escaped here; drawings alone are markup already."""
@@ -33,6 +35,8 @@ def _cell(cell: Cell, style: str, address: Callable[[str], str]) -> str:
     words = f"{style} {cell.style}".strip()
     if cell.style == "heat":
         words += f" heat{cell.heat}"
+    if len(cell.text) > LONG:
+        words = f"{words} long".strip()
     named = f' class="{escape(words)}"' if words else ""
     sort = f' data-sort="{cell.sort!r}"' if cell.sort is not None else ""
     to = address(cell.to) if cell.to else ""

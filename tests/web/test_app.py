@@ -323,7 +323,7 @@ def test_a_race_says_who_was_dropped_when_and_what_an_option_buys(client, keep, 
 
     page = client.get(f"/runs/{run}").text
 
-    assert "fastest: mnist-mlp@jax" in page
+    assert "Fastest: mnist-mlp@jax" in page
     assert "dropped after heat 1: slower than mnist-mlp@jax" in page
     assert "not tried" in page
     assert "compiler: on → off" in page

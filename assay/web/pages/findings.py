@@ -39,7 +39,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
             Cell(text=self.case, to=f"/history/{self.series}/{self.metric}"),
             Cell(text=self.metric),
             Cell(
-                text=f"{100 * (self.change - 1):+.1f} %",
+                text=f"{100 * (self.change - 1):+.1f} %".replace("-", "−"),
                 style="bad" if self.worse else "good",
                 sort=self.change,
             ),

@@ -45,7 +45,9 @@ def run_page(store: Store, text: str) -> Page:
     lead, mood = _lead(store, run, readings)
     return Page(
         title=run,
-        lead=f"{found.sentence}. {lead}" if found.sentence else lead,
+        lead=f"{found.sentence[:1].upper()}{found.sentence[1:]}. {lead}"
+        if found.sentence
+        else lead,
         mood=mood,  # type: ignore[arg-type]
         command=f"assay show {run}",
         document={
@@ -150,9 +152,11 @@ def _about(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> Se
     items = [("made by", f"assay {verb}")]
     if readings:
         first = readings[0].result
+        all_tags = [reading.result.tags.items() for reading in readings]
+        shared = [tag for tag in first.tags.items() if all(tag in tags for tags in all_tags)]
         items += [
             ("label", first.label),
-            ("tags", ", ".join(f"{name}={value}" for name, value in first.tags.items())),
+            ("tags", ", ".join(f"{name}={value}" for name, value in shared)),
             ("started", first.started[:19].replace("T", " ")),
             ("machine", str(first.environment.machine.get("cpu", ""))),
             ("commit", str(first.environment.git.get("commit", ""))[:12]),
