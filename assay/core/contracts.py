@@ -263,17 +263,6 @@ class Store(Protocol):
 
 
 @runtime_checkable
-class PackingStore(Protocol):
-    """A store that can put old runs into few files."""
-
-    def packable(self, before: str) -> list[str]:
-        """Runs that ended, have a folder of their own, and were measured before this date."""
-
-    def pack(self, runs: Sequence[str]) -> list[Path]:
-        """Put runs into packs, from which they are read as before; the files that were made."""
-
-
-@runtime_checkable
 class SharedStore(Protocol):
     """A store that several machines measure into, and whose files lie elsewhere."""
 

@@ -112,14 +112,3 @@ def commit_of(result: Result) -> str:
 
 def _is_gpu(fact: str) -> bool:
     return fact.startswith("gpu") and fact.removeprefix("gpu").isdecimal()
-
-
-class Packed(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of runs that were packed."""
-
-    runs: int
-    files: int  # before
-    bytes: int
-    packs: tuple[str, ...]  # files after
-    packed_bytes: int
-    left: tuple[str, ...] = ()  # runs that are in use, or changed meanwhile

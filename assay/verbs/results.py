@@ -9,10 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.contracts import PackingStore, SharedStore, Store
+from assay.core.contracts import SharedStore, Store
 from assay.core.errors import UsageError
+from assay.core.packing import Packed, PackingStore
 from assay.core.records import Query, Result
-from assay.core.series import Packed, series_of
+from assay.core.series import series_of
 from assay.core.settings import Home
 from assay.engine.baseline import DATE
 from assay.machine.environment import safe_tags

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from assay.core.findings import Output, Table
+from assay.core.packing import Packed
 from assay.core.records import SCHEMA, Result
-from assay.core.series import Packed
 from assay.core.units import human
 
 Weighed = tuple[Result, int, int]  # with its files and bytes
