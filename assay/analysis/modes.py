@@ -9,7 +9,7 @@ which the series is smoothest.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,7 +79,8 @@ def _smoothest(values: Array, found: Modes, share: float) -> Array:
     moved = values[:, None] - found.distance * np.arange(2)  # (points, modes)
     steps = np.abs(moved[1:, None, :] - moved[:-1, :, None]) / found.deviation  # from, to
     costs = np.minimum(steps, _MOST) ** 2 - 2 * np.log([1 - share, share])
-    total, backs = np.zeros(2), []
+    total: Array = np.zeros(2)
+    backs: list[Any] = []
     for cost in costs:
         ways = total[:, None] + cost
         backs.append(ways.argmin(0))

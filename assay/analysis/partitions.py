@@ -8,7 +8,7 @@ then each is moved to where the likelihood itself is best, and that likelihood i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -130,14 +130,17 @@ def _candidates(rows: Whitened, most: int) -> list[list[list[int]]]:
     """For each number of steps, places for each correlation."""
     cost = _stretches(rows)
     count = cost.shape[2] - 1
-    best, backs, found = cost[:, 0, :], [], []
+    best = cost[:, 0, :]
+    backs: list[Any] = []
+    found: list[list[list[int]]] = []
     here = np.arange(len(PHIS))
     for _ in range(min(most, count // SIDE - 1)):
         total = best[:, :, None] + cost
         back = total.argmin(1)
         best = np.take_along_axis(total, back[:, None, :], 1)[:, 0, :]
         backs.append(back)
-        end, places = np.full(len(PHIS), count), []
+        end = np.full(len(PHIS), count)
+        places: list[Any] = []
         for step in reversed(backs):
             end = step[here, end]
             places.append(end)
@@ -160,7 +163,7 @@ def _stretches(rows: Whitened) -> Array:
     total, pull, weight = (
         part[:, None, :] - part[:, first, None] for part in (squares, pulls, weights)
     )
-    left = np.maximum(total - pull**2 / np.maximum(weight, TINY), 0.0)
+    left: Array = np.maximum(total - pull**2 / np.maximum(weight, TINY), 0.0)
     places = np.arange(count + 1)
     left[:, places - places[:, None] < SIDE] = np.inf
     return left

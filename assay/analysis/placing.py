@@ -87,7 +87,8 @@ def _sides(values: Array, noise: Noise, scale: float) -> Array:
     floor = _FLOOR / scale
     before = _density(values, noise.rest, noise.width, floor)
     after = _density(values - noise.size, noise.rest, noise.width, floor)
-    return np.log(before) - np.log(after)
+    found: Array = np.log(before) - np.log(after)
+    return found
 
 
 def _likeliest(sides: Array) -> int:

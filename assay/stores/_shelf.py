@@ -117,8 +117,10 @@ class Shelf:
         if (self.runs / run).is_dir():
             return None
         pack = self._pack_of(run)
-        within = f"{case}/" if case else ""
-        return (lambda name: pack.read(run, within + name)) if pack else None
+        if pack is None:
+            return None
+        read, within = pack.read, f"{case}/" if case else ""
+        return lambda name: read(run, within + name)
 
     def _pack_of(self, run: str) -> Pack | None:
         rows = self._ask("SELECT pack FROM packed WHERE run = ?", (run,))
