@@ -138,7 +138,7 @@ def stop(name: str, project: str, zone: str, form: str) -> int:
 def delete(name: str, project: str, zone: str, yes: bool) -> int:
     """Delete a machine that assay has made, with its disks."""
     chosen = own(name)
-    cloud.machine_status(chosen, needed(project), zone)
+    cloud.own_machine(chosen, needed(project), zone)
     if not yes:
         click.confirm(f"Delete {chosen} in {zone} with all of its disks?", abort=True, err=True)
     cloud.delete_machine(chosen, needed(project), zone)

@@ -21,7 +21,7 @@ engine = click.option(
     epilog="""\b
 Examples:
   assay image build --framework torch --spec torch==2.13.0 --tag assay/torch:2.13
-  assay image run assay/torch:2.13 -- assay run mnist-mlp -b torch
+  assay image run --image assay/torch:2.13 -- assay run mnist-mlp -b torch
   assay image list"""
 )
 def command() -> None:
@@ -86,18 +86,19 @@ def build(
                 printing.put(f"# {name}", text)
         return 0
     options.say(f"building {tag} …")
-    printing.put(image.build_image(request, tag, engine, write))
+    printing.put(image.build_image(request, tag, engine, write, options.say))
     return 0
 
 
 @command.command(
     epilog="""\b
 Examples:
-  assay image run assay/torch:2.13 -- assay run mnist-mlp -b torch
-  assay image run assay/jax-gpu --gpus --mount ./data:/data:ro -- assay doctor"""
+  assay image run -- assay run mnist-mlp
+  assay image run --image assay/torch:2.13 -- assay run mnist-mlp -b torch
+  assay image run --image assay/jax-gpu --gpus --mount ./data:/data:ro -- assay doctor"""
 )
-@click.argument("name", metavar="IMAGE")
 @click.argument("words", nargs=-1, required=True, metavar="COMMAND…", type=click.UNPROCESSED)
+@click.option("--image", "name", default="assay", show_default=True, help="Image to run it in.")
 @click.option("--mount", "mounts", multiple=True, metavar="FOLDER:PLACE[:ro]", help="Repeatable.")
 @click.option("--gpus", is_flag=True, help="Give it the GPUs.")
 @engine

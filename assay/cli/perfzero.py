@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from assay.cli.outcome import status_of
 from assay.compat import perfzero, perfzero_run
 from assay.compat.perfzero import PerfZeroRequest
 from assay.compat.perfzero_run import Executed
+from assay.platforms.cloud import tpu
 from assay.platforms.sinks import key
 
 
@@ -49,8 +51,12 @@ Example:
 def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  # noqa: ANN401
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
     request = perfzero.request(flags, timeout, python)
-    with key.used(request.sinks.key):
+    with key.used(request.sinks.key), _tpu(request):
         return _run(request, flags["debug"], home)
+
+
+def _tpu(request: PerfZeroRequest) -> AbstractContextManager[None]:
+    return tpu.node(request.tpu, options.say) if request.tpu else nullcontext()
 
 
 def _run(request: PerfZeroRequest, debug: bool, home: str | None) -> int:

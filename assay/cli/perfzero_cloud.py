@@ -59,7 +59,7 @@ def command(
         return 0
     name = old.machine_name(username)
     if what == "delete":
-        cloud.machine_status(name, project, zone)
+        cloud.own_machine(name, project, zone)
         if not yes:
             click.confirm(f"Delete {name} in {zone}?", abort=True, err=True)
         cloud.delete_machine(name, project, zone)

@@ -15,6 +15,7 @@ from assay.formats.perfzero.construct import read_arguments
 from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.names import split
 from assay.formats.perfzero.setup import Download, Repository, downloads, repositories
+from assay.platforms.cloud.tpu import TpuRequest
 from assay.verbs.upload import check_sinks
 
 Flags = dict[str, Any]
@@ -73,6 +74,7 @@ class PerfZeroRequest(msgspec.Struct, frozen=True, kw_only=True):
     downloads: tuple[Download, ...]
     hooks: tuple[str, ...]
     sinks: Sinks = Sinks()
+    tpu: TpuRequest | None = None  # to be made, and deleted at the end
 
 
 def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
@@ -96,6 +98,7 @@ def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
         downloads=(*wanted, *downloads(flags["data_downloads"] or "", root)),
         hooks=tuple(_words(flags["result_upload_methods"])),
         sinks=sinks,
+        tpu=_tpu_request(flags["tpu_parameters"]),
     )
 
 
@@ -121,7 +124,7 @@ def _setting(flags: Flags, workspace: Path, timeout: float, python: str) -> Benc
 
 
 def _tpu(text: str | None) -> str | None:
-    """The name of a TPU that runs already: assay cannot start one yet."""
+    """The name of the TPU, which the class is told."""
     if not text:
         return None
     given = read_arguments(text, "--tpu_parameters")
@@ -131,12 +134,20 @@ def _tpu(text: str | None) -> str | None:
             f"--tpu_parameters lacks {', '.join(lacks)}.",
             hint=f"It takes {', '.join(_TPU_KEYS)}, version_id and using_prestarted_tpu.",
         )
-    if str(given.get("using_prestarted_tpu", "")).lower() != "true":
-        raise NotPossibleError(
-            "assay cannot start a TPU yet.",
-            hint='Start it first, and add "using_prestarted_tpu": "true".',
-        )
     return str(given["name"])
+
+
+def _tpu_request(text: str | None) -> TpuRequest | None:
+    """None where there is no TPU, or one that runs already."""
+    given = read_arguments(text, "--tpu_parameters") if text else {}
+    if not given or str(given.get("using_prestarted_tpu", "")).lower() == "true":
+        return None
+    if given.get("version_id"):
+        raise NotPossibleError(
+            "version_id of --tpu_parameters is not done here: a node has one runtime version.",
+            hint="Name the whole version, and leave version_id out.",
+        )
+    return TpuRequest(**{key: str(given[key]) for key in _TPU_KEYS})
 
 
 def _check_amounts(flags: Flags, timeout: str) -> None:

@@ -87,6 +87,15 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 raise _unknown(name, Procedure.__struct_fields__, "[procedure]")
 
 
+_PARTS: dict[str, type[msgspec.Struct]] = {
+    "run": RunPart,
+    "bench": BenchPart,
+    "check": CheckPart,
+    "alerts": AlertsPart,
+    "sinks": Sinks,
+}
+
+
 def read(path: str | Path) -> PlanFile:
     """A plan file; its name is its own, or the file's."""
     place = user_path(path)
@@ -133,9 +142,7 @@ def _invalid(place: Path, message: str) -> UsageError:
     part = where.strip("`.").partition("[")[0]
     unknown = _UNKNOWN.search(what)
     if unknown:
-        kinds = {"run": RunPart, "bench": BenchPart, "check": CheckPart, "alerts": AlertsPart}
-        kinds["sinks"] = Sinks
-        fields = kinds.get(part, PlanFile).__struct_fields__
+        fields = _PARTS.get(part, PlanFile).__struct_fields__
         return _unknown(unknown[1], fields, f"[{part}]" if part else str(place))
     return UsageError(
         f"{place} is no plan: {part or 'it'}: {what}.", hint="docs/nights.md has a whole one."

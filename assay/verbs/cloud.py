@@ -83,7 +83,7 @@ def start_machine(
 ) -> Machine:
     """Start a machine that assay has made; as it is then."""
     cloud = provider or Gce(project)
-    _ours(name, project, zone, cloud)
+    own_machine(name, project, zone, cloud)
     cloud.start(name, zone)
     return machine_status(name, project, zone, cloud)
 
@@ -93,7 +93,7 @@ def stop_machine(
 ) -> Machine:
     """Stop a machine that assay has made. One with local disks cannot be: they would be lost."""
     cloud = provider or Gce(project)
-    if _ours(name, project, zone, cloud).local_disks:
+    if own_machine(name, project, zone, cloud).local_disks:
         raise NotPossibleError(
             f"{name} has local disks, and Google Cloud stops no such machine.",
             hint=f"assay cloud delete {name}, once what is on them is elsewhere.",
@@ -107,7 +107,7 @@ def delete_machine(
 ) -> None:
     """Delete a machine that assay has made, and its disks."""
     cloud = provider or Gce(project)
-    _ours(name, project, zone, cloud)
+    own_machine(name, project, zone, cloud)
     cloud.delete(name, zone)
 
 
@@ -152,8 +152,11 @@ def _cleaned(cloud: Provider, name: str, zone: str) -> str:
     return f"{name} may be there half: see assay cloud status {name} --zone {zone}."
 
 
-def _ours(name: str, project: str, zone: str, cloud: Provider) -> Machine:
-    found = machine_status(name, project, zone, cloud)
+def own_machine(
+    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+) -> Machine:
+    """A machine that assay has made; any other is refused."""
+    found = machine_status(name, project, zone, provider)
     if not found.ours:
         raise NotPossibleError(
             f"{name} was not made by assay, so assay does not touch it.",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assay.core import settings
 from assay.core.files import user_file, user_path
+from assay.core.progress import ignore
 from assay.core.settings import Home
 from assay.platforms.images import engines, recipes
 from assay.platforms.images.engines import ContainerRun, Mount
@@ -30,8 +31,11 @@ def build_image(
     tag: str = "assay",
     engine: str = "",
     write: str | Path = "",
+    progress: Callable[[str], None] = ignore,
 ) -> str:
     """Build an image to measure in; its digest. With `write`, its files are left in that folder.
+
+    `progress` is given each line that the engine says.
 
     >>> request = assay.ImageRequest(frameworks=("torch",), specs=("torch==2.13.0",))
     >>> digest = assay.build_image(request, tag="assay/torch:2.13")
@@ -44,7 +48,7 @@ def build_image(
         with user_file(folder / "Containerfile") as temporary:
             temporary.write_text(containerfile(recipe))
         recipes.fill(request, lines, folder)
-        engines.ask(engines.build_words(chosen, tag, folder))
+        engines.follow(engines.build_words(chosen, tag, folder), progress)
     return engines.digest(chosen, tag)
 
 

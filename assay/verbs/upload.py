@@ -98,7 +98,7 @@ def send_summary(summary: dict[str, object], folder: Path, sinks: Sinks, home: H
         place = f"{objects.check_place(sinks.objects)}/{folder.name}"
         parcels.append(Parcel(sink="objects", place=place, folder=str(folder)))
     outbox.post(parcels, home)
-    return _sent(sinks.key, home, ignore)
+    return _sent("", home, ignore)  # the caller holds the key, for the whole of its run
 
 
 def _chosen(sinks: Sinks, given: dict[str, str]) -> Sinks:
@@ -138,7 +138,7 @@ def _folders(readings: Sequence[Reading], place: str, home: Home) -> Iterator[Pa
 def _sent(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:
     """All that waits. One that does not arrive does not keep the others."""
     found = []
-    with key.used(key_url):
+    with key.used(key_url), outbox.only_sender(home):
         for parcel in outbox.waiting(home):
             progress(f"{parcel.sink} {parcel.place} …")
             found.append(_one(parcel, home))

@@ -47,4 +47,4 @@ def test_run_in_hands_on_the_words_but_its_own(assay, engine, home, monkeypatch)
 
 def test_wrong_words_leave_with_2(assay):
     assert assay("image", "build", "--framework", "pytorch", "--no-build")[0] == 2
-    assert assay("image", "run", "UPPER CASE", "--", "assay")[0] == 2
+    assert assay("image", "run", "--image", "UPPER CASE", "--", "assay")[0] == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 import assay
@@ -151,6 +153,16 @@ def test_refusals_in_words(compute, refusal, kind, sentence):
 
     with pytest.raises(kind, match=sentence):
         assay.machine_status("assay-me", PROJECT)
+
+
+def test_it_waits_until_ssh_answers_and_says_when_it_does_not(compute, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        monkeypatch.setattr(cloud, "SSH", door.getsockname()[1])
+        assay.create_machine(WANTED, PROJECT, ZONES, wait=5)
+    assay.delete_machine("assay-me", PROJECT)
+
+    with pytest.raises(ServiceAwayError, match="ssh did not answer"):
+        assay.create_machine(WANTED, PROJECT, ZONES, wait=0.01)
 
 
 def test_an_unknown_zone_is_said(compute):

@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -139,12 +140,35 @@ def ask(words: Sequence[str]) -> str:
         words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
     )
     if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["it said nothing"]
-        raise AssayError(
-            f"{words[0]} {words[1]} failed: {safe_text(lines[-1])[:300]}",
-            hint=f"To see it: {safe_text(' '.join(words))[:300]}",
-        )
+        raise _failed(words, done.stderr.strip().splitlines())
     return done.stdout.strip()
+
+
+def follow(words: Sequence[str], progress: Callable[[str], None]) -> None:
+    """The same for what takes long: each line as it is said."""
+    last: deque[str] = deque(maxlen=1)
+    with subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        for line in process.stdout or ():
+            if line.strip():
+                last.append(line.strip())
+                progress(line.rstrip())
+    if process.returncode:
+        raise _failed(words, list(last))
+
+
+def _failed(words: Sequence[str], lines: Sequence[str]) -> AssayError:
+    said = lines[-1] if lines else "it said nothing"
+    return AssayError(
+        f"{words[0]} {words[1]} failed: {safe_text(said)[:300]}",
+        hint=f"To see it: {safe_text(' '.join(words))[:300]}",
+    )
 
 
 def _call(words: Sequence[str]) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +13,7 @@ import msgspec
 
 from assay.core import codec, objects, settings
 from assay.core.damage import writing
+from assay.core.errors import StoreError
 from assay.core.files import write_whole
 from assay.core.settings import Home
 from assay.platforms.sinks import bigquery, metrics, tables
@@ -45,12 +48,26 @@ def post(parcels: Sequence[Parcel], home: Home) -> None:
             write_whole(path, codec.encode(parcel))
 
 
+@contextmanager
+def only_sender(home: Home) -> Iterator[None]:
+    """Two at a time would send one parcel twice: the second waits."""
+    folder = settings.home(home) / FOLDER
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def waiting(home: Home) -> Iterator[Parcel]:
     """What did not arrive yet, oldest first."""
     folder = settings.home(home) / FOLDER
     found = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
     for path in found:
-        yield msgspec.json.decode(path.read_bytes(), type=Parcel)
+        try:
+            yield msgspec.json.decode(path.read_bytes(), type=Parcel)
+        except msgspec.DecodeError:
+            raise StoreError(f"{path} is no parcel.", hint="Move it away.") from None
 
 
 def arrived(parcel: Parcel, home: Home) -> None:
