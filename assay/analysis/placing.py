@@ -32,7 +32,7 @@ def placed(values: Array, places: list[int]) -> list[int]:
     return edges[1:-1]
 
 
-class Noise(NamedTuple):
+class NoiseFit(NamedTuple):
     """Both levels taken away, and how wide kernels over that are."""
 
     size: float  # of the shift
@@ -60,7 +60,7 @@ def _place(values: Array, place: int) -> int:
     return _likeliest(np.clip(sides, -abs(size) / 2, abs(size) / 2))
 
 
-def _noise(before: Array, after: Array, scale: float, width: float) -> Noise:
+def _noise(before: Array, after: Array, scale: float, width: float) -> NoiseFit:
     """With the size of the shift under which each side is likeliest by the other's density."""
     width *= scale
     between = after[None, :] - before[:, None]
@@ -71,7 +71,7 @@ def _noise(before: Array, after: Array, scale: float, width: float) -> Noise:
     fits = sum(np.log(kernels.mean(axis) + floor).sum(1) for axis in (1, 2))
     size = float(tried[int(np.argmax(fits))])
     rest = np.concatenate([before, after - size])
-    return Noise(size, rest, width, float(np.log(_density(rest, rest, width, floor)).sum()))
+    return NoiseFit(size, rest, width, float(np.log(_density(rest, rest, width, floor)).sum()))
 
 
 def _density(at: Array, rest: Array, width: float, floor: float) -> Array:
@@ -82,7 +82,7 @@ def _density(at: Array, rest: Array, width: float, floor: float) -> Array:
     return found
 
 
-def _sides(values: Array, noise: Noise, scale: float) -> Array:
+def _sides(values: Array, noise: NoiseFit, scale: float) -> Array:
     """How much likelier each value is before the shift than after it."""
     floor = _FLOOR / scale
     before = _density(values, noise.rest, noise.width, floor)
