@@ -186,8 +186,8 @@ def _help_of(error: click.ClickException) -> str:
 
 
 def _complain(*lines: str) -> None:
-    from assay.views.terminal import plain
+    from assay.views.terminal import plain, short
 
     with contextlib.suppress(OSError):  # the terminal may be gone
         for line in filter(None, lines):
-            click.echo(plain(line), err=True)
+            click.echo(short(plain(line)), err=True)

@@ -170,7 +170,9 @@ def _visited(
     """Several take turns; who cannot, for lack of memory or of others, comes again alone."""
     procedure = run.plan.procedure
     runnable_first = sorted(group, key=lambda case: bool(_refusal(case)))  # it shows the memory
-    entries = [HeatEntry(case.key, case, run.new_case()) for case in runnable_first]
+    entries = [
+        HeatEntry(case.key, case, run.new_case(), rounds.facts(case)) for case in runnable_first
+    ]
     if len(entries) == 1:
         (one,) = entries
         yield measure_case(one.case, procedure, one.place, progress)
