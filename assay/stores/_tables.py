@@ -12,8 +12,10 @@ from pathlib import Path
 
 # Raised when the tables change: everything in them comes from the run folders.
 VERSION = 3
-_NAMES = ("results", "whole_runs", "summaries", "series", "metrics", "points", "tallies")
-_NAMES += ("packs", "packed")
+_NAMES = (
+    *("results", "whole_runs", "packs", "packed", "summaries"),
+    *("series", "metrics", "points", "tallies"),
+)
 _TABLES = """
 CREATE TABLE IF NOT EXISTS results (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run TEXT NOT NULL, started TEXT NOT NULL,
