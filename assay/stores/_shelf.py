@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.core.errors import StoreError, UsageError
 from assay.core.records import Plan, Result
-from assay.stores import folders, packs
-from assay.stores.packs import Pack
+from assay.stores import folders
 
+if TYPE_CHECKING:
+    from assay.stores._packs import Pack  # with zipfile: where nothing is packed, none is loaded
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\.zip")  # of a pack
 Ask = Callable[[str, tuple[object, ...]], list[sqlite3.Row]]
 
 
@@ -27,6 +32,8 @@ class Shelf:
         place = self.runs / run
         name = run.partition("/")[0]
         if not (self.runs / name).is_dir() and (pack := self._pack_of(name)):
+            from assay.stores import _packs as packs
+
             packs.restore(pack, name, self.runs)
         return place
 
@@ -57,7 +64,7 @@ class Shelf:
     def new_packs(self, problems: list[str]) -> Iterator[tuple[str, list[str]]]:
         """Packs that the index does not know, each with the ids of its results; the index is told
         of a pack when the caller comes back for the next. Those that are gone are forgotten."""
-        there = packs.listed(self._packs)
+        there = _listed(self._packs)
         known = {row["name"] for row in self._ask("SELECT name FROM packs", ())}
         for name in known.difference(there):
             self._forget(name)
@@ -83,6 +90,8 @@ class Shelf:
 
     def pack(self, runs: Sequence[str]) -> Iterator[Path]:
         """Runs into packs; once the caller has told the index of one, its folders go."""
+        from assay.stores import _packs as packs
+
         packs.sweep(self.runs)
         idle = [run for run in runs if self._idle(run)]
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
@@ -128,10 +137,14 @@ class Shelf:
 
     def _pack(self, name: str) -> Pack:
         if name not in self._opened:
+            from assay.stores._packs import Pack
+
             self._opened[name] = Pack(self._packs / name)
         return self._opened[name]
 
     def _drop(self, pack: Pack, runs: set[str]) -> None:
+        from assay.stores import _packs as packs
+
         packs.drop(pack, runs)
         pack.close()
         self._opened.pop(pack.path.name, None)
@@ -149,3 +162,11 @@ def _cases(names: Sequence[str]) -> list[str]:
     return sorted(
         case for case, _, rest in parts if rest == "result.json" and folders.NUMBER.fullmatch(case)
     )
+
+
+def _listed(packs: Path) -> list[str]:
+    """Names of the packs there, oldest first."""
+    if not packs.is_dir():
+        return []
+    with folders.explained(packs):
+        return sorted(entry.name for entry in packs.iterdir() if NAME.fullmatch(entry.name))

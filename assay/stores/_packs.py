@@ -7,7 +7,6 @@ writing it anew. A run folder that is there goes before what a pack holds of it.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,6 @@ from assay.core.files import written_whole
 from assay.stores import folders
 
 MOST_RUNS = 2000  # of one pack: its list of names is read whole
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\.zip")
 LEFT_OUT = "lock"
 _LEAVING = ".packed-"  # a run folder that is in a pack and about to go
 
@@ -50,14 +48,6 @@ class Pack:
 
     def close(self) -> None:
         self._file.close()
-
-
-def listed(packs: Path) -> list[str]:
-    """Names of the packs there, oldest first."""
-    if not packs.is_dir():
-        return []
-    with folders.explained(packs):
-        return sorted(entry.name for entry in packs.iterdir() if NAME.fullmatch(entry.name))
 
 
 def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
