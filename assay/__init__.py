@@ -62,6 +62,7 @@ _FROM = {
     "resume": "verbs.run",
     "retag": "verbs.results",
     "run": "verbs.run",
+    "run_hpvm": "verbs.hpvm",
     "run_image": "verbs.image",
     "run_plan": "verbs.night",
     "run_task": "verbs.task",

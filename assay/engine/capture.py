@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from assay import registry
 from assay.backends.keras import engines
@@ -22,7 +23,8 @@ from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
 from assay.engine import plan, process_env
-from assay.native import answers, capture, files
+from assay.engine.agreement import distance
+from assay.native import answers, capture, files, reference
 from assay.native.answers import Answers
 from assay.native.graph import Graph
 from assay.native.onnx.importing import read_onnx
@@ -36,23 +38,38 @@ class CapturedModel(msgspec.Struct, frozen=True):
     graph: Graph
     answers: Answers
 
+    def rounding(self) -> float:
+        """How far float32 takes its outputs from float64's; of a large model this takes minutes."""
+        by_dtype = (
+            reference.outputs(self.graph, *self.answers.inputs, dtype=dtype)
+            for dtype in (np.float32, np.float64)
+        )
+        return max(distance(here, there) for here, there in zip(*by_dtype, strict=True))
+
 
 def model_of(
     model: str,
     weights: str | Path = "",
     params: Mapping[str, Value] | None = None,
     timeout: float = TIMEOUT,
+    data: Path | None = None,
+    save: Path | None = None,
 ) -> CapturedModel:
     """That of `WORKLOAD[:k=v,…]`, `FILE.py:NAME`, `FILE.keras` or `FILE.h5`.
 
     `weights` is any file of weights that fits; without one, a model has those it is built with.
+    The pictures it is evaluated on go to the folder `data`, its weights to the file `save`.
     """
     if lacking := engines.lacking():
         raise NotPossibleError(
             f"{model} cannot be built: {lacking.partition(':')[0]}.",
             hint=lacking.partition(": ")[2],
         )
-    request = _checked(model, weights, params or {})
+    request = msgspec.structs.replace(
+        _checked(model, weights, params or {}),
+        data=str(data.absolute()) if data else "",
+        save=str(save.absolute()) if save else "",
+    )
     with tempfile.TemporaryDirectory(prefix="assay-capture-") as folder:
         return _captured(request, Path(folder), timeout)
 
