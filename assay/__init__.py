@@ -47,6 +47,7 @@ _FROM = {
     "known_data": "verbs.data",
     "machine_status": "verbs.cloud",
     "machines": "verbs.cloud",
+    "pack": "verbs.results",
     "plot": "verbs.plot",
     "profile": "verbs.profile",
     "publish": "web.publish",
