@@ -43,7 +43,8 @@ def as_kept(node: Node, values: Array) -> Array:
         wide = values.astype(np.float32).astype(np.float64) * np.float64(np.float32(1) / scale)
         steps = np.rint((wide + node.zero).astype(np.float32))
     kept = (np.nan_to_num(np.clip(steps, 0, 255)) - node.zero) * scale
-    return kept.astype(values.dtype)
+    found: Array = kept.astype(values.dtype)
+    return found
 
 
 def _check_inputs(graph: Graph, inputs: Sequence[Array]) -> None:

@@ -69,9 +69,9 @@ def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
         wanted, node = knob(number), _node(graph, layer)
         if wanted.runs == "simulated":
             raise NotPossibleError(
-                f"The knob {number} ({wanted.name}) of '{layer}' is only simulated: "
-                f"{wanted.summary}.",
-                hint="assay.native.knobs.simulated does that with numpy.",
+                f"The knob {number} ({wanted.name}) of '{layer}' cannot be "
+                f"computed here: {wanted.summary}.",
+                hint=f"{BASELINE} leaves it as it is.",
             )
         if why := why_not(wanted, node, graph):
             raise UsageError(

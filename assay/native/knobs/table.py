@@ -29,7 +29,7 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
 
 
-_EMULATED = "a CPU has no float16 products: weights are rounded, and it is as quick as float32"
+_EMULATED = "a CPU has no float16 products: weights are rounded to float16, and computed as float32"
 
 
 def _perforations(first: int, name: str, **more: bool) -> list[Knob]:
