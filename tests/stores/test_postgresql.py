@@ -140,7 +140,7 @@ def test_logs_can_go_to_an_object_store(postgres, database, tmp_path, monkeypatc
     assert not list((tmp_path / "bucket").rglob("*.log"))
 
 
-@pytest.mark.parametrize("place", ["nothing://x", "/no/such/folder\0"])
+@pytest.mark.parametrize("place", ["nothing://x", "folder\0"])
 def test_an_object_store_that_cannot_be_used_is_said(database, place):
     with closing(open_store(f"{database}&files={place}")) as store:
         run = store.new_run(Plan(cases=(CASE,)))

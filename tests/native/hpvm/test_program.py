@@ -213,7 +213,8 @@ def test_data_that_are_not_there_are_named(settings, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "compiler", ["g++", pytest.param("clang++", marks=pytest.mark.real("clang"))]
+    "compiler",
+    ["g++", pytest.param("clang++", marks=[pytest.mark.real("clang"), pytest.mark.long])],
 )
 def test_sources_compile_without_a_warning(made, compiler):
     flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]
