@@ -22,7 +22,7 @@ FEWEST = 16  # points
 AROUND = 8  # points to each side that tell the level
 _ROUNDS = 30
 _ROUNDS_AROUND = 2
-_MOST = 5.0  # deviations that a difference counts for: a shift is dear but once
+_MOST = 5.0  # deviations that a difference counts for: one shift costs no more
 
 
 class Modes(NamedTuple):
