@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +101,8 @@ def run(program: str, images: str | None, threads: int | None, form: str, **give
     """
     handle_signals()
     found = hpvm.run_hpvm(program, images=images or "", threads=threads or 0, **given)
-    sys.stderr.write(found.output + found.error)
+    if told := (found.output + found.error).rstrip("\n"):
+        options.say(told)
     if found.status:
         return found.status if 0 < found.status < 126 else 1
     printing.show(ran(program, found), form)

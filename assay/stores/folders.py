@@ -33,13 +33,27 @@ Reader = Callable[[str], bytes | None]  # files of a folder that lies elsewhere,
 
 def new_run(runs: Path, plan: Plan) -> Path:
     """A fresh run folder that holds its plan."""
-    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    tail = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(4))
-    folder = runs / f"{stamp}-{tail}"
+    folder = runs / _new_id()
     with explained(folder):
-        folder.mkdir(parents=True)
+        runs.mkdir(parents=True, exist_ok=True)
+        while not _made(folder):
+            folder = runs / _new_id()
         write_whole(folder / "plan.json", codec.encode(plan, indent=2))
     return folder
+
+
+def _new_id() -> str:
+    """The time, and four letters: of many runs in one second two may draw the same."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{stamp}-" + "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(4))
+
+
+def _made(folder: Path) -> bool:
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return False
+    return True
 
 
 class CasePlace(NamedTuple):

@@ -67,10 +67,6 @@ class TorchSession:
         """Before the first step, those of the pass in which the work is counted."""
         return self._look.sample if self._fresh else _trees.sampled(self._inferred())
 
-    def read(self) -> object:
-        # of the inputs: the device does one thing after the other
-        return _trees.read(self._inputs)
-
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch, without dropout; pictures are given with channels last."""
         values = _options.in_layout(inputs, channels_first=True)
