@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from assay.cli import options, printing
+from assay.cli.progress import write_over
 from assay.core.findings import Table
 from assay.core.units import human
 from assay.verbs import data
@@ -74,8 +73,7 @@ class _Line:
     def __call__(self, file: str, done: int, total: int | None) -> None:
         if options.to_terminal():
             share = f" of {human(total, 'B')}, {done / total:.0%}" if total else ""
-            sys.stderr.write(f"\r\033[K{plain(file)}  {human(done, 'B')}{share}")
-            sys.stderr.flush()
+            write_over(f"\r\033[K{plain(file)}  {human(done, 'B')}{share}")
         elif file != self._file:
             options.say(f"fetching {file} …")
         self._file = file

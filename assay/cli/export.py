@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from assay.cli import complete, options, printing
+from assay.cli.progress import write_over
 from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.registry import file_format
@@ -76,8 +75,7 @@ def _say_how_far(done: int, count: int) -> None:
     if options.to_terminal():
         if done == count or done % max(1, count // 100) == 0:
             end = "\r\033[K" if done == count else f"\r\033[K{done} of {count} results"
-            sys.stderr.write(end)
-            sys.stderr.flush()
+            write_over(end)
     elif done and done % 1000 == 0 and done < count:
         options.say(f"{done} of {count} results")
 

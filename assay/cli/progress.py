@@ -32,11 +32,9 @@ class LiveLine:
     def __call__(self, progress: Progress) -> None:
         text = f"{_which(progress)}{_name(progress)}  {_how_far(progress)}"
         if self._live:
-            self._write(
-                f"\r\033[K{self._fitting(progress, shutil.get_terminal_size().columns - 1)}"
-            )
+            write_over(f"\r\033[K{self._fitting(progress, shutil.get_terminal_size().columns - 1)}")
         elif (progress.phase != "steady" or progress.note) and text != self._shown:
-            self._write(f"{text}\n")
+            write_over(f"{text}\n")
         self._shown = text
 
     def done(self, result: Result, more: str = "") -> None:
@@ -47,12 +45,12 @@ class LiveLine:
     def say(self, text: str) -> None:
         """A line that stays."""
         text = plain(text)
-        self._write(f"\r\033[K{text}\n" if self._live else f"{text}\n")
+        write_over(f"\r\033[K{text}\n" if self._live else f"{text}\n")
 
     def clear(self) -> None:
         """Nothing of the live line is left behind what comes next."""
         if self._live and self._shown:
-            self._write("\r\033[K")
+            write_over("\r\033[K")
 
     def _fitting(self, progress: Progress, width: int) -> str:
         """Where there is little room, the name is cut: how far it is tells more."""
@@ -71,11 +69,12 @@ class LiveLine:
         left = (self._clock() - self._begun) / self._ended * (progress.count - self._ended)
         return f"  {bar} about {human(left, 's')} for all"
 
-    @staticmethod
-    def _write(text: str) -> None:
-        with contextlib.suppress(OSError):  # the terminal may be gone; the measurement is not
-            sys.stderr.write(text)
-            sys.stderr.flush()
+
+def write_over(text: str) -> None:
+    """To standard error as it is, for lines that are written over."""
+    with contextlib.suppress(OSError):  # the terminal may be gone; the work is not
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _which(progress: Progress) -> str:

@@ -6,9 +6,7 @@ import json
 
 import pytest
 
-from assay.platforms.cloud import gce
-from tests.platforms.compute import Compute
-from tests.platforms.services import serving
+from tests.platforms.compute import answering
 
 pytestmark = pytest.mark.real("google.cloud.compute_v1")
 P = ("--project", "my-project")
@@ -16,10 +14,7 @@ P = ("--project", "my-project")
 
 @pytest.fixture
 def compute(monkeypatch):
-    service = Compute()
-    monkeypatch.setattr(gce, "_POLL", 0.0)
-    with serving(service) as (_, address):
-        monkeypatch.setenv(gce.ENDPOINT, address)
+    with answering(monkeypatch) as service:
         yield service
 
 

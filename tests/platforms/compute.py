@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.platforms.services import serving
 
 PREFIX = "/compute/v1/projects/my-project"
 ZONES = ("us-west1-b", "us-east1-c")
+
+
+@contextmanager
+def answering(monkeypatch: pytest.MonkeyPatch) -> Iterator[Compute]:
+    """The server, to which assay's client goes meanwhile, without pauses."""
+    from assay.platforms.cloud import gce
+
+    service = Compute()
+    monkeypatch.setattr(gce, "_POLL", 0.0)
+    with serving(service) as (_, address):
+        monkeypatch.setenv(gce.ENDPOINT, address)
+        yield service
 
 
 class Compute:

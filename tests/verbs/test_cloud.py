@@ -12,8 +12,7 @@ from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.objects import ServiceAwayError
 from assay.platforms.cloud import gce
 from assay.verbs import cloud
-from tests.platforms.compute import Compute
-from tests.platforms.services import serving
+from tests.platforms.compute import answering
 
 pytestmark = pytest.mark.real("google.cloud.compute_v1")
 PROJECT = "my-project"
@@ -25,10 +24,7 @@ ZONES = ["us-west1-b", "us-east1-c"]
 
 @pytest.fixture
 def compute(monkeypatch):
-    service = Compute()
-    monkeypatch.setattr(gce, "_POLL", 0.0)
-    with serving(service) as (_, address):
-        monkeypatch.setenv(gce.ENDPOINT, address)
+    with answering(monkeypatch) as service:
         yield service
 
 

@@ -75,4 +75,4 @@ def test_the_command_line_has_no_way_around_the_gate():
 
     found = {file.name for file in files if prints.search(file.read_text())}
 
-    assert found <= {"__init__.py", "printing.py", "progress.py", "data.py", "export.py"}
+    assert found <= {"__init__.py", "printing.py", "progress.py"}
