@@ -75,6 +75,7 @@ _FROM = {
     "summarize": "verbs.show",
     "Sinks": "core.sinks",
     "train": "verbs.train",
+    "tune": "verbs.tune",
     "upload": "verbs.upload",
     "write_configs": "native.hpvm.configs",
 }

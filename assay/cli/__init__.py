@@ -36,6 +36,7 @@ VERBS = {
     "bisect": ("Decide", "Find the commit or version that changed the speed."),
     "explain": ("Decide", "Explain why two results differ."),
     "compile": ("Native", "Compile a Keras model to a native program."),
+    "tune": ("Native", "Make a network faster, within a stated loss of accuracy."),
     "export-onnx": ("Native", "Write a Keras model as ONNX."),
     "configs": ("Native", "Check, explain or sort HPVM's configuration files."),
     "list": ("Keep and see", "List workloads, backends, results, tasks, benchmarks."),

@@ -60,6 +60,13 @@ def build(emitted: Emitted, tools: Toolchain, cache: Path | None = None) -> Buil
     return built
 
 
+def build_in(folder: Path, emitted: Emitted, tools: Toolchain) -> Built:
+    """The program alone, in a folder of the caller's: for what is tried and not kept."""
+    built = Built(folder=folder, name=emitted.name, cached=False)
+    _make(built, emitted, tools, runtime_parts(tools, default_cache()), library=False)
+    return built
+
+
 def default_cache() -> Path:
     """$XDG_CACHE_HOME/assay/native, else ~/.cache/assay/native."""
     return user_path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "assay" / "native"
@@ -96,7 +103,9 @@ def tools_digest(tools: Toolchain) -> str:
     return hashlib.sha256(_tools_text(tools)).hexdigest()[:32]
 
 
-def _make(built: Built, emitted: Emitted, tools: Toolchain, runtime: list[Path]) -> None:
+def _make(
+    built: Built, emitted: Emitted, tools: Toolchain, runtime: list[Path], library: bool = True
+) -> None:
     source = built.folder / f"{built.name}.cpp"
     source.write_text(emitted.source)
     with open(built.weights, "wb") as file:
@@ -106,7 +115,8 @@ def _make(built: Built, emitted: Emitted, tools: Toolchain, runtime: list[Path])
         # It runs once, to describe the model: there is nothing to make quick in it.
         tools.compile(source, part, RUNTIME, "-O0", *_named(level))
     tools.link([*models, *runtime], built.program, shared=False)
-    tools.link([*models, *runtime], built.library, shared=True)
+    if library:
+        tools.link([*models, *runtime], built.library, shared=True)
     for part in models:
         part.unlink()
     if tools.onednn:

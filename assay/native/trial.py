@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,29 +23,55 @@ def program_outputs(
 
     `more` is said to the program too.
     """
-    count = len(items[0])
     with tempfile.TemporaryDirectory(prefix="assay-trial-") as folder:
-        place = Path(folder)
-        for number, (each, last) in enumerate(zip(items, emitted.channels_last, strict=True)):
-            laid = np.moveaxis(each, -1, 1) if last else each
-            path = numbered(place / "test_input.bin", number)
-            np.ascontiguousarray(laid, emitted.inputs[number].dtype).tofile(path)
-        np.zeros(count, np.uint32).tofile(place / "test_labels.bin")
-        words = ["--data", folder, "--outputs", "outputs.bin", "--choose", "0"]
-        ended = subprocess.run(
-            [built.program, *words, "--kernels", kernels, "--threads", "1", *more],
-            cwd=place,
-            capture_output=True,
-            text=True,
-            check=False,
+        write_items(Path(folder), emitted, items)
+        return outputs_of(built, emitted, Path(folder), "--kernels", kernels, *more)
+
+
+def write_items(folder: Path, emitted: Emitted, items: Sequence[Array]) -> None:
+    """As a program's data files; the labels are all 0."""
+    for number, (each, last) in enumerate(zip(items, emitted.channels_last, strict=True)):
+        laid = np.moveaxis(each, -1, 1) if last else each
+        path = numbered(folder / "test_input.bin", number)
+        np.ascontiguousarray(laid, emitted.inputs[number].dtype).tofile(path)
+    np.zeros(len(items[0]), np.uint32).tofile(folder / "test_labels.bin")
+
+
+def outputs_of(
+    built: Built,
+    emitted: Emitted,
+    data: Path,
+    *more: str,
+    variables: Mapping[str, str] | None = None,
+) -> list[Array]:
+    """Of the items in the folder `data`; `variables` are in the program's environment."""
+    with tempfile.TemporaryDirectory(prefix="assay-trial-") as folder:
+        words = ("--data", str(data), "--outputs", "outputs.bin", "--choose", "0", "--threads", "1")
+        run_program(built, (*words, *more), Path(folder), variables)
+        found = (
+            np.fromfile(numbered(Path(folder) / "outputs.bin", number), np.float32)
+            for number in range(len(emitted.outputs))
         )
-        if ended.returncode:
-            said = ended.stderr.strip().removeprefix("error: ") or f"status {ended.returncode}"
-            raise AssayError(f"{emitted.name} was built, but does not run: {said}")
-        return [
-            np.fromfile(numbered(place / "outputs.bin", number), np.float32).reshape(count, *shape)
-            for number, shape in enumerate(emitted.outputs)
-        ]
+        shapes = zip(found, emitted.outputs, strict=True)
+        return [array.reshape(-1, *shape) for array, shape in shapes]
+
+
+def run_program(
+    built: Built, words: Sequence[str], folder: Path, variables: Mapping[str, str] | None = None
+) -> str:
+    """What it prints; it is run in a folder of the caller's."""
+    ended = subprocess.run(
+        [built.program, *words],
+        cwd=folder,
+        env={**os.environ, **(variables or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode:
+        said = ended.stderr.strip().removeprefix("error: ") or f"status {ended.returncode}"
+        raise AssayError(f"{built.name} was built, but does not run: {said}")
+    return ended.stdout
 
 
 def numbered(path: Path, number: int) -> Path:

@@ -52,7 +52,7 @@ def process(rows: Sequence[Row], title: str, path: Path) -> None:
             f"{title} has no process series.", hint="It ended too early, or the file is none."
         )
     panels = [panel for panel in _PANELS if any(name in row for row in rows for name in panel[1])]
-    figure = _figure(2.0 + 1.8 * len(panels))
+    figure = new_figure(2.0 + 1.8 * len(panels))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for axis, (label, metrics) in zip(axes, panels, strict=True):
         for name, (legend, scale) in metrics.items():
@@ -81,7 +81,7 @@ def samples(readings: Sequence[Reading], path: Path) -> None:
             f"There are no step times to draw: {', '.join(without) or 'no result'}.",
             hint="Plot --series process, or another result; assay list results shows them.",
         )
-    figure = _figure(1.8 + 3.0 * len(shown))
+    figure = new_figure(1.8 + 3.0 * len(shown))
     shared = "all" if _near(shown) else "row"
     axes = figure.subplots(len(shown), 2, sharey=shared, squeeze=False, width_ratios=(4, 1))
     for (left, right), reading in zip(axes, shown, strict=True):
@@ -96,7 +96,7 @@ def samples(readings: Sequence[Reading], path: Path) -> None:
 def comparison(found: Comparison, path: Path) -> None:
     """The ratio of every pair, the one over all with its interval, and what counts as no change."""
     _check_any(len(found.pairs), found.run)
-    figure = _figure(4.0)
+    figure = new_figure(4.0)
     axis = figure.subplots()
     numbers = range(1, len(found.pairs) + 1)
     axis.axhspan(1 / (1 + found.minimum), 1 + found.minimum, color="#e8e8e8", label="no change")
@@ -115,7 +115,7 @@ def race(found: Race, path: Path) -> None:
     """Every contender's time over the leader's, with its interval, the fastest on top."""
     places = [place for place in found.places if math.isfinite(place.ratio.value)]
     _check_any(len(places), found.run)
-    figure = _figure(1.5 + 0.4 * len(places))
+    figure = new_figure(1.5 + 0.4 * len(places))
     axis = figure.subplots()
     for row, place in enumerate(places):
         ratio, color = place.ratio, COLORS["steady" if place.state == "in" else "warmup"]
@@ -151,7 +151,7 @@ def metrics(readings: Sequence[Reading], path: Path) -> None:
         if part.phase == "steady"
     )
     _check_any(len(names), ", ".join(reading.result.id for reading in readings))
-    figure = _figure(1.5 + 2.0 * len(names))
+    figure = new_figure(1.5 + 2.0 * len(names))
     axes = figure.subplots(len(names), 1, squeeze=False, sharex=True)[:, 0]
     for axis, (name, unit) in zip(axes, names, strict=True):
         for reading in readings:
@@ -238,7 +238,7 @@ def _line(axis: Any, rows: Sequence[Row], name: str, legend: str, scale: float) 
         color = drawn.get_color()
 
 
-def _figure(height: float) -> Any:  # noqa: ANN401 (a matplotlib Figure)
+def new_figure(height: float) -> Any:  # noqa: ANN401 (a matplotlib Figure)
     try:
         from matplotlib.figure import Figure
     except ImportError:

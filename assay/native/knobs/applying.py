@@ -23,43 +23,67 @@ from assay.native.passes.rewriting import rewritten, unused
 Knobs = Mapping[str, int]  # of layers, by any name that `layer_named` knows
 
 
-def applied(graph: Graph, knobs: Knobs, items: Sequence[Array] = ()) -> Graph:
+def applied(
+    graph: Graph,
+    knobs: Knobs,
+    items: Sequence[Array] = (),
+    calibration: Calibration | None = None,
+) -> Graph:
     """An optimized graph with these knobs; layers that are not named stay as they are.
 
     `items` is a batch for each input. Knobs of int8 need one to find the ranges of bytes, and the
     more it is like what will come, the less is lost; where terms are left out or a rank is lowered,
-    the other weights are corrected on it.
+    the other weights are corrected on it. Who applies many knobs gives a `calibration` instead,
+    and what was found once is not computed again.
     """
     chosen = _chosen(graph, knobs)
     if not chosen:
         return graph
     layers = {name for name, found in chosen.items() if found.int8}
-    if layers and not items:
+    if layers and not items and not calibration:
         raise UsageError(
             f"{len(layers)} layers of {graph.name} are to be int8, but there are no items to find "
             "their ranges from.",
             hint="Give some of the model's inputs.",
         )
-    values = reference.computed(graph, *items) if items else {}
+    known = calibration or Calibration(reference.computed(graph, *items) if items else {})
     made: dict[str, Array] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
         found = chosen.get(node.name)
-        nodes += _changed(node, found, Changing(graph, values, made)) if found else [node]
+        nodes += _changed(node, found, Changing(graph, known, made)) if found else [node]
     changed = rewritten(graph, nodes, made)
-    return drop_dead(over_bytes(changed, layers, values) if layers else changed)
+    return drop_dead(over_bytes(changed, layers, known.values) if layers else changed)
+
+
+class Calibration:
+    """Every value of a graph for some items, by name, and what was found from them.
+
+    Without `correct`, weights stay as they are: that is quick, and enough to be timed.
+    """
+
+    def __init__(self, values: Mapping[str, Array], correct: bool = True) -> None:
+        self.values, self._correct = values, correct
+        self._moments: dict[str, Array] = {}
+        self.sampled: dict[tuple[str, int], Array] = {}  # weights, by layer and knob
+
+    def moments(self, node: Node, op: ConvOp | DenseOp, weight: Array) -> Array | None:
+        if not self._correct or node.input not in self.values:
+            return None
+        if node.name not in self._moments:
+            self._moments[node.name] = moments(op, weight, self.values[node.input])
+        return self._moments[node.name]
 
 
 class Changing(NamedTuple):
     """What a layer is changed by, and where its new weights go."""
 
     graph: Graph
-    values: Mapping[str, Array]
+    calibration: Calibration
     made: dict[str, Array]
 
     def moments(self, node: Node, op: ConvOp | DenseOp) -> Array | None:
-        values = self.values.get(node.input)
-        return None if values is None else moments(op, self.graph.constants[op.weight], values)
+        return self.calibration.moments(node, op, self.graph.constants[op.weight])
 
 
 def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
@@ -112,13 +136,18 @@ def _changed(node: Node, found: Knob, by: Changing) -> list[Node]:
 
 def _fewer(node: Node, op: ConvOp, found: Knob, by: Changing) -> Array:
     """Without a calibration set, what is left is made larger by one factor, as HPVM does."""
-    weight = by.graph.constants[op.weight]
-    every, offset = map(int, found.parameters)
-    second = by.moments(node, op)
-    dropped = left_out(weight.shape[1:], every, offset)
-    if second is None or dropped.all():
-        return sampled(weight, every, offset)
-    return corrected(weight, dropped, second)
+    known, key = by.calibration.sampled, (node.name, found.id)
+    if key not in known:
+        weight = by.graph.constants[op.weight]
+        every, offset = map(int, found.parameters)
+        second = by.moments(node, op)
+        dropped = left_out(weight.shape[1:], every, offset)
+        known[key] = (
+            sampled(weight, every, offset)
+            if second is None or dropped.all()
+            else corrected(weight, dropped, second)
+        )
+    return known[key]
 
 
 def _split(node: Node, op: ConvOp | DenseOp, share: float, by: Changing) -> list[Node]:

@@ -19,8 +19,8 @@ def moments(op: ConvOp | DenseOp, weight: Array, values: Array) -> Array:
         if isinstance(op, DenseOp)
         else _patches(op, weight, values)
     )
-    seen = seen[:: max(1, len(seen) // SAMPLES)].astype(np.float64)
-    found: Array = seen.T @ seen / len(seen)
+    seen = seen[:: max(1, len(seen) // SAMPLES)].astype(np.float32)
+    found: Array = (seen.T @ seen).astype(np.float64) / len(seen)
     return found
 
 

@@ -1,0 +1,70 @@
+"""What an interrupted tuning found so far, in its folder: nothing is measured twice."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import UsageError
+from assay.core.files import write_whole, written_whole
+from assay.native.graph import Array
+
+FOLDER = "unfinished"
+_BEGUN = "begun.json"
+
+
+class TuningState:
+    """Numbers and arrays by name; `begun` says what they belong to."""
+
+    def __init__(self, output: Path, begun: dict[str, str], resume: bool) -> None:
+        self._folder = output / FOLDER
+        if resume:
+            _check_same(self._folder, begun, output)
+        else:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.mkdir(parents=True)
+            write_whole(self._folder / _BEGUN, msgspec.json.encode(begun))
+
+    def numbers(self, name: str, found: Callable[[], dict[str, float]]) -> dict[str, float]:
+        path = self._folder / f"{name}.json"
+        if path.is_file():
+            return msgspec.json.decode(path.read_bytes(), type=dict[str, float])
+        made = found()
+        write_whole(path, msgspec.json.encode(made))
+        return made
+
+    def array(self, name: str, found: Callable[[], Array]) -> Array:
+        path = self._folder / f"{name}.npy"
+        if path.is_file():
+            kept: Array = np.load(path, allow_pickle=False)
+            return kept
+        made = found()
+        with written_whole(path) as temporary, open(temporary, "wb") as file:
+            np.save(file, made)
+        return made
+
+    def has(self, name: str) -> bool:
+        return any((self._folder / f"{name}{end}").is_file() for end in (".json", ".npy"))
+
+    def close(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _check_same(folder: Path, begun: dict[str, str], output: Path) -> None:
+    path = folder / _BEGUN
+    if not path.is_file():
+        raise UsageError(
+            f"There is no unfinished tuning in {output}.", hint="Leave --resume out to begin one."
+        )
+    before = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+    for name, value in begun.items():
+        if before.get(name) != value:
+            raise UsageError(
+                f"The tuning in {output} was begun with another {name} ({before.get(name)}, "
+                f"not {value}).",
+                hint="Give what it was begun with, or leave --resume out to begin anew.",
+            )

@@ -1,0 +1,235 @@
+"""A tuning from its first picture to its last: what is measured, in which order."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.analysis.tuning import KnobTrial, Predicted, Tune, TunedLayer
+from assay.core.progress import ProgressCallback
+from assay.core.tuned import LayerTrial, TunedPoint, Tuning
+from assay.engine.capture import captured
+from assay.engine.tune import confirming, judging, knob_times
+from assay.engine.tune.candidates import KnobbedLayer, candidates, weight_bytes
+from assay.engine.tune.confirming import FrontProgram, PointFacts, Timed
+from assay.engine.tune.effects import Effects, EffectsProgram, pictures_there_is_time_for
+from assay.engine.tune.pictures import Labelled, Pictures, pictures
+from assay.engine.tune.request import TuneRequest
+from assay.engine.tune.stages import Stages
+from assay.engine.tune.state import TuningState
+from assay.native import files, reference
+from assay.native.build import tools_digest
+from assay.native.cutting import only
+from assay.native.graph import Graph
+from assay.native.knobs.applying import Calibration
+from assay.native.knobs.table import BASELINE
+from assay.native.passes.pipeline import optimized
+from assay.native.passes.turning import take_channels_first
+from assay.native.toolchain import Toolchain, toolchain
+
+Tried = dict[str, tuple[KnobbedLayer, ...]]
+
+
+class TunedModel(NamedTuple):
+    """What was found, the model as it was captured, and what is left to be cleaned up."""
+
+    tuning: Tuning
+    captured: Graph
+    state: TuningState
+
+
+def tuned_model(
+    request: TuneRequest,
+    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    resume: bool,
+    progress: ProgressCallback,
+) -> TunedModel:
+    request.check_possible()
+    tools = toolchain()  # what is lacking is told before a model is built
+    stages = Stages(request.model, request.budget, progress)
+    return Tuner(request, tools, stages).run(model, resume)
+
+
+class Tuner:
+    """One tuning: stages one after the other, each told of as it goes."""
+
+    def __init__(self, request: TuneRequest, tools: Toolchain, stages: Stages) -> None:
+        self.request, self.tools, self.stages = request, tools, stages
+        self._threads = len(os.sched_getaffinity(0))
+
+    def run(self, given: Any, resume: bool) -> TunedModel:  # noqa: ANN401 (see above)
+        request = self.request
+        with self.stages.during("capture"):
+            params = request.own_params() if isinstance(given, str) else request.params
+            model = captured(given, request.weights, params).graph
+            judging.check_classifies(model)
+            held = pictures(request.model, request.data, model, request.max_loss, request.seed)
+            graph = take_channels_first(optimized(model))
+            state = TuningState(Path(request.output), self._about(model, held), resume)
+        with self.stages.during("calibrate"):
+            calibration = Calibration(reference.computed(graph, held.calibration))
+        with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
+            place = Path(folder)
+            times = self._times(graph, calibration, state, place)
+            tried = candidates(graph, times, calibration)
+            found = self._effects(graph, tried, held.choosing, state, place)
+            tune = self._searchable(graph, times, tried, found, held.choosing)
+            chosen = confirming.to_confirm(tune, request.max_loss)
+            points = self._confirmed(graph, tune, chosen, calibration, held, state, place)
+        return TunedModel(self._tuning(points, held, times, tried), model, state)
+
+    def _about(self, model: Graph, held: Pictures) -> dict[str, str]:
+        """What an interrupted tuning has to be gone on with."""
+        request = self.request
+        return {
+            "model": files.digest(model)[:16],
+            "data": str([round(float(each.inputs.mean()), 6) for each in held[1:]]),
+            "loss": f"{request.max_loss:g}",
+            "budget": f"{request.budget:g}",
+            "objective": request.objective,
+            "batch": str(request.batch),
+            "seed": str(request.seed),
+            "compiler": tools_digest(self.tools)[:16],
+        }
+
+    def _times(
+        self, graph: Graph, calibration: Calibration, state: TuningState, folder: Path
+    ) -> knob_times.Times:
+        with self.stages.during("times"):
+            program = knob_times.TimingProgram(graph, calibration, self.tools, _fresh(folder))
+            told = partial(self.stages.counted, "times", "time of each knob")
+            return knob_times.times(program, self.request.batch, state, told)
+
+    def _effects(
+        self, graph: Graph, tried: Tried, choosing: Labelled, state: TuningState, folder: Path
+    ) -> Effects:
+        """On as many pictures as there is time for."""
+        with self.stages.during("effects"):
+            if not any(tried.values()):
+                return Effects(np.zeros((0, 1), np.float32), {})
+            most = pictures_there_is_time_for(graph, tried, self.request.budget, self._threads)
+            some = choosing.inputs[:most]
+            program = EffectsProgram(graph, tried, self.tools, _fresh(folder))
+            told = partial(self.stages.counted, "effects", "loss of each knob")
+            found = program.measured(some, state, self._threads, told)
+            judging.check_trained(self.request.model, found.exact, choosing.labels[:most])
+            return found
+
+    def _searchable(
+        self,
+        graph: Graph,
+        times: knob_times.Times,
+        tried: Tried,
+        found: Effects,
+        choosing: Labelled,
+    ) -> Tune:
+        none = np.zeros_like(found.exact)
+        layers = []
+        for name, took in times.items():
+            costs = took if self.request.objective != "memory" else _bytes(graph, name, tried)
+            trials = [KnobTrial(BASELINE, costs[BASELINE], none)]
+            trials += [
+                KnobTrial(made.knob, costs[made.knob], found.moved[name, made.knob])
+                for made in tried[name]
+            ]
+            layers.append(TunedLayer(name, tuple(trials)))
+        return Tune(layers, found.exact, choosing.labels[: len(found.exact)])
+
+    def _confirmed(
+        self,
+        graph: Graph,
+        tune: Tune,
+        chosen: tuple[Predicted, ...],
+        calibration: Calibration,
+        held: Pictures,
+        state: TuningState,
+        folder: Path,
+    ) -> tuple[TunedPoint, ...]:
+        with self.stages.during("confirm"):
+            choices = [_knobs(tune, one) for one in chosen]
+            program = FrontProgram(graph, choices, calibration, self.tools, _fresh(folder))
+            outputs = {}
+            for number, name in enumerate(("confirming", "test")):
+                items = getattr(held, name).inputs
+                outputs[name] = list(program.outputs(name, items, state, self._threads))
+                self.stages.told(
+                    "confirm", (number + 1) / 5, f"{len(choices)} points on {name} pictures"
+                )
+            took = self._timed(program, held, tune, state)
+            facts = [
+                PointFacts(knobs, one.points, there, test)
+                for knobs, one, there, test in zip(
+                    choices, chosen, outputs["confirming"], outputs["test"], strict=True
+                )
+            ]
+            return confirming.points(
+                facts, held.confirming, held.test, took, program.memory, self.request.max_loss
+            )
+
+    def _timed(
+        self, program: FrontProgram, held: Pictures, tune: Tune, state: TuningState
+    ) -> Timed:
+        """In rounds, until it is known well enough or the budget is spent."""
+        request = self.request
+        guess = max(1e-6, sum(layer.tried[0].seconds for layer in tune.layers))
+
+        def more(rounds: int) -> bool:
+            share = 0.4 + 0.6 * rounds / confirming.ROUNDS
+            self.stages.told(
+                "confirm", share, f"speed of {len(program.memory)} points, round {rounds}"
+            )
+            return not self.stages.out_of_time
+
+        return confirming.timed(
+            program,
+            held.confirming.inputs,
+            request.batch,
+            guess if request.objective != "memory" else 1e-3,
+            request.seed,
+            state,
+            more,
+        )
+
+    def _tuning(
+        self, points: tuple[TunedPoint, ...], held: Pictures, times: knob_times.Times, tried: Tried
+    ) -> Tuning:
+        request = self.request
+        best = confirming.best_of(points, request.objective)
+        promise = judging.promise_note(points, best, request.max_loss)
+        return Tuning(
+            model=request.model,
+            objective=request.objective,
+            max_loss=request.max_loss,
+            seed=request.seed,
+            batch=request.batch,
+            points=points,
+            chosen=best.name,
+            pictures=held.counts,
+            seconds=self.stages.spent,
+            stages=self.stages.took,
+            layers=tuple(
+                LayerTrial(layer=n, seconds=took, tried=tuple(one.knob for one in tried[n]))
+                for n, took in times.items()
+            ),
+            notes=tuple(filter(None, (promise, judging.emulated_note(times)))),
+        )
+
+
+def _bytes(graph: Graph, name: str, tried: Tried) -> dict[int, float]:
+    node = next(each for each in graph.nodes if each.name == name)
+    found = {made.knob: float(weight_bytes(made.graph)) for made in tried[name]}
+    return {BASELINE: float(weight_bytes(only(graph, node))), **found}
+
+
+def _knobs(tune: Tune, one: Predicted) -> dict[str, int]:
+    places = zip(tune.layers, one.choice, strict=True)
+    return {layer.name: layer.tried[place].knob for layer, place in places}
+
+
+def _fresh(folder: Path) -> Path:
+    return Path(tempfile.mkdtemp(dir=folder))

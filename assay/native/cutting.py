@@ -1,0 +1,63 @@
+"""A graph in parts: what comes before a layer is computed once for all that is tried after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.native.graph import Graph, Node, Value
+from assay.native.passes.pipeline import drop_dead
+
+
+def part(graph: Graph, first: int, end: int) -> Graph:
+    """The nodes from `first` to before `end`, as a graph of its own.
+
+    It takes what they read of earlier ones, and gives what later ones read of them, or the graph's
+    outputs.
+    """
+    nodes = graph.nodes[first:end]
+    made = {node.output for node in nodes}
+    read = {name for node in nodes for name in node.inputs}
+    taken = [name for name in crossing(graph, first) if name in read]
+    later = crossing(graph, end) if end < len(graph.nodes) else graph.outputs
+    outputs = tuple(name for name in later if name in made)
+    whole = msgspec.structs.replace(
+        graph, inputs=_inputs(graph, taken), nodes=nodes, outputs=outputs
+    )
+    return drop_dead(whole)
+
+
+def crossing(graph: Graph, place: int) -> tuple[str, ...]:
+    """The values that are there before the node at `place`, and that it or a later one reads."""
+    before = {value.name for value in graph.inputs}
+    before |= {node.output for node in graph.nodes[:place]}
+    read = [name for node in graph.nodes[place:] for name in node.inputs if name in before]
+    return tuple(dict.fromkeys([*read, *(name for name in graph.outputs if name in before)]))
+
+
+def place_of(graph: Graph, layer: str) -> int:
+    return next(place for place, node in enumerate(graph.nodes) if node.name == layer)
+
+
+def only(graph: Graph, node: Node) -> Graph:
+    """One node as a graph."""
+    taken = tuple(dict.fromkeys(node.inputs))
+    alone = msgspec.structs.replace(
+        graph, inputs=_inputs(graph, taken), nodes=(node,), outputs=(node.output,)
+    )
+    return drop_dead(alone)
+
+
+def _inputs(graph: Graph, names: Sequence[str]) -> tuple[Value, ...]:
+    own = {value.name: value for value in graph.inputs}
+    shapes = graph.shapes()
+    return tuple(
+        own.get(name)
+        or Value(name, shapes[name], "channels_first" if _picture(shapes[name]) else "")
+        for name in names
+    )
+
+
+def _picture(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 3

@@ -1,0 +1,77 @@
+"""A tuner's choices as a file of configurations, in HPVM's grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.tuned import TunedPoint
+from assay.native.graph import Graph
+from assay.native.hpvm.config_sets import baseline
+from assay.native.hpvm.configs import ConfigFile, ConfigLine, Configuration, KnobChoice
+from assay.native.hpvm.dataflow import Dataflow, fused_lines
+from assay.native.hpvm.lowering import dataflow, with_softmax
+from assay.native.kernels import layer_named
+from assay.native.knobs.from_config import COMPUTING
+from assay.native.knobs.table import BASELINE, knob
+from assay.native.ops import ConvOp, DenseOp
+from assay.native.passes.pipeline import optimized
+
+
+def tuned_configs(graph: Graph, points: Sequence[TunedPoint]) -> ConfigFile:
+    """Of a captured model, in the points' order; the first is the exact one.
+
+    A model with operations that HPVM does not have is refused.
+    """
+    flow = dataflow(with_softmax(graph))
+    of_leaf = _layers(graph, flow)
+    exact = baseline(flow, device="cpu")
+    return ConfigFile(
+        baseline=points[0].seconds,
+        configurations=tuple(_configuration(exact, flow, point, of_leaf) for point in points),
+    )
+
+
+def lacking(graph: Graph) -> str:
+    """Why a model's choices cannot be written so; "" where they can."""
+    try:
+        dataflow(with_softmax(graph))
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _layers(graph: Graph, flow: Dataflow) -> dict[str, str]:
+    """A leaf that computes → the optimized graph's layer that does so."""
+    best = optimized(graph)
+    own = [node.name for node in graph.nodes if isinstance(node.op, ConvOp | DenseOp)]
+    leaves = [leaf.name for leaf in flow.leaves if leaf.op in COMPUTING]
+    names = zip(leaves, own, strict=True)
+    return {leaf: layer_named(best, name).name for leaf, name in names}
+
+
+def _configuration(
+    exact: Configuration, flow: Dataflow, point: TunedPoint, of_leaf: Mapping[str, str]
+) -> Configuration:
+    lines = tuple(
+        _line(line, point.knobs.get(of_leaf.get(leaves[0].name, ""), BASELINE))
+        for line, leaves in zip(exact.lines, fused_lines(flow), strict=True)
+    )
+    return msgspec.structs.replace(
+        exact,
+        name=point.name,
+        speedup=round(point.speedup, 4),
+        accuracy=round(point.accuracy, 4),
+        loss=round(point.test.points, 4),
+        lines=lines,
+    )
+
+
+def _line(line: ConfigLine, number: int) -> ConfigLine:
+    if number == BASELINE:
+        return line
+    first, *others = line.choices
+    chosen = KnobChoice(first.op, knob(number).name, number)
+    return msgspec.structs.replace(line, choices=(chosen, *others))

@@ -1,0 +1,137 @@
+"""Several graphs in one program, which computes the one that is asked for: one compile for all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from assay.native.build import Built, build_in
+from assay.native.emit import Emitted, Emitter, file_name
+from assay.native.graph import Array, Graph
+from assay.native.passes.pipeline import drop_dead
+from assay.native.passes.turning import take_channels_first
+from assay.native.toolchain import Toolchain
+from assay.native.trial import outputs_of, run_program
+
+CHOICE = "ASSAY_VARIANT"  # the variable that says which
+
+
+class Variants(NamedTuple):
+    """A program in a folder of its caller's, and what it holds, in the order of the graphs."""
+
+    built: Built
+    parts: tuple[Emitted, ...]
+
+    def outputs(self, number: int, data: Path, threads: int = 1) -> list[Array]:
+        """Of the items in a folder, which `write_items` filled."""
+        more = ("--threads", str(threads))
+        return outputs_of(self.built, self.parts[number], data, *more, variables=_chosen(number))
+
+    def first(self, number: int, data: Path, threads: int = 1) -> Array:
+        """Its first output."""
+        return self.outputs(number, data, threads)[0]
+
+    def layer_seconds(self, number: int, batch: int, choosing: float) -> dict[str, float]:
+        """CPU time for one item, by the names of the graph's nodes."""
+        told = self._told(number, "--layers", "--batch", str(batch), "--choose", str(choosing))
+        found: dict[str, float] = {}
+        for each in told["layers"]:
+            name = self.parts[number].layers[each["layer"]]
+            found[name] = found.get(name, 0.0) + each["seconds"] / told["at_once"]
+        return found
+
+    def item_seconds(self, number: int, data: Path, batch: int, choosing: float) -> float:
+        """Time for one item, of a pass over those in a folder."""
+        words = ("--data", str(data), "--batch", str(batch), "--choose", str(choosing))
+        told = self._told(number, *words)
+        return float(told["seconds"] / told["images"])
+
+    def _told(self, number: int, *words: str) -> dict[str, Any]:
+        more = ("--json", "--threads", "1")
+        text = run_program(self.built, (*words, *more), self.built.folder, _chosen(number))
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+
+def build_variants(graphs: Sequence[Graph], tools: Toolchain, folder: Path) -> Variants:
+    """Optimized graphs, with knobs or without; what several of them share is written once."""
+    pool = _Pool()
+    parts, bodies = [], []
+    for graph in graphs:
+        emitter = _SharingEmitter(drop_dead(take_channels_first(graph)), pool)
+        last = tuple(value.layout == "channels_last" for value in graph.inputs)
+        parts.append(msgspec.structs.replace(emitter.emitted(last), constants={}, source=""))
+        bodies.append(emitter.lines)
+    name = file_name(graphs[0].name)
+    whole = msgspec.structs.replace(
+        parts[0], name=name, source=_source(name, bodies), constants=pool.constants
+    )
+    return Variants(build_in(folder, whole, tools), tuple(parts))
+
+
+class _Pool:
+    """Constants by what they hold."""
+
+    def __init__(self) -> None:
+        self.constants: dict[str, Array] = {}
+        self._names: dict[bytes, str] = {}
+
+    def name(self, array: Array) -> str:
+        values = np.ascontiguousarray(array, dtype="<f4")
+        digest = hashlib.blake2b(values.data, digest_size=16).digest()
+        found = self._names.setdefault(digest, f"c{len(self._names)}")
+        self.constants.setdefault(found, array)
+        return found
+
+
+class _SharingEmitter(Emitter):
+    def __init__(self, graph: Graph, pool: _Pool) -> None:
+        super().__init__(graph)
+        self._pool = pool
+
+    def constant(self, name: str, values: Array | None = None) -> str:
+        if not name:
+            return '""'
+        return json.dumps(self._pool.name(self.graph.constants[name] if values is None else values))
+
+
+def _chosen(number: int) -> dict[str, str]:
+    return {CHOICE: str(number)}
+
+
+def _source(name: str, bodies: Sequence[Sequence[str]]) -> str:
+    functions = "\n".join(
+        f"static void variant{number}(Network& net) {{\n"
+        + "\n".join(f"    {line}" for line in lines)
+        + "\n}\n"
+        for number, lines in enumerate(bodies)
+    )
+    table = ", ".join(f"variant{number}" for number in range(len(bodies)))
+    return _SOURCE.format(functions=functions, table=table, choice=CHOICE, name=json.dumps(name))
+
+
+_SOURCE = """\
+// Variants of one model, written by assay tune: the environment says which one is computed.
+#include <cstdlib>
+
+#include "model.hpp"
+
+namespace assay {{
+
+{functions}
+void describe(Network& net) {{
+    static void (*const variants[])(Network&) = {{{table}}};
+    const char* const chosen = std::getenv("{choice}");
+    variants[chosen ? std::atoi(chosen) : 0](net);
+}}
+
+const char* const model_name = {name};
+
+}}  // namespace assay
+"""
