@@ -67,6 +67,13 @@ Examples:
     "--batch", type=int, default=1, show_default=True, metavar="N", help="Items in one step."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the order of pictures.")
+@click.option(
+    "--kernels",
+    type=click.Choice(["auto", "portable", "onednn"]),
+    default="auto",
+    show_default=True,
+    help="auto: oneDNN, where it is installed, beside our own; portable: our own only.",
+)
 @click.option("--resume", is_flag=True, help="Continue the interrupted tuning in FOLDER.")
 @options.label
 @options.home

@@ -20,6 +20,7 @@ from assay.engine.tune.request import TuneRequest
 from assay.engine.tune.tuner import TunedModel, tuned_model
 from assay.native.hpvm.configs import write_configs
 from assay.native.hpvm.tuned_configs import lacking, tuned_configs
+from assay.native.toolchain import Kernels
 from assay.views import tune as view
 
 FRONT, CONFIGS, BEST = "front.json", "confs.txt", "best.txt"
@@ -37,6 +38,7 @@ def tune(
     objective: Objective = "time",
     batch: int = 1,
     seed: int = 0,
+    kernels: Kernels = "auto",
     resume: bool = False,
     label: str = "",
     home: Home = None,
@@ -44,9 +46,9 @@ def tune(
 ) -> Tuning:
     """Choose a knob for each layer: the fastest network that loses at most `max_loss` points.
 
-    The model is a workload, or a function, file or model of yours with `data`, an .npz of inputs and
-    labels. The front goes to the folder `output`: configurations, JSON and a figure. The loss is
-    promised at 95 % for pictures that the tuner never saw.
+    The model is a workload, or a function, file or model of yours with `data`, an .npz of inputs
+    and labels. The front goes to the folder `output`: configurations, JSON and a figure. The loss
+    is promised at 95 % for pictures that the tuner never saw.
 
     >>> found = assay.tune("alexnet2", "tuned", max_loss=1.0, budget="3m")
     >>> found.best.speedup, found.best.test.points
@@ -65,6 +67,7 @@ def tune(
         objective=objective,
         batch=batch,
         seed=seed,
+        kernels=kernels,
         label=label,
     )
     made = tuned_model(request, model, resume, progress)

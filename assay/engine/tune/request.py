@@ -15,6 +15,7 @@ from assay.core.tuned import Objective
 from assay.core.units import as_seconds
 from assay.engine import plan
 from assay.engine.tune.energy import EnergyMeter
+from assay.native.toolchain import Kernels
 from assay.workloads.accuracy import TRAINED
 
 
@@ -29,6 +30,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
     objective: Objective = "time"
     batch: int = 1
     seed: int = 0
+    kernels: Kernels = "auto"
     label: str = ""
 
     def __post_init__(self) -> None:

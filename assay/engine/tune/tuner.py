@@ -50,7 +50,7 @@ def tuned_model(
     progress: ProgressCallback,
 ) -> TunedModel:
     request.check_possible()
-    tools = toolchain()  # what is lacking is told before a model is built
+    tools = toolchain(request.kernels)  # what is lacking is told before a model is built
     stages = Stages(request.model, request.budget, progress)
     return Tuner(request, tools, stages).run(model, resume)
 
