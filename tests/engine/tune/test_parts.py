@@ -22,6 +22,9 @@ from assay.native.passes.pipeline import optimized
 from tests.engine.tune import nets
 
 
+NAMES = ("conv1", "conv2", "dense")
+
+
 @pytest.fixture(scope="module")
 def graph():
     return optimized(nets.net())
@@ -58,7 +61,7 @@ def test_every_node_s_time_is_a_layer_s(graph, calibration):
     made = applied(graph, {"conv2": 13, "dense": 52}, calibration=calibration)
     seconds = {node.name: 1.0 for node in made.nodes}
 
-    found = knob_times.owned(made.nodes, seconds, {"conv1", "conv2", "dense"})
+    found = knob_times.owned(made.nodes, seconds, set(NAMES))
 
     assert sum(found.values()) == len(made.nodes)
     assert found["conv2"] == 3  # its cast, itself and the flattening behind it
@@ -87,7 +90,7 @@ def test_bytes_of_weights(graph, calibration):
 
 
 def test_more_time_is_more_pictures(graph, calibration):
-    tried = candidates(graph, {n: {11: 1.0, 13: 0.5} for n in ("conv1", "conv2")}, calibration)
+    tried = candidates(graph, {n: {11: 1.0, 13: 0.5} for n in NAMES}, calibration)
     little, much = (pictures_there_is_time_for(graph, tried, s, 1) for s in (1e-3, 10.0))
 
     assert little == 200 < much

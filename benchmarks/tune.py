@@ -1,0 +1,337 @@
+"""Tuned networks against float32 and against other int8: speed-ups and losses, in one table.
+
+    python benchmarks/tune.py lenet alexnet --nncf ~/nncf/bin/python -o tuned/
+
+Each net is tuned (`assay tune`, one point of loss; a folder tuned before is taken as it is). Then every
+contender has its turn in a fresh process, in rounds whose order is drawn anew: our float32, the tuned one,
+OpenVINO in float32 and int8 (NNCF, in the environment of `--nncf`, as its versions may not fit ours), ONNX
+Runtime in float32 and int8 (static, QDQ, per channel), torch in int8 (FX, per channel). All have one thread and
+the same calibration pictures. A speed-up is the median over rounds of two times of one round; a loss is of the
+same 5000 test pictures against our float32, with Tango's 95 % interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import geometric_mean, median
+from typing import Any
+
+import numpy as np
+
+NETS = (
+    *("lenet", "alexnet", "alexnet2", "mobilenet-cifar10", "resnet18-cifar10", "vgg16-cifar10"),
+)
+CONTENDERS = (
+    *("fp32", "tuned", "openvino", "openvino-int8", "onnxruntime", "onnxruntime-int8"),
+    "torch-int8",
+)
+PEERS = ("openvino-int8", "onnxruntime-int8", "torch-int8")
+CALIBRATION = 300  # pictures for the others, as NNCF takes by itself
+SECONDS = 1.0  # of a turn
+ONE = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+Array = np.ndarray[Any, Any]
+Call = Callable[[Array], Array]
+
+
+def main() -> None:
+    asked = _arguments()
+    if asked.turn:
+        net, contender = asked.turn
+        return _turn(asked.output / net, contender, asked.batch, asked.accuracy)
+    speed: dict[str, dict[str, float]] = {}
+    for net in asked.nets:
+        folder = asked.output / net
+        prepared(net, folder, asked)
+        speed[net] = measured(net, folder, asked)
+    for name in CONTENDERS[1:]:
+        known = [each[name] for each in speed.values() if name in each]
+        if known:
+            print(f"geometric mean over {len(known)}: {name} {geometric_mean(known):.2f}")
+
+
+def prepared(net: str, folder: Path, asked: argparse.Namespace) -> None:
+    """What every contender needs: the tuned configuration, ONNX files, pictures."""
+    import assay
+
+    if not (folder / "best.txt").is_file():
+        found = assay.tune(net, folder, max_loss=asked.max_loss, batch=asked.batch)
+        print(f"{net}: tuned in {found.seconds:.0f} s, {found.stages}", flush=True)
+    if (folder / "test.npz").is_file():
+        return
+    from assay.engine.tune.pictures import pictures
+
+    graph = assay.capture_of(net) if hasattr(assay, "capture_of") else _graph(net)
+    held = pictures(net, "", graph, asked.max_loss, 0)
+    calibration = np.concatenate([held.calibration, held.choosing.inputs])[:CALIBRATION]
+    np.save(folder / "calibration.npy", _last(calibration))
+    np.savez(folder / "test.npz", inputs=_last(held.test.inputs), labels=held.test.labels)
+    assay.export_onnx(net, folder / "net.onnx", params={"weights": "trained"})
+    _onnxruntime_int8(folder)
+    if asked.nncf:
+        subprocess.run([asked.nncf, "-c", NNCF, str(folder)], check=True, env={**os.environ, **ONE})
+
+
+def measured(net: str, folder: Path, asked: argparse.Namespace) -> dict[str, float]:
+    """Rounds of turns, then each one's accuracy; the speed-ups over our float32."""
+    random = np.random.default_rng(0)
+    took: dict[str, list[float]] = {}
+    contenders = [name for name in CONTENDERS if _there(folder, name)]
+    for _ in range(asked.rounds):
+        for name in random.permutation(contenders):
+            seconds = _asked_child(net, str(name), asked)
+            if seconds:
+                took.setdefault(str(name), []).append(float(seconds["seconds"]))
+    right = {name: _asked_child(net, name, asked, "--accuracy") for name in took}
+    return _table(net, folder, took, {name: each for name, each in right.items() if each})
+
+
+def _table(
+    net: str, folder: Path, took: dict[str, list[float]], right: dict[str, Any]
+) -> dict[str, float]:
+    from assay.analysis.paired_loss import loss
+
+    exact = np.array(right["fp32"]["right"])
+    speedups = {}
+    print(f"\n{net}: {len(took['fp32'])} rounds, batch as tuned, one thread")
+    for name, times in took.items():
+        ratios = [a / b for a, b in zip(took["fp32"], times, strict=True)]
+        speedups[name] = median(ratios)
+        lost = loss(exact, np.array(right[name]["right"])) if name in right else None
+        said = f"{lost.points:6.2f} [{lost.low:.2f}, {lost.high:.2f}]" if lost else "     ?"
+        print(
+            f"  {name:18} {median(times) * 1e6:8.1f} us  {speedups[name]:5.2f} times fp32 "
+            f"[{min(ratios):.2f}, {max(ratios):.2f}]  lost {said}",
+            flush=True,
+        )
+    _blame(folder)
+    return speedups
+
+
+def _blame(folder: Path) -> None:
+    """The layers that take most of the tuned network's time, by what was measured of them."""
+    front = json.loads((folder / "front.json").read_text())
+    knobs = next(p["knobs"] for p in front["points"] if p["name"] == front["chosen"])
+    kinds = {layer["layer"]: layer["seconds"] for layer in front["layers"]}
+    spent = {name: took.get(str(knobs.get(name, 11)), took["11"]) for name, took in kinds.items()}
+    whole = sum(spent.values())
+    for name in sorted(spent, key=lambda n: -spent[n])[:3]:
+        share, gain = spent[name] / whole, kinds[name]["11"] / spent[name]
+        print(f"    {share:4.0%} of it in {name}: knob {knobs.get(name, 11)}, {gain:.1f} times")
+
+
+def _asked_child(net: str, name: str, asked: argparse.Namespace, *more: str) -> Any:
+    words = [sys.executable, __file__, "-o", str(asked.output), "--batch", str(asked.batch)]
+    ended = subprocess.run(
+        [*words, "--turn", net, name, *more],
+        env={**os.environ, **ONE, "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode:
+        print(f"{net} {name} failed: {ended.stderr.strip()[-300:]}", file=sys.stderr)
+        return None
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+def _turn(folder: Path, contender: str, batch: int, accuracy: bool) -> None:
+    """In a child: one contender, timed or judged."""
+    call = CALLS[contender.removesuffix("-int8") if contender in SAME else contender](
+        folder, contender, batch
+    )
+    with np.load(folder / "test.npz") as file:
+        inputs, labels = file["inputs"], file["labels"]
+    if accuracy:
+        count = len(inputs) // batch * batch
+        parts = [call(inputs[i : i + batch]) for i in range(0, count, batch)]
+        right = np.concatenate(parts).argmax(1) == labels[:count]
+        print(json.dumps({"right": right.tolist()}))
+        return
+    places = [inputs[i : i + batch] for i in range(0, 64 * batch, batch)]
+    for items in places[:20]:
+        call(items)
+    times: list[float] = []
+    while sum(times) < SECONDS or len(times) < 30:
+        items = places[len(times) % len(places)]
+        start = time.perf_counter()
+        call(items)
+        times.append(time.perf_counter() - start)
+    print(json.dumps({"seconds": median(times) / batch}))
+
+
+def _native(folder: Path, contender: str, batch: int) -> Call:
+    from assay.engine.calibration import ITEMS
+    from assay.native.build import build
+    from assay.native.emit import emit
+    from assay.native.knobs.applying import applied
+    from assay.native.knobs.from_config import knobs_in
+    from assay.native.loaded import Loaded
+    from assay.native.passes.pipeline import optimized
+    from assay.native.toolchain import toolchain
+
+    graph = _graph(folder.name)
+    best = optimized(graph)
+    if contender == "tuned":
+        items = np.load(folder / "calibration.npy")[:ITEMS]
+        best = applied(best, knobs_in(graph, folder / "best.txt"), (items,))
+    emitted = emit(best)
+    loaded = Loaded(build(emitted, toolchain()), emitted, batch, 1, "auto", 2.0)
+    bound: dict[int, tuple[Any, Any]] = {}
+
+    def call(items: Array) -> Array:
+        place = items.ctypes.data
+        if place not in bound:
+            bound[place] = (*loaded.bound(items), items)  # type: ignore[assignment]
+        bound[place][0]()
+        found: Array = bound[place][1][0].copy()
+        return found
+
+    return call
+
+
+def _openvino(folder: Path, contender: str, batch: int) -> Call:
+    import openvino
+
+    core = openvino.Core()
+    name = "openvino-int8.xml" if contender.endswith("int8") else "net.onnx"
+    model = core.read_model(folder / name)
+    shape = model.input(0).partial_shape
+    shape[0] = batch
+    model.reshape({model.input(0): shape})
+    settings = {"INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY"}
+    settings["INFERENCE_PRECISION_HINT"] = "f32"  # else bfloat16 is taken where the CPU has it
+    request = core.compile_model(model, "CPU", settings).create_infer_request()
+
+    def call(items: Array) -> Array:
+        found: Array = next(iter(request.infer({0: items}, share_inputs=True).values())).copy()
+        return found
+
+    return call
+
+
+def _onnxruntime(folder: Path, contender: str, batch: int) -> Call:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    name = "onnxruntime-int8.onnx" if contender.endswith("int8") else "net.onnx"
+    session = onnxruntime.InferenceSession(str(folder / name), options)
+    entry = session.get_inputs()[0].name
+    return lambda items: session.run(None, {entry: items})[0]
+
+
+def _torch_int8(folder: Path, contender: str, batch: int) -> Call:
+    import torch
+    from torch.ao.quantization import get_default_qconfig_mapping
+    from torch.ao.quantization.quantize_fx import convert_fx, prepare_fx
+
+    from assay import registry
+
+    torch.set_num_threads(1)
+    workload = registry.workload(folder.name)
+    params = {**workload.params, "weights": "trained"}
+    model = workload.kinds["torch"](**params).model.eval()
+    items = torch.from_numpy(_first(np.load(folder / "calibration.npy")))
+    ready = prepare_fx(model, get_default_qconfig_mapping("x86"), (items[:1],))
+    with torch.inference_mode():
+        for row in range(0, len(items), 50):
+            ready(items[row : row + 50])
+    made = convert_fx(ready)
+
+    def call(given: Array) -> Array:
+        with torch.inference_mode():
+            found: Array = made(torch.from_numpy(_first(given))).numpy()
+        return found
+
+    return call
+
+
+def _onnxruntime_int8(folder: Path) -> None:
+    from onnxruntime import quantization
+
+    held = np.load(folder / "calibration.npy")
+
+    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            import onnx
+
+            name = onnx.load(folder / "net.onnx").graph.input[0].name
+            self._rows = iter([{name: held[row : row + 1]} for row in range(len(held))])
+
+        def get_next(self) -> dict[str, Array] | None:
+            return next(self._rows, None)
+
+    quantization.quantize_static(
+        str(folder / "net.onnx"),
+        str(folder / "onnxruntime-int8.onnx"),
+        Reader(),
+        quant_format=quantization.QuantFormat.QDQ,
+        per_channel=True,
+    )
+
+
+NNCF = """
+import sys, numpy, nncf, openvino
+folder = sys.argv[1]
+items = numpy.load(folder + "/calibration.npy")
+model = openvino.Core().read_model(folder + "/net.onnx")
+held = nncf.Dataset([items[row : row + 1] for row in range(len(items))])
+openvino.save_model(nncf.quantize(model, held, subset_size=len(items)), folder + "/openvino-int8.xml", False)
+"""
+CALLS: dict[str, Callable[[Path, str, int], Call]] = {
+    "fp32": _native,
+    "tuned": _native,
+    "openvino": _openvino,
+    "onnxruntime": _onnxruntime,
+    "torch-int8": _torch_int8,
+}
+SAME = ("openvino-int8", "onnxruntime-int8")
+
+
+def _graph(net: str) -> Any:
+    """Captured once, as it takes a process with Keras."""
+    from assay.engine.capture import captured
+    from assay.native import files
+
+    place = Path(os.environ.get("TUNE_GRAPHS", ".")) / f"{net}.graph.npz"
+    if not place.is_file():
+        files.write(captured(net, params={"weights": "trained"}).graph, place)
+    return files.read(place)
+
+
+def _there(folder: Path, name: str) -> bool:
+    return name != "openvino-int8" or (folder / "openvino-int8.xml").is_file()
+
+
+def _last(items: Array) -> Array:
+    return np.ascontiguousarray(np.moveaxis(items, 1, -1))
+
+
+def _first(items: Array) -> Array:
+    return np.ascontiguousarray(np.moveaxis(items, -1, 1))
+
+
+def _arguments() -> argparse.Namespace:
+    words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    words.add_argument("nets", nargs="*", default=NETS)
+    words.add_argument("-o", "--output", type=Path, default=Path("tuned"))
+    words.add_argument("--nncf", default="", help="a Python that has nncf and openvino")
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--batch", type=int, default=1)
+    words.add_argument("--max-loss", type=float, default=1.0)
+    words.add_argument("--turn", nargs=2, help=argparse.SUPPRESS)
+    words.add_argument("--accuracy", action="store_true", help=argparse.SUPPRESS)
+    return words.parse_args()
+
+
+if __name__ == "__main__":
+    assert math.isfinite(SECONDS)
+    main()
