@@ -4,7 +4,6 @@
     python benchmarks/changepoints.py nights [NIGHTS [SERIES [PROCESSES]]]
     python benchmarks/changepoints.py speed              the 10,000th point, a history of 10,000
     python benchmarks/changepoints.py peers FOLDER [SERIES [PEER]]
-    python benchmarks/changepoints.py calibrate [SERIES] the tables of analysis/shift_levels.py
 
 `peers` makes a virtual environment for ruptures, apache-otava and asv each in FOLDER, runs each on
 the same series, and tells the mean F1 (a shift is right within 2 points; a series without a change
@@ -27,8 +26,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis import changepoints, gate, history, shift_search
-from assay.analysis.shift_levels import LENGTHS, P_VALUES
+from assay.analysis import gate, history, shift_search
 from assay.core.series import Point
 
 Array = NDArray[np.float64]
@@ -154,22 +152,6 @@ def speed() -> None:
         history.history(points)
         wall, cpu = time.perf_counter() - start, time.process_time() - busy
         print(f"a history of 10,000 points: {wall:.3f} s, of which {cpu:.3f} s on a CPU")
-
-
-def calibrate(series: int = 100_000) -> None:
-    rng = np.random.default_rng(22)
-    for length in LENGTHS:
-        steps, lines = [], []
-        for phi in (0.0, 0.3, 0.5, 0.7):
-            fits = [
-                changepoints.fit(correlated(rng, 40_000 // length, length, phi))
-                for _ in range(series * length // 40_000)
-            ]
-            shares = 1 - np.array(P_VALUES)
-            steps.append(np.quantile(np.concatenate([one.score for one in fits]), shares))
-            lines.append(np.quantile(np.concatenate([one.line for one in fits]), shares))
-        for what, found in (("step", steps), ("line", lines)):
-            print(length, what, np.max(found, 0).round(2).tolist(), flush=True)
 
 
 Series = tuple[Array, list[int]]  # values, places of true shifts
@@ -306,6 +288,5 @@ if __name__ == "__main__":
         "nights": nights,
         "speed": speed,
         "peers": peers,
-        "calibrate": calibrate,
     }
     verbs[what](*(int(word) if word.isdecimal() else word for word in rest))
