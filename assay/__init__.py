@@ -56,6 +56,7 @@ _FROM = {
     "run_plan": "verbs.night",
     "run_task": "verbs.task",
     "schedule": "verbs.schedule",
+    "scale": "verbs.scale",
     "serve": "web.serve",
     "sort_configs": "verbs.configs",
     "study": "verbs.study",

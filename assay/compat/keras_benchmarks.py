@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from assay.backends._options import gpus
 from assay.core.errors import NotPossibleError, unknown
 from assay.core.records import Result
 
@@ -20,7 +21,8 @@ MODELS = {
     "vgg16": ("vgg16:batch_size=8", "images"),
     "xception": ("xception", "images"),
 }
-MODES = {"cpu_config": "cpu", "gpu_config": "gpu:0", "multi_gpu_config": ""}
+MODES = {"cpu_config": "cpu", "gpu_config": "gpu:0", "multi_gpu_config": "auto"}
+MOST_GPUS = 4
 EPOCHS, EXAMPLES = 4, 1000  # of one fit(); the first epoch builds and compiles, and is left out
 
 
@@ -30,13 +32,20 @@ def case(model: str, mode: str, engine: str) -> str:
         raise unknown("model of keras-benchmarks", model, MODELS)
     if mode not in MODES:
         raise unknown("mode of keras-benchmarks", mode, MODES)
-    if mode == "multi_gpu_config":
-        raise NotPossibleError(
-            "multi_gpu_config asks for several GPUs, and assay measures on one device so far.",
-            hint="Use gpu_config; several devices come in a later version.",
-        )
     options = f"method=fit,epochs={EPOCHS},examples={EXAMPLES},device='{MODES[mode]}'"
+    if mode == "multi_gpu_config":
+        options += f",devices={_shared_by(gpus())}" + ",compiler=off" * (engine == "tensorflow")
     return f"{MODELS[model][0]}@keras-{engine}:{options}"
+
+
+def _shared_by(there: int) -> int:
+    """The four GPUs of its config.json, or as many as are here and share a batch evenly."""
+    if there < 2:
+        raise NotPossibleError(
+            f"multi_gpu_config asks for several GPUs, and this machine has {there or 'none'}.",
+            hint="Use gpu_config or cpu_config; assay scale tries several devices on a CPU.",
+        )
+    return 4 if there >= MOST_GPUS else 2
 
 
 def row(result: Result, model: str) -> dict[str, Any]:
