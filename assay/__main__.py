@@ -1,5 +1,19 @@
-"""`python -m assay`, for where the command is not on the path."""
+"""The program, as `assay` and as `python -m assay`.
 
-from assay.cli import main
+Ctrl-C may come while the command line itself is still being loaded: that, too, ends without a
+traceback.
+"""
 
-main()
+
+def main() -> None:
+    """Load the command line, and obey it."""
+    try:
+        from assay.cli import main as obey
+
+        obey()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()

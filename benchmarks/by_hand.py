@@ -4,10 +4,12 @@ VGG16, ResNet50 and GPT-2 (trained, and generating). Each configuration is measu
 script of its framework (this file, `--one NAME`) and by `assay run`, each in fresh processes, in
 turn; printed are both medians and their ratio, and with three rounds or more the ratio's interval.
 
-    python benchmarks/by_hand.py [--rounds 3] [--limit SECONDS] [--tiny] [NAME…]
+    python benchmarks/by_hand.py [--only NAME,NAME] [--rounds 3] [--minutes 9] [--json FILE]
 
-NAME is a configuration or the beginning of some: gpt2, generate, resnet50-torch. --limit ends after
-the pair that would pass it; --tiny takes networks and times that suit a laptop.
+NAME is a configuration or the beginning of some: gpt2, generate, resnet50-torch. Rounds go through
+all of them, the side that comes first drawn anew each time; --minutes leaves out a pair that
+would take longer than is left, so that with too many names there are fewer rounds. --json writes
+all that was measured, after each round; --tiny takes networks and times that suit a laptop.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ import argparse
 import importlib
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 COMPILED = "precision=bfloat16,data_format=channels_last,compiler=on"
@@ -145,40 +149,70 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--limit", type=float, default=float("inf"))
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--only", default="", help="the same as NAMEs, joined by commas")
+    parser.add_argument("--json", metavar="FILE", help="write what was measured there")
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--one", choices=CONFIGURATIONS, help="time this loop by hand, here")
     given = parser.parse_args()
     if given.one:
         print(json.dumps(one(given.one, given.tiny)))
         return
-    chosen = [n for n in CONFIGURATIONS if not given.names or n.startswith(tuple(given.names))]
-    if not chosen:
-        parser.error(f"no configuration begins so: {' '.join(given.names)}")
+    asked = [*given.names, *filter(None, given.only.split(","))]
+    if unknown := [name for name in asked if not _beginning(name)]:
+        parser.error(f"no configuration begins so: {' '.join(unknown)}")
+    chosen = [name for name in CONFIGURATIONS if not asked or name.startswith(tuple(asked))]
     table(pairs(chosen, given))
+
+
+def _beginning(text: str) -> list[str]:
+    return [name for name in CONFIGURATIONS if name.startswith(text)]
 
 
 def pairs(names: list[str], given: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
     """Round by round, until the rounds or the time are spent."""
-    begun = time.monotonic()
+    end = time.monotonic() + 60 * given.minutes
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     lasted: dict[str, float] = {}
     for _ in range(given.rounds):
         for name in names:
             start = time.monotonic()
-            if start - begun + lasted.get(name, 0.0) > given.limit:
-                print(f"{name}: left out, the limit is near", flush=True)
+            if start + lasted.get(name, 0.0) > end:
+                print(f"{name}: left out, the time is nearly spent", flush=True)
                 continue
             try:
-                pair = by_hand(name, given.tiny), by_assay(name, given.tiny)
+                taken[name].append(pair(name, given.tiny))
             except RuntimeError as error:
                 print(f"{name}: {error}", flush=True)
                 continue
             lasted[name] = time.monotonic() - start
-            taken[name].append(pair)
-            hand, lab = (1e3 * seconds for seconds in pair)
+            hand, lab = (1e3 * seconds for seconds in taken[name][-1])
             print(f"{name}: {hand:.3f} ms by hand, {lab:.3f} ms ({lasted[name]:.0f} s)", flush=True)
+        if given.json:
+            Path(given.json).write_text(json.dumps(summary(taken), indent=1) + "\n")
     return taken
+
+
+def pair(name: str, tiny: bool) -> tuple[float, float]:
+    """Seconds of a step, by hand and by assay; who is first is drawn."""
+    found = {side.__name__: side(name, tiny) for side in random.sample((by_hand, by_assay), 2)}
+    return found["by_hand"], found["by_assay"]
+
+
+def summary(taken: dict[str, list[tuple[float, float]]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "configuration": name,
+            "case": case(CONFIGURATIONS[name], tiny=False),
+            "by_hand_s": [hand for hand, _ in found],
+            "assay_s": [lab for _, lab in found],
+            "ratios": (ratios := [lab / hand for hand, lab in found]),
+            "ratio": statistics.median(ratios),
+            "interval": interval(ratios),
+        }
+        for name, found in taken.items()
+        if found
+    ]
 
 
 def table(taken: dict[str, list[tuple[float, float]]]) -> None:
@@ -191,19 +225,20 @@ def table(taken: dict[str, list[tuple[float, float]]]) -> None:
         ratios = [mine / theirs for theirs, mine in found]
         each = " ".join(f"{ratio:.3f}" for ratio in ratios)
         middle = statistics.median(ratios)
-        cells = (name, f"{hand:.3f} ms", f"{lab:.3f} ms", f"{middle:.3f}", interval(ratios), each)
+        said = "{:.3f} to {:.3f}".format(*bounds) if (bounds := interval(ratios)) else ""
+        cells = (name, f"{hand:.3f} ms", f"{lab:.3f} ms", f"{middle:.3f}", said, each)
         print(f"| {' | '.join(cells)} |")
 
 
-def interval(ratios: list[float]) -> str:
+def interval(ratios: list[float]) -> tuple[float, float] | None:
     """95 % by Student's t, of the rounds' ratios; nothing of fewer than three."""
     if len(ratios) < 3:
-        return ""
+        return None
     from assay.analysis.intervals import student
 
     half = student(len(ratios) - 1) * statistics.stdev(ratios) / len(ratios) ** 0.5
     middle = statistics.mean(ratios)
-    return f"{middle - half:.3f} to {middle + half:.3f}"
+    return middle - half, middle + half
 
 
 def by_hand(name: str, tiny: bool) -> float:

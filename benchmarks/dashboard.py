@@ -1,7 +1,8 @@
 """How quick the dashboard is over a large store, and publishing beside `asv publish`.
 
-An index of SERIES × RESULTS is made by this script, without run folders: the pages that are timed
-read nothing else. Each page is asked for in turn over a real connection to a real server.
+An index of SERIES × RESULTS is made by this script, and one series of 10,000 results, with run
+folders that are empty: the pages that are timed read nothing else. Each page is asked for in turn
+over a real connection to a real server. CPU time is that of the server and of who asks.
 
     python benchmarks/dashboard.py [--series 1000] [--results 1000] [--requests 40] [--browser]
     python benchmarks/dashboard.py --publish [--series 100] [--results 100]
@@ -24,12 +25,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
+from dashboard_index import START, fill, key_of, run_of
 
-from assay.core.series import SeriesKey
-from assay.stores._tables import connect
 from assay.web.serve import serve
-
-START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def main() -> None:
@@ -37,6 +35,7 @@ def main() -> None:
     parser.add_argument("--series", type=int, default=1000)
     parser.add_argument("--results", type=int, default=1000)
     parser.add_argument("--requests", type=int, default=40)
+    parser.add_argument("--home", type=Path, help="keep the index here, and use it again")
     parser.add_argument("--browser", action="store_true")
     parser.add_argument("--publish", action="store_true")
     parser.add_argument("--crowd", type=float, default=0.0)
@@ -45,79 +44,40 @@ def main() -> None:
         crowd(given.crowd)
         return
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder) / "home"
-        began = time.perf_counter()
-        fill(home, given.series, given.results)
+        home = given.home or Path(folder) / "home"
+        if not home.exists():
+            fill(home, given.series, given.results, long=not given.publish)
         size = (home / "index.sqlite").stat().st_size
-        print(
-            f"{given.series} series x {given.results} results: made in "
-            f"{time.perf_counter() - began:.0f} s, index {size / 2**20:.0f} MiB"
-        )
+        print(f"{given.series} series x {given.results} results: index {size / 2**20:.0f} MiB")
         if given.publish:
             compare_publishing(home, Path(folder), given.series, given.results)
         else:
-            time_pages(home, given.requests, given.browser)
+            time_pages(home, given)
 
 
-def fill(home: Path, series: int, results: int) -> None:
-    """Every series steps once, by a tenth, in one of ten; the rest only vary."""
-    (home / "runs").mkdir(parents=True)
-    database = connect(home / "index.sqlite")
-    keys = [key_of(number) for number in range(series)]
-    database.execute("BEGIN")
-    database.execute("INSERT INTO metrics VALUES (1, 'step_time', 's')")
-    database.executemany(
-        "INSERT INTO series VALUES (?, ?, ?)",
-        [(n, key.id, msgspec.json.encode(key).decode()) for n, key in enumerate(keys, 1)],
-    )
-    draw = random.Random(1)
-    for night in range(results):
-        started = (START + timedelta(days=night)).isoformat()
-        run = f"{(START + timedelta(days=night)):%Y%m%d}-030000-abcd"
-        rows, points = [], []
-        for number, key in enumerate(keys, 1):
-            place = night * series + number
-            rows.append(
-                (
-                    *(place, f"{run}/{number:04d}", run, started, "ok", key.workload, key.backend),
-                    *(key.key, "nightly", "{}", "host", f"{night:040x}", number),
-                )
-            )
-            slower = number % 10 == 0 and night > results - 20
-            value = 0.01 * (1.1 if slower else 1.0) * math.exp(draw.gauss(0, 0.01))
-            points.append((number, 1, place, value, value * 0.99, value * 1.01))
-        database.executemany(f"INSERT INTO results VALUES ({','.join('?' * 13)})", rows)
-        database.executemany("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?)", points)
-    database.execute("COMMIT")
-    database.close()
-
-
-def key_of(number: int) -> SeriesKey:
-    workload, backend = f"net{number:04d}", ("jax", "torch", "keras-jax")[number % 3]
-    return SeriesKey(
-        workload=workload, backend=backend, machine="made", key=f"{workload}@{backend}"
-    )
-
-
-def time_pages(home: Path, requests: int, browser: bool) -> None:
+def time_pages(home: Path, given: argparse.Namespace) -> None:
     import uvicorn
 
     from assay.web.app import application
 
+    series, results = given.series, given.results
     dashboard = serve(port=0, home=home)
     server = uvicorn.Server(uvicorn.Config(application(home), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [dashboard.socket]})
     thread.start()
-    one = key_of(5).id  # one that did not change: explaining a shift opens two results
-    pages = ["/", "/runs", "/history", f"/history/{one}/step_time", "/compare"]
+    pages = [
+        *("/", "/runs", "/history"),
+        *(f"/history/{key_of(number).id}/step_time" for number in (5, series)),
+        f"/compare?a={run_of(results - 1)}&b={run_of(results - 2)}",
+    ]
     try:
         for page in pages:
             began = time.perf_counter()
             fetch(dashboard.address + page)
             print(f"first {page}: {1e3 * (time.perf_counter() - began):.0f} ms")
         settle(dashboard.address)
-        report(pages, dashboard.address, requests)
-        if browser:
+        report(pages, dashboard.address, given.requests)
+        if given.browser:
             time_browser(pages, dashboard.address)
     finally:
         server.should_exit = True
@@ -198,15 +158,21 @@ def settle(address: str) -> None:
 
 
 def report(pages: list[str], address: str, requests: int) -> None:
-    seconds: dict[str, list[float]] = {page: [] for page in pages}
+    clock: dict[str, list[float]] = {page: [] for page in pages}
+    cpu: dict[str, list[float]] = {page: [] for page in pages}
     for _ in range(requests):
         for page in random.sample(pages, len(pages)):
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.process_time()
             fetch(address + page)
-            seconds[page].append(time.perf_counter() - began)
-    for page, taken in seconds.items():
-        tail = sorted(taken)[math.ceil(0.95 * len(taken)) - 1]
-        print(f"{page}: median {1e3 * statistics.median(taken):.0f} ms, p95 {1e3 * tail:.0f} ms")
+            clock[page].append(time.perf_counter() - began)
+            cpu[page].append(time.process_time() - worked)
+    for page in pages:
+        print(f"{page[:28]:<28}  clock {spread(clock[page])}, CPU {spread(cpu[page])}")
+
+
+def spread(taken: list[float]) -> str:
+    tail = sorted(taken)[math.ceil(0.95 * len(taken)) - 1]
+    return f"median {1e3 * statistics.median(taken):.0f} ms, p95 {1e3 * tail:.0f} ms"
 
 
 def fetch(address: str) -> bytes:

@@ -28,13 +28,17 @@ _PROGRAMS = {
     "compiler": ("g++", "c++"),
 }
 _PROGRAMS |= {"hyperfine": ("hyperfine",), "qemu": ("qemu-x86_64",)}
+_PROGRAMS |= {name: (name,) for name in ("buildah", "mmdebstrap")}
 _skipped: Counter[str] = Counter()
 
 
 def _is_here(need: str) -> bool:
     if need in _PROGRAMS:
         return any(shutil.which(program) for program in _PROGRAMS[need])
-    return importlib.util.find_spec(need) is not None
+    try:
+        return importlib.util.find_spec(need) is not None
+    except ModuleNotFoundError:  # of a package that it would be in
+        return False
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

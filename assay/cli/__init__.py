@@ -50,17 +50,24 @@ VERBS = {
     "data": ("Keep and see", "List or fetch datasets."),
     "import": ("Keep and see", "Import run folders, and files of other tools."),
     "export": ("Keep and see", "Write results as files of other tools."),
+    "upload": ("Keep and see", "Send results to BigQuery, to objects, to CloudWatch."),
+    "image": ("Elsewhere", "Build images with a framework in them, and measure there."),
+    "cloud": ("Elsewhere", "Make, see, start, stop and delete machines of Google Cloud."),
     "hpvm": ("Compatibility", "HPVM's Keras benchmark scripts."),
     "keras-benchmarks": ("Compatibility", "keras-benchmarks' run_benchmark.py."),
     "vgg16": ("Compatibility", "The VGG16 study's main.py."),
     "driver": ("Compatibility", "The AWS benchmark driver."),
     "perfzero": ("Compatibility", "PerfZero's benchmark.py."),
+    "perfzero-setup": ("Compatibility", "PerfZero's setup.py."),
+    "perfzero-cloud": ("Compatibility", "PerfZero's cloud_manager.py."),
 }
 # What no module may be named.
 FILES = {
     "export-onnx": "export_onnx",
     "import": "import_",
     "keras-benchmarks": "keras_benchmarks",
+    "perfzero-cloud": "perfzero_cloud",
+    "perfzero-setup": "perfzero_setup",
 }
 
 
@@ -180,8 +187,8 @@ def _help_of(error: click.ClickException) -> str:
 
 
 def _complain(*lines: str) -> None:
-    from assay.views.terminal import plain
+    from assay.views.terminal import plain, short
 
     with contextlib.suppress(OSError):  # the terminal may be gone
         for line in filter(None, lines):
-            click.echo(plain(line), err=True)
+            click.echo(short(plain(line)), err=True)

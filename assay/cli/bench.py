@@ -9,7 +9,7 @@ import click
 
 from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
-from assay.cli.outcome import say_kept, say_logs, status_of
+from assay.cli.outcome import say_kept, say_logs, say_uploads, status_of
 from assay.core import settings, units
 from assay.core.records import Result
 from assay.formats.perfzero import windows
@@ -89,6 +89,7 @@ def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's
     finally:
         if results:
             _show(results, given["form"], settings.runs(given["home"]))
+            say_uploads(results[0].run, given["home"])
     return status_of(results)
 
 

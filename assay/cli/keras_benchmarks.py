@@ -10,6 +10,7 @@ import click
 
 from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
+from assay.cli.outcome import say_uploads
 from assay.cli.progress import LiveLine
 from assay.compat import keras_benchmarks as old
 from assay.core.records import Procedure
@@ -45,11 +46,15 @@ def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home:
                 home=place,
                 progress=line,
             )
+            kept = ""
             for result in found:
                 line.done(result)
+                kept = result.run
                 if result.status != "ok":
                     options.say(f"{model}: {result.status}: {result.reason}")
                     status = 1
                 else:
                     printing.put_document(old.row(result, model))
+            if kept and not dry_run:
+                say_uploads(kept, home)
     return status

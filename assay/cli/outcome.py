@@ -10,11 +10,14 @@ from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.core import settings
+from assay.core.errors import AssayError
 from assay.core.findings import Reading
 from assay.core.records import Result
 from assay.engine.cases import Measured
+from assay.verbs import upload
 from assay.verbs.show import fairness
 from assay.views import results
+from assay.views.upload import lines
 
 BAD = {"failed", "crashed", "timeout", "out-of-memory"}
 REGRESSION, UNDECIDED = 5, 6
@@ -38,6 +41,7 @@ def carried_out(
             form = "" if unfair else given["form"]
             columns = options.values(given["columns"]) if given.get("columns") else ()
             _finish(readings, form, verb, settings.runs(given["home"]), columns)
+            say_uploads(readings[0].result.run, given["home"])
         options.say(*unfair)
     return readings
 
@@ -66,6 +70,16 @@ def say_logs(results: Iterable[Result], runs: Path) -> None:
     for result in results:
         if result.status in BAD:
             options.say(f"what it printed: {runs / result.id / 'worker.log'}")
+
+
+def say_uploads(run: str, home: str | None) -> None:
+    """Where the settings send every run by itself; nothing of that can lose the run."""
+    try:
+        sent = upload.after_run(run, home)
+    except AssayError as error:
+        options.say(f"not uploaded: {error}", f"hint: {error.hint}")
+        return
+    options.say(*(lines(sent) if sent else ()))
 
 
 def say_kept(run: str, resume: str = "") -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import click
@@ -13,10 +14,14 @@ from assay.cli.bench import announce
 from assay.cli.interrupts import handle_signals
 from assay.cli.outcome import status_of
 from assay.compat import perfzero, perfzero_run
+from assay.compat.perfzero import PerfZeroRequest
 from assay.compat.perfzero_run import Executed
+from assay.platforms.cloud import tpu
+from assay.platforms.sinks import key
 
 
-def _option(name: str, flag: perfzero.Flag) -> Any:  # noqa: ANN401 (a click decorator)
+def old_flag(name: str, flag: perfzero.Flag) -> Any:  # noqa: ANN401 (a click decorator)
+    """A flag of PerfZero as click's."""
     if isinstance(flag.default, bool):
         return options.boolean(f"--{name}", name, help=flag.help)
     if isinstance(flag.default, tuple):
@@ -34,7 +39,7 @@ Example:
   assay perfzero --benchmark_methods=my_pkg.bench.Resnet.benchmark_1_gpu \\
       --git_repos='https://github.com/me/my_pkg.git;main' --python_path=my_pkg"""
 )
-@options.decorated(*(_option(name, flag) for name, flag in perfzero.FLAGS.items()))
+@options.decorated(*(old_flag(name, flag) for name, flag in perfzero.FLAGS.items()))
 @click.option(
     "--timeout",
     default="24h",
@@ -46,6 +51,15 @@ Example:
 def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  # noqa: ANN401
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
     request = perfzero.request(flags, timeout, python)
+    with key.used(request.sinks.key), _tpu(request):
+        return _run(request, flags["debug"], home)
+
+
+def _tpu(request: PerfZeroRequest) -> AbstractContextManager[None]:
+    return tpu.node(request.tpu, options.say) if request.tpu else nullcontext()
+
+
+def _run(request: PerfZeroRequest, debug: bool, home: str | None) -> int:
     prepared = perfzero_run.prepare(request, lambda line: options.say(line))
     handle_signals()
     done: list[Executed] = []
@@ -60,7 +74,7 @@ def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  
             request, prepared, os.environ, home, announce, missing
         ):
             done.append(executed)
-            _show(executed, flags["debug"])
+            _show(executed, debug)
     finally:
         if done:
             _blocks(prepared.seconds, done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,6 +66,7 @@ Examples:
   assay run transformer-decoder -b torch,jax --task generate --set prompt=32,512
   assay run --suite keras-benchmarks -b keras-jax,keras-torch
   assay run --suite accuracy --first 500
+  assay run mnist-mlp -b torch --in assay/torch:2.13
   assay run --plan plan.toml --every night
   assay run --resume last"""
 )
@@ -94,6 +96,16 @@ Examples:
     default="",
     metavar="hour|night|week",
     help="With --plan: how often it is scheduled, so that one that was missed is a finding.",
+)
+@click.option(
+    "--in", "image", default="", metavar="IMAGE", help="Measure inside a container image."
+)
+@click.option(
+    "--mount",
+    "mounts",
+    multiple=True,
+    metavar="FOLDER:PLACE[:ro]",
+    help="With --in: a folder that the container sees; repeatable.",
 )
 @options.backends
 @options.params
@@ -132,6 +144,8 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     A case is WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]. Without a backend, every installed one that can
     open the workload is used. A flag with several values, a,b, makes a sweep.
     """
+    if given["image"]:
+        return _in_image(given)
     if given["plan"]:
         return _plan(given["plan"], (*cases, *((resume,) if resume else ())), given)
     line = LiveLine()
@@ -151,6 +165,22 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
     if resume and not readings:
         options.say(f"Nothing was left to measure; to see it: assay show {resume}")
     return 1 if given["strict"] and unfair_sentences(readings) else status(readings)
+
+
+def _in_image(given: dict[str, Any]) -> int:
+    """The same words again, there; the store here is the store there."""
+    from assay.verbs.image import run_image
+
+    words = sys.argv[1:]
+    inner, skip = ["assay"], False
+    for word in words:
+        if not skip and not word.startswith(("--in=", "--mount=", "--home=")):
+            skip = word in ("--in", "--mount", "--home")
+            inner += [] if skip else [word]
+        else:
+            skip = False
+    gpus = "gpu" in (given["device"] or "")
+    return run_image(given["image"], inner, given["mounts"], gpus, home=given["home"])
 
 
 def _plan(path: str, more: tuple[str, ...], given: dict[str, Any]) -> int:

@@ -9,11 +9,14 @@ import msgspec
 
 from assay.core import units
 from assay.core.errors import NotPossibleError, UsageError
+from assay.core.sinks import Sinks
 from assay.formats.perfzero import windows
 from assay.formats.perfzero.construct import read_arguments
 from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.names import split
 from assay.formats.perfzero.setup import Download, Repository, downloads, repositories
+from assay.platforms.cloud.tpu import TpuRequest
+from assay.verbs.upload import check_sinks
 
 Flags = dict[str, Any]
 
@@ -35,15 +38,15 @@ FLAGS = {
     "execution_label": Flag(None, "Recorded in the summary; also the label of assay's results."),
     "platform_name": Flag(None, "Recorded in the summary: gcp, aws, …"),
     "system_name": Flag(None, "Recorded in the summary: n1-standard-64-8xV100, …"),
-    "output_gcs_url": Flag(None, "Not possible yet: refused."),
+    "output_gcs_url": Flag(None, "Upload the output folder there: gs://…, s3://… or a folder."),
     "scratch_gcs_url": Flag(None, "What the class gets as output_dir, with the id added."),
-    "bigquery_project_name": Flag(None, "Not possible yet: refused."),
+    "bigquery_project_name": Flag(None, "Send each summary to BigQuery, in this project."),
     "bigquery_dataset_table_name": Flag(None, "dataset.table"),
     "python_path": Flag(None, "Folders below site-packages to import from, with commas."),
     "workspace": Flag("workspace", "Folder for repositories and output."),
     "root_data_dir": Flag("/data", "Data folder, passed to the class."),
     "data_downloads": Flag(None, "url;path,url2,… below --root_data_dir; archives are unpacked."),
-    "gcloud_key_file_url": Flag("", "Not possible yet: refused, but for ''."),
+    "gcloud_key_file_url": Flag("", "Key file of Google Cloud: a path, gs://… or https://…"),
     "debug": Flag(False, "Show what the methods print."),
     "profiler_enabled_time": Flag(None, "begin:end,… in seconds."),
     "execution_id": Flag(None, "The name of the output folder; a time stamp by default."),
@@ -53,11 +56,10 @@ FLAGS = {
     "benchmark_class_type": Flag(None, "tf_benchmark: the constructor gets those alone."),
 }
 _TPU_KEYS = ("name", "project", "zone", "size", "version")
-# what assay cannot do yet, each with what would not happen
-_LATER = {
-    "output_gcs_url": "upload the output to Google Cloud Storage",
-    "bigquery_project_name": "send the summary to BigQuery",
-    "gcloud_key_file_url": "use a key of Google Cloud",
+# PerfZero sent what was meant for these datasets to tables of its own
+_REDIRECTED = {
+    "benchmark_results": "perfzero.benchmark_summary",
+    "benchmark_results_dev": "perfzero_dev.benchmark_summary",
 }
 
 
@@ -71,6 +73,8 @@ class PerfZeroRequest(msgspec.Struct, frozen=True, kw_only=True):
     repositories: tuple[Repository, ...]
     downloads: tuple[Download, ...]
     hooks: tuple[str, ...]
+    sinks: Sinks = Sinks()
+    tpu: TpuRequest | None = None  # to be made, and deleted at the end
 
 
 def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
@@ -81,9 +85,8 @@ def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
         raise UsageError(
             "No benchmark method was given.", hint="--benchmark_methods=module.Class.method"
         )
-    _check_bigquery(flags)
     _check_amounts(flags, timeout)
-    _check_possible(flags)
+    sinks = _sinks(flags)
     root = Path(flags["root_data_dir"])
     wanted = [*downloads(flags["gcs_downloads"] or "", root)]
     return PerfZeroRequest(
@@ -94,6 +97,8 @@ def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
         repositories=tuple(repositories(flags["git_repos"] or "", workspace / "site-packages")),
         downloads=(*wanted, *downloads(flags["data_downloads"] or "", root)),
         hooks=tuple(_words(flags["result_upload_methods"])),
+        sinks=sinks,
+        tpu=_tpu_request(flags["tpu_parameters"]),
     )
 
 
@@ -119,7 +124,7 @@ def _setting(flags: Flags, workspace: Path, timeout: float, python: str) -> Benc
 
 
 def _tpu(text: str | None) -> str | None:
-    """The name of a TPU that runs already: assay cannot start one yet."""
+    """The name of the TPU, which the class is told."""
     if not text:
         return None
     given = read_arguments(text, "--tpu_parameters")
@@ -129,12 +134,20 @@ def _tpu(text: str | None) -> str | None:
             f"--tpu_parameters lacks {', '.join(lacks)}.",
             hint=f"It takes {', '.join(_TPU_KEYS)}, version_id and using_prestarted_tpu.",
         )
-    if str(given.get("using_prestarted_tpu", "")).lower() != "true":
-        raise NotPossibleError(
-            "assay cannot start a TPU yet.",
-            hint='Start it first, and add "using_prestarted_tpu": "true".',
-        )
     return str(given["name"])
+
+
+def _tpu_request(text: str | None) -> TpuRequest | None:
+    """None where there is no TPU, or one that runs already."""
+    given = read_arguments(text, "--tpu_parameters") if text else {}
+    if not given or str(given.get("using_prestarted_tpu", "")).lower() == "true":
+        return None
+    if given.get("version_id"):
+        raise NotPossibleError(
+            "version_id of --tpu_parameters is not done here: a node has one runtime version.",
+            hint="Name the whole version, and leave version_id out.",
+        )
+    return TpuRequest(**{key: str(given[key]) for key in _TPU_KEYS})
 
 
 def _check_amounts(flags: Flags, timeout: str) -> None:
@@ -149,7 +162,8 @@ def _check_amounts(flags: Flags, timeout: str) -> None:
         )
 
 
-def _check_bigquery(flags: Flags) -> None:
+def _sinks(flags: Flags) -> Sinks:
+    """Where summaries and files go; a wrong place is refused before anything is run."""
     project, table = flags["bigquery_project_name"], flags["bigquery_dataset_table_name"]
     if bool(project) != bool(table):
         raise UsageError(
@@ -158,16 +172,16 @@ def _check_bigquery(flags: Flags) -> None:
         )
     if table and table.count(".") != 1:
         raise UsageError(f"--bigquery_dataset_table_name is {table}.", hint="It is dataset.table.")
-
-
-def _check_possible(flags: Flags) -> None:
-    """Nothing is run for an upload that would not happen."""
-    for name, what in _LATER.items():
-        if flags[name]:
-            raise NotPossibleError(
-                f"--{name} was given, but assay cannot {what} yet.",
-                hint=f"Leave --{name} out; --result_upload_methods can call an upload of your own.",
-            )
+    if table:
+        table = _REDIRECTED.get(table.partition(".")[0], table)
+    found = Sinks(
+        bigquery=f"{project}:{table}" if table else "",
+        table="perfzero",
+        objects=flags["output_gcs_url"] or "",
+        key=flags["gcloud_key_file_url"] or "",
+    )
+    check_sinks(found)
+    return found
 
 
 def _words(text: str | None) -> list[str]:

@@ -21,7 +21,7 @@ from assay.core.errors import AssayError, UsageError
 from assay.core.files import write_whole
 from assay.formats.perfzero.messages import Benched
 from assay.formats.perfzero.summary import Execution, env_vars, summary
-from assay.verbs import bench
+from assay.verbs import bench, upload
 
 SayCallback = Callable[[str], None]
 _ID = re.compile(r"[\w.+:@=-]{1,200}", re.ASCII)
@@ -50,7 +50,7 @@ class Executed(NamedTuple):
     benched: Benched
     summary: dict[str, Any]
     folder: Path
-    problems: list[str]  # of hooks
+    problems: list[str]  # of hooks and uploads
     seconds: dict[str, float]
 
 
@@ -99,6 +99,7 @@ def execute(
         document = summary(benched, _execution(request, prepared, folder.name, variables))
         _write(folder, benched, document)
         problems = [p for hook in request.hooks if (p := _call(hook, folder, request))]
+        problems += _uploaded(document, folder, request, home)
         seconds = {
             "class_initialization": benched.told.initialization,
             "method_execution": benched.told.execution,
@@ -159,6 +160,7 @@ def _execution(
         flags=bench.safe_flags(flags),
         harness_info=prepared.harness_info,
         site_package_info=prepared.site_package_info,
+        output_url=f"{request.sinks.objects.rstrip('/')}/{name}/" if request.sinks.objects else "",
         **{field: flags.get(field) for field in known},
     )
 
@@ -195,6 +197,16 @@ def _call(hook: str, folder: Path, request: PerfZeroRequest) -> str:
         return ""
     lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
     return f"the upload method {hook} failed: {lines[-1]}"
+
+
+def _uploaded(
+    document: dict[str, Any], folder: Path, request: PerfZeroRequest, home: str | None
+) -> list[str]:
+    """What did not arrive, which `assay upload --pending` sends later."""
+    if not (request.sinks.bigquery or request.sinks.objects):
+        return []
+    sent = upload.send_summary(document, folder, request.sinks, home)
+    return [one.line for one in sent.uploads if not one.arrived]
 
 
 def _harness() -> dict[str, Any]:

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.core.damage import damaged, writing
+from assay.core.damage import BROKEN, damaged, writing
 from assay.core.errors import AssayError
 
-# What a damaged archive may raise, its names among the rest.
-DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError, UnicodeDecodeError)
+DAMAGE = (tarfile.TarError, *BROKEN)  # what a damaged archive may raise
 
 
 class Member(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.core.errors import AssayError, NotPossibleError
 
-# What zipfile, zlib, numpy and Pillow raise over damaged bytes; the last three are zipfile's.
+# What zipfile, zlib, numpy, h5py and Pillow raise over damaged bytes.
 BROKEN = (
     *(EOFError, OSError, ValueError, KeyError, SyntaxError, zlib.error),
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, TypeError, MemoryError),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class AssayError(Exception):
@@ -37,10 +37,11 @@ class StoreError(AssayError):
 class EndingError(Exception):
     """A case ended early. Never shown to a user as it is: it becomes the status of a result."""
 
-    def __init__(self, status: str, reason: str) -> None:
+    def __init__(self, status: str, reason: str, phases: Mapping[str, float] | None = None) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
+        self.phases = phases or {}  # of an opening that failed
 
 
 def signal_name(number: int) -> str:

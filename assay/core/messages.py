@@ -160,6 +160,7 @@ class Done(msgspec.Struct, tag="done", frozen=True, kw_only=True):
 class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     status: str
     reason: str
+    phases: dict[str, float] = {}  # of an opening that failed: seconds, by what it was doing
 
 
 Answer = Opened | TimedSteps | Calibrated | Reported | OutputValues | LateFacts | Done | Failed

@@ -8,6 +8,7 @@ import msgspec
 
 from assay.core.changes import Checked
 from assay.core.records import SCHEMA
+from assay.core.sinks import Upload
 
 
 class NightLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +31,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     results: dict[str, str] = {}  # id → how it ended
     findings: tuple[str, ...] = ()  # what went wrong, each in a sentence
     checked: Checked | None = None
+    uploads: tuple[Upload, ...] = ()
     alerts: tuple[str, ...] = ()  # how each alert fared, in words
     status: int = 0
     schema: int = SCHEMA

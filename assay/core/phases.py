@@ -62,5 +62,7 @@ def recorded() -> Iterator[Phases]:
     """The phases of what happens inside; what none is named for is `build`."""
     global _here
     _here = Phases()
-    yield _here
-    _here.until_now(_stack[-1])
+    try:
+        yield _here
+    finally:
+        _here.until_now(_stack[-1])

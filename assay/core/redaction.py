@@ -28,6 +28,8 @@ _SHAPES = re.compile(
     r"(?<![\w-])(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|sk-[\w-]{16,}|hf_\w{16,}"
     r"|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)"
 )
+# Halves of a pair, which JSON may hold and no file can; the rest of them stand for bytes.
+_LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def safe_text(text: str) -> str:
@@ -49,7 +51,7 @@ def safe_text(text: str) -> str:
 def without_tokens(text: str) -> str:
     """The text without what is secret by itself, whatever stands before it: for error messages."""
     if not text.isascii():  # bytes that are no text, as Python has them from the environment
-        text = text.encode(errors="surrogateescape").decode(errors="replace")
+        text = _LONE.sub("\ufffd", text).encode(errors="surrogateescape").decode(errors="replace")
     if len(text) > MOST:
         text = f"{text[:MOST]} … ({len(text) - MOST} letters more were cut)"
     return _SHAPES.sub(HIDDEN, _SCHEME.sub(rf"\1{HIDDEN}", _USERINFO.sub("", text)))

@@ -106,6 +106,14 @@ class WithSampledOutputs(Protocol):
 
 
 @runtime_checkable
+class WithRead(Protocol):
+    """A session that brings a little of what its last step made to the host, and that at once."""
+
+    def read(self) -> object:
+        """It cannot end before the device has finished all that was enqueued."""
+
+
+@runtime_checkable
 class WithWeights(Protocol):
     """A session that shows its trained weights."""
 

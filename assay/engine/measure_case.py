@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,6 +35,14 @@ from assay.stores.folders import CasePlace
 
 # The phase of a sample → of a case's time.
 PIECES = {"open": "start", "first": "first step", "warmup": "warm-up", "steady": "sampling"}
+# After a piece of this phase, what a worker is at until the next comes.
+_DUE = {
+    "open": "first step",
+    "first": "warm-up",
+    "warmup": "warm-up",
+    "steady": "sampling",
+    "checks": "checks",
+}
 
 # What is asked of the worker of a case instead of measuring it.
 Conduct = Callable[[Worker], Pieces]
@@ -60,10 +68,11 @@ def measure_case(
             earlier = _medians(account.samples)
             folder = _folder(place.folder, number)
             numbered = _of_process(progress, number + 1, procedure.processes)
+            account.begin()
             for piece in _process(case, part, folder, numbered, earlier, account, conduct):
                 account.add(piece, number)
     except EndingError as error:
-        return account.closed(error.status, error.reason)
+        return account.closed(error.status, error.reason, error.phases)
     except OSError as error:  # of this process: no descriptor, no room on the disk
         return account.closed("failed", f"assay could not go on: {error.strerror or error}")
     except KeyboardInterrupt as error:
@@ -86,6 +95,11 @@ class Account:
         self._begun = time.monotonic()
         self._phases = Phases()
         self._sampling = False
+        self._due = "end"  # the phase that the time from now on is, should it end badly
+
+    def begin(self) -> None:
+        """Another process: where it says nothing, it is taken to build."""
+        self._due = "build"
 
     @property
     def seconds(self) -> float:
@@ -96,7 +110,10 @@ class Account:
         self._spend(piece)
         if isinstance(piece, Opened):
             self._sampling = False
+            known = self._result.facts  # of a process before it, which alone was asked all
             self._result = opened(self._result, piece)
+            facts = {**known, **self._result.facts}
+            self._result = msgspec.structs.replace(self._result, facts=facts)
         elif isinstance(piece, LateFacts):
             facts = {**self._result.facts, **piece.facts}
             self._result = msgspec.structs.replace(self._result, facts=facts)
@@ -107,6 +124,7 @@ class Account:
     def _spend(self, piece: Piece) -> None:
         """The time until a piece came is its phase's; what came before the first steady sample,
         and is no part of it, found how many steps make one."""
+        self._due = _DUE[piece.phase if isinstance(piece, Samples) else "checks"]
         if isinstance(piece, Opened):
             self._phases.until_now("start", piece.phases)
         elif isinstance(piece, LateFacts):
@@ -127,8 +145,12 @@ class Account:
         self.peaks.append(child.peaks)
         self._left += child.left_behind
 
-    def closed(self, status: str = "ok", reason: str = "") -> Result:
-        self._phases.until_now("end")
+    def closed(
+        self, status: str = "ok", reason: str = "", spent: Mapping[str, float] | None = None
+    ) -> Result:
+        """`spent` is what a failed opening says of its own time."""
+        ended = "end" if status == "ok" else "start" if spent else self._due
+        self._phases.until_now(ended, spent)
         left: dict[str, Value] = {LEFT_BEHIND: ", ".join(self._left)} if self._left else {}
         return msgspec.structs.replace(
             self._result,
@@ -221,6 +243,7 @@ def _process(
                     procedure,
                     progress,
                     lambda values, before: estimates.so_far(values, before, earlier),
+                    checks=not earlier,
                 )
             )
     finally:

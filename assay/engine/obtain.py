@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from assay.core import objects
 from assay.core.archives import is_archive, unpack
 from assay.core.damage import writing
-from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.datasets.dataset import Remote
 from assay.datasets.download import check, download
 from assay.formats.perfzero.setup import Download
@@ -63,15 +64,24 @@ def _arrived(wanted: Download, progress: DownloadProgress) -> Path:
         return download(remote, folder, progress)
     if scheme in {"file", ""}:
         return _copied(remote, folder / name)
-    if scheme == "gs":
-        raise NotPossibleError(
-            f"{wanted.url} lies in Google Cloud Storage, which assay cannot fetch from yet.",
-            hint=f"Copy it to {wanted.path} by other means; what is there is not fetched.",
-        )
+    if scheme in {"gs", "s3"}:
+        return _object(remote, folder / name)
     raise UsageError(
         f"'{wanted.url}' has the scheme {scheme}, which is not known.",
-        hint="Use https, http or file.",
+        hint="Use https, http, gs, s3 or file.",
     )
+
+
+def _object(remote: Remote, target: Path) -> Path:
+    """An object, or all below a prefix."""
+    objects.fetch(remote.url, target)
+    try:
+        if target.is_file():
+            check(remote, target)
+    except AssayError:
+        target.unlink()
+        raise
+    return target
 
 
 def _copied(remote: Remote, target: Path) -> Path:

@@ -244,7 +244,7 @@ def _announced(buffer: bytearray) -> int:
 def _ending(answer: Failed) -> EndingError:
     """As the worker says, if that is an ending of a worker."""
     if answer.status in ENDINGS:
-        return EndingError(answer.status, answer.reason)
+        return EndingError(answer.status, answer.reason, answer.phases)
     return EndingError("failed", f"{answer.reason} (it called this '{answer.status[:40]}')")
 
 

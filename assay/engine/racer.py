@@ -81,7 +81,7 @@ class Racer:
             self._child = WorkerProcess(self._entry.case, self._entry.place.folder, limit)
             self._child.send(Open(case=self._entry.case, outputs=first, counts=first))
         except EndingError as error:
-            self.end(error.status, error.reason)
+            self._fail(error, "start")
 
     def open(self) -> None:
         """Loaded and at its first step, or ended."""
@@ -94,7 +94,7 @@ class Racer:
             if self._stepped:
                 self._child.send(FIRST)
         except EndingError as error:
-            self.end(error.status, error.reason)
+            self._fail(error, "build")
 
     def first(self) -> None:
         """Past its first step and standing still, or ended."""
@@ -106,7 +106,7 @@ class Racer:
             self._phases.until_now("first step")
             self._child.stand_still()
         except EndingError as error:
-            self.end(error.status, error.reason)
+            self._fail(error, "first step")
 
     def warm(self, progress: ProgressCallback) -> None:
         """Steady and standing still, or ended."""
@@ -120,7 +120,7 @@ class Racer:
             self._child.stand_still()
             self._phases.until_now("warm-up")
         except EndingError as error:
-            self.end(error.status, error.reason)
+            self._fail(error, "warm-up")
 
     def turn(self) -> None:
         assert self._child
@@ -129,7 +129,7 @@ class Racer:
             self.turns.append(take_turn(self._child, self.steps))
             self._phases.until_now("sampling")
         except EndingError as error:
-            self.end(error.status, error.reason)
+            self._fail(error, "sampling")
 
     def check(self) -> None:
         """Whether its wait waits; after all turns, for it takes steps of its own."""
@@ -141,7 +141,7 @@ class Racer:
             found = ask_one(self._child, CheckWait(), LateFacts)
             self._phases.until_now("checks")
         except EndingError as error:
-            self.end(error.status, error.reason)
+            self._fail(error, "checks")
             return
         facts = {**self._result.facts, **found.facts}
         self._result = msgspec.structs.replace(self._result, facts=facts)
@@ -157,6 +157,11 @@ class Racer:
         if self.status == "ok":
             self.status, self.reason = status, reason
         self.close()
+
+    def _fail(self, error: EndingError, phase: str) -> None:
+        """While it was at this; a failed opening tells more."""
+        self._phases.until_now("start" if error.phases else phase, error.phases)
+        self.end(error.status, error.reason)
 
     def close(self) -> None:
         if self._child:

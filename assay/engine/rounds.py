@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from assay.core.records import Case, Result
+from assay.core.records import Case, Result, Value
 from assay.engine.turns import TOGETHER
 
 
@@ -20,6 +20,7 @@ class Rounds:
         self._random = random.Random(seed)
         self._good: Counter[str] = Counter()
         self._bad: set[str] = set()
+        self._facts: dict[str, Mapping[str, Value]] = {}
         self._crowded: set[str] = set()
         self._queue: list[Case] = []
         self.count = 0  # of groups so far
@@ -44,8 +45,13 @@ class Rounds:
         key = result.case.key
         if result.status == "ok":
             self._good[key] += 1
+            self._facts[key] = result.facts
         elif result.status != "interrupted":
             self._bad.add(key)
+
+    def facts(self, case: Case) -> Mapping[str, Value]:
+        """Of a visit that ended well: they are not found out again."""
+        return self._facts.get(case.key, {})
 
     def _next_round(self) -> list[Case]:
         left = [case for case in self._cases if case.key not in self._bad]

@@ -53,14 +53,17 @@ def alone(
     procedure: Procedure,
     progress: ProgressCallback,
     estimate: Estimator,
+    checks: bool = True,
 ) -> Pieces:
-    """One case in one process: made warm, then samples until there are enough."""
-    warm = yield from warmed(worker, case, procedure, progress)
+    """One case in one process: made warm, then samples until there are enough; without `checks`
+    where a process before it has shown its work, its outputs and its wait."""
+    warm = yield from warmed(worker, case, procedure, progress, checks)
     if warm.steps:
         yield from _steady(
             worker, warm.steps, case, procedure, progress, lambda timed: estimate(timed, warm.timed)
         )
-        yield ask_one(worker, messages.CheckWait(), messages.LateFacts)
+        if checks:
+            yield ask_one(worker, messages.CheckWait(), messages.LateFacts)
         if warm.generates:
             yield from reports(worker, messages.TimeTokens(seconds=TOKENS * procedure.budget))
     else:
@@ -68,11 +71,12 @@ def alone(
 
 
 def warmed(
-    worker: Worker, case: Case, procedure: Procedure, progress: ProgressCallback
+    worker: Worker, case: Case, procedure: Procedure, progress: ProgressCallback, checks: bool
 ) -> Generator[messages.Opened | Samples, None, Warm]:
     """Open, first step, warm-up; at the end how many steps make a sample, 0 if it times itself."""
     progress(Progress(case=case, phase="open", left=procedure.budget))
-    opened = ask_one(worker, messages.Open(case=case), messages.Opened)
+    order = messages.Open(case=case, outputs=checks, counts=checks)
+    opened = ask_one(worker, order, messages.Opened)
     yield opened
     yield open_time(opened)
     if not opened.stepped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,20 @@ from assay.core.records import Environment, Result
 from assay.formats import foreign
 
 KIND = "keras-benchmarks"
+# old name → (workload with parameters, what the old table called its samples)
+MODELS = {
+    "mnist_mlp": ("mnist-mlp", "images"),
+    "cifar10_cnn": ("cifar10-cnn", "images"),
+    "lstm": ("lstm", "text"),
+    "gru": ("gru", "text"),
+    "resnet50": ("resnet50", "images"),
+    "resnet50_eager": ("resnet50:style=eager", "images"),
+    "resnet50_subclass": ("resnet50:style=subclassed", "images"),
+    "vgg16": ("vgg16:batch_size=8", "images"),
+    "xception": ("xception", "images"),
+}
+EPOCHS = 4  # of one fit(); the first builds and compiles, and is left out
+_LIBRARY = {"tensorflow": "tf.keras"}  # as the old table called it there
 _PLACED = ("test_name", "recorded_time", "metrics", "keras_backend", "keras_version", "cpu_info")
 
 
@@ -63,6 +78,58 @@ def _result(content: Content, row: dict[str, Any]) -> Result:
             packages={foreign.plain(k): foreign.plain(v) for k, v in packages.items() if k and v},
         ),
     )
+
+
+def model_of(result: Result) -> str:
+    """The old name of a result's model; of one that the old tool did not have, its own."""
+    style = {"eager": "_eager", "subclassed": "_subclass"}.get(
+        str(result.case.params.get("style", "")), ""
+    )
+    return result.case.workload.replace("-", "_") + style
+
+
+def row(result: Result, model: str) -> dict[str, Any]:
+    """The row the old tool inserted, with the hardware that was found rather than declared."""
+    machine, packages = result.environment.machine, result.environment.packages
+    engine = str(result.case.backend).removeprefix("keras-")
+    later = [value for part in result.samples if part.phase == "steady" for value in part.values]
+    steps = next((part.steps for part in result.samples if part.phase == "steady"), 0)
+    device = str(result.facts.get("device", ""))
+    on_gpu = device.startswith("gpu")
+    return {
+        "test_id": _test_id(result),
+        "test_name": model,
+        "test_type": f"{_LIBRARY.get(engine, 'keras')}, {engine}",
+        "recorded_time": result.started,
+        "metrics": {
+            "total_time": sum(later) * steps,
+            "epochs": EPOCHS - 1,
+            "batch_size": result.items,
+            "sample_type": MODELS[model][1] if model in MODELS else "",
+        },
+        "keras_backend": {"type": engine, "version": _version(packages, engine)},
+        "cpu_info": {
+            "num_cores": machine.get("cpus", 0),
+            "memory": round(float(machine.get("memory", 0)) / 2**30, 1),
+            "units": "GiB",
+        },
+        "platform_info": {
+            "type": machine.get("architecture", ""),
+            "machine_type": machine.get("cpu", ""),
+        },
+        "keras_version": packages.get("keras", ""),
+        "gpu_info": {"count": int(on_gpu), "platform": device[4:] if on_gpu else ""},
+    }
+
+
+def _version(packages: dict[str, str], engine: str) -> str:
+    return next((packages[name] for name in packages if name.startswith(engine)), "")
+
+
+def _test_id(result: Result) -> int:
+    """48 bits, as the old tool's; the same for the same result, so that a row is known again."""
+    text = f"{result.id} {result.started} {result.environment.system.get('hostname', '')}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
 
 
 PROVIDES = {

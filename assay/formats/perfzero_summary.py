@@ -26,7 +26,7 @@ def read(content: Content) -> Sequence[Result]:
 
 def write(readings: Iterable[Reading]) -> bytes:
     """One summary, or a list of them."""
-    found = [_summary(reading) for reading in readings]
+    found = [document(reading) for reading in readings]
     if not found:
         raise foreign.nothing(KIND)
     return foreign.as_json(found if len(found) > 1 else found[0])
@@ -86,7 +86,8 @@ def _samples(content: Content, told: dict[str, Any]) -> Iterator[Samples]:
             yield foreign.steady(str(row.get("name", "")), "", (float(row["value"]),))
 
 
-def _summary(reading: Reading) -> dict[str, Any]:
+def document(reading: Reading) -> dict[str, Any]:
+    """The summary of one result, whatever measured it."""
     result, quantities = reading.result, reading.summary.quantities
     main = foreign.main_parts(result)
     metric = main[0].metric if main else ""

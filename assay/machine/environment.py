@@ -33,6 +33,7 @@ def here() -> Environment:
             "kernel": platform.release(),
             "hostname": platform.node(),
             **_software(),
+            **_image(),
         },
         python={"version": platform.python_version(), "executable": sys.executable},
         variables=variables(dict(os.environ)),
@@ -45,6 +46,12 @@ def variables(found: dict[str, str]) -> dict[str, str]:
     """The relevant ones, sorted; a value whose name looks secret is hidden."""
     relevant = (name for name in sorted(found) if _RELEVANT.fullmatch(name) and name != MARK)
     return safe_values({name: found[name] for name in relevant})
+
+
+def _image() -> dict[str, Value]:
+    """The digest of the container's image, where `assay image run` has told it."""
+    found = os.environ.get("ASSAY_IMAGE", "")
+    return {"image": found} if found else {}
 
 
 @cache

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from assay.core.damage import BROKEN
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
 from assay.native.graph import Graph, Node, Value
@@ -43,7 +43,7 @@ def read(path: str | Path) -> Graph:
         with np.load(place, allow_pickle=False) as file:
             written = msgspec.json.decode(file[_GRAPH].tobytes(), type=_GraphRecord)
             arrays = [file[str(number)] for number in range(len(written.constants))]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except BROKEN as error:
         raise _unreadable(place, str(error)) from None
     if written.form != FORM:
         raise _unreadable(place, f"it is of form {written.form}, and {FORM} is known here")

@@ -13,6 +13,7 @@ import msgspec
 from assay.core.errors import UsageError, nearest
 from assay.core.files import user_path
 from assay.core.records import Procedure, Value
+from assay.core.sinks import Sinks
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)  # of files, units, and rows of a table
 _UNKNOWN = re.compile(r"unknown field `(\w+)`")
@@ -73,6 +74,7 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     bench: BenchPart | None = None
     check: CheckPart | None = None
     alerts: AlertsPart = AlertsPart()
+    sinks: Sinks | None = None  # [sinks]: as `assay upload` takes them
 
     def __post_init__(self) -> None:
         if self.run is None and self.bench is None:
@@ -83,6 +85,15 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         for name in self.procedure:
             if name not in Procedure.__struct_fields__:
                 raise _unknown(name, Procedure.__struct_fields__, "[procedure]")
+
+
+_PARTS: dict[str, type[msgspec.Struct]] = {
+    "run": RunPart,
+    "bench": BenchPart,
+    "check": CheckPart,
+    "alerts": AlertsPart,
+    "sinks": Sinks,
+}
 
 
 def read(path: str | Path) -> PlanFile:
@@ -131,8 +142,7 @@ def _invalid(place: Path, message: str) -> UsageError:
     part = where.strip("`.").partition("[")[0]
     unknown = _UNKNOWN.search(what)
     if unknown:
-        kinds = {"run": RunPart, "bench": BenchPart, "check": CheckPart, "alerts": AlertsPart}
-        fields = kinds.get(part, PlanFile).__struct_fields__
+        fields = _PARTS.get(part, PlanFile).__struct_fields__
         return _unknown(unknown[1], fields, f"[{part}]" if part else str(place))
     return UsageError(
         f"{place} is no plan: {part or 'it'}: {what}.", hint="docs/nights.md has a whole one."

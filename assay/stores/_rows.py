@@ -40,7 +40,7 @@ def keep(database: sqlite3.Connection, result: Result) -> None:
 
 
 def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """`WHERE …` over the table of results, and its values; `ids` are those the query names."""
+    """`WHERE …` over the table of results, and its values; `ids`: runs and results it names."""
     names = ("workload", "backend", "label", "status")
     values = {name: str(getattr(query, name)) for name in names}
     where = [f"results.{column} = :{column}" for column, value in values.items() if value]
@@ -56,7 +56,12 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
         values["commit"] = query.commit
     if query.ids:
         values |= {f"id{number}": found for number, found in enumerate(ids)}
-        where.append(f"results.id IN ({','.join(f':id{number}' for number in range(len(ids)))})")
+        marks = {f":id{number}": found for number, found in enumerate(ids)}
+        runs = ",".join(mark for mark, found in marks.items() if "/" not in found)
+        single = ",".join(mark for mark, found in marks.items() if "/" in found)
+        parts = [f"results.run IN ({runs})"] if runs else []
+        parts += [f"results.id IN ({single})"] if single else []
+        where.append(f"({' OR '.join(parts) or '0'})")
     for number, (name, value) in enumerate(query.tags.items()):
         where.append(
             "EXISTS (SELECT 1 FROM json_each(tags) AS tag "

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS results (
 CREATE INDEX IF NOT EXISTS results_by_start ON results (started);
 CREATE INDEX IF NOT EXISTS results_by_run ON results (run);
 CREATE INDEX IF NOT EXISTS results_by_series ON results (series);
+CREATE INDEX IF NOT EXISTS results_by_workload ON results (workload, started);
 CREATE INDEX IF NOT EXISTS results_by_label ON results (label);
 CREATE INDEX IF NOT EXISTS results_by_commit ON results (git_commit);
 CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);

@@ -68,14 +68,14 @@ class SqlStore:
         return [rows.entry(row) for row in self.rows(query)]
 
     def count(self, query: Query) -> int:
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         where, values = conditions(query, ids)
         (row,) = self._asked(f"SELECT count(*) FROM results {where}", values)
         return int(row[0])
 
     def rows(self, query: Query) -> list[sqlite3.Row]:
         """What the index knows of results, oldest first, without opening their files."""
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         where, values = conditions(query, ids)
         limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
         statement = (
@@ -86,7 +86,7 @@ class SqlStore:
         return self._asked(statement, values)[::-1]
 
     def series(self, query: Query) -> list[KeptSeries]:
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         return self._intact(lambda: points.all_series(self._database, query, ids))
 
     def one_series(self, series: str, metric: str) -> KeptSeries | None:
@@ -96,11 +96,11 @@ class SqlStore:
         return self._intact(lambda: points.of_series(self._database, series, metric, limit))
 
     def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         return self._intact(lambda: points.of_query(self._database, query, ids, metrics))
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = self._ids(query)
         return self._intact(lambda: points.unsummarized(self._database, query, ids, version))
 
     def find(self, text: str) -> list[str]:
@@ -110,6 +110,9 @@ class SqlStore:
         return naming.results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
+        whole = folders.STAMPED.match(text) and folders.RUN.fullmatch(text)
+        if whole and (self.runs / text).is_dir():
+            return text  # a whole name: the others need not be listed
         runs = folders.runs_in(self.runs)
         if runs and text == "last":
             return self._last(runs)
@@ -177,6 +180,14 @@ class SqlStore:
 
     def close(self) -> None:
         self._database.close()
+
+    def _ids(self, query: Query) -> list[str]:
+        """What a query names: whole runs as they are, results by their ids."""
+        return [
+            found
+            for text in query.ids
+            for found in (self.find(text) if "/" in text else [self.find_run(text)])
+        ]
 
     def _open(self, path: Path) -> None:
         def begin() -> None:

@@ -58,9 +58,11 @@ def matching(found: Sequence[KeptSeries], case: str, metric: str) -> list[KeptSe
             if known
             else UsageError(f"No result of '{case}' is kept that ended well.", hint=hint)
         )
+    by_series: dict[str, dict[str, KeptSeries]] = {}
+    for one in ours:
+        by_series.setdefault(one.series.id, {})[one.metric] = one
     chosen = []
-    for series in dict.fromkeys(one.series.id for one in ours):
-        of_series = {one.metric: one for one in ours if one.series.id == series}
+    for of_series in by_series.values():
         name = metric or next((m for m in METRICS if m in of_series), next(iter(of_series)))
         if name in of_series:
             chosen.append(of_series[name])
@@ -141,7 +143,10 @@ def explained(store: Store, shift: Shift) -> ExplainedShift:
     """Only the two results beside the shift are opened."""
     from assay.analysis.differences import differences
 
-    results = {r.id: r for r in store.results(Query(ids=(shift.before, shift.after)))}
+    try:
+        results = {r.id: r for r in store.results(Query(ids=(shift.before, shift.after)))}
+    except UsageError:  # a run that was removed by hand
+        return ExplainedShift(shift=shift)
     if len(results) < 2:
         return ExplainedShift(shift=shift)
     changed = differences(results[shift.before], results[shift.after])

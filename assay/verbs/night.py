@@ -16,6 +16,7 @@ from assay.core.nights import Night, NightLine
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Plan, Result
 from assay.core.settings import Home
+from assay.core.sinks import Upload
 from assay.core.units import seconds
 from assay.engine import alerts as alerting
 from assay.engine.cases import measured
@@ -27,6 +28,7 @@ from assay.platforms.plan_file import BenchPart, PlanFile
 from assay.platforms.schedule import when
 from assay.verbs import bench, check
 from assay.verbs.run import planned
+from assay.verbs.upload import check_sinks, upload
 
 BAD = frozenset({"failed", "crashed", "timeout", "out-of-memory"})
 EndedCallback = Callable[[Result], None]  # called with each result once it is kept
@@ -74,6 +76,7 @@ class _Carried:
         self.failed: list[str] = []
         self.results: dict[str, str] = {}
         self.checked: Checked | None = None
+        self.uploads: tuple[Upload, ...] = ()
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -100,6 +103,18 @@ class _Carried:
             self.checked = check.check(home=self.home, progress=self.progress, **given)
         except AssayError as error:
             self.failed.append(f"the check was not possible: {error}")
+
+    def upload(self) -> None:
+        """Every run of the night; what does not arrive is kept to be sent, and is a finding."""
+        if self.plan.sinks is None or not self.runs:
+            return
+        try:
+            sent = upload(*self.runs, sinks=self.plan.sinks, home=self.home)
+        except AssayError as error:
+            self.failed.append(f"the upload was not possible: {error}")
+            return
+        self.uploads = sent.uploads
+        self.failed += [one.line for one in sent.uploads if not one.arrived]
 
     def _keep(self, result: Result) -> None:
         self.results[result.id] = result.status
@@ -133,6 +148,7 @@ def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
     complete = False
     try:
         night.measure()
+        night.upload()
         night.check()
         complete = True
     finally:
@@ -156,6 +172,7 @@ def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
         results=night.results,
         findings=findings,
         checked=night.checked,
+        uploads=night.uploads,
         status=night.status,
     )
     return msgspec.structs.replace(made, alerts=tuple(_alerted(made, night.places)))
@@ -186,6 +203,8 @@ def _checked(plan: PlanFile, every: str) -> tuple[str, ...]:
                 hint="trials = 1",
             )
         seconds(plan.bench.timeout)
+    if plan.sinks:
+        check_sinks(plan.sinks)
     places = plan_file.alert_places(plan)
     alerting.check_places(places)
     return places

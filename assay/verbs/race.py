@@ -10,7 +10,7 @@ import msgspec
 
 from assay import registry
 from assay.analysis import compare
-from assay.analysis.option_effects import effects_table, option_effects
+from assay.analysis.option_effects import OptionEffect, effects_table, option_effects
 from assay.core.contracts import Backend, WithPictures, Workload
 from assay.core.errors import AssayError, UsageError
 from assay.core.findings import Place, Race, Reading, Summary, Table
@@ -158,6 +158,10 @@ def _mistaken(over: Mapping[str, Sequence[Value]]) -> set[str]:
 
 
 def option_effects_of(found: Race) -> Table:
+    return effects_table(option_effects_in(found))
+
+
+def option_effects_in(found: Race) -> list[OptionEffect]:
     """Contenders of a race that differ in one setting only, compared; from defaults to others.
 
     Empty where the workload is no longer there to say what its defaults are.
@@ -167,7 +171,7 @@ def option_effects_of(found: Race) -> Table:
         readings = [_reading(place) for place in sorted(ranked, key=lambda p: _natural(p.key))]
     except AssayError:
         readings = []
-    return effects_table(option_effects(readings))
+    return option_effects(readings)
 
 
 def _reading(place: Place) -> Reading:

@@ -51,14 +51,15 @@ def _scheduled(plan: str | Path, every: str, at: str, home: Home) -> Scheduled:
     read, place = plan_file.read(plan), Path(plan).expanduser().absolute()
     store = settings.place(home)
     command = (sys.executable, "-m", "assay", "run", "--plan", str(place), "--every", every)
+    at_home = ("--home", store) if "@" not in store else ()  # a password is nobody's to read
     secrets = [to.removeprefix(_SECRET) for to in read.alerts.to if to.startswith(_SECRET)]
     return Scheduled(
         name=read.name,
         every=every,
         hour=hour,
         minute=minute,
-        command=(*command, "--home", store),
+        command=(*command, *at_home),
         folder=str(place.parent),
         plan=str(plan) if not Path(plan).is_absolute() else place.name,
-        secrets=tuple(secrets),
+        secrets=(*secrets, *(() if at_home else ("ASSAY_STORE",))),
     )

@@ -114,12 +114,17 @@ def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> 
 
 def kept(run: str, home: Home = None) -> tuple[StudyRequest, list[Reading]]:
     """A study's run as it stands: a reading for each case, over all its processes."""
-    from assay.analysis.pooling import pooled
-
     name = made_by_verb(run, "study", home)
     with closing(open_store(home)) as store:
-        request = _request_of(store, name)
-        found = {r.case.key: r for r in pooled(store.results(Query(ids=(name,))))}
+        return kept_in(store, name)
+
+
+def kept_in(store: Store, run: str) -> tuple[StudyRequest, list[Reading]]:
+    """Likewise of a store that is open, by the run's whole name."""
+    from assay.analysis.pooling import pooled
+
+    request = _request_of(store, run)
+    found = {r.case.key: r for r in pooled(store.results(Query(ids=(run,))))}
     ordered = [found[case.key] for case in request.plan.cases if case.key in found]
     return request, [Reading(result=result, summary=summarize(result)) for result in ordered]
 
@@ -165,7 +170,9 @@ def _visited(
     """Several take turns; who cannot, for lack of memory or of others, comes again alone."""
     procedure = run.plan.procedure
     runnable_first = sorted(group, key=lambda case: bool(_refusal(case)))  # it shows the memory
-    entries = [HeatEntry(case.key, case, run.new_case()) for case in runnable_first]
+    entries = [
+        HeatEntry(case.key, case, run.new_case(), rounds.facts(case)) for case in runnable_first
+    ]
     if len(entries) == 1:
         (one,) = entries
         yield measure_case(one.case, procedure, one.place, progress)

@@ -22,7 +22,7 @@ def output(night: Night, readings: Sequence[Reading]) -> Output:
             title=headline(night),
             columns=("finding",),
             rows=tuple((text,) for text in night.findings),
-            notes=night.alerts,
+            notes=(*(one.line for one in night.uploads), *night.alerts),
         )
     )
     return Output(tables=tuple(tables), document=msgspec.to_builtins(night))

@@ -24,7 +24,7 @@ def ranking_table(found: Race) -> Table:
         columns=("", "contender", "time/item", "ratio", "95 % interval", "heats", "state"),
         rows=tuple(_row(place, numbers) for place in found.places if place.state != "untried"),
         numeric=frozenset({"", "time/item", "ratio", "95 % interval", "heats"}),
-        title=_title(found),
+        title=headline(found),
         notes=tuple(_notes(found)),
     )
 
@@ -40,7 +40,7 @@ def heat_line(found: Race) -> str:
 _STATES = ("in", "out", "failed", "wrong", "untried")
 
 
-def _title(found: Race) -> str:
+def headline(found: Race) -> str:
     first = found.places[0]
     if first.state != "in":
         return "nobody is ahead"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 
 from assay import __version__
 from assay.core.records import Result
 from assay.core.redaction import HIDDEN
+from assay.views.containerfile import ImageRecipe, containerfile
 
 LOCK, RECIPE = "requirements.lock", "Containerfile"
 _OURS = ("ASSAY_", "PYTHON")  # variables that assay sets itself
@@ -21,24 +21,24 @@ def lock(result: Result) -> str:
     for name, version in sorted(result.environment.packages.items()):
         public, plus, build = version.partition("+")
         lines.append(f"{name}=={public}" + (f"  # build {build}" if plus else ""))
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, f"assay=={__version__}"]) + "\n"
 
 
 def recipe(result: Result, command: str) -> str:
     """For podman or docker: the same Python, packages and variables, and the command."""
     python = str(result.environment.python.get("version", "3.11"))
-    lines = [
-        f"# {result.id} {result.case.key}: podman build -t repro . && podman run repro",
-        f"FROM python:{python}-slim",
-        "WORKDIR /repro",
-        f"COPY {LOCK} .",
-        f"RUN pip install --no-cache-dir -r {LOCK} assay=={__version__}",
-    ]
-    if ".py:" in result.case.workload:
-        lines.append(f"COPY {json.dumps(result.case.workload.rpartition(':')[0])} .")
-    lines += [
-        f"ENV {name}={json.dumps(value)}"
-        for name, value in sorted(result.environment.variables.items())
-        if not name.startswith(_OURS) and HIDDEN not in value and not _PLACES & set(value)
-    ]
-    return "\n".join([*lines, f"CMD {json.dumps(shlex.split(command))}"]) + "\n"
+    file = result.case.workload.rpartition(":")[0] if ".py:" in result.case.workload else ""
+    return containerfile(
+        ImageRecipe(
+            base=f"python:{python}-slim",
+            title=f"{result.id} {result.case.key}: podman build -t repro . && podman run repro",
+            requirements=LOCK,
+            files=(file,) if file else (),
+            variables={
+                name: value
+                for name, value in result.environment.variables.items()
+                if not name.startswith(_OURS) and HIDDEN not in value and not _PLACES & set(value)
+            },
+            command=tuple(shlex.split(command)),
+        )
+    )

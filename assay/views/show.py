@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.core.findings import Quantity, Reading
 from assay.core.records import Result
-from assay.core.units import human
+from assay.core.units import human, plain
 from assay.views.evaluate import standing
 
 BARS = " ▁▂▃▄▅▆▇█"
@@ -56,7 +56,7 @@ _UNITS = {
     "clock": "Hz",
 }
 
-_PHASES = {"open_time": "open", "first_step": "first step", "total_time": "in all"}
+PHASES = {"open_time": "open", "first_step": "first step", "total_time": "in all"}
 
 
 def detail(reading: Reading) -> str:
@@ -103,7 +103,7 @@ def _bars(heights: Sequence[float], most: float) -> str:
 
 def _numbers(found: dict[str, Quantity], lines: dict[str, str]) -> list[str]:
     wide = max(map(len, lines.values()))
-    others = {name: name for name in found if name not in LINES and name not in _PHASES}
+    others = {name: name for name in found if name not in LINES and name not in PHASES}
     shown = lines | (others if lines is LINES else {})
     return [
         f"{title:<{wide}}  {_number(found[name])}" for name, title in shown.items() if name in found
@@ -141,7 +141,7 @@ def _phases(reading: Reading) -> list[str]:
         if count
     ]
     spent = _block("where the time went", _spent(reading.result))
-    return _numbers(reading.own, _PHASES) + counts + ([""] if spent else []) + spent
+    return _numbers(reading.own, PHASES) + counts + ([""] if spent else []) + spent
 
 
 def _spent(result: Result) -> dict[str, str]:
@@ -169,6 +169,11 @@ def _pictures(reading: Reading) -> Iterator[str]:
         yield f"  {bars}"
         yield f"{name}over time"
         yield f"  {course(values)}"
+    for metric in reading.summary.quantities:  # of a task or benchmark class
+        told = [value for value in reading.result.values(metric) if math.isfinite(value)]
+        if metric != "step_time" and len(told) > 2:
+            yield f"{metric}, {len(told)} repeats, from {plain(min(told))} to {plain(max(told))}"
+            yield f"  {course(told)}"
 
 
 def _doubts(reading: Reading) -> list[str]:

@@ -11,10 +11,17 @@ import re
 
 from assay.core.codec import CONTROLS
 
+_LONG_WORD = re.compile(r"\S{241,}")
+
 
 def plain(text: str) -> str:
     r"""The text with every control character written out, as `\x1b`."""
     return CONTROLS.sub(_written_out, text)
+
+
+def short(text: str) -> str:
+    """The text with the middle of endless words left out: an error may quote what it was given."""
+    return _LONG_WORD.sub(lambda f: f"{f[0][:100]}…({len(f[0]):,} letters)…{f[0][-20:]}", text)
 
 
 def _written_out(found: re.Match[str]) -> str:

@@ -15,7 +15,6 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from assay.core import codec
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, StoreError, UsageError
 from assay.core.records import Query
@@ -24,8 +23,17 @@ from assay.registry import open_store
 from assay.verbs.history import summarize_all
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
-from assay.web.page import Page
-from assay.web.pages import accuracy, check, compare, history, overview, result, run
+from assay.web.page import Page, error_page, twin
+from assay.web.pages import (
+    accuracy,
+    check,
+    compare,
+    history,
+    overview,
+    result,
+    run,
+    tradeoffs,
+)
 from assay.web.pages.findings import Findings
 
 # Address → the page of a store that its path and query name.
@@ -40,6 +48,7 @@ PAGES: dict[str, Callable[[Store, dict[str, str]], Page]] = {
         store, given["series"], given["metric"]
     ),
     "/compare": lambda store, given: compare.compare_page(store, given),
+    "/tradeoffs": lambda store, given: tradeoffs.tradeoffs_page(store, given),
     "/accuracy": lambda store, given: accuracy.accuracy_page(store, given),
 }
 LONGEST = 2_000  # characters of a value in a query
@@ -53,7 +62,7 @@ def application(home: Home = None, token: str = "") -> Guard:
     known = Findings(home)
     pages = PAGES | {
         "/": lambda store, given: overview.overview_page(store, known),
-        "/check": lambda store, given: check.check_page(home, given),
+        "/check": lambda store, given: check.check_page(store, home, given),
     }
     routes = [Route(path, _endpoint(stores, page)) for path, page in pages.items()]
     app = Starlette(
@@ -105,11 +114,10 @@ def _response(request: Request, page: Page) -> Response:
     """HTML, or the JSON twin where it is asked for by `format=json` or the Accept header."""
     wanted = request.headers.get("accept", "")
     if request.query_params.get("format") == "json" or wanted.startswith("application/json"):
-        body = codec.encode(page.document, indent=2)
-        return Response(body, page.status, media_type="application/json")
+        return Response(twin(page), page.status, media_type="application/json")
     query = [(k, v) for k, v in request.query_params.items() if k != "format"]
-    twin = f"{request.url.path}?{urlencode([*query, ('format', 'json')])}"
-    text = page_html(page, here=request.url.path, json=twin)
+    address = f"{request.url.path}?{urlencode([*query, ('format', 'json')])}"
+    text = page_html(page, here=request.url.path, json=address)
     return HTMLResponse(text, page.status)
 
 
@@ -134,7 +142,7 @@ def _file(stores: _Stores) -> Callable[[Request], Response]:
 def _mistake(request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
     status = 503 if isinstance(error, StoreError) else _status_of(error)
-    return _response(request, _error_page(status, str(error), error.hint))
+    return _response(request, error_page(status, str(error), error.hint))
 
 
 def _status_of(error: AssayError) -> int:
@@ -146,13 +154,4 @@ def _no_page(request: Request, error: Exception) -> Response:
     status, detail = error.status_code, error.detail
     if detail == "Not Found":
         detail = f"There is no page {Path(request.url.path)}."
-    return _response(request, _error_page(status, detail, "The overview is at /."))
-
-
-def _error_page(status: int, sentence: str, hint: str) -> Page:
-    return Page(
-        title=sentence,
-        lead=hint,
-        status=status,
-        document={"schema": 1, "kind": "error", "error": sentence, "hint": hint},
-    )
+    return _response(request, error_page(status, detail, "The overview is at /."))

@@ -1,4 +1,4 @@
-"""Pages → HTML. Every value is escaped by the template; drawings alone are markup."""
+"""Pages → HTML. Every value is escaped there or in `tables`; drawings alone are markup."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from assay.web.page import Page
+from assay.web.tables import table_html
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -21,6 +22,7 @@ NAVIGATION = (
     ("/history", "History"),
     ("/check", "Check"),
     ("/compare", "Compare"),
+    ("/tradeoffs", "Trade-offs"),
     ("/accuracy", "Accuracy"),
 )
 
@@ -59,6 +61,7 @@ def _rendered(
         .render(
             pages=pages,
             address=address,
+            table=functools.partial(table_html, address=address),
             here=here,
             navigation=NAVIGATION if navigation else (),
             json=json,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 from markupsafe import Markup
 
+from assay.core import codec
 from assay.core.findings import Table
+from assay.core.records import SCHEMA
+
+HEAT = 0.05  # a ratio 5 % away from 1 is one shade
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,11 +70,22 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     lead: str = ""  # what the page says, in one sentence
     mood: Literal["", "good", "bad"] = ""  # of that sentence
     command: str = ""  # prints the same in a terminal
-    document: Any = None  # its JSON twin
+    document: Any = None  # its JSON twin, or a function that makes it
     sections: tuple[Section, ...] = ()
     form: Form | None = None
     anchor: str = ""  # its place in a report of several pages
     status: int = 200
+
+
+def twin(page: Page, indent: int = 2) -> bytes:
+    """The page as JSON."""
+    document = page.document() if callable(page.document) else page.document
+    return codec.encode(document, indent=indent)
+
+
+def error_page(status: int, sentence: str, hint: str) -> Page:
+    document = {"schema": SCHEMA, "kind": "error", "error": sentence, "hint": hint}
+    return Page(title=sentence, lead=hint, status=status, document=document)
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +114,14 @@ def grid(table: Table, links: Sequence[Sequence[str]] = ()) -> Grid:
         for number, row in enumerate(table.rows)
     ]
     return Grid(columns=table.columns, rows=tuple(rows), numeric=table.numeric)
+
+
+def heat_cell(ratio: float | None) -> Cell:
+    """A ratio of times, the darker the further from 1; nothing of none."""
+    if ratio is None or not 0 < ratio < math.inf:
+        return Cell()
+    shade = max(-4, min(4, round(math.log(ratio) / HEAT)))
+    return Cell(text=f"{ratio:.3f}", sort=ratio, style="heat", heat=shade)
 
 
 def section(table: Table, title: str = "") -> Section:

@@ -11,16 +11,15 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from assay.core import codec
 from assay.core.contracts import Store
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.settings import Home
 from assay.registry import open_store
 from assay.verbs.history import summarize_all
 from assay.web.html import STATIC, page_html
-from assay.web.page import Page
+from assay.web.page import Page, error_page, twin
 from assay.web.pages import accuracy, check, history, overview, result, run
 from assay.web.pages.findings import Findings
 
@@ -46,10 +45,18 @@ def publish(
         summarize_all(store, Query())
         pages = _pages(store, runs, home)
         for number, (at, made) in enumerate(pages.items(), 1):
-            _write(site, at, made(), pages.keys())
+            _write(site, at, _made(made), pages.keys())
             progress(number, len(pages))
     shutil.copytree(STATIC, site / "static", dirs_exist_ok=True)
     return site
+
+
+def _made(make: Callable[[], Page]) -> Page:
+    """A result that cannot be read says so on its page, and stops no other."""
+    try:
+        return make()
+    except AssayError as error:
+        return error_page(404, str(error), error.hint)
 
 
 def _checked(site: Path) -> Path:
@@ -70,7 +77,7 @@ def _pages(store: Store, runs: int, home: Home) -> dict[str, Callable[[], Page]]
     pages: dict[str, Callable[[], Page]] = {
         "/": lambda: overview.overview_page(store, known),
         "/runs": lambda: overview.runs_page(store, {}),
-        "/check": lambda: check.check_page(home, {}),
+        "/check": lambda: check.check_page(store, home, {}),
         "/accuracy": lambda: accuracy.accuracy_page(store, {}),
         "/history": lambda: history.all_series_page(store, {}),
     }
@@ -100,4 +107,4 @@ def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
     place.mkdir(parents=True, exist_ok=True)
     html = page_html(page, address, here=at, json="index.json")
     (place / "index.html").write_text(html)
-    (place / "index.json").write_bytes(codec.encode(page.document, indent=2))
+    (place / "index.json").write_bytes(twin(page, indent=0))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
 
 from assay.core.contracts import Store
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.core.files import write_whole
 from assay.core.records import Query
 from assay.core.settings import Home
@@ -61,7 +61,8 @@ def _pages(store: Store, runs: Sequence[str]) -> list[Page]:
     for run in runs:
         pages.append(_anchored(run_page(store, run), run))
         for entry in store.entries(Query(ids=(run,)))[: MOST // len(runs) or 1]:
-            pages.append(_anchored(result_page(store, entry.id), entry.id.replace("/", "-")))
+            with suppress(AssayError):  # the run's own page says what cannot be read
+                pages.append(_anchored(result_page(store, entry.id), entry.id.replace("/", "-")))
     return pages
 
 

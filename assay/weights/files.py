@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.damage import BROKEN
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_path, written_whole
 from assay.weights.bins import read_bins, write_bins
@@ -21,12 +20,6 @@ from assay.weights.h5 import read_h5, read_keras, write_h5, write_old_h5
 from assay.weights.layers import Layer, Weights, by_layer
 from assay.weights.rows import Flattened
 
-# What zipfile, zlib, numpy and h5py raise over damaged bytes.
-BROKEN = (
-    *(EOFError, OSError, ValueError, KeyError, SyntaxError, zlib.error),
-    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, TypeError, MemoryError),
-    *(ArithmeticError, AttributeError),
-)
 FORMS = ".npz, .keras, .weights.h5, .h5 or a folder of .bin files"
 
 

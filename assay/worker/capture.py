@@ -32,7 +32,8 @@ def main() -> None:
             from assay.weights import _keras
 
             _keras.load(model, request.weights)
-        graph = capture(model, _name(request))
+        with engines.without_tensorflow():
+            graph = capture(model, _name(request))
         answers.write(asked_of_keras(model, graph), folder / "answers.npz")
         files.write(graph, folder / "graph.npz")
     except AssayError as error:
@@ -59,9 +60,7 @@ def _model(request: CaptureRequest) -> Any:  # noqa: ANN401 (a keras.Model)
         from assay.workloads.user import _keras_file
 
         return _keras_file.loaded(request.model)
-    import keras
-
-    keras.utils.set_random_seed(SEED)  # so that a file's model is the same one each time
+    engines.set_seed(SEED)  # so that a file's model is the same one each time
     return registry.workload(request.model).kinds[engines.KIND](**request.params).model
 
 

@@ -13,11 +13,15 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from assay.core.errors import AssayError, EndingError
 from assay.core.messages import Answer, Failed, Request, pack, unpack
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 _SIGNAL_WHEN_PARENT_DIES = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
@@ -83,11 +87,25 @@ def packages() -> dict[str, str]:
     from importlib import metadata
 
     loaded = {name.partition(".")[0] for name in sys.modules}
-    owners = metadata.packages_distributions()
-    return {
-        owner: metadata.version(owner)
-        for owner in sorted({owner for name in loaded for owner in owners.get(name, ())})
-    }
+    found: dict[str, str] = {}
+    for one in metadata.distributions():
+        if not loaded.isdisjoint(_top_level(one)):
+            text = one.read_text("METADATA") or one.read_text("PKG-INFO") or ""
+            head = text.partition("\n\n")[0]
+            said = dict(line.partition(": ")[::2] for line in head.splitlines())
+            found.setdefault(said.get("Name", ""), said.get("Version", ""))
+    return dict(sorted(found.items()))
+
+
+def _top_level(one: Distribution) -> set[str]:
+    """What can be imported of it. As metadata.packages_distributions finds it, which makes a path
+    object of every file that is installed here, and takes a quarter of a second for that."""
+    said = (one.read_text("top_level.txt") or "").split()
+    if said:
+        return set(said)
+    lines = (one.read_text("RECORD") or "").splitlines()
+    firsts = {line.partition(",")[0].partition("/")[0] for line in lines}
+    return {name.partition(".")[0] for name in firsts}
 
 
 def _words(error: Exception) -> str:

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import cast
+from typing import Never, cast
 
 import msgspec
 
@@ -31,6 +31,7 @@ from assay.core.sessions import (
     Stepped,
     TrainingSession,
     WithOutputs,
+    WithRead,
 )
 from assay.core.settings import SHARED_CACHE
 from assay.worker import timing, tokens
@@ -45,9 +46,13 @@ def main() -> None:
         with ExitStack() as stack:
             _obey(orders, answers, stack)
     except Exception as error:  # every ending is a result
-        traceback.print_exc()
-        say(answers, failure(error))
-        sys.exit(1)
+        _fail(answers, error, {})
+
+
+def _fail(answers: int, error: Exception, spent: dict[str, float]) -> Never:
+    traceback.print_exc()
+    say(answers, msgspec.structs.replace(failure(error), phases=spent))
+    sys.exit(1)
 
 
 def _obey(orders: Iterator[messages.Request], answers: int, stack: ExitStack) -> None:
@@ -59,7 +64,7 @@ def _obey(orders: Iterator[messages.Request], answers: int, stack: ExitStack) ->
     for order in orders:
         if isinstance(order, messages.Open):
             backend = registry.backend(order.case.backend)
-            session, job, opened = _open(order, backend, stack)
+            session, job, opened = _open(order, backend, stack, answers)
             say(answers, opened)
         elif isinstance(order, messages.Close):
             stack.close()
@@ -172,17 +177,19 @@ def _outputs(session: Session) -> messages.OutputValues:
 def _checked(session: Session) -> messages.LateFacts:
     if not isinstance(session, WithOutputs) or not isinstance(session, Stepped):
         return messages.LateFacts(facts={})
-    return messages.LateFacts(
-        facts={"unwaited": timing.unwaited(session, lambda: sampled(session))}
-    )
+    read = session.read if isinstance(session, WithRead) else lambda: sampled(session)
+    return messages.LateFacts(facts={"unwaited": timing.unwaited(session, read)})
 
 
 def _open(
-    order: messages.Open, backend: Backend, stack: ExitStack
+    order: messages.Open, backend: Backend, stack: ExitStack, answers: int
 ) -> tuple[Session, Job, messages.Opened]:
     start = timing.clock()
-    with phases.recorded() as spent:
-        session, job, opened = _opened(order, backend, stack, start)
+    try:
+        with phases.recorded() as spent:
+            session, job, opened = _opened(order, backend, stack, start)
+    except Exception as error:
+        _fail(answers, error, spent.seconds)
     return session, job, msgspec.structs.replace(opened, phases=spent.seconds)
 
 

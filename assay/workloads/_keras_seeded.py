@@ -14,7 +14,7 @@ from assay.workloads.makings.listing import drawn
 
 def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **named: Any) -> Any:  # noqa: ANN401
     """`make(*sizes, **named)` with every weight set by its role; none is 0 or 1 throughout."""
-    with _initialised_later():
+    with initialised_later():
         model = make(*sizes, **named)
     listed = {f"{place}.{one.name}": tuple(one.shape) for place, one in enumerate(model.weights)}
     for variable, (_, values) in zip(model.weights, drawn(listed, seed), strict=True):
@@ -23,7 +23,7 @@ def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **named: Any) -> An
 
 
 @contextmanager
-def _initialised_later() -> Iterator[None]:
+def initialised_later() -> Iterator[None]:
     """Random initializers give zeros: a kernel of each shape would be compiled for what is lost."""
     kinds = (initializers.VarianceScaling, initializers.RandomUniform, initializers.Orthogonal)
     own = [kind.__call__ for kind in kinds]

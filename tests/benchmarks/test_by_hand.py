@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import subprocess
 import sys
@@ -32,9 +33,12 @@ def test_every_configuration_is_a_case_with_the_sizes_of_its_loop(name, tiny):
 
 @pytest.mark.real("jax")
 @pytest.mark.timeout(600)
-def test_a_tiny_one_prints_both_times_and_their_ratio():
-    words = [sys.executable, str(SCRIPT), "--tiny", "--rounds", "1", "generate-jax"]
-    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+def test_a_tiny_one_prints_both_times_and_their_ratio(tmp_path):
+    kept = tmp_path / "kept.json"
+    words = ["--tiny", "--rounds", "1", "--only", "generate-jax", "--json", str(kept)]
+    ran = subprocess.run(
+        [sys.executable, str(SCRIPT), *words], capture_output=True, text=True, check=False
+    )
 
     assert ran.returncode == 0, ran.stderr
     name, hand, lab, ratio, *_ = (
@@ -43,6 +47,9 @@ def test_a_tiny_one_prints_both_times_and_their_ratio():
     assert name == "generate-jax"
     near = float(lab.removesuffix(" ms")) / float(hand.removesuffix(" ms"))
     assert near == pytest.approx(float(ratio), rel=0.1)
+    (one,) = json.loads(kept.read_text())
+    assert one["ratio"] == pytest.approx(one["assay_s"][0] / one["by_hand_s"][0])
+    assert one["interval"] is None  # of one round
 
 
 def test_a_name_that_begins_no_configuration_is_refused():
@@ -51,3 +58,9 @@ def test_a_name_that_begins_no_configuration_is_refused():
     )
 
     assert ran.returncode == 2 and "no configuration begins so: resnet51" in ran.stderr
+
+
+def test_the_interval_of_three_rounds_is_students():
+    assert SCRIPTED["interval"]([1.0, 1.0]) is None
+    low, high = SCRIPTED["interval"]([0.99, 1.0, 1.01])
+    assert (low, high) == pytest.approx((1 - 0.02484, 1 + 0.02484), abs=1e-4)

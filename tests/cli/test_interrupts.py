@@ -219,6 +219,26 @@ def wait_for_report(home: Path) -> None:
     raise AssertionError("no report appeared")
 
 
+WHILE_LOADING = """
+import signal, sys
+
+class Late:  # Ctrl-C as the command line is being loaded
+    def find_spec(self, name, *_):
+        if name == "assay.cli":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Late())
+from assay.__main__ import main
+main()
+"""
+
+
+def test_an_interrupt_while_the_program_loads_is_no_traceback():
+    done = subprocess.run([sys.executable, "-c", WHILE_LOADING], capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
 ENDED = """
 import os, signal
 from assay.verbs import evaluate, run

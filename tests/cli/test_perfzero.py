@@ -11,6 +11,7 @@ import pytest
 from assay import readings as assay_readings
 from assay.core.codec import decode
 from assay.core.records import Result
+from tests.platforms.services import Tables, serving
 
 DATA = str(Path(__file__).parent.parent / "data")
 ENDINGS = "bench_endings.Endings.benchmark_"
@@ -227,14 +228,15 @@ def test_filters_without_any_match_are_one_sentence(perfzero, tmp_path):
         (["--profiler_enabled_time=10:5"], 2, "10:5 ends before it begins"),
         (["--benchmark_class_type=other"], 2, "--benchmark_class_type is other"),
         (["--git_repos=a;b;c;d"], 2, "is no repository"),
-        (["--output_gcs_url=gs://bucket"], 3, "cannot upload the output"),
-        (["--gcloud_key_file_url=gs://bucket/key"], 3, "cannot use a key"),
+        (["--output_gcs_url=gs://$(id)"], 2, "is no place for objects"),
+        (["--gcloud_key_file_url=/no/such/key.json"], 2, "cannot be read"),
+        (["--gcloud_key_file_url=/dev/null"], 2, "is no key of a service account"),
         (
-            ["--bigquery_project_name=p", "--bigquery_dataset_table_name=d.t"],
-            3,
-            "cannot send the summary to BigQuery",
+            ["--bigquery_project_name=p", "--bigquery_dataset_table_name=d.t`x"],
+            2,
+            "is no table of BigQuery",
         ),
-        (["--data_downloads=gs://bucket/x"], 3, "Google Cloud Storage"),
+        (["--data_downloads=gs://B/x"], 2, "is no place for objects"),
         (["--benchmark_num_trials=0"], 2, "trials is 0"),
     ],
 )
@@ -246,6 +248,27 @@ def test_bad_input_is_one_sentence_before_anything_runs(perfzero, tmp_path, word
     assert left == status
     assert message in error
     assert not (tmp_path / "workspace" / "output").exists()
+
+
+@pytest.mark.real("google.cloud.bigquery")
+def test_the_old_flags_reach_the_services(perfzero, tmp_path, monkeypatch):
+    store = Tables()
+    with serving(store) as (_, address):
+        monkeypatch.setenv("BIGQUERY_EMULATOR_HOST", address)
+        status, _, error = perfzero(
+            f"--benchmark_methods={ENDINGS}fine",
+            "--bigquery_project_name=p",
+            "--bigquery_dataset_table_name=nightly.summary",
+            f"--output_gcs_url={tmp_path}/objects",
+            "--execution_id=one",
+        )
+
+    assert status == 0, error
+    (row,) = store.rows["nightly.summary"]
+    kept = json.loads((tmp_path / "objects" / "one" / "perfzero_summary.json").read_text())
+    assert json.loads(row["benchmark_result"]) == kept["benchmark_result"]
+    assert row["execution_id"] == "one"
+    assert kept["benchmark_info"]["output_url"] == f"{tmp_path}/objects/one/"
 
 
 def test_what_a_method_prints_is_shown_when_debugging_alone(perfzero):

@@ -14,12 +14,12 @@ def test_all_25_flags_are_there():
     assert len(FLAGS) == 25
 
 
-def test_a_tpu_that_runs_already_is_told_to_the_class_and_another_cannot_be_started():
-    tpu = {"name": "n", "project": "p", "zone": "z", "size": "v2-8", "version": "2"}
+def test_a_tpu_is_told_to_the_class_and_a_version_id_is_refused():
+    tpu = {"name": "n", "project": "p", "zone": "us-west1-b", "size": "v2-8", "version": "2"}
     flags = {name: flag.default for name, flag in FLAGS.items()} | {"benchmark_methods": ("a.B.c",)}
 
-    with pytest.raises(AssayError, match="cannot start a TPU"):
-        request(flags | {"tpu_parameters": json.dumps(tpu)}, "1h", "")
+    with pytest.raises(AssayError, match="version_id"):
+        request(flags | {"tpu_parameters": json.dumps(tpu | {"version_id": "x"})}, "1h", "")
 
     running = json.dumps(tpu | {"using_prestarted_tpu": "true"})
     assert request(flags | {"tpu_parameters": running}, "1h", "").setting.tpu == "n"

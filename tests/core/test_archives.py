@@ -120,3 +120,16 @@ def test_a_name_that_is_no_text_is_damage(tmp_path):
 
     with pytest.raises(AssayError, match=r"a\.zip cannot be unpacked"):
         unpack(tmp_path / "a.zip", tmp_path / "out")
+
+
+def test_a_zip_that_needs_a_newer_reader_is_refused_like_damage(tmp_path):
+    """The central record's `version needed`, which a flipped bit may make 20.6."""
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("x", b"1")
+    data = bytearray(archive.read_bytes())
+    data[data.index(b"PK\x01\x02") + 6] = 206
+    archive.write_bytes(data)
+
+    with pytest.raises(AssayError, match=r"a\.zip cannot be unpacked"):
+        unpack(archive, tmp_path / "out")

@@ -155,3 +155,12 @@ def test_a_text_of_any_length_is_done_with_quickly_and_stored_in_part(piece):
 @pytest.mark.parametrize("letters", ["a", "key", "-"])
 def test_a_name_of_a_million_letters_is_done_with_quickly_and_stored_in_part(stored, letters):
     assert len(stored(letters * (1_000_000 // len(letters)))) <= MOST * 4
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "a\udfffb", "a\udcffb"])
+def test_what_is_no_text_is_replaced(text):
+    assert safe_text(text) == "a\ufffdb"
+
+
+def test_bytes_that_were_text_are_text_again():
+    assert safe_text("gr\udcc3\udcbcn") == "gr\u00fcn"

@@ -7,6 +7,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from assay.core.errors import EndingError
+from assay.core.messages import CheckWait, Open
 from assay.core.records import Case, Environment, Procedure, Samples
 from assay.engine import measure_case
 from assay.stores.folders import CasePlace
@@ -113,3 +115,33 @@ def test_values_of_one_kind_are_joined_whatever_came_between(tmp_path, monkeypat
         ("epoch_time", (1.0, 2.0)),
         ("loss", (9.0, 8.0)),
     ]
+
+
+def test_what_the_first_process_has_shown_is_not_asked_of_the_next(measure):
+    asked = []
+
+    class Asked(FakeWorker):
+        def ask(self, order):
+            asked.append(order)
+            return super().ask(order)
+
+    measure([Asked(noisy(n)) for n in range(2)], processes=2, samples=3)
+
+    opened = [order for order in asked if isinstance(order, Open)]
+    assert [(order.outputs, order.counts) for order in opened] == [(True, True), (False, False)]
+    assert sum(isinstance(order, CheckWait) for order in asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("spent", "phase"), [({"import": 0.5, "weights": 0.25}, "weights"), ({}, "build")]
+)
+def test_the_time_of_a_failed_opening_is_given_to_what_it_was_doing(measure, spent, phase):
+    class Fails:
+        def ask(self, order):
+            raise EndingError("failed", "no", spent)
+
+    result, _ = measure([Fails()])
+
+    assert result.status == "failed"
+    assert phase in result.phases and "end" not in result.phases
+    assert spent.items() <= result.phases.items()

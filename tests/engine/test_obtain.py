@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.engine.obtain import obtain
 from assay.formats.perfzero.setup import Download, downloads
 
@@ -179,7 +179,7 @@ def test_a_file_url_is_copied(tmp_path):
 @pytest.mark.parametrize(
     ("address", "kind", "words"),
     [
-        ("gs://bucket/a", NotPossibleError, "Google Cloud Storage"),
+        ("gs://$(id)/a", UsageError, "is no place for objects"),
         ("ftp://host/a", UsageError, "scheme ftp"),
         ("file:///no/such/file", UsageError, "There is no file /no/such/file"),
     ],

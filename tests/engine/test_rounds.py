@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from assay.core.records import Case, Procedure, Result
 from assay.engine import rounds as engine
 from assay.engine.rounds import Rounds
@@ -52,6 +54,14 @@ def test_what_could_not_take_turns_comes_once_more_alone():
     found.again_alone(group[1])
 
     assert found.next_group() == [group[1]]
+
+
+def test_the_facts_of_a_visit_that_ended_well_are_known_to_the_next():
+    found = Rounds(CASES, 2, "seed")
+    found.ended(msgspec.structs.replace(ending(CASES[0]), facts={"outputs": "1 2"}))
+    found.ended(msgspec.structs.replace(ending(CASES[1], "failed"), facts={"outputs": "3"}))
+
+    assert [found.facts(case) for case in CASES[:3]] == [{"outputs": "1 2"}, {}, {}]
 
 
 def test_a_study_goes_on_where_it_was_cut_short():

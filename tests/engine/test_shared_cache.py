@@ -65,6 +65,13 @@ def test_the_phases_of_a_case_add_up_to_its_time(endings):
     assert {"start", "first step", "warm-up", "sampling", "end"} <= set(result.phases)
 
 
+def test_the_time_of_a_build_that_fails_is_building(endings):
+    (result,) = assay.run(f"{endings}:fails_to_build")
+
+    assert result.status == "failed"
+    assert {"start", "build"} <= set(result.phases) and "end" not in result.phases
+
+
 def test_who_asks_for_the_first_step_gets_it_cold(endings):
     *_, found = assay.ab(f"{endings}:fine", same=True, metric="first_step", pairs=1, budget=5)
 

@@ -39,14 +39,15 @@ def _unmeasured(world: World, asked: set[str]) -> Iterator[str]:
             verb, hint = verb_of(store, run), how_to_resume(store, run)
         except AssayError:  # it was ended before it had begun one
             return
+    if "--resume" in hint:
+        yield from _spoken(world.call(*hint.split()[1:]), hint)
+    elif "start it again" not in hint:
+        yield f"nobody says how to go on with a run of {verb}: {hint}"
     if verb == "run":
-        yield from _spoken(world.call("run", "--resume", run), "--resume")
         with closing(open_store(world.home)) as store:
             found = {result.case.key for result in store.results(Query(ids=(run,)))}
         for key in asked - found:
             yield f"{key} is no result, and was not measured by --resume"
-    elif "--resume" not in hint and "start it again" not in hint:
-        yield f"nobody says how to go on with a run of {verb}: {hint}"
 
 
 def _unanswered(world: World) -> Iterator[str]:
@@ -55,7 +56,7 @@ def _unanswered(world: World) -> Iterator[str]:
 
 
 def _spoken(answer: Answer, what: str) -> Iterator[str]:
-    # Ctrl-C while Python still loads the program is answered by Python, not by assay
+    # Ctrl-C while Python itself still starts is answered by Python, not by assay
     early = answer.err.endswith(b"KeyboardInterrupt\n") and b", in main\n" not in answer.err
     if b"Traceback" in answer.err and not early:
         yield f"{what} answered with a traceback: {answer.err[-2000:].decode(errors='replace')}"

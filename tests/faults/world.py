@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 SECRET = "s3cr3t-Value-42"
 ESCAPE = "\x1b]0;owned\x07"
 OBEYED = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
-ASSAY = [sys.executable, "-c", "from assay.cli import main; main()"]
+ASSAY = [sys.executable, "-c", "from assay.__main__ import main; main()"]
 PATIENCE = 120.0  # seconds; a command that takes longer hangs, and that is a finding
 
 

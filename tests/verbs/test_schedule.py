@@ -24,6 +24,12 @@ def test_the_command_names_plan_rhythm_and_store(plan, home):
     assert "# it needs ASSAY_HOOK" in text
 
 
+def test_a_store_s_password_is_not_written_down(plan):
+    (text,) = assay.schedule(plan, home="postgresql://me:geheim@db/bench").values()
+
+    assert "geheim" not in text and "# it needs ASSAY_STORE" in text
+
+
 def test_a_plan_that_was_never_carried_out_is_said(plan, home):
     with pytest.raises(UsageError, match="never carried out"):
         assay.kept_nights(plan, "night", home)

@@ -9,7 +9,7 @@ from tests.engine.test_repro import with_case
 def test_a_users_file_is_copied_into_the_container():
     result = with_case(workload="my.py:net")
 
-    assert 'COPY "my.py" .' in recipe(result, "assay run my.py:net")
+    assert 'COPY ["my.py", "./"]' in recipe(result, "assay run my.py:net")
 
 
 def test_a_hidden_variable_is_not_written():

@@ -6,7 +6,7 @@ import pytest
 
 from assay.analysis.summary import summarize
 from assay.core.findings import Reading, Summary
-from assay.core.records import Case, Procedure, Result
+from assay.core.records import Case, Procedure, Result, Samples
 from assay.views.run import results_table
 from assay.views.show import course, detail, histogram
 from tests.analysis.test_summary import noisy, result, steady
@@ -97,3 +97,21 @@ def test_a_heading_without_lines_is_not_shown():
     )
 
     assert blocks(result) == [["what ran", "  mode  train"]]
+
+
+def test_what_a_task_told_is_drawn_repeat_by_repeat():
+    told = Samples(metric="loss", unit="", phase="steady", values=(3.0, 2.0, 1.0))
+    case = Case(workload="train", backend="command", key="train@command")
+    made = Result(
+        id="r/001",
+        case=case,
+        procedure=Procedure(),
+        status="ok",
+        samples=(told,),
+        facts={"metric loss": "last of 9 values"},
+    )
+
+    lines = page(made).splitlines()
+
+    assert "loss, 3 repeats, from 1.00 to 3.00" in lines
+    assert "  █▅▁" in lines

@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.core.findings import Output, Table
 from assay.views.output import render
-from assay.views.terminal import plain
+from assay.views.terminal import plain, short
 
 TITLE, CLEAR, C1, TURNED = "\x1b]0;owned\x07", "\x1b[2J", "\x9b2J", "abc\u202edef"
 HOSTILE = (TITLE, CLEAR, C1, TURNED, "\r", "\x08" * 3, "\x7f", "\x00", "\ud800")
@@ -27,6 +27,21 @@ def test_a_control_character_is_written_out(text):
 @pytest.mark.parametrize("text", ["größer – 名前 😀", "two\nlines\tand a tab", "± 1 %"])
 def test_what_a_terminal_only_shows_is_left_as_it_is(text):
     assert plain(text) == text
+
+
+def test_of_an_endless_word_the_middle_is_left_out():
+    shown = short(f"'{'x' * 100_000}' is no workload; nearest: mnist-mlp.")
+
+    assert len(shown) < 220
+    assert "(100,002 letters)" in shown
+    assert shown.endswith(" is no workload; nearest: mnist-mlp.")
+
+
+def test_an_error_does_not_repeat_an_endless_word(assay):
+    _, _, err = assay("run", "x" * 100_000)
+
+    assert "error: " in err
+    assert len(err) < 1000
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import math
 import time
+from contextlib import closing
 
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
-from assay.core.records import Case
+from assay.core import codec
+from assay.core.findings import Place, Quantity, Race
+from assay.core.records import Case, Environment, Plan, Samples
+from assay.registry import open_store
+from assay.stores import folders, summaries
+from assay.stores.runs import RACE
 from assay.web.app import application
 from assay.web.guard import HEADERS
-from assay.web.pages import compare
-from tests.kept_runs import CASE, OTHER, keep_run
+from assay.web.pages import check, compare
+from tests.kept_runs import CASE, OTHER, keep_run, made_result
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -31,7 +40,10 @@ def test_an_empty_store_says_what_to_do(client):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/runs", "/runs/{run}", "/runs/{run}/001", "/history", "/check", "/compare", "/accuracy"],
+    [
+        *("/", "/runs", "/runs/{run}", "/runs/{run}/001", "/history", "/check", "/compare"),
+        *("/tradeoffs", "/accuracy"),
+    ],
 )
 def test_every_page_has_a_json_twin_at_its_address(path, client, keep):
     address = path.format(run=keep((CASE, 0.01, "ok"), (OTHER, 0.02, "failed")))
@@ -103,6 +115,25 @@ def test_a_log_is_shown_and_sent_as_text(client, keep, home):
     assert file.text.startswith(HOSTILE)
 
 
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (gzip.compress(f"{HOSTILE} \x1b[2Jdone".encode()), "done"),
+        (gzip.compress(b"x" * 100)[:-9], "the log is damaged"),
+        (b"no gzip at all", "the log is damaged"),
+    ],
+)
+def test_a_packed_log_is_shown_without_what_steers_a_terminal(data, words, client, keep, home):
+    run = keep((CASE, 0.01, "ok"))
+    (home / "runs" / run / "001" / "log.gz").write_bytes(data)
+
+    page = client.get(f"/runs/{run}/001").text
+
+    assert words in page
+    assert HOSTILE not in page
+    assert "\x1b" not in page
+
+
 @pytest.mark.parametrize("path", ["../../index.sqlite", "..%2F..%2Findex.sqlite", "link", "none"])
 def test_only_plain_files_of_a_result_are_sent(path, client, keep, home):
     run = keep((CASE, 0.01, "ok"))
@@ -119,6 +150,43 @@ def test_an_unknown_id_is_404_with_the_nearest(client, keep):
 
     assert answer.status_code == 404
     assert run in answer.text
+
+
+def test_an_unknown_result_and_series_name_the_nearest(client, keep):
+    run = keep((CASE, 0.01, "ok"))
+    (series,) = client.get("/history", params={"format": "json"}).json()["series"]
+
+    number = client.get(f"/runs/{run}/009")
+    metric = client.get(f"/history/{series['id']}/step_tim")
+
+    assert (number.status_code, metric.status_code) == (404, 404)
+    assert f"{run}/001" in number.text
+    assert f"{series['id']}/step_time" in metric.text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("/runs?since=nothing&until=%FF", "/runs?machine=%27%3B--&status=<script>", "/runs?=&&="),
+        *(
+            "/history?metric=nothing",
+            "/history?label=%",
+            "/check?fail_on=step_time",
+            "/check?since=x",
+        ),
+        *("/compare?a=%00&b=1", "/compare?a=tag:&b=commit:", "/compare?a=day:x&b=run:"),
+        *("/tradeoffs?of=<script>", "/accuracy?workload=%F0%9F", "/?format=xml", "/runs/%2e%2e"),
+    ],
+)
+def test_a_malformed_query_is_answered_in_words(address, client, keep):
+    keep((CASE, 0.01, "ok"))
+
+    answer = client.get(address)
+
+    assert answer.status_code in {200, 400, 404}
+    assert "<h1>" in answer.text
+    assert "<script>alert" not in answer.text
+    assert "<script> " not in answer.text
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/runs/x/y/z", "/static/none.css"])
@@ -191,6 +259,95 @@ def test_the_first_page_says_what_became_slower(client, keep):
     assert (finding["metric"], finding["worse"]) == ("step_time", True)
     assert finding["since"].startswith("2026-11-14")
     assert finding["change"] == pytest.approx(1.3, rel=0.01)
+
+
+def told(metric: str, *values: float) -> Samples:
+    return Samples(metric=metric, unit="", phase="steady", values=values)
+
+
+def test_a_task_and_what_it_told_read_as_any_result(client, home):
+    case = Case(workload="train", backend="command", key="train@command")
+    run = keep_made(home, "task", [(case, {"facts": {"metric loss": "last of 3 values"}})])
+
+    page, one = client.get(f"/runs/{run}").text, client.get(f"/runs/{run}/001").text
+
+    assert "loss" in page
+    assert f'href="/runs/{run}/001"' in page
+    assert "Each repeat" in one
+    assert "Distribution" not in one
+    assert "python train.py" in one  # what was typed, to measure it again
+
+
+def test_trials_of_a_benchmark_method_are_put_together(client, home):
+    case = Case(workload="a.B.benchmark_c", backend="bench", key="a.B.benchmark_c@bench")
+    run = keep_made(home, "bench", [(case, {}), (case, {})])
+
+    page = client.get(f"/runs/{run}").text
+
+    assert "Each metric over its trials" in page
+    assert "Every trial" in page
+
+
+def keep_made(home, verb, wanted):
+    """A run of results that tell a loss and no step time."""
+    with closing(open_store(home)) as store:
+        run = store.new_run(Plan(cases=tuple(case for case, _ in wanted), verb=verb))
+        for case, more in wanted:
+            result = made_result(folders.new_case(run), case, 1.0, "2026-11-01T10:00:00Z", **more)
+            here = Environment(command=("/bin/assay", "task", "run", "--", "python train.py"))
+            samples = (told("loss", 3.0, 2.0, 1.0),)
+            result = msgspec.structs.replace(result, samples=samples, environment=here)
+            store.append(result)
+            summaries.read(store, result)
+    return run.name
+
+
+def test_a_race_says_who_was_dropped_when_and_what_an_option_buys(client, keep, home):
+    slow = Case(workload="mnist-mlp", backend="jax", key="mnist-mlp@jax:compiler=off")
+    run = keep((CASE, 0.01, "ok"), (slow, 0.02, "ok"), tags={"heat": "1"})
+    ratios = {CASE.key: 1.0, slow.key: 2.0, OTHER.key: math.nan}
+    states = {CASE.key: "in", slow.key: "out", OTHER.key: "untried"}
+    places = tuple(
+        Place(
+            key=key,
+            state=states[key],
+            ratio=Quantity(value=ratio, low=ratio, high=ratio, unit="", estimator="", n=1),
+            heats=1,
+            reason=f"slower than {CASE.key}" if key == slow.key else "",
+        )
+        for key, ratio in ratios.items()
+    )
+    found = Race(places=places, metric="item_time", minimum=0.02, heats=1, ended="decided: one")
+    with closing(open_store(home)) as store:
+        store.keep_document(run, RACE, codec.encode(found))
+
+    page = client.get(f"/runs/{run}").text
+
+    assert "Fastest: mnist-mlp@jax" in page
+    assert "dropped after heat 1: slower than mnist-mlp@jax" in page
+    assert "not tried" in page
+    assert "compiler: on → off" in page
+
+
+def test_trade_offs_name_who_is_beaten_by_nobody(client, keep):
+    peaks = iter([{"max_rss": 3e8}, {"max_rss": 1e8}, {"max_rss": 4e8}])
+    cases = [Case(workload=f"net{n}", backend="jax", key=f"net{n}@jax") for n in range(3)]
+    for case, seconds in zip(cases, (0.01, 0.02, 0.03), strict=True):
+        keep((case, seconds, "ok"), label="all", peaks=next(peaks))
+
+    twin = client.get("/tradeoffs", params={"of": "all", "format": "json"}).json()
+    page = client.get("/tradeoffs", params={"of": "all"}).text
+
+    best = [one["name"] for one in twin["costs"]["memory"] if one["on_the_front"]]
+    assert sorted(best) == ["net0@jax", "net1@jax"]
+    assert "Speed against memory" in page
+
+
+def test_very_many_series_are_not_checked_while_a_reader_waits(client, keep, monkeypatch):
+    monkeypatch.setattr(check, "MOST", 1)
+    keep((CASE, 0.01, "ok"), (OTHER, 0.02, "ok"))
+
+    assert "2 series are more than a page looks at" in client.get("/check").text
 
 
 def test_two_labels_are_compared_case_by_case(client, keep):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from pathlib import Path
@@ -12,7 +13,7 @@ from assay.core.records import Case
 from assay.web.publish import publish
 from assay.web.report import report
 from assay.web.serve import serve
-from tests.kept_runs import CASE, OTHER
+from tests.kept_runs import CASE, OTHER, keep_run
 
 pytestmark = pytest.mark.real("chromium", "playwright")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -47,9 +48,16 @@ def page(browser):
     page.close()
 
 
-@pytest.fixture
-def site(home, keep):
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Kept once for all tests here: they only read."""
+    return tmp_path_factory.mktemp("browser") / "home"
+
+
+@pytest.fixture(scope="module")
+def site(store):
     """A dashboard with a history of a dozen nights, in a thread of this process."""
+    keep = functools.partial(keep_run, store)
     nights = [f"2026-11-{night:02d}T03:00:00Z" for night in range(1, 13)]
     for night, started in enumerate(nights):
         keep((CASE, 0.010 if night < 7 else 0.013, "ok"), started=started, label="nightly")
@@ -57,12 +65,12 @@ def site(home, keep):
     wide = keep(
         *((case, 0.001 * (9 - n), "ok") for n, case in enumerate(many)), (OTHER, 1, "failed")
     )
-    dashboard = serve(port=0, home=home)
+    dashboard = serve(port=0, home=store)
     import uvicorn
 
     from assay.web.app import application
 
-    server = uvicorn.Server(uvicorn.Config(application(home), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(application(store), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [dashboard.socket]})
     thread.start()
     yield dashboard.address, wide
@@ -71,7 +79,8 @@ def site(home, keep):
 
 
 def paths(run: str) -> list[str]:
-    return ["/", "/runs", f"/runs/{run}", f"/runs/{run}/001", "/history", "/check", "/compare"]
+    pages = ["/", "/runs", f"/runs/{run}", f"/runs/{run}/001", "/history", "/check", "/compare"]
+    return [*pages, f"/tradeoffs?of={run}", "/accuracy"]
 
 
 def test_every_page_loads_without_error_or_outside_request(page, site, tmp_path):
@@ -151,8 +160,8 @@ def test_without_javascript_everything_is_there(browser, site):
     assert plain.locator("table tbody tr").count() >= 1
 
 
-def test_a_report_opens_from_a_file_and_asks_nobody(page, site, home, tmp_path):
-    path = report("nightly", tmp_path / "report.html", home)
+def test_a_report_opens_from_a_file_and_asks_nobody(page, site, store, tmp_path):
+    path = report("nightly", tmp_path / "report.html", store)
 
     page.goto(path.as_uri())
     page.get_by_role("link", name="mnist-mlp@jax").first.click()
@@ -162,8 +171,8 @@ def test_a_report_opens_from_a_file_and_asks_nobody(page, site, home, tmp_path):
     assert page.locator("article").count() == 24
 
 
-def test_a_published_site_can_be_walked(page, site, home, tmp_path):
-    folder = publish(tmp_path / "site", home=home)
+def test_a_published_site_can_be_walked(page, site, store, tmp_path):
+    folder = publish(tmp_path / "site", home=store)
 
     page.goto((folder / "index.html").as_uri())
     page.get_by_role("link", name="History").first.click()

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from importlib import metadata
 
 import msgspec
 import pytest
@@ -22,7 +23,7 @@ from assay.core.messages import (
     pack,
     unpack,
 )
-from assay.worker.pipe import failure, say
+from assay.worker.pipe import failure, packages, say
 from tests.engine.test_endings import gone
 
 # Says which process it has started, that would live on; then the steps of every order to take some.
@@ -154,3 +155,11 @@ def test_packages_are_those_loaded_and_a_pipe_needs_few_of_them():
 
     assert "msgspec" in ran.stdout.split()
     assert not {"numpy", "click", "pytest"} & set(ran.stdout.split())
+
+
+def test_packages_are_as_the_standard_library_finds_them():
+    loaded = {name.partition(".")[0] for name in sys.modules}
+    owners = metadata.packages_distributions()
+    expected = {owner for name in loaded for owner in owners.get(name, ())}
+
+    assert packages() == {owner: metadata.version(owner) for owner in sorted(expected)}

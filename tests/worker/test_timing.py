@@ -94,6 +94,15 @@ def test_a_cost_under_noise_is_found_and_measured(seconds):
         assert wanted / 1.5 <= steps_per_sample(session, clock) <= 1.5 * wanted
 
 
+@pytest.mark.parametrize("disturbed", [3, 8, 20])
+def test_one_hiccup_does_not_hide_a_cost(disturbed):
+    clock = FakeClock(cost=1e-7)
+    steps = (0.02 * drawn(0, spread=0.002)).tolist()
+    steps[disturbed] += 0.02
+    session = FakeSession(clock, steps, seconds_to_refill=0.0009)
+    assert steps_per_sample(session, clock) in {12, 13}
+
+
 def test_steps_that_get_faster_meanwhile_have_no_cost():
     clock = FakeClock(cost=1e-7)
     session = FakeSession(clock, lambda now: 0.004 * (1 + math.exp(-now / 0.7)))

@@ -103,3 +103,18 @@ def test_a_hub_that_is_not_installed_is_named_with_the_command():
     assert (result.status, result.reason) == (
         "skipped", "timm is not installed here: pip install timm"
     )  # fmt: skip
+
+
+@pytest.mark.real("torch")
+def test_a_package_built_for_another_torch_is_said_to_be_so(tmp_path, monkeypatch):
+    (tmp_path / "torchvision").mkdir()
+    broken = 'raise RuntimeError("operator torchvision::nms does not exist")'
+    (tmp_path / "torchvision" / "__init__.py").write_text(broken)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(
+        EndingError, match=r"cannot be loaded beside torch .*::nms does not"
+    ) as said:
+        session_of("torchvision:resnet18@torch")
+
+    assert said.value.status == "skipped"

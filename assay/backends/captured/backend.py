@@ -179,16 +179,16 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
     import math
 
     with phases.during("import"):
-        import keras
         import numpy as np
 
         from assay.backends.keras import _model
         from assay.native.capture import capture
 
-    keras.utils.set_random_seed(_options.seed(case))
+    engines.set_seed(_options.seed(case))
     job = build()
     model = _model.checked(job.model, case)
-    graph = capture(model, case.workload)
+    with engines.without_tensorflow():
+        graph = capture(model, case.workload)
     inputs, targets = _model.batch(job, case)
     arrays = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
     return Captured(

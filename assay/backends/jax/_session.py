@@ -72,6 +72,9 @@ class JaxSession:
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
         return _trees.sampled(self._inferred(*self._forward_arguments()))
 
+    def read(self) -> object:
+        return _trees.read(self._found)
+
     def weights(self) -> Iterator[Any]:
         return (np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(self._state["params"]))
 
@@ -83,8 +86,10 @@ class JaxSession:
 
     @cached_property
     def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
-        """The forward pass, for all that is to be known of it."""
-        return jax.make_jaxpr(self._infer)(*self._forward_arguments())
+        """The forward pass, for all that is to be known of it; its outputs come from this trace."""
+        if self._case.options["compiler"] == "off":
+            return jax.make_jaxpr(self._infer)(*self._forward_arguments())
+        return self._inferred.trace(*self._forward_arguments()).jaxpr
 
     def facts(self) -> Mapping[str, Value]:
         weights = jax.tree.leaves(self._state["params"])

@@ -43,6 +43,12 @@ def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:  # noqa: ANN401
     return leaves[0].shape, np.asarray(jnp.ravel(leaves[0])[places], np.float32)
 
 
+def read(tree: Any) -> float:  # noqa: ANN401
+    """One number of it, which comes when the computation that makes it has ended."""
+    first = jax.tree.leaves(tree)[0]
+    return float(first[(0,) * first.ndim])
+
+
 def mean(outputs: Any, _: object) -> Any:  # noqa: ANN401
     """Of all that is floating point."""
     return sum(jnp.mean(leaf) for leaf in jax.tree.leaves(outputs) if _floating(leaf))

@@ -57,7 +57,7 @@ class KerasJaxSession(KerasSession):
         self._function = model.train_function if train else model.predict_function
         self._outputs: Any = None
         self._call = functools.partial(model.stateless_call, training=False)
-        self._inferred = self._call if model.run_eagerly else jax.jit(self._call)
+        self._inferred: Any = self._call if model.run_eagerly else jax.jit(self._call)
 
     def generates(self, first: KerasJaxSession) -> None:
         """A step gives the memory of its state away, so what shares the weights gets a copy."""
@@ -77,6 +77,9 @@ class KerasJaxSession(KerasSession):
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
         return _trees.sampled(self._inferred(*self._arguments())[0])
 
+    def read(self) -> object:
+        return _trees.read(self._outputs)
+
     def macs(self) -> float:
         return _setup.macs(self._traced)
 
@@ -91,7 +94,9 @@ class KerasJaxSession(KerasSession):
 
     @functools.cached_property
     def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
-        return jax.make_jaxpr(self._call)(*self._arguments())
+        if self._inferred is self._call:
+            return jax.make_jaxpr(self._call)(*self._arguments())
+        return self._inferred.trace(*self._arguments()).jaxpr
 
     def _arguments(self) -> tuple[Any, ...]:
         """Of inference from the state, not the model's variables: a step gave their memory away."""

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from assay.backends import _options
+from assay.backends.keras import engines
 from assay.core.errors import UsageError
 from assay.core.messages import Train
 from assay.core.records import Case, Value
@@ -31,7 +32,7 @@ class KerasModel:
         self, build: Callable[[], Job], case: Case, engine: Callable[[], dict[str, Value]]
     ) -> None:
         # before the model is built: layers take dtype and seed as they are made
-        keras.utils.set_random_seed(_options.seed(case))
+        engines.set_seed(_options.seed(case))
         keras.config.set_dtype_policy(_POLICIES[str(case.options["precision"])])
         job = build()
         self.case, self.job = case, job

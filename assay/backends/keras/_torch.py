@@ -56,6 +56,9 @@ class KerasTorchSession(KerasSession):
         with torch.no_grad():
             return _trees.sampled(self._inferred())
 
+    def read(self) -> object:
+        return _trees.read(self._data)
+
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         with torch.no_grad():
             return as_array(self._inferred())

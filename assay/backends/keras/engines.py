@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -23,6 +25,33 @@ def lacking() -> str:
     if installed():
         return ""
     return "Keras is not installed here with an engine: pip install 'assay[jax]'"
+
+
+def set_seed(seed: int) -> None:
+    """Of Keras and of the engine it runs on; called in a worker, before a model is built."""
+    import keras
+
+    with without_tensorflow():
+        keras.utils.set_random_seed(seed)
+
+
+@contextmanager
+def without_tensorflow() -> Iterator[None]:
+    """Keras does not load TensorFlow in here, unless it is loaded already.
+
+    To seed it too, or to ask whether a setting is one of its types, it would under every engine,
+    which takes seconds.
+    """
+    from keras.src.utils import module_utils  # what knows whether it is there
+
+    lazy = module_utils.tensorflow
+    known = lazy._available
+    if known is None and "tensorflow" not in sys.modules:
+        lazy._available = False
+    try:
+        yield
+    finally:
+        lazy._available = known
 
 
 def variables(engine: str, data_format: str, folder: Path) -> Mapping[str, str]:

@@ -41,7 +41,7 @@ class TorchGeneration(TorchSession):
         self._prefill = compiled(self._in_precision(model.prefill), case)
         self._decode = compiled(self._in_precision(model.decode), case)
         self._graph: Any = None
-        self._enqueue = self._generate
+        self._stepped = self._generate
 
     def first_token(self) -> None:
         with torch.inference_mode():

@@ -56,7 +56,8 @@ class TorchSession:
         self._optimizer: Any = _optimizer(job, case, self._model) if self._train else None
         self._scaler = torch.amp.GradScaler(self._device.type)
         self._forward = compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
-        self._enqueue = self._capture_first if captures(case) else self._step_here()
+        self._stepped = self._capture_first if captures(case) else self._step_here()
+        self._enqueue = self._first_step
 
     def step(self) -> None:
         if self._member:
@@ -71,7 +72,12 @@ class TorchSession:
         return _trees.as_array(self._inferred())
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
-        return _trees.sampled(self._inferred())
+        """Before the first step, those of the pass in which the work is counted."""
+        return self._look.sample if self._fresh else _trees.sampled(self._inferred())
+
+    def read(self) -> object:
+        # of the inputs: the device does one thing after the other
+        return _trees.read(self._inputs)
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch, without dropout; pictures are given with channels last."""
@@ -115,7 +121,7 @@ class TorchSession:
         }
 
     def _output_dtype(self) -> torch.dtype:
-        return _trees.dtype(self._look.outputs)
+        return self._look.dtype
 
     def _outputs_of(self) -> Callable[..., Any]:
         """The forward pass as a plain function: torch.compile guards all a method could see."""
@@ -150,6 +156,14 @@ class TorchSession:
             found = self._outputs_of()(self._inputs)
         self._model.train(self._train)
         return found
+
+    @property
+    def _fresh(self) -> bool:
+        return self._enqueue == self._first_step
+
+    def _first_step(self) -> None:
+        self._enqueue = self._stepped
+        self._enqueue()
 
     def _step_here(self) -> Callable[[], None]:
         if not self._train:

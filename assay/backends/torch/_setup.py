@@ -12,11 +12,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_count
 
 from assay.backends import _options
+from assay.backends.torch import _trees
 from assay.core.records import Case, Value
 
 
 def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> int:  # noqa: ANN401
     return int(sdpa_flop_count(query, key, value))
+
+
+def _whole_attention(values: Any, *given: Any, **__: object) -> int:  # noqa: ANN401
+    """nn.MultiheadAttention where nothing trains: projections in and out, and the attention."""
+    (batch, length, width), (keys, *_) = values, given[0][1:]
+    projections = length * width * width * 2 + 2 * keys * width * width
+    return int(2 * batch * (projections + 2 * length * keys * width))
 
 
 def _recurrent_on_cpu(values: Any, kernel: Any, recurrent: Any, *_: object, **__: object) -> int:  # noqa: ANN401
@@ -31,6 +39,7 @@ def _recurrent_on_gpu(values: Any, weights: Any, *_: object, **__: object) -> in
 # what torch's counter does not know yet
 _MORE = {
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+    torch.ops.aten._native_multi_head_attention: _whole_attention,
     torch.ops.aten.mkldnn_rnn_layer: _recurrent_on_cpu,
     torch.ops.aten._cudnn_rnn: _recurrent_on_gpu,
 }
@@ -73,7 +82,8 @@ def facts() -> dict[str, Value]:
 class ForwardLook(NamedTuple):
     """What one forward pass shows."""
 
-    outputs: Any
+    sample: tuple[tuple[int, ...], Any]  # of the outputs, as `_trees.sampled` takes it
+    dtype: torch.dtype  # of the outputs
     macs: float
     product_dtypes: str
 
@@ -83,7 +93,12 @@ def look(forward: Callable[[], Any]) -> ForwardLook:
     products and convolutions, whoever cast it."""
     with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, _Products() as seen:
         outputs = forward()
-    return ForwardLook(outputs, counter.get_total_flops() / 2, " ".join(sorted(seen.dtypes)))
+    return ForwardLook(
+        _trees.sampled(outputs),
+        _trees.dtype(outputs),
+        counter.get_total_flops() / 2,
+        " ".join(sorted(seen.dtypes)),
+    )
 
 
 class _Products(TorchDispatchMode):  # type: ignore[misc]

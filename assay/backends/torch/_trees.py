@@ -75,6 +75,12 @@ def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:  # noqa: ANN401
     return tuple(found[0].shape), flat[places].float().cpu().numpy()
 
 
+def read(tree: Any) -> float:  # noqa: ANN401
+    """One number of it, which comes when all that was enqueued before has ended."""
+    first = next(tensors(tree))
+    return float(first[(0,) * first.ndim])
+
+
 def mean(outputs: Any, _: object) -> torch.Tensor:  # noqa: ANN401
     """The loss a model gives itself, else the mean of all that is floating point."""
     own = outputs.get("loss") if isinstance(outputs, Mapping) else None

@@ -25,6 +25,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
     ml_framework_build_label: str | None = None
     platform_name: str | None = None
     system_name: str | None = None
+    output_url: str = ""
     tpu: bool = False
     env_vars: dict[str, str] = {}
     flags: dict[str, object] = {}
@@ -122,6 +123,8 @@ def _info(benched: Benched, execution: Execution) -> Document:
     }
     if execution.execution_label:
         found["execution_label"] = execution.execution_label
+    if execution.output_url:
+        found["output_url"] = execution.output_url
     if execution.env_vars:
         found["env_vars"] = execution.env_vars
     if execution.flags:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 from markupsafe import Markup
@@ -27,6 +28,47 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     high: float = math.nan
 
 
+class Priced(msgspec.Struct, frozen=True, kw_only=True):
+    """A case by its speed and what that costs."""
+
+    name: str
+    id: str  # of its result
+    rate: float  # items/s
+    cost: float
+
+
+def front(priced: Sequence[Priced]) -> list[Priced]:
+    """Those that no other beats in both (Pareto), the fastest first."""
+    best: list[Priced] = []
+    for one in sorted(priced, key=lambda one: (-one.rate, one.cost)):
+        if not best or one.cost < best[-1].cost:
+            best.append(one)
+    return best
+
+
+def front_chart(title: str, priced: Sequence[Priced], unit: str) -> Markup:
+    best = front(priced)
+    rest = [one for one in priced if one not in best]
+    line = Dots(name="", xs=[o.rate for o in best], ys=[o.cost for o in best], line=True)
+    dots = [
+        Dots(
+            name=name,
+            xs=[one.rate for one in some],
+            ys=[one.cost for one in some],
+            told=partial(_priced_text, some, unit),
+            style=style,  # type: ignore[arg-type]
+        )
+        for name, some, style in (("others", rest, "muted"), ("best", best, "b"))
+    ]
+    chart = Chart(title=title, series=(line, *dots), x_label="items per second", unit=unit)
+    return drawn(chart)
+
+
+def _priced_text(priced: Sequence[Priced], unit: str, i: int) -> str:
+    one = priced[i]
+    return f"{one.name}: {human(one.rate, '')} items/s, {human(one.cost, unit)}"
+
+
 def samples_chart(reading: Reading) -> Markup:
     """Every step time as it came, by phase."""
     styles = {"first": "c", "warmup": "muted", "steady": "a"}
@@ -43,7 +85,7 @@ def samples_chart(reading: Reading) -> Markup:
             name=phase,
             xs=xs,
             ys=ys,
-            texts=[f"{phase}: {human(y, 's')} at {x:.3g} s" for x, y in zip(xs, ys, strict=True)],
+            told=partial(_told, phase, xs, ys),
             style=styles[phase],  # type: ignore[arg-type]
         )
         for phase, (xs, ys) in parts.items()
@@ -57,6 +99,21 @@ def samples_chart(reading: Reading) -> Markup:
             unit="s",
         )
     )
+
+
+def _told(phase: str, xs: Sequence[float], ys: Sequence[float], i: int) -> str:
+    return f"{phase}: {human(ys[i], 's')} at {xs[i]:.3g} s"
+
+
+def repeats_chart(name: str, values: Sequence[float], unit: str) -> Markup:
+    """One metric as it came, repeat by repeat."""
+    dots = Dots(
+        name="",
+        xs=range(1, len(values) + 1),
+        ys=values,
+        told=lambda i: f"{i + 1}: {human(values[i], unit)}",
+    )
+    return drawn(Chart(title=name, series=(dots,), x_label="repeat", unit=unit, height=180))
 
 
 def distribution_chart(values: Sequence[float], unit: str) -> Markup:
@@ -108,7 +165,7 @@ def ratios_chart(title: str, rows: Sequence[Ratio], minimum: float = 0.0) -> Mar
         return Markup()
     ends = [end for row in shown for end in (row.low, row.value, row.high) if end > 0]
     scale = scale_of([*ends, 1 / (1 + minimum), 1 + minimum], kind="log")
-    left, height = 260, TOP + ROW * len(shown) + FOOT - 16
+    left, height = 290, TOP + ROW * len(shown) + FOOT - 16
     wide = WIDTH - left - 76
 
     def at(value: float) -> float:

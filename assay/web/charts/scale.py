@@ -12,6 +12,11 @@ import msgspec
 from assay.core.units import human
 
 Kind = Literal["number", "time", "log"]
+_DAY = 86_400
+_TIMES = (  # steps of a time axis: seconds, minutes, hours, days
+    *(1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200),
+    *(_DAY, 2 * _DAY, 7 * _DAY, 14 * _DAY, 30 * _DAY, 90 * _DAY, 180 * _DAY, 365 * _DAY),
+)
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +35,8 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
 
     def label(self, value: float) -> str:
         if self.kind == "time":
-            form = "%H:%M:%S" if self.high - self.low < 86_400 else "%Y-%m-%d"
+            days = (self.high - self.low) / _DAY
+            form = "%H:%M:%S" if days < 1 else "%m-%d %H:%M" if days < 5 else "%Y-%m-%d"
             return datetime.fromtimestamp(value, UTC).strftime(form)
         return human(value, self.unit)
 
@@ -38,8 +44,9 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
         """Round values inside, about so many."""
         if self.kind == "log":
             return _log_ticks(self.low, self.high, about)
-        step = _round_step(
-            (self.high - self.low) / max(about, 1), 2.0 if self.unit == "B" else 10.0
+        wanted = (self.high - self.low) / max(about, 1)
+        step = next((s for s in _TIMES if self.kind == "time" and s >= wanted), 0) or _round_step(
+            wanted, 2.0 if self.unit == "B" else 10.0
         )
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
@@ -83,4 +90,4 @@ def _log_ticks(low: float, high: float, about: int) -> list[float]:
         ticks = [f * 10.0**p for p in powers for f in factors if low <= f * 10.0**p <= high]
         if len(ticks) >= min(about, 3):
             return ticks
-    return ticks
+    return Scale(low=low, high=high).ticks(about)  # so narrow that it is nearly straight

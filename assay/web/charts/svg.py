@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -16,14 +16,14 @@ POINTS = 1_500  # of one series at the most; its extremes are kept
 
 
 class Dots(msgspec.Struct, frozen=True, kw_only=True):
-    """Points of one colour. `texts` is what each says when it is pointed at."""
+    """Points of one colour. `told` is what one says when it is pointed at."""
 
     name: str
     xs: Sequence[float]
     ys: Sequence[float]
     lows: Sequence[float] = ()
     highs: Sequence[float] = ()
-    texts: Sequence[str] = ()
+    told: Callable[[int], str] | None = None
     style: Literal["a", "b", "c", "muted"] = "a"
     line: bool = False
 
@@ -155,26 +155,20 @@ def _series(series: Dots, across: Scale, up: Scale, wide: int, high: int) -> Mar
     if series.line:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
         return Markup('<polyline class="line {}" points="{}"/>').format(series.style, path)
-    return Markup().join(
-        _point(series, i, x, y, up, high) for i, x, y in zip(kept, xs, ys, strict=True)
-    )
+    points = (_point(series, i, x, y, up, high) for i, x, y in zip(kept, xs, ys, strict=True))
+    return Markup("".join(points))
 
 
-def _point(series: Dots, i: int, x: float, y: float, up: Scale, high: int) -> Markup:
-    """A line without length and with round ends: a dot that stays round when zoomed."""
-    said = Markup("<title>{}</title>").format(series.texts[i]) if series.texts else Markup()
-    dot = Markup('<path class="dot {}" d="M{:.1f} {:.1f}h0">{}</path>').format(
-        series.style, x, y, said
-    )
+def _point(series: Dots, i: int, x: float, y: float, up: Scale, high: int) -> str:
+    """A line without length and with round ends: a dot that stays round when zoomed. There are
+    thousands: what they tell is escaped here, and the rest are numbers."""
+    said = f"<title>{escape(series.told(i))}</title>" if series.told else ""
+    dot = f'<path class="dot {series.style}" d="M{x:.1f} {y:.1f}h0">{said}</path>'
     if not series.lows or not math.isfinite(series.lows[i]):
         return dot
-    ends = (high * (1 - up.place(series.lows[i])), high * (1 - up.place(series.highs[i])))
-    return (
-        Markup('<path class="whisker {}" d="M{:.1f} {:.1f}V{:.1f}"/>').format(
-            series.style, x, *ends
-        )
-        + dot
-    )
+    ends = [high * (1 - up.place(at)) for at in (series.lows[i], series.highs[i])]
+    whisker = f'd="M{x:.1f} {ends[0]:.1f}V{ends[1]:.1f}"'
+    return f'<path class="whisker {series.style}" {whisker}/>{dot}'
 
 
 def _level(level: Level, across: Scale, up: Scale, wide: int, high: int) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from assay.core.changes import Checked
+from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
 from assay.core.settings import Home
@@ -12,6 +13,7 @@ from assay.verbs.check import check, status
 from assay.views import check as view
 from assay.web.page import Choice, Form, Grid, Page, Section, grid
 
+MOST = 300  # series that one page looks at; each takes some milliseconds
 FIELDS = {
     "since": "baseline (label:…, tag:…, commit:…, date:…; empty: the last stable stretch)",
     "fail_on": "fail on, such as step_time:3%",
@@ -20,7 +22,7 @@ FIELDS = {
 }
 
 
-def check_page(home: Home, given: dict[str, str]) -> Page:
+def check_page(store: Store, home: Home, given: dict[str, str]) -> Page:
     form = Form(
         action="/check",
         fields=tuple(
@@ -29,6 +31,15 @@ def check_page(home: Home, given: dict[str, str]) -> Page:
         ),
     )
     query = Query(workload=given.get("workload", ""), machine=given.get("machine", ""))
+    count = len({one.series.id for one in store.series(query)})
+    if count > MOST:
+        return _refused(
+            UsageError(
+                f"{count} series are more than a page looks at while you wait.",
+                hint="Choose a workload or a machine here, or run assay check in a terminal.",
+            ),
+            form,
+        )
     try:
         found = check(
             since=given.get("since", ""),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Sequence
 
@@ -15,12 +14,12 @@ from assay.verbs.compare import Comparing, compare_results
 from assay.verbs.compare_points import compare_points
 from assay.views import compare as view
 from assay.web.charts.kinds import Ratio, ratios_chart
-from assay.web.page import Cell, Choice, Form, Grid, Page, Section, section
+from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, section
 
 DRAWN = 60  # ratios in one chart
 OPENED = 100  # results that are opened for one page; of more, the index tells
+FILLED = 0.4  # of a map: with less there is nothing to see
 CHOICES = 30  # newest runs and labels to choose from
-HEAT = 0.05  # a ratio 5 % away from 1 is one shade
 
 
 def compare_page(store: Store, given: dict[str, str]) -> Page:
@@ -100,23 +99,16 @@ def _sections(found: Differences) -> list[Section]:
 
 
 def _heat(shown: Sequence[Difference]) -> Grid | None:
-    """A cell for each workload on each backend; nothing where one of them does not vary."""
+    """A cell for each workload on each backend; nothing where one of them hardly varies."""
     cells = {tuple(one.key.rpartition("@")[::2]): one.ratio for one in shown}
     rows, columns = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
-    if len(rows) < 2 or len(columns) < 2:
+    if min(len(rows), len(columns)) < 2 or len(cells) < FILLED * len(rows) * len(columns):
         return None
     return Grid(
         columns=("workload", *columns),
         rows=tuple(
-            (Cell(text=row), *(_hot(cells.get((row, column))) for column in columns))
+            (Cell(text=row), *(heat_cell(cells.get((row, column))) for column in columns))
             for row in rows
         ),
         numeric=frozenset(columns),
     )
-
-
-def _hot(ratio: float | None) -> Cell:
-    if ratio is None:
-        return Cell()
-    shade = max(-4, min(4, round(math.log(ratio) / HEAT)))
-    return Cell(text=f"{ratio:.3f}", sort=ratio, style="heat", heat=shade)

@@ -57,7 +57,6 @@ def all_series_page(store: Store, given: dict[str, str]) -> Page:
 def series_page(store: Store, series: str, metric: str) -> Page:
     """One series over time, with its shifts and what changed there."""
     found = read(store, _found(store, series, metric))
-    shown = view.output([found])
     newest = found.points[-1]
     return Page(
         title=found.key,
@@ -65,7 +64,7 @@ def series_page(store: Store, series: str, metric: str) -> Page:
         f"{len(found.shifts)} shift{'' if len(found.shifts) == 1 else 's'} in "
         f"{len(found.points)} points.",
         command=f"assay history {shlex.quote(found.key)} --metric {metric}",
-        document=shown.document,
+        document=lambda: view.output([found]).document,
         sections=(
             Section(
                 title=f"{metric} on {found.machine or 'an unknown machine'}", chart=_chart(found)
@@ -79,19 +78,25 @@ def series_page(store: Store, series: str, metric: str) -> Page:
 def _found(store: Store, series: str, metric: str) -> KeptSeries:
     found = store.one_series(series, metric)
     if found is None:
-        raise unknown("series", f"{series}/{metric}", [], hint="All of them are at /history.")
+        known = [f"{one.series.id}/{one.metric}" for one in store.series(Query())]
+        raise unknown("series", f"{series}/{metric}", known, hint="All of them are at /history.")
     return found
 
 
 def _chart(found: SeriesHistory) -> Markup:
     times = [datetime.fromisoformat(point.started).timestamp() for point in found.points]
+
+    def told(i: int) -> str:
+        point = found.points[i]
+        return f"{human(point.value, found.unit)}, {point.started[:16]}, {point.id}"
+
     series = Dots(
         name="",
         xs=times,
         ys=[point.value for point in found.points],
         lows=[point.low for point in found.points],
         highs=[point.high for point in found.points],
-        texts=[f"{human(p.value, found.unit)}, {p.started[:16]}, {p.id}" for p in found.points],
+        told=told,
     )
     return drawn(
         Chart(

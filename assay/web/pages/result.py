@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import math
-import shlex
+import re
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,14 +16,23 @@ from assay.core.errors import UsageError
 from assay.core.findings import Quantity, Reading
 from assay.core.records import Query
 from assay.core.units import human
+from assay.engine import repro
 from assay.stores import summaries
 from assay.verbs.plot import series_of
 from assay.views import results, show
 from assay.views.evaluate import standing
-from assay.web.charts.kinds import distribution_chart, process_charts, samples_chart
+from assay.web.charts.kinds import (
+    distribution_chart,
+    process_charts,
+    repeats_chart,
+    samples_chart,
+)
 from assay.web.page import Cell, Facts, Grid, Link, Page, Section
 
-LOG = 20_000  # characters of a log on its page; the file has the rest
+LOGS = {"log", "log.gz", "output.log", "worker.log"}
+LOG = 20_000  # bytes of a log on its page; the file has the rest
+UNPACKED = 16 << 20  # bytes of a packed log that are looked at
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def result_page(store: Store, text: str) -> Page:
@@ -40,12 +51,8 @@ def result_page(store: Store, text: str) -> Page:
         document=results.results_document([reading], raw=True) | {"kind": "result"},
         sections=(
             _numbers(reading),
-            Section(
-                title="Distribution",
-                chart=distribution_chart([v for p in reading.counted() for v in p], "s"),
-                text="" if step else "No step time was measured.",
-            ),
-            *([Section(title="Samples over time", chart=samples_chart(reading))] if step else []),
+            *(_steps(reading) if step else []),
+            *_reported(reading),
             *_doubts(reading),
             *_processes(folder),
             *_facts(reading),
@@ -65,10 +72,29 @@ def files_of(folder: Path) -> list[Path]:
     ]
 
 
+def _steps(reading: Reading) -> list[Section]:
+    values = [value for process in reading.counted() for value in process]
+    return [
+        Section(title="Distribution", chart=distribution_chart(values, "s")),
+        Section(title="Samples over time", chart=samples_chart(reading)),
+    ]
+
+
+def _reported(reading: Reading) -> list[Section]:
+    """What a task or benchmark method told, where it told more than one value."""
+    charts = [
+        repeats_chart(name, values, quantity.unit)
+        for name, quantity in reading.summary.quantities.items()
+        if name != "step_time" and len(values := reading.result.values(name)) > 1
+    ]
+    return [Section(title="Each repeat", chart=Markup().join(charts))] if charts else []
+
+
 def _numbers(reading: Reading) -> Section:
+    names = show.LINES | show.PHASES
     rows = tuple(
         (
-            Cell(text=show.LINES.get(name, name)),
+            Cell(text=name if name in reading.result.reported else names.get(name, name)),
             Cell(text=human(q.value, _unit(q)), sort=q.value if math.isfinite(q.value) else None),
             Cell(text=_interval(q)),
             Cell(text=q.estimator),
@@ -131,18 +157,17 @@ def _again(reading: Reading) -> Section:
     result = reading.result
     return Section(
         title="Measure it again",
-        log=f"assay run {shlex.quote(result.case.key)} --budget {result.procedure.budget:g}s",
+        log=repro.command(result),
         links=(Link(text=f"Run {result.run}", to=f"/runs/{result.run}"),),
     )
 
 
 def _files(folder: Path, result_id: str) -> list[Section]:
     files = [path for path in files_of(folder) if path.name != "result.json"]
-    logs = [path for path in files if path.name in {"log", "output.log", "worker.log"}]
+    logs = [path for path in files if path.name in LOGS and path.stat().st_size]
     shown = [
         Section(title=f"Log: {path.relative_to(folder)}", log=_end(path), closed=True)
         for path in logs
-        if path.stat().st_size
     ]
     links = tuple(
         Link(
@@ -155,6 +180,21 @@ def _files(folder: Path, result_id: str) -> list[Section]:
 
 
 def _end(path: Path) -> str:
+    """The last of a log, without what would steer a terminal."""
+    data = _unpacked(path) if path.suffix == ".gz" else _last_bytes(path)
+    return _CONTROL.sub("", data.decode(errors="replace"))
+
+
+def _last_bytes(path: Path) -> bytes:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - LOG))
-        return file.read(LOG).decode(errors="replace")
+        return file.read(LOG)
+
+
+def _unpacked(path: Path) -> bytes:
+    """At most so much is unpacked: a small file can hold a very long log."""
+    try:
+        with gzip.open(path) as file:
+            return file.read(UNPACKED)[-LOG:]
+    except (OSError, EOFError, zlib.error):
+        return b"(the log is damaged: only the file itself can be saved)"

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 from markupsafe import Markup
 
 from assay.core.contracts import Store
 from assay.core.errors import StoreError
-from assay.core.findings import Comparison, Race, Reading
+from assay.core.findings import Reading
 from assay.core.records import SCHEMA, Query
 from assay.stores import summaries
-from assay.stores.runs import COMPARISON, RACE, read_document, verb_of
-from assay.verbs import race as races
-from assay.verbs import study as studies
+from assay.stores.runs import verb_of
 from assay.verbs.show import fairness, lasting
-from assay.views import ab, results
-from assay.views import race as race_view
-from assay.views import study as study_view
-from assay.web.charts.kinds import Ratio, ratios_chart
+from assay.views import results
 from assay.web.charts.scale import Scale, scale_of
 from assay.web.charts.svg import interval_cell
-from assay.web.page import Cell, Facts, Grid, Page, Section, grid, section
+from assay.web.page import Cell, Facts, Grid, Link, Page, Section, grid
+from assay.web.pages.verdicts import verdict
 
 # column of a table → the quantity or peak it is sorted by
 QUANTITIES = {
@@ -35,14 +33,21 @@ QUANTITIES = {
 PEAKS = {"memory": "max_rss", "gpu memory": "max_gpu_memory", "energy": "energy_joules"}
 
 
+# verbs whose verdict says it all → what its results are called below
+_FOLDED = {"ab": "Processes", "race": "Processes", "bench": "Every trial"}
+
+
 def run_page(store: Store, text: str) -> Page:
     run = store.find_run(text)
     readings = [summaries.read(store, r) for r in lasting(store.results(Query(ids=(run,))))]
     verb = verb_of(store, run)
+    found = verdict(store, run, verb, readings)
     lead, mood = _lead(store, run, readings)
     return Page(
         title=run,
-        lead=lead,
+        lead=f"{found.sentence[:1].upper()}{found.sentence[1:]}. {lead}"
+        if found.sentence
+        else lead,
         mood=mood,  # type: ignore[arg-type]
         command=f"assay show {run}",
         document={
@@ -53,9 +58,10 @@ def run_page(store: Store, text: str) -> Page:
             "schema": SCHEMA,
         },
         sections=(
-            *_verdict(store, run, verb),
-            *([_results(readings, verb)] if readings else [_nothing(run)]),
+            *found.sections,
+            *([_results(run, readings, verb)] if readings else [_nothing(run)]),
             *_failures(readings),
+            *_unreadable(store),
             _about(store, run, verb, readings),
         ),
     )
@@ -71,61 +77,29 @@ def _lead(store: Store, run: str, readings: Sequence[Reading]) -> tuple[str, str
     known = {reading.result.case.key for reading in readings}
     if planned > len(known):
         words += f"; {planned - len(known)} of {planned} cases have none yet"
-    return f"{words}.", "good" if good == len(readings) else "bad"
+    return f"{words}.", "good" if good == len(readings) > 0 else "bad"
 
 
-def _verdict(store: Store, run: str, verb: str) -> list[Section]:
-    """What an ab, a race or a study found, as its own command prints it."""
-    if store.document(run, COMPARISON) is not None:
-        return [_comparison(read_document(store, run, COMPARISON, Comparison))]
-    if store.document(run, RACE) is not None:
-        return _race(read_document(store, run, RACE, Race))
-    if verb != "study":
-        return []
-    request, readings = studies.kept(run, store.home)
-    found = studies.findings(readings)
-    shown = study_view.output(request.name, request.study, readings, found)
-    return [section(table) for table in shown.tables] if readings else []
-
-
-def _comparison(found: Comparison) -> Section:
-    rows = [Ratio(name=f"pair {n}", value=p.ratio) for n, p in enumerate(found.pairs, 1)]
-    whole = found.ratio
-    rows.append(Ratio(name="all pairs", value=whole.value, low=whole.low, high=whole.high))
-    made = section(ab.comparison_table(found))
-    title = f"{found.metric}: candidate over baseline; the band is what counts as no change"
-    return msgspec.structs.replace(made, chart=ratios_chart(title, rows, found.minimum))
-
-
-def _race(found: Race) -> list[Section]:
-    rows = [
-        Ratio(name=place.key, value=place.ratio.value, low=place.ratio.low, high=place.ratio.high)
-        for place in found.places
-    ]
-    ranking = section(race_view.ranking_table(found))
-    chart = ratios_chart("time of an item over the leader's", rows, found.minimum)
-    effects = races.option_effects_of(found)
-    return [
-        msgspec.structs.replace(ranking, chart=chart),
-        *([section(effects, "What each option gains")] if effects.rows else []),
-    ]
-
-
-def _results(readings: Sequence[Reading], verb: str) -> Section:
+def _results(run: str, readings: Sequence[Reading], verb: str) -> Section:
     table = results.table(readings, fairness(r.result for r in readings))
     steps = [reading.own.get("step_time") for reading in readings]
     ends = [end for step in steps if step for end in (step.low, step.value, step.high)]
     scale = scale_of(ends)
+    by_id = {reading.result.id: reading for reading in readings}
     rows = []
-    for row, reading in zip(grid(table).rows, readings, strict=True):
+    for number, row in enumerate(grid(table).rows):
+        reading = by_id.get(row[0].text) or readings[number]  # of tasks: a row a metric, by its id
         first = msgspec.structs.replace(row[0], to=f"/runs/{reading.result.id}")
         cells = _sorted(row[1:-1], table.columns[1:-1], reading, scale)
         rows.append((first, *cells, _status(row[-1], reading)))
     return Section(
-        title="Processes" if verb in {"ab", "race"} else "Results",
+        title=_FOLDED.get(verb, "Results"),
         grid=Grid(columns=table.columns, rows=tuple(rows), numeric=table.numeric),
         notes=table.notes,
-        closed=verb in {"ab", "race"},
+        closed=verb in _FOLDED,
+        links=(Link(text="Speed against memory and energy", to=f"/tradeoffs?of={run}"),)
+        if sum("throughput" in reading.own for reading in readings) > 1
+        else (),
     )
 
 
@@ -169,19 +143,31 @@ def _failures(readings: Sequence[Reading]) -> list[Section]:
     ]
 
 
+def _unreadable(store: Store) -> list[Section]:
+    problems = tuple(dict.fromkeys(store.problems))
+    return [Section(title="What cannot be read", notes=problems)] if problems else []
+
+
 def _about(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> Section:
     items = [("made by", f"assay {verb}")]
     if readings:
         first = readings[0].result
+        all_tags = [reading.result.tags.items() for reading in readings]
+        shared = [tag for tag in first.tags.items() if all(tag in tags for tags in all_tags)]
         items += [
             ("label", first.label),
-            ("tags", ", ".join(f"{name}={value}" for name, value in first.tags.items())),
+            ("tags", ", ".join(f"{name}={value}" for name, value in shared)),
             ("started", first.started[:19].replace("T", " ")),
             ("machine", str(first.environment.machine.get("cpu", ""))),
-            ("commit", str(first.environment.git.get("commit", ""))),
-            ("command", " ".join(first.environment.command)),
+            ("commit", str(first.environment.git.get("commit", ""))[:12]),
+            ("command", _command(first.environment.command)),
         ]
     return Section(title="About this run", facts=Facts(items=tuple(i for i in items if i[1])))
+
+
+def _command(words: Sequence[str]) -> str:
+    """Without the folder of the program."""
+    return shlex.join([Path(words[0]).name, *words[1:]]) if words else ""
 
 
 def _nothing(run: str) -> Section:

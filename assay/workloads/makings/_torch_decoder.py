@@ -65,7 +65,7 @@ class TorchGenerator(TorchDecoder):
         self.cache = [torch.zeros(shape, dtype=dtype, device=device) for _ in self.blocks]
         self.places = torch.arange(room, device=device)
         self.at = torch.zeros(1, dtype=torch.int64, device=device)
-        self.token = torch.zeros((batch, 1), dtype=torch.int64, device=device)
+        self.token = torch.zeros((batch, 1), dtype=torch.int32, device=device)
         self.made = torch.zeros((batch, self.generated), dtype=torch.int32, device=device)
 
     def forward(self, prompt: Any) -> Any:  # noqa: ANN401
@@ -82,10 +82,9 @@ class TorchGenerator(TorchDecoder):
             cache[0, :, :, : self.prompt] = key
             cache[1, :, :, : self.prompt] = value
             values = block.rest(values, block.attention.attended(query, key, value))
-        token = self.logits(values[:, -1:]).argmax(-1)
+        self.token.copy_(self.logits(values[:, -1:]).argmax(-1))
         self.at.fill_(self.prompt)
-        self.token.copy_(token)
-        self.made[:, :1] = token
+        self.made[:, :1] = self.token
 
     def decode(self) -> None:
         """Read back the token made last, and make one more."""
@@ -95,7 +94,6 @@ class TorchGenerator(TorchDecoder):
             normed = block.norms[0](values)
             found = block.attention.attend_one(normed, cache[0], cache[1], self.at, mask)
             values = block.rest(values, found)
-        token = self.logits(values).argmax(-1)
-        self.token.copy_(token)
+        self.token.copy_(self.logits(values).argmax(-1))
         self.at.add_(1)
-        self.made.index_copy_(1, self.at - self.prompt, token.int())
+        self.made.index_copy_(1, self.at - self.prompt, self.token)

@@ -30,18 +30,24 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a keras.
     """Its layers are named as their weights are; one that branches is a functional model."""
     import keras
 
+    from assay.workloads._keras_seeded import initialised_later
+
     shape = net.input_shape
     if len(shape) == 3 and keras.config.image_data_format() == "channels_first":
         shape = (shape[2], *shape[:2])
-    left = iter(net.placed())
-    if any(isinstance(layer, Residual) for layer in net.layers):
-        inputs = keras.Input(shape)
-        built = keras.Model(inputs, _through(net.layers, inputs, left))
-    else:
-        made = [part for one in left for part in _made(one)]
-        built = keras.Sequential([keras.Input(shape), *made])
+    with initialised_later():
+        built = _built(net, keras.Input(shape))
     _assign(built, arrays)
     return built
+
+
+def _built(net: Net, inputs: Any) -> Any:  # noqa: ANN401
+    import keras
+
+    left = iter(net.placed())
+    if any(isinstance(layer, Residual) for layer in net.layers):
+        return keras.Model(inputs, _through(net.layers, inputs, left))
+    return keras.Sequential([inputs, *(part for one in left for part in _made(one))])
 
 
 def _through(layers: tuple[Layer, ...], values: Any, left: Iterator[Placed]) -> Any:  # noqa: ANN401

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from assay.core.damage import BROKEN
 from assay.core.errors import UsageError
 from assay.formats.onnx_header import ModelInput
 
@@ -101,7 +102,7 @@ def _member(path: Path, pattern: str) -> Any:  # noqa: ANN401 (a JSON document)
             if not name:
                 raise _damaged(path, "it has no description of a model")
             return json.loads(archive.read(name))
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except BROKEN as error:
         raise _damaged(path, str(error)) from None
 
 

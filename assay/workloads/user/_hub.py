@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from importlib import import_module
-from typing import NamedTuple
+from importlib import import_module, metadata
+from typing import Any, NamedTuple
 
 import msgspec
 
+from assay.core.errors import EndingError
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
 
@@ -64,8 +65,21 @@ class HubWorkload(msgspec.Struct, frozen=True):
         return ""
 
     def _build(self, **params: Value) -> Job:
-        job: Job = import_module(f"assay.workloads.user._hub_{self.hub}").job(self.name, params)
+        job: Job = self._loaded().job(self.name, params)
         return job
+
+    def _loaded(self) -> Any:  # noqa: ANN401 (a module)
+        try:
+            return import_module(f"assay.workloads.user._hub_{self.hub}")
+        # a package built for another torch: "operator torchvision::nms does not exist"
+        except (ImportError, RuntimeError, OSError) as error:
+            package = HUBS[self.hub].package
+            first = str(error).strip().partition("\n")[0]
+            raise EndingError(
+                "skipped",
+                f"{package} cannot be loaded beside torch {metadata.version('torch')} ({first}); "
+                f"install the builds of {package} and torchvision that fit this torch",
+            ) from error
 
 
 def from_hub(text: str) -> HubWorkload:

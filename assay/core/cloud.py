@@ -1,0 +1,109 @@
+"""Machines of a cloud: what is asked for, what is there, and what a provider can do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from assay.core.errors import AssayError, UsageError
+from assay.core.records import SCHEMA
+
+LABEL = "assay"  # of every machine that assay has made; none without it is ever touched
+SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_NAME = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+_ZONE = re.compile(r"[a-z]+-[a-z]+\d+-[a-z]")
+_WORD = re.compile(r"[A-Za-z0-9][\w ./:-]{0,255}", re.ASCII)
+
+
+class StockoutError(AssayError):
+    """The zone has no such machine left at the moment; another may."""
+
+    status = 3
+
+
+class MachineRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine to be made; GCE's words, as PerfZero's cloud_manager.py had them."""
+
+    name: str
+    machine_type: str = ""  # "": 8 processors for each accelerator, as PerfZero
+    accelerator_type: str = "nvidia-tesla-v100"
+    accelerator_count: int = 1
+    nvme_count: int = 0  # local disks; a machine with them cannot be stopped
+    boot_ssd_size: int = 0  # GB; 0: the image's own size, on a plain disk
+    image: str = "projects/deeplearning-platform-release/global/images/family/common-cu124"
+    cpu_min_platform: str = ""
+    scopes: tuple[str, ...] = (SCOPE,)
+    network_tags: tuple[str, ...] = ()
+    install_driver: bool = True
+    internal_ip: bool = False  # reached by it, and without an address of its own outside
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        for name in ("accelerator_count", "nvme_count", "boot_ssd_size"):
+            if getattr(self, name) < 0:
+                raise UsageError(
+                    f"{name} is {getattr(self, name)}, but has to be 0 or more.", hint=f"{name}=0"
+                )
+        words = (self.machine_type, self.accelerator_type, self.image, self.cpu_min_platform)
+        for text in (*words, *self.scopes, *self.network_tags):
+            if text and not _WORD.fullmatch(text):
+                raise UsageError(f"'{text[:80]}' is no word of Google Cloud.", hint="See its docs.")
+
+    @property
+    def type(self) -> str:
+        return self.machine_type or f"n1-standard-{8 * max(self.accelerator_count, 1)}"
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine that is there."""
+
+    name: str
+    zone: str
+    status: str  # PROVISIONING, RUNNING, STOPPING, TERMINATED, …
+    type: str = ""
+    ours: bool = False  # has assay's label
+    internal_ip: str = ""
+    external_ip: str = ""
+    local_disks: int = 0
+    made: str = ""
+    kind: Literal["machine"] = "machine"
+    schema: int = SCHEMA
+
+
+class Provider(Protocol):
+    """All that a cloud has to offer; a second one is one file. Every call waits until it is done,
+    and raises AssayError where it is not."""
+
+    def request(self, wanted: MachineRequest, zone: str) -> dict[str, Any]:
+        """Exactly what `create` would send."""
+
+    def create(self, wanted: MachineRequest, zone: str) -> Machine:
+        """Raises StockoutError where the zone has none left."""
+
+    def get(self, name: str, zone: str) -> Machine | None: ...
+
+    def start(self, name: str, zone: str) -> None: ...
+
+    def stop(self, name: str, zone: str) -> None: ...
+
+    def delete(self, name: str, zone: str) -> None: ...
+
+    def all(self) -> list[Machine]:
+        """Of every zone, those with assay's label."""
+
+
+def check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"'{name[:80]}' is no name of a machine: small letters, digits and dashes.",
+            hint="As in: assay-me",
+        )
+    return name
+
+
+def check_zone(zone: str) -> str:
+    if not _ZONE.fullmatch(zone):
+        raise UsageError(f"'{zone[:80]}' is no zone.", hint="As in: us-west1-b")
+    return zone

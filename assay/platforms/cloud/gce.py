@@ -1,0 +1,235 @@
+"""Google Compute Engine through google-cloud-compute: requests, operations, errors in words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from assay.core.cloud import LABEL, Machine, MachineRequest, StockoutError
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.objects import ServiceAwayError
+from assay.core.redaction import without_tokens
+
+ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"  # gcloud's own variable for another endpoint
+_PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{0,61}[a-z0-9]")
+_STOCKOUT = re.compile(r"ZONE_RESOURCE_POOL_EXHAUSTED|STOCKOUT|does not have enough resources")
+_QUOTA = re.compile(r"QUOTA|quota", re.ASCII)
+_POLL = 1.0  # seconds between looks at an operation
+
+
+class Gce:
+    """A project of Google Compute Engine."""
+
+    def __init__(self, project: str, timeout: float = 600.0) -> None:
+        if not _PROJECT.fullmatch(project):
+            raise UsageError(
+                f"'{project[:80]}' is no project of Google Cloud.", hint="--project my-project"
+            )
+        self._project, self._timeout = project, timeout
+        self._instances = _client("InstancesClient")
+        self._operations = _client("ZoneOperationsClient")
+
+    def request(self, wanted: MachineRequest, zone: str) -> dict[str, Any]:
+        from google.cloud import compute_v1
+
+        body = compute_v1.Instance.to_json(_resource(wanted, zone), use_integers_for_enums=False)
+        path = f"/compute/v1/projects/{self._project}/zones/{zone}/instances"
+        return {"method": "POST", "path": path, "body": _without_nothing(json.loads(body))}
+
+    def create(self, wanted: MachineRequest, zone: str) -> Machine:
+        with _in_words(f"create {wanted.name} in {zone}"):
+            operation = self._instances.insert_unary(
+                project=self._project, zone=zone, instance_resource=_resource(wanted, zone)
+            )
+            self._wait(operation, zone, f"{wanted.name} was not made in {zone}")
+        found = self.get(wanted.name, zone)
+        if found is None:
+            raise AssayError(f"{wanted.name} was made, but is not there.", hint="Try again.")
+        return found
+
+    def get(self, name: str, zone: str) -> Machine | None:
+        from google.api_core.exceptions import NotFound
+
+        with _in_words(f"look at {name} in {zone}"):
+            try:
+                found = self._instances.get(project=self._project, zone=zone, instance=name)
+            except NotFound as error:
+                if "zone" in str(error).lower() and "instances" not in str(error).lower():
+                    raise
+                return None
+        return _machine(found, zone)
+
+    def start(self, name: str, zone: str) -> None:
+        self._change("start", name, zone)
+
+    def stop(self, name: str, zone: str) -> None:
+        self._change("stop", name, zone)
+
+    def delete(self, name: str, zone: str) -> None:
+        self._change("delete", name, zone)
+
+    def all(self) -> list[Machine]:
+        with _in_words("list machines"):
+            request = {"project": self._project, "filter": f"labels.{LABEL}:*"}
+            return [
+                _machine(one, zone.rpartition("/")[2])
+                for zone, part in self._instances.aggregated_list(request=request)
+                for one in part.instances
+            ]
+
+    def _change(self, what: str, name: str, zone: str) -> None:
+        with _in_words(f"{what} {name} in {zone}"):
+            call = getattr(self._instances, f"{what}_unary")
+            operation = call(project=self._project, zone=zone, instance=name)
+            self._wait(operation, zone, f"{name} did not {what}")
+
+    def _wait(self, operation: Any, zone: str, sentence: str) -> None:  # noqa: ANN401
+        """Until it is done. An operation that fails says so in itself, not by its status."""
+        end = time.monotonic() + self._timeout
+        while operation.status.name != "DONE":
+            if time.monotonic() > end:
+                raise ServiceAwayError(
+                    f"{sentence} within {self._timeout:g} s.", hint="See: assay cloud status"
+                )
+            time.sleep(_POLL)
+            operation = self._operations.get(
+                project=self._project, zone=zone, operation=operation.name
+            )
+        problems = [f"{one.code}: {one.message}" for one in operation.error.errors]
+        if problems:
+            raise _problem(sentence, " ".join(problems))
+
+
+def _client(name: str) -> Any:  # noqa: ANN401 (google's)
+    try:
+        from google.auth.credentials import AnonymousCredentials
+        from google.auth.exceptions import GoogleAuthError
+        from google.cloud import compute_v1
+    except ImportError:
+        raise NotPossibleError(
+            "Machines of Google Cloud need google-cloud-compute, which is not installed.",
+            hint="pip install 'assay[cloud]'",
+        ) from None
+    given: dict[str, Any] = {}
+    if os.environ.get(ENDPOINT):
+        given["client_options"] = {"api_endpoint": os.environ[ENDPOINT]}
+        if os.environ[ENDPOINT].startswith("http://"):
+            given["credentials"] = AnonymousCredentials()
+    try:
+        return getattr(compute_v1, name)(**given)
+    except (GoogleAuthError, ValueError, OSError) as error:
+        raise NotPossibleError(
+            f"There are no credentials of Google Cloud here: {_line(error)}",
+            hint="gcloud auth application-default login, or GOOGLE_APPLICATION_CREDENTIALS.",
+        ) from None
+
+
+def _resource(wanted: MachineRequest, zone: str) -> Any:  # noqa: ANN401
+    from google.cloud import compute_v1
+
+    outside = [] if wanted.internal_ip else [{"name": "External NAT", "type_": "ONE_TO_ONE_NAT"}]
+    metadata = [{"key": "install-nvidia-driver", "value": "True"}] if wanted.install_driver else []
+    return compute_v1.Instance(
+        name=wanted.name,
+        machine_type=f"zones/{zone}/machineTypes/{wanted.type}",
+        min_cpu_platform=wanted.cpu_min_platform or None,
+        labels={LABEL: "1"},
+        tags={"items": list(wanted.network_tags)},
+        disks=_disks(wanted, zone),
+        guest_accelerators=_accelerators(wanted, zone),
+        scheduling={"on_host_maintenance": "TERMINATE", "automatic_restart": True},
+        network_interfaces=[{"network": "global/networks/default", "access_configs": outside}],
+        service_accounts=[{"email": "default", "scopes": list(wanted.scopes)}],
+        metadata={"items": metadata},
+    )
+
+
+def _accelerators(wanted: MachineRequest, zone: str) -> list[dict[str, Any]]:
+    if not wanted.accelerator_count:
+        return []
+    kind = f"zones/{zone}/acceleratorTypes/{wanted.accelerator_type}"
+    return [{"accelerator_type": kind, "accelerator_count": wanted.accelerator_count}]
+
+
+def _disks(wanted: MachineRequest, zone: str) -> list[dict[str, Any]]:
+    first: dict[str, Any] = {"source_image": wanted.image}
+    if wanted.boot_ssd_size:
+        first |= {
+            "disk_size_gb": wanted.boot_ssd_size,
+            "disk_type": f"zones/{zone}/diskTypes/pd-ssd",
+        }
+    local = {
+        "type_": "SCRATCH",
+        "interface": "NVME",
+        "auto_delete": True,
+        "initialize_params": {"disk_type": f"zones/{zone}/diskTypes/local-ssd"},
+    }
+    return [
+        {"boot": True, "auto_delete": True, "initialize_params": first},
+        *[local] * wanted.nvme_count,
+    ]
+
+
+def _machine(found: Any, zone: str) -> Machine:  # noqa: ANN401
+    link = found.network_interfaces[0] if found.network_interfaces else None
+    outside = link.access_configs[0].nat_i_p if link and link.access_configs else ""
+    return Machine(
+        name=found.name,
+        zone=zone,
+        status=found.status,
+        type=found.machine_type.rpartition("/")[2],
+        ours=LABEL in found.labels,
+        internal_ip=link.network_i_p if link else "",
+        external_ip=outside,
+        local_disks=sum(disk.type_ == "SCRATCH" for disk in found.disks),
+        made=found.creation_timestamp,
+    )
+
+
+@contextmanager
+def _in_words(what: str) -> Iterator[None]:
+    from google.api_core import exceptions
+    from google.auth.exceptions import GoogleAuthError
+    from requests.exceptions import RequestException
+
+    try:
+        yield
+    except (exceptions.Forbidden, exceptions.Unauthorized, GoogleAuthError) as error:
+        if _QUOTA.search(str(error)):
+            raise _problem(f"It was not possible to {what}", _line(error)) from None
+        raise NotPossibleError(
+            f"You have no permission to {what}: {_line(error)}",
+            hint="The role Compute Instance Admin is needed.",
+        ) from None
+    except (exceptions.NotFound, exceptions.BadRequest, exceptions.Conflict) as error:
+        raise UsageError(
+            f"It was not possible to {what}: {_line(error)}", hint="See zone, type and name."
+        ) from None
+    except (exceptions.GoogleAPICallError, RequestException) as error:
+        raise _problem(f"It was not possible to {what}", _line(error)) from None
+
+
+def _problem(sentence: str, text: str) -> AssayError:
+    text = without_tokens(text)[:300]
+    if _STOCKOUT.search(text):
+        return StockoutError(f"{sentence}: {text}", hint="Name more zones: --zone A --zone B")
+    if _QUOTA.search(text):
+        return NotPossibleError(f"{sentence}: {text}", hint="Ask for more quota, or fewer of it.")
+    return ServiceAwayError(f"{sentence}: {text}", hint="Try again later.")
+
+
+def _without_nothing(document: Any) -> Any:  # noqa: ANN401 (JSON)
+    """Without fields that are not sent, which the library spells out."""
+    if isinstance(document, dict):
+        kept = {name: _without_nothing(value) for name, value in document.items()}
+        return {name: value for name, value in kept.items() if value not in ("", [], {}, None)}
+    return [_without_nothing(one) for one in document] if isinstance(document, list) else document
+
+
+def _line(error: Exception) -> str:
+    return without_tokens(" ".join(str(error).split()))[:300]

@@ -1,0 +1,132 @@
+"""What an image to measure in is made of: framework, version, CUDA, more packages, a lock."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay import __version__
+from assay.core import objects
+from assay.core.errors import UsageError, unknown
+from assay.core.files import user_path
+from assay.views.containerfile import ImageRecipe
+
+# Extras of assay, and what a GPU needs in place of the plain package.
+FRAMEWORKS: dict[str, tuple[str, ...]] = {
+    "torch": ("torch",),
+    "jax": ("jax",),
+    "tensorflow": ("tensorflow",),
+    "keras": ("jax", "tensorflow", "torch"),  # as keras-benchmarks' setup scripts: all of them
+    "none": (),
+}
+_ON_GPU = {"jax": "jax[cuda12]", "tensorflow": "tensorflow[and-cuda]", "torch": "torch"}
+SYSTEM = ("git", "g++")  # a benchmark's repository, a compiler's backend
+CUDA = "12.6.3"
+_PYTHON = ("python3", "python3-venv")
+# PEP 508 as far as one line of a requirements file goes; never an option of pip.
+_SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[\w,.-]+\])?\s*([<>=!~]=?[\w.*+!,<>=~ -]+)?")
+
+
+class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asks for."""
+
+    frameworks: tuple[str, ...] = ("none",)
+    specs: tuple[str, ...] = ()  # torch==2.13.0, or a wheel: a path, file://, gs://
+    packages: tuple[str, ...] = ()  # of the system, beside the usual
+    base: str = ""  # "": by Python's version, or of CUDA
+    cuda: str = ""  # "": no GPU; a version of CUDA
+    python: str = "3.11"
+    lock: str = ""  # a file of pinned packages, in place of names
+    assay: str = f"assay=={__version__}"  # or a wheel; "": the image has it already
+    bare: bool = False  # nothing of the system is added: the base has it
+
+    def __post_init__(self) -> None:
+        for name in self.frameworks:
+            if name not in FRAMEWORKS:
+                raise unknown("framework", name, FRAMEWORKS)
+        if self.cuda and not re.fullmatch(r"\d+\.\d+(\.\d+)?", self.cuda):
+            raise UsageError(f"'{self.cuda}' is no version of CUDA.", hint=f"As in: {CUDA}")
+        if not re.fullmatch(r"3\.\d{1,2}", self.python):
+            raise UsageError(f"'{self.python}' is no version of Python.", hint="As in: 3.11")
+        for spec in (*self.specs, *((self.assay,) if self.assay else ())):
+            if not _is_wheel(spec) and not _SPEC.fullmatch(spec):
+                raise UsageError(f"'{spec[:80]}' is no package.", hint="As in: torch==2.13.0")
+
+
+def recipe(request: ImageRequest) -> tuple[ImageRecipe, list[str]]:
+    """The recipe, and the lines of its requirements."""
+    lines = _requirements(request)
+    on_gpu = f"nvidia/cuda:{request.cuda}-cudnn-runtime-ubuntu24.04"
+    base = request.base or (on_gpu if request.cuda else f"python:{request.python}-slim")
+    python = _PYTHON if not base.startswith("python:") else ()
+    system = () if request.bare else (*python, *SYSTEM)
+    wheels = [_name(spec) for spec in (*request.specs, request.assay) if _is_wheel(spec)]
+    made = ImageRecipe(
+        base=base,
+        title=f"frameworks: {', '.join(request.frameworks)}",
+        system=(*system, *request.packages),
+        requirements="requirements.txt" if lines else "",
+        files=tuple(wheels),
+    )
+    return made, lines
+
+
+def fill(request: ImageRequest, lines: Sequence[str], folder: Path) -> None:
+    """The files beside the Containerfile: requirements, wheels."""
+    if lines:
+        (folder / "requirements.txt").write_text("\n".join(lines) + "\n")
+    for spec in (*request.specs, request.assay):
+        if _is_wheel(spec):
+            _bring(spec, folder / _name(spec))
+
+
+def _requirements(request: ImageRequest) -> list[str]:
+    if request.lock:
+        try:
+            locked = user_path(request.lock).read_text().splitlines()
+        except OSError as error:
+            raise UsageError(
+                f"The lock {request.lock} cannot be read ({error.strerror}).", hint="See its path."
+            ) from None
+        return [*locked, *_own(request, ())]
+    extras = dict.fromkeys(name for one in request.frameworks for name in FRAMEWORKS[one])
+    named = {re.split(r"[\[<>=!~ ]", spec)[0].lower() for spec in request.specs}
+    gpu = [_ON_GPU[name] for name in extras if request.cuda and name not in named]
+    wheels = [f"./{_name(spec)}" for spec in request.specs if _is_wheel(spec)]
+    plain = [spec for spec in request.specs if not _is_wheel(spec)]
+    return [*_own(request, tuple(extras)), *gpu, *plain, *wheels]
+
+
+def _own(request: ImageRequest, extras: tuple[str, ...]) -> list[str]:
+    if not request.assay:
+        return []
+    chosen = f"[{','.join(extras)}]" if extras else ""
+    if _is_wheel(request.assay):
+        return [f"./{_name(request.assay)}{chosen}"]
+    name, equals, version = request.assay.partition("==")
+    return [f"{name}{chosen}{equals}{version}"]
+
+
+def _is_wheel(spec: str) -> bool:
+    return spec.endswith(".whl")
+
+
+def _name(spec: str) -> str:
+    return spec.rpartition("/")[2]
+
+
+def _bring(spec: str, target: Path) -> None:
+    if objects.is_remote(spec):
+        objects.fetch(spec, target)
+        return
+    source = user_path(spec.removeprefix("file://"))
+    try:
+        shutil.copyfile(source, target)
+    except OSError as error:
+        raise UsageError(
+            f"The wheel {source} cannot be read ({error.strerror}).", hint="See its path."
+        ) from None

@@ -1,0 +1,89 @@
+"""A key of a service account, for as long as something runs; it is never stored by assay."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from assay.core import objects
+from assay.core.errors import UsageError
+from assay.core.redaction import without_tokens
+
+VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
+_MOST = 65_536  # bytes of a key file
+_FIELDS = ("client_email", "private_key", "token_uri")
+
+
+@contextmanager
+def used(url: str) -> Iterator[None]:
+    """The key file at a URL is what Google's libraries find until this ends. "": theirs."""
+    if not url:
+        yield
+        return
+    before = os.environ.get(VARIABLE)
+    with tempfile.TemporaryDirectory() as folder:  # only its owner can look into it
+        path = _local(url, Path(folder))
+        _check(path, url)
+        os.environ[VARIABLE] = str(path)
+        try:
+            yield
+        finally:
+            if before is None:
+                os.environ.pop(VARIABLE, None)
+            else:
+                os.environ[VARIABLE] = before
+
+
+def _local(url: str, folder: Path) -> Path:
+    scheme = urlsplit(url).scheme
+    if scheme in ("", "file"):
+        return Path(unquote(urlsplit(url).path)) if scheme else Path(url).expanduser()
+    target = folder / "key.json"
+    if objects.is_remote(url):
+        objects.fetch(url, target)
+    elif scheme in ("http", "https"):
+        import urllib.error
+        import urllib.request
+
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                target.write_bytes(answer.read(_MOST + 1))
+        except (urllib.error.URLError, OSError) as error:
+            reason = getattr(error, "reason", error)
+            raise UsageError(
+                f"The key file {_shown(url)} cannot be fetched: {reason}.", hint="See its URL."
+            ) from None
+    else:
+        raise UsageError(
+            f"The key file {_shown(url)} has the scheme {scheme}.",
+            hint="Use a path, file, gs or https.",
+        )
+    target.chmod(0o600)
+    return target
+
+
+def _check(path: Path, url: str) -> None:
+    try:
+        found = json.loads(path.read_bytes()[: _MOST + 1])
+    except OSError as error:
+        raise UsageError(
+            f"The key file {_shown(url)} cannot be read ({error.strerror}).", hint="See its path."
+        ) from None
+    except ValueError:
+        found = None
+    lacking = [name for name in _FIELDS if not isinstance(found, dict) or not found.get(name)]
+    if lacking or found.get("type") != "service_account":
+        raise UsageError(
+            f"{_shown(url)} is no key of a service account.",
+            hint=f"A key is a JSON file with type, {', '.join(_FIELDS)}.",
+        )
+
+
+def _shown(url: str) -> str:
+    """Without a query, in which signatures travel."""
+    return without_tokens(url.partition("?")[0])[:200]

@@ -1,0 +1,132 @@
+"""What an ab, a race or a study found: its verdict, who was dropped when, what each option buys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from assay.analysis.option_effects import OptionEffect, effects_table, option_effects
+from assay.core.contracts import Store
+from assay.core.findings import Comparison, Place, Race, Reading
+from assay.stores.runs import COMPARISON, RACE, read_document, tagged_number
+from assay.verbs import race as races
+from assay.verbs import study as studies
+from assay.verbs.bench import over_trials
+from assay.views import ab, bench
+from assay.views import race as race_view
+from assay.views import study as study_view
+from assay.web.charts.kinds import Ratio, ratios_chart
+from assay.web.page import Cell, Grid, Section, heat_cell, section
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """In one sentence, and the sections below it; nothing of a run that decides nothing."""
+
+    sentence: str = ""
+    sections: tuple[Section, ...] = ()
+
+
+def verdict(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> Verdict:
+    """As its own command prints it, with charts."""
+    if store.document(run, COMPARISON) is not None:
+        compared = read_document(store, run, COMPARISON, Comparison)
+        return Verdict(sentence=ab.headline(compared), sections=(_comparison(compared),))
+    if store.document(run, RACE) is not None:
+        raced = read_document(store, run, RACE, Race)
+        return Verdict(sentence=race_view.headline(raced), sections=_race(raced, readings))
+    if verb == "bench" and readings:
+        return Verdict(sections=(_trials(readings),))
+    return Verdict(sections=_study(store, run)) if verb == "study" and readings else Verdict()
+
+
+def _trials(readings: Sequence[Reading]) -> Section:
+    trials = over_trials(reading.result for reading in readings)
+    return section(bench.metrics_table(trials), "Each metric over its trials")
+
+
+def _comparison(found: Comparison) -> Section:
+    rows = [Ratio(name=f"pair {n}", value=p.ratio) for n, p in enumerate(found.pairs, 1)]
+    whole = found.ratio
+    rows.append(Ratio(name="all pairs", value=whole.value, low=whole.low, high=whole.high))
+    made = section(ab.comparison_table(found), "Verdict")
+    title = f"{found.metric}: candidate over baseline; the band is what counts as no change"
+    return msgspec.structs.replace(made, chart=ratios_chart(title, rows, found.minimum))
+
+
+def _race(found: Race, readings: Sequence[Reading]) -> tuple[Section, ...]:
+    rows = [
+        Ratio(name=place.key, value=place.ratio.value, low=place.ratio.low, high=place.ratio.high)
+        for place in found.places
+    ]
+    ranking = section(race_view.ranking_table(found), "Ranking")
+    chart = ratios_chart("time of an item over the leader's", rows, found.minimum)
+    return (
+        msgspec.structs.replace(ranking, chart=chart),
+        *_heats(found, readings),
+        *_effects(races.option_effects_in(found)),
+    )
+
+
+def _heats(found: Race, readings: Sequence[Reading]) -> list[Section]:
+    """A column a heat: the time of an item over that of the fastest there; then who was dropped."""
+    times: dict[int, dict[str, float]] = {}
+    for reading in readings:
+        step = reading.own.get("step_time")
+        if step and "heat" in reading.result.tags:
+            heat = times.setdefault(tagged_number(reading.result, "heat"), {})
+            heat[reading.result.case.key] = step.value / max(1, reading.result.items)
+    if not times:
+        return []
+    rows = tuple(
+        (Cell(text=place.key), *_run_heats(place, times), Cell(text=_ended(place, times)))
+        for place in found.places
+    )
+    names = [f"heat {number}" for number in sorted(times)]
+    grid = Grid(columns=("contender", *names, "then"), rows=rows, numeric=frozenset(names))
+    text = (
+        "Time of an item in each heat, over the fastest of that heat. Who is surely slower is out."
+    )
+    return [Section(title="Who was dropped when", text=text, grid=grid)]
+
+
+def _run_heats(place: Place, times: Mapping[int, Mapping[str, float]]) -> list[Cell]:
+    cells = []
+    for number in sorted(times):
+        own = times[number].get(place.key)
+        cells.append(heat_cell(own / min(times[number].values()) if own else None))
+    return cells
+
+
+def _ended(place: Place, times: Mapping[int, Mapping[str, float]]) -> str:
+    last = max((number for number, heat in times.items() if place.key in heat), default=0)
+    if place.state == "out":
+        return f"dropped after heat {last}: {place.reason}"
+    if place.state in {"failed", "wrong"}:
+        return f"{place.state}: {place.reason}"
+    return "not tried" if place.state == "untried" else "still in"
+
+
+def _study(store: Store, run: str) -> tuple[Section, ...]:
+    request, readings = studies.kept_in(store, run)
+    found = studies.findings(readings)
+    tables = study_view.study_tables(request.study, readings, found.floor, found.unlike)
+    return (*(section(table) for table in tables), *_effects(option_effects(readings)))
+
+
+def _effects(effects: Sequence[OptionEffect]) -> list[Section]:
+    if not effects:
+        return []
+    rows = [
+        Ratio(
+            name=f"{one.setting}: {one.before} → {one.after}",
+            value=one.ratio,
+            low=min(one.ratios) if len(one.ratios) > 1 else math.nan,
+            high=max(one.ratios) if len(one.ratios) > 1 else math.nan,
+        )
+        for one in effects
+    ]
+    made = section(effects_table(effects), "What each option buys, all else equal")
+    title = "time after over time before; the line spans all pairs; left of 1 is quicker"
+    return [msgspec.structs.replace(made, chart=ratios_chart(title, rows))]

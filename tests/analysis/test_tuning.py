@@ -1,0 +1,68 @@
+"""The search for one knob a layer, on networks whose every number is known."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from assay.analysis.tuning import KnobTrial, Tune, TunedLayer, front, search
+
+
+def made(layers: int = 4, knobs: int = 4, pictures: int = 400, seed: int = 0) -> Tune:
+    """Knobs that save the more time the more they move the outputs."""
+    draw = np.random.default_rng(seed)
+    outputs = draw.normal(size=(pictures, 10)).astype(np.float32) * 3
+    labels = outputs.argmax(1)
+    labels[: pictures // 10] = draw.integers(0, 10, pictures // 10)
+    found = []
+    for place in range(layers):
+        tried = [KnobTrial(11, 1.0 + place, np.zeros_like(outputs))]
+        for k in range(1, knobs):
+            moved = draw.normal(size=outputs.shape).astype(np.float32) * 0.1 * k * draw.random()
+            tried.append(KnobTrial(100 + k, (1.0 + place) / (1 + k * draw.random()), moved))
+        found.append(TunedLayer(f"layer{place}", tuple(tried)))
+    return Tune(found, outputs, labels)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_comes_close_to_trying_everything(seed):
+    tune = made(seed=seed)
+    everything = [tune.predict(choice) for choice in product(range(4), repeat=4)]
+    best = min(one.seconds for one in everything if one.points <= 1.0)
+
+    found = min(one.seconds for one in search(tune, 1.0) if one.points <= 1.0)
+
+    assert best <= found <= 1.05 * best
+
+
+def test_the_exact_network_is_always_among_them():
+    tune = made()
+
+    assert any(one.choice == (0, 0, 0, 0) or one.points <= 0 for one in search(tune, 0.0))
+
+
+def test_what_is_predicted_adds_up():
+    tune = made()
+    found = tune.predict((1, 0, 2, 3))
+
+    chosen = [layer.tried[k] for layer, k in zip(tune.layers, (1, 0, 2, 3), strict=True)]
+    moved = sum(one.moved for one in chosen)
+    wrong = np.mean((tune.outputs + moved).argmax(1) != tune.labels)
+    exact = np.mean(tune.outputs.argmax(1) != tune.labels)
+    assert found.seconds == pytest.approx(sum(one.seconds for one in chosen))
+    assert found.points == pytest.approx(100 * (wrong - exact))
+
+
+def test_the_same_is_found_again():
+    assert search(made(), 1.0) == search(made(), 1.0)
+
+
+def test_nobody_on_the_front_is_slower_and_worse():
+    found = search(made(layers=6), 2.0)
+
+    assert len(found) > 1
+    for slow, fast in pairwise(found):
+        assert fast.seconds < slow.seconds and fast.points > slow.points
+    assert front(found) == found

@@ -1,0 +1,57 @@
+"""assay cloud: words, questions, exit status."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assay.platforms.cloud import gce
+from tests.platforms.compute import Compute
+from tests.platforms.services import serving
+
+pytestmark = pytest.mark.real("google.cloud.compute_v1")
+P = ("--project", "my-project")
+
+
+@pytest.fixture
+def compute(monkeypatch):
+    service = Compute()
+    monkeypatch.setattr(gce, "_POLL", 0.0)
+    with serving(service) as (_, address):
+        monkeypatch.setenv(gce.ENDPOINT, address)
+        yield service
+
+
+def test_create_status_list_and_delete_which_asks(assay, compute, monkeypatch):
+    words = ("--accelerator-count", "8", "--nvme-count", "4", "--wait", "0")
+    status, out, err = assay("cloud", "create", "bench-1", *P, *words)
+    assert status == 0 and "RUNNING" in out and "ssh -L" in out
+    assert "cannot be stopped" in err
+
+    assert "bench-1" in assay("cloud", "status", "bench-1", *P)[1]
+    assert json.loads(assay("cloud", "list", *P, "--format", "json")[1])["machines"][0]["ours"]
+    assert assay("cloud", "stop", "bench-1", *P)[0] == 3
+
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
+    assert assay("cloud", "delete", "bench-1", *P)[0] == 130
+    assert len(compute.instances) == 1
+    assert assay("cloud", "delete", "bench-1", *P, "--yes")[0] == 0
+    assert compute.instances == {}
+
+
+def test_a_dry_run_prints_requests_and_sends_none(assay, compute):
+    zones = ("--zone", "us-west1-b", "--zone", "us-east1-c")
+    status, out, _ = assay("cloud", "create", "bench-1", *P, *zones, "--dry-run")
+
+    assert status == 0
+    assert [one["path"].split("/")[6] for one in json.loads(out)] == ["us-west1-b", "us-east1-c"]
+    assert compute.asked == []
+
+
+def test_no_project_is_a_mistake(assay, monkeypatch):
+    monkeypatch.delenv("GOOGLE_CLOUD_PROJECT", raising=False)
+
+    status, _, err = assay("cloud", "list")
+
+    assert status == 2 and "No project" in err

@@ -1,0 +1,117 @@
+"""Container engines by lists of words; buildah itself, on a base that needs no registry."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assay
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.platforms.images import engines
+from assay.platforms.images.engines import ContainerRun, Mount
+
+ROOT = Path(__file__).parent.parent.parent
+RUN = ContainerRun(
+    image="a/b:1",
+    command=("assay", "run", "x; id"),
+    mounts=(Mount(source="/d", target="/data", writable=False),),
+    variables={"A": "1 2"},
+    gpus=True,
+)
+PACKAGES = "busybox-static,python3-minimal,libpython3-stdlib,python3-venv,libstdc++6"
+
+
+@pytest.mark.parametrize(
+    "engine, gpu", [("docker", ["--gpus", "all"]), ("podman", ["--device", "nvidia.com/gpu=all"])]
+)
+def test_words_of_a_run(engine, gpu):
+    assert engines.run_words(engine, RUN) == [
+        *(engine, "run", "--rm", "-v", "/d:/data:ro", "-e", "A=1 2", *gpu),
+        *("a/b:1", "assay", "run", "x; id"),
+    ]
+
+
+def test_words_of_a_build():
+    assert engines.build_words("podman", "t", Path("/f"), ["A=b c"]) == [
+        *("podman", "build", "-f", "/f/Containerfile", "-t", "t", "--label", "org.assay.image=1"),
+        *("--build-arg", "A=b c", "/f"),
+    ]
+
+
+def test_no_engine_and_an_unknown_one_are_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(NotPossibleError, match="No container engine is installed here"):
+        engines.find()
+    with pytest.raises(NotPossibleError, match="podman is not installed here"):
+        engines.find("podman")
+    with pytest.raises(UsageError, match="no container engine named 'dokcer'"):
+        engines.find("dokcer")
+
+
+@pytest.mark.parametrize(
+    "text", ["data", "data:here", "/tmp/no such folder:/data", "/tmp:/d:wx", "/tmp:/d,x"]
+)
+def test_what_is_no_mount_is_refused(text):
+    with pytest.raises(UsageError):
+        engines.parse_mount(text)
+
+
+@pytest.mark.parametrize("tag", ["", "-v", "a b", "UPPER/x;id", "$(id)"])
+def test_what_is_no_name_of_an_image_is_refused(tag):
+    with pytest.raises(UsageError, match="is no name of an image"):
+        engines.check_tag(tag)
+
+
+@pytest.fixture
+def base(tmp_path, monkeypatch):
+    """Debian's Python in an image, without a registry; images lie in a folder of the test."""
+    settings = tmp_path / "storage.conf"
+    places = f'graphroot = "{tmp_path}/graph"\nrunroot = "{tmp_path}/run"'
+    settings.write_text(f'[storage]\ndriver = "vfs"\n{places}\n')
+    monkeypatch.setenv("CONTAINERS_STORAGE_CONF", str(settings))
+    context = tmp_path / "base"
+    context.mkdir()
+    made = ["mmdebstrap", "--quiet", "--variant=extract", f"--include={PACKAGES}"]
+    subprocess.run([*made, "bookworm", context / "base.tar"], check=True)
+    link = '["/bin/busybox", "--install", "-s", "/bin"]'
+    text = f"FROM scratch\nADD base.tar /\nRUN {link}\n"
+    (context / "Containerfile").write_text(text)
+    engines.ask(engines.build_words("buildah", "localhost/base", context))
+    return "localhost/base"
+
+
+@pytest.mark.real("buildah", "mmdebstrap")
+def test_an_image_is_built_and_measured_in_and_its_digest_is_in_the_result(base, tmp_path, home):
+    request = assay.ImageRequest(base=base, assay="", bare=True)
+    first = assay.build_image(request, "localhost/measured", "buildah", tmp_path / "files")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "assay").write_text('#!/bin/sh\nexec python3 -m assay "$@"\n')
+    (inside / "assay").chmod(0o755)
+    (inside / "Containerfile").write_text(
+        "FROM localhost/measured\nCOPY assay /usr/bin/assay\nENV PYTHONPATH=/src:/packages\n"
+    )
+    engines.ask(engines.build_words("buildah", "localhost/with-assay", inside))
+    (tmp_path / "work.py").write_text("def work():\n    return lambda: sum(range(100))\n")
+    packages = next(Path(sys.prefix).glob("lib/python3.11/site-packages"))
+
+    left = assay.run_image(
+        "localhost/with-assay",
+        ["assay", "run", "/here/work.py:work@python", "--samples", "3"],
+        mounts=[f"{ROOT}:/src:ro", f"{packages}:/packages:ro", f"{tmp_path}:/here:ro"],
+        engine="buildah",
+        home=home,
+    )
+
+    (reading,) = assay.readings(home=home)
+    digest = engines.digest("buildah", "localhost/with-assay")
+    assert left == 0
+    assert reading.result.status == "ok"
+    assert reading.result.environment.system["image"] == digest != first
+    assert {name for name, _, _ in assay.images("buildah")} >= {"localhost/measured:latest"}
+    with pytest.raises(AssayError, match="buildah build failed"):
+        assay.build_image(assay.ImageRequest(base="localhost/none"), "x", "buildah")

@@ -1,0 +1,112 @@
+"""Objects: a folder, Google Cloud Storage by an emulator, S3 by another."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+
+import pytest
+
+from assay.core import objects
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.objects import ServiceAwayError
+from assay.engine.obtain import obtain
+from assay.formats.perfzero.setup import downloads
+from tests.platforms.services import forwarding, serving
+
+
+@pytest.fixture
+def files(tmp_path):
+    folder = tmp_path / "run" / "001"
+    (folder / "output").mkdir(parents=True)
+    (folder / "result.json").write_text('{"a": 1}')
+    (folder / "output" / "ünï code 100%.txt").write_bytes(bytes(range(256)) * 40)
+    (folder / "empty").touch()
+    (folder / "link").symlink_to("/etc/hostname")
+    return folder
+
+
+def contents(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def test_a_folder_takes_every_file_but_no_link(files, tmp_path):
+    assert objects.put_folder(files, objects.check_place(str(tmp_path / "there"))) == 3
+
+    assert contents(tmp_path / "there") == contents(files)
+
+
+@pytest.mark.real("gcsfs")
+def test_google_cloud_storage_has_the_same_files_and_gives_them_back(
+    files, tmp_path, storage_emulator, monkeypatch
+):
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{storage_emulator}")
+
+    objects.put_folder(files, objects.check_place("gs://bench/nightly/001/"))
+    (wanted,) = downloads("gs://bench/nightly/001/*;data", tmp_path / "root")
+    assert obtain(wanted, print)
+    objects.fetch("gs://bench/nightly/001/result.json", tmp_path / "one")
+
+    assert contents(tmp_path / "root" / "data") == contents(files)
+    assert (tmp_path / "one").read_text() == '{"a": 1}'
+    with pytest.raises(AssayError, match="There is no gs://bench/nowhere"):
+        objects.fetch("gs://bench/nowhere", tmp_path / "two")
+
+
+@pytest.mark.real("gcsfs")
+def test_a_storage_that_is_cut_is_asked_again_and_one_that_refuses_is_said(
+    files, tmp_path, storage_emulator, monkeypatch
+):
+    import gcsfs.retry
+
+    at_once = functools.partial(asyncio.sleep, 0)
+    monkeypatch.setattr(gcsfs.retry.asyncio, "sleep", lambda _: at_once())
+    with serving(forwarding("127.0.0.1", storage_emulator)) as (faulty, address):
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", address)
+        faulty.faults, faulty.only = [503, "cut-after"], "upload"
+        assert objects.put_folder(files, "gs://bench/cut") == 3
+        objects.fetch("gs://bench/cut/result.json", tmp_path / "back")
+        assert (tmp_path / "back").read_text() == '{"a": 1}'
+
+        faulty.faults, faulty.only = [403] * 9, ""
+        with pytest.raises(NotPossibleError, match="no permission for gs://bench/x"):
+            objects.put_folder(files, "gs://bench/x")
+
+        faulty.faults = ["cut-before"] * 99
+        with pytest.raises(ServiceAwayError, match="cannot be reached"):
+            objects.put_folder(files, "gs://bench/x")
+
+
+@pytest.mark.long
+@pytest.mark.real("s3fs")
+def test_s3_has_the_same_files_and_gives_them_back(files, tmp_path, s3_emulator, monkeypatch):
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{s3_emulator}",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    import fsspec
+
+    fsspec.filesystem("s3", skip_instance_cache=True).mkdir("bench-bucket")
+
+    assert objects.put_folder(files, "s3://bench-bucket/a") == 3
+    objects.fetch("s3://bench-bucket/a", tmp_path / "back")
+
+    assert contents(tmp_path / "back") == contents(files)
+    with pytest.raises(AssayError, match="no-such-bucket"):
+        objects.put_folder(files, "s3://no-such-bucket/a")
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["", "gs://", "gs://$(id)/x", "gs://UPPER", "s3://a/../b", "ftp://x", "s3://k:s@bucket/x"],
+)
+def test_what_is_no_place_is_refused(place):
+    with pytest.raises(UsageError, match="is no place for objects"):
+        objects.check_place(place)

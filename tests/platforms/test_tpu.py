@@ -1,0 +1,114 @@
+"""TPU nodes through google-cloud-tpu against a server on loopback."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assay.compat import perfzero
+from assay.core.cloud import StockoutError
+from assay.core.errors import NotPossibleError, UsageError
+from assay.core.objects import ServiceAwayError
+from assay.platforms.cloud import tpu
+from tests.platforms.services import serving
+
+pytestmark = pytest.mark.real("google.cloud.tpu_v2")
+WANTED = tpu.TpuRequest(name="n1", project="p", zone="us-central1-b", size="v3-8", version="tf")
+
+
+class Tpus:
+    """Nodes by path; one that is made is looked at in each of these states."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, list[str]] = {}
+        self.states = ["CREATING", "READY"]
+        self.refusal: tuple[int, str] | None = None
+
+    def __call__(self, method, path, headers, body):
+        bare = path.partition("?")[0].removeprefix("/v2/")
+        if method == "POST" and self.refusal:
+            code, message = self.refusal
+            return code, json.dumps({"error": {"code": code, "message": message}}).encode()
+        if method == "POST":
+            name = path.partition("nodeId=")[2].partition("&")[0]
+            assert json.loads(body)["labels"] == {"assay": "1"}
+            self.nodes[f"{bare}/{name}"] = list(self.states)
+            return 200, b'{"name": "operations/1"}'
+        if bare not in self.nodes:
+            return 404, b'{"error": {"code": 404, "message": "no node"}}'
+        if method == "DELETE":
+            del self.nodes[bare]
+            return 200, b'{"name": "operations/2"}'
+        left = self.nodes[bare]
+        state = left.pop(0) if len(left) > 1 else left[0]
+        return 200, json.dumps({"name": bare, "state": state}).encode()
+
+
+@pytest.fixture
+def service(monkeypatch):
+    nodes = Tpus()
+    monkeypatch.setattr(tpu, "_POLL", 0.0)
+    with serving(nodes) as (_, address):
+        monkeypatch.setenv(tpu.ENDPOINT, address)
+        yield nodes
+
+
+def test_a_node_is_ready_inside_and_gone_afterwards(service):
+    said = []
+
+    with tpu.node(WANTED, said.append):
+        assert service.nodes == {WANTED.path: ["READY"]}
+
+    assert service.nodes == {}
+    assert said[-1] == "TPU n1: deleted"
+
+
+def test_a_node_is_deleted_whatever_happens(service):
+    with pytest.raises(ZeroDivisionError), tpu.node(WANTED, print):
+        raise ZeroDivisionError
+    assert service.nodes == {}
+
+    service.states = ["CREATING", "TERMINATED"]
+    with pytest.raises(ServiceAwayError, match="is TERMINATED"), tpu.node(WANTED, print):
+        pass
+    assert service.nodes == {}
+
+
+def test_a_node_that_was_there_is_not_touched(service):
+    service.nodes[WANTED.path] = ["READY"]
+
+    with pytest.raises(UsageError, match="is there already"), tpu.node(WANTED, print):
+        pass
+    assert WANTED.path in service.nodes
+
+
+@pytest.mark.parametrize(
+    "refusal, kind",
+    [
+        ((403, "no"), NotPossibleError),
+        ((429, "no more v3-8"), StockoutError),
+        ((400, "no such version"), UsageError),
+        ((503, "away"), ServiceAwayError),
+    ],
+)
+def test_refusals_in_words(service, refusal, kind):
+    service.refusal = refusal
+
+    with pytest.raises(kind, match=refusal[1]), tpu.node(WANTED, print):
+        pass
+
+
+def test_perfzero_s_parameters_make_a_request_unless_it_is_started():
+    given = {"name": "n1", "project": "p", "zone": "us-central1-b", "size": "v3-8", "version": "tf"}
+    flags = {name: flag.default for name, flag in perfzero.FLAGS.items()}
+    flags |= {"benchmark_methods": ("a.B.c",), "tpu_parameters": json.dumps(given)}
+    made = perfzero.request(flags, "1h", "")
+    assert (made.tpu, made.setting.tpu) == (WANTED, "n1")
+
+    started = json.dumps({**given, "using_prestarted_tpu": "true"})
+    made = perfzero.request({**flags, "tpu_parameters": started}, "1h", "")
+    assert (made.tpu, made.setting.tpu) == (None, "n1")
+    with pytest.raises(UsageError, match="is no zone"):
+        wrong = json.dumps({**given, "zone": "$(id)"})
+        perfzero.request({**flags, "tpu_parameters": wrong}, "1h", "")

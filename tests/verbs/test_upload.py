@@ -1,0 +1,108 @@
+"""assay.upload: kept on the disk until it has arrived, and sent once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import assay
+from assay.core import settings
+from assay.core.errors import UsageError
+from assay.platforms.sinks import bigquery, outbox
+from tests.kept_runs import CASE, OTHER
+from tests.platforms.services import Tables, serving
+
+TABLE = "p:nightly.results"
+
+
+@pytest.fixture
+def service(monkeypatch):
+    store = Tables()
+    monkeypatch.setattr(bigquery.time, "sleep", lambda _: None)
+    with serving(store) as (faulty, address):
+        monkeypatch.setenv(bigquery.EMULATOR, address)
+        faulty.store = store
+        yield faulty
+
+
+@pytest.mark.real("google.cloud.bigquery")
+def test_a_run_goes_to_every_sink_and_a_second_time_nowhere(keep, home, tmp_path, service):
+    run = keep((CASE, 0.01, "ok"), (OTHER, 0.02, "failed"))
+    places = dict(bigquery=TABLE, objects=str(tmp_path / "o"), metrics=str(tmp_path / "m.jsonl"))
+
+    sent = assay.upload(run, home=home, **places)
+    again = assay.upload(run, home=home, **places)
+
+    assert (sent.status, again.status) == (0, 0)
+    assert [(one.sink, one.sent, one.known) for one in again.uploads if one.sink != "objects"] == [
+        ("bigquery", 0, 2),
+        ("metrics", 0, 2),
+    ]
+    rows = service.store.rows["nightly.results"]
+    assert [row["id"] for row in rows] == [f"{run}/001", f"{run}/002"]
+    assert [row["status"] for row in rows] == ["ok", "failed"]
+    kept = settings.home(home) / "runs" / run / "001" / "result.json"
+    assert (tmp_path / "o" / run / "001" / "result.json").read_bytes() == kept.read_bytes()
+    lines = [json.loads(text) for text in (tmp_path / "m.jsonl").read_text().splitlines()]
+    described = lines[0]["_aws"]["CloudWatchMetrics"][0]
+    assert {"Name": "step_time", "Unit": "Seconds"} in described["Metrics"]
+    assert lines[0]["step_time"] == pytest.approx(0.01, rel=0.02)
+    assert described["Dimensions"] == [["case", "host"]]
+    assert list(outbox.waiting(home)) == []
+
+
+@pytest.mark.real("google.cloud.bigquery")
+def test_what_a_service_did_not_take_is_kept_and_sent_later(keep, home, service):
+    run = keep((CASE, 0.01, "ok"))
+    service.faults = [503] * 40
+
+    away = assay.upload(run, bigquery=TABLE, home=home)
+    still = assay.upload(pending=True, home=home)
+    service.faults = ["cut-after"]
+    service.only = "insertAll"
+    later = assay.upload(pending=True, home=home)
+
+    assert (away.status, still.status, later.status) == (1, 1, 0)
+    assert "It is kept to be sent later" in away.uploads[0].text
+    assert [row["id"] for row in service.store.rows["nightly.results"]] == [f"{run}/001"]
+    assert assay.upload(pending=True, home=home).uploads == ()
+
+
+def test_settings_send_every_run(keep, home, tmp_path):
+    from assay.verbs.upload import after_run
+
+    run = keep((CASE, 0.01, "ok"))
+    assert after_run(run, home) is None
+    (home / "sinks.toml").write_text(f'metrics = "{tmp_path}/m.jsonl"\n')
+
+    assert after_run(run, home).uploads[0].text == "1 row sent"
+
+
+@pytest.mark.parametrize(
+    "given, sentence",
+    [
+        ({}, "No place was given"),
+        ({"bigquery": "p:d.t;DROP"}, "is no table of BigQuery"),
+        ({"bigquery": TABLE, "table": "mine"}, "no table named 'mine'"),
+        ({"objects": "gs://$(id)"}, "is no place for objects"),
+        ({"sink": "x"}, "takes no 'sink'"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_anything_is_sent(keep, home, given, sentence):
+    run = keep((CASE, 0.01, "ok"))
+
+    with pytest.raises(UsageError, match=sentence):
+        assay.upload(run, home=home, **given)
+    assert list(outbox.waiting(home)) == []
+
+
+def test_no_run_and_wrong_settings_are_said(keep, home):
+    from assay.verbs.upload import of_settings
+
+    with pytest.raises(UsageError, match="No run was given"):
+        assay.upload(metrics="x", home=home)
+    keep((CASE, 0.01, "ok"))
+    (home / "sinks.toml").write_text("bigqery = 'x'\n")
+    with pytest.raises(UsageError, match="unknown field `bigqery`"):
+        of_settings(home)
