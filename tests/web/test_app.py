@@ -18,6 +18,7 @@ from assay.core.records import Case, Environment, Plan, Samples
 from assay.registry import open_store
 from assay.stores import folders, summaries
 from assay.stores.runs import RACE
+from assay.verbs import study
 from assay.web.app import application
 from assay.web.guard import HEADERS
 from assay.web.pages import check, compare
@@ -84,6 +85,15 @@ def test_a_run_shows_its_cases_and_what_failed(client, keep):
     assert "no memory left" in text
     assert "1 of 2 results ended well" in text
     assert f"assay show {run}" in text
+
+
+def test_a_result_says_where_the_time_went(client, keep):
+    run = keep((CASE, 0.01, "ok"), phases={"import": 1.0, "sampling": 3.0})
+
+    page = client.get(f"/runs/{run}/001").text
+
+    assert "Where the time went" in page
+    assert "75 %" in page
 
 
 def test_a_run_that_is_going_on_says_what_is_missing(client, keep, home):
@@ -327,6 +337,23 @@ def test_a_race_says_who_was_dropped_when_and_what_an_option_buys(client, keep, 
     assert "dropped after heat 1: slower than mnist-mlp@jax" in page
     assert "not tried" in page
     assert "compiler: on → off" in page
+
+
+@pytest.mark.real("jax")
+def test_a_study_says_what_each_option_buys(client, home):
+    asked = study.request("vgg16", size="small", backends="jax")
+    with closing(open_store(home)) as store:
+        run = store.new_run(asked.plan)
+        for case in asked.plan.cases:
+            seconds = 0.01 if case.options["compiler"] == "on" else 0.02
+            place = folders.new_case(run)
+            store.append(made_result(place, case, seconds, "2026-11-01T10:00:00Z"))
+
+    page = client.get(f"/runs/{run.name}").text
+
+    assert "What each option buys, all else equal" in page
+    assert "compiler" in page
+    assert "x 0.50" in page or "x 2.00" in page
 
 
 def test_trade_offs_name_who_is_beaten_by_nobody(client, keep):

@@ -54,6 +54,7 @@ def result_page(store: Store, text: str) -> Page:
             *(_steps(reading) if step else []),
             *_reported(reading),
             *_doubts(reading),
+            *_phases(reading),
             *_processes(folder),
             *_facts(reading),
             _again(reading),
@@ -127,6 +128,24 @@ def _interval(quantity: Quantity) -> str:
 def _doubts(reading: Reading) -> list[Section]:
     lines = tuple(f"{d.text}. {d.remedy}".strip() for d in reading.summary.doubts)
     return [Section(title="Doubts", notes=lines)] if lines else []
+
+
+def _phases(reading: Reading) -> list[Section]:
+    """Where the time went; the phases add up to all of it."""
+    phases = reading.result.phases
+    whole = sum(phases.values())
+    if not whole:
+        return []
+    rows = tuple(
+        (
+            Cell(text=name),
+            Cell(text=human(seconds, "s"), sort=seconds),
+            Cell(text=f"{100 * seconds / whole:.0f} %", sort=seconds),
+        )
+        for name, seconds in phases.items()
+    )
+    grid = Grid(columns=("phase", "time", "share"), rows=rows, numeric=frozenset({"time", "share"}))
+    return [Section(title="Where the time went", grid=grid)]
 
 
 def _processes(folder: Path) -> list[Section]:

@@ -33,7 +33,7 @@ function sortable(table) {
 }
 
 function filterable(table) {
-  if (table.tBodies[0].rows.length < 8) return;
+  if (table.tBodies[0].rows.length < 10) return;
   const input = document.createElement("input");
   input.className = "filter";
   input.type = "search";
