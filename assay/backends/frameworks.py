@@ -17,7 +17,7 @@ from assay.core.records import Case, Value
 from assay.core.sessions import Job, Session
 
 if TYPE_CHECKING:
-    from assay.backends.torch._team import Member
+    from assay.backends.torch._team import TeamMember
 
 
 class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
         return _profilers.PROFILERS[self.name](folder)
 
 
-def _member(build: Callable[[], Job], case: Case, member: Member) -> Session:
+def _member(build: Callable[[], Job], case: Case, member: TeamMember) -> Session:
     """What each process of a team does, the worker among them."""
     with phases.during("import"):
         from assay.backends.torch import _session, _setup

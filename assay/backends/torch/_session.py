@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from assay.backends import _options
 from assay.backends.torch import _setup, _trees
-from assay.backends.torch._team import Member
+from assay.backends.torch._team import TeamMember
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
 from assay.core.sessions import Job
@@ -40,7 +40,7 @@ WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
 
 
 class TorchSession:
-    def __init__(self, job: Job, case: Case, member: Member | None = None) -> None:
+    def __init__(self, job: Job, case: Case, member: TeamMember | None = None) -> None:
         self._case, self._device, self._member = case, _setup.device(), member
         self._train = _options.trains(job, case)
         self._model = _placed(job.model, case, self._device).train(self._train)
@@ -202,7 +202,7 @@ class TorchSession:
         self._enqueue()
 
 
-def open_session(job: Job, case: Case, member: Member | None = None) -> TorchSession:
+def open_session(job: Job, case: Case, member: TeamMember | None = None) -> TorchSession:
     if member:
         return TorchSession(job, case, member)
     from assay.backends.torch._generate import MakesTokens, TorchGeneration

@@ -22,7 +22,7 @@ PATIENCE = timedelta(minutes=5)  # until all have loaded torch and built the mod
 _DEATH = 1  # PR_SET_PDEATHSIG: the kernel ends a member with its worker
 
 
-class Member(NamedTuple):
+class TeamMember(NamedTuple):
     """One process of a team, in that process."""
 
     rank: int
@@ -63,7 +63,7 @@ class Member(NamedTuple):
 
 
 @contextmanager
-def started(size: int, follow: Callable[[Member], Any]) -> Iterator[Member]:
+def started(size: int, follow: Callable[[TeamMember], Any]) -> Iterator[TeamMember]:
     """The first member; the others call `follow`, which gives their session, and step with it."""
     with tempfile.TemporaryDirectory() as folder:
         meeting = Path(folder) / "meeting"
@@ -74,17 +74,17 @@ def started(size: int, follow: Callable[[Member], Any]) -> Iterator[Member]:
                 os.close(write)
                 for other in others:
                     os.close(other)
-                _be_member(Member(rank, size, meeting), read, follow)
+                _be_member(TeamMember(rank, size, meeting), read, follow)
             os.close(read)
             others.append(write)
         try:
-            yield Member(0, size, meeting, tuple(others))
+            yield TeamMember(0, size, meeting, tuple(others))
         finally:
             for other in others:  # the end of the pipe is the end of the work
                 os.close(other)
 
 
-def _be_member(member: Member, orders: int, follow: Callable[[Member], Any]) -> None:
+def _be_member(member: TeamMember, orders: int, follow: Callable[[TeamMember], Any]) -> None:
     """A fork never goes back to what its worker was doing."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_DEATH, signal.SIGKILL)
