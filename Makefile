@@ -17,6 +17,7 @@ test: check  ## every check and every test
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(CHECKED:%=--ignore=%)
 
 long: $(VENV)/.test  ## what takes long by itself: every network on whole data, an hour of faults
+	tools/system_packages.sh clang++=clang
 	$(BIN)/python -m pytest -m long
 
 check: $(VENV)/.test  ## format, lint, types, layers, docs: under a minute

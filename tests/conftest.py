@@ -27,7 +27,7 @@ _PROGRAMS = {
     "postgresql": ("pg_ctlcluster",),
     "compiler": ("g++", "c++"),
 }
-_PROGRAMS |= {"hyperfine": ("hyperfine",), "qemu": ("qemu-x86_64",)}
+_PROGRAMS |= {"hyperfine": ("hyperfine",), "qemu": ("qemu-x86_64",), "clang": ("clang++",)}
 _PROGRAMS |= {name: (name,) for name in ("buildah", "mmdebstrap")}
 _skipped: Counter[str] = Counter()
 

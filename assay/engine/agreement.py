@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,21 +15,39 @@ Array = np.ndarray[Any, Any]
 ALLOWED = TOLERANCE["float32"]
 
 
+# How much further apart two ways of rounding may be than float32 and float64 are in the reference:
+# 14 times was seen, in EfficientNetV2B1 with seeded weights.
+UNLUCKY = 16.0
+
+
 def agreement(
-    what: str, names: Sequence[str], found: Sequence[Array], wanted: Sequence[Array], judge: str
+    what: str,
+    names: Sequence[str],
+    found: Sequence[Array],
+    wanted: Sequence[Array],
+    judge: str,
+    rounding: Callable[[], float] = lambda: 0.0,
 ) -> float:
-    """The largest difference, as a share of the largest output; raises where it is too large."""
+    """The largest difference, as a share of the largest output; raises where it is too large.
+
+    Some models make much of rounding: `rounding` says how far float32 takes one from float64, and
+    is asked only where that matters.
+    """
     apart = [distance(here, there) for here, there in zip(found, wanted, strict=True)]
     worst = max(range(len(apart)), key=apart.__getitem__)
     if apart[worst] <= ALLOWED:
         return apart[worst]
+    finite = math.isfinite(apart[worst])
+    allowed = max(ALLOWED, UNLUCKY * rounding()) if finite else ALLOWED
+    if apart[worst] <= allowed:
+        return apart[worst]
     how = (
         f"differs from {judge} by {apart[worst]:.2g} of the largest value"
-        if math.isfinite(apart[worst])
+        if finite
         else f"is infinite, or no number, elsewhere than in {judge}"
     )
     raise AssayError(
-        f"{what} is wrong: its output '{names[worst]}' {how}, where {ALLOWED:g} is allowed; "
+        f"{what} is wrong: its output '{names[worst]}' {how}, where {allowed:.2g} is allowed; "
         "nothing was written.",
         hint="This is a bug of assay: please report it with the model.",
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from assay import registry
 from assay.backends.keras import engines
@@ -22,7 +23,8 @@ from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
 from assay.engine import plan, process_env
-from assay.native import answers, capture, files
+from assay.engine.agreement import distance
+from assay.native import answers, capture, files, reference
 from assay.native.answers import Answers
 from assay.native.graph import Graph
 from assay.native.onnx.importing import read_onnx
@@ -35,6 +37,14 @@ TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 class CapturedModel(msgspec.Struct, frozen=True):
     graph: Graph
     answers: Answers
+
+    def rounding(self) -> float:
+        """How far float32 takes its outputs from float64's; of a large model this takes minutes."""
+        by_dtype = (
+            reference.outputs(self.graph, *self.answers.inputs, dtype=dtype)
+            for dtype in (np.float32, np.float64)
+        )
+        return max(distance(here, there) for here, there in zip(*by_dtype, strict=True))
 
 
 def model_of(

@@ -16,9 +16,12 @@ from assay.native.graph import Array
 
 
 def program_outputs(
-    built: Built, emitted: Emitted, items: Sequence[Array], kernels: str
+    built: Built, emitted: Emitted, items: Sequence[Array], kernels: str, *more: str
 ) -> list[Array]:
-    """Items are in the model's own order; kernels are guessed, as timing would take its time."""
+    """Items are in the model's own order; kernels are guessed, as timing would take its time.
+
+    `more` is said to the program too.
+    """
     count = len(items[0])
     with tempfile.TemporaryDirectory(prefix="assay-trial-") as folder:
         place = Path(folder)
@@ -29,7 +32,7 @@ def program_outputs(
         np.zeros(count, np.uint32).tofile(place / "test_labels.bin")
         words = ["--data", folder, "--outputs", "outputs.bin", "--choose", "0"]
         ended = subprocess.run(
-            [built.program, *words, "--kernels", kernels, "--threads", "1"],
+            [built.program, *words, "--kernels", kernels, "--threads", "1", *more],
             cwd=place,
             capture_output=True,
             text=True,

@@ -47,9 +47,9 @@ def compile_model(
     tools = toolchain(kernels, portable)  # what is lacking is told before a model is built
     found = captured(model, weights, params)
     made = native_compile.built_model(found.graph, tools, kernel)
-    answers, names = found.answers, found.graph.outputs
+    answers, names, rounding = found.answers, found.graph.outputs, found.rounding
     differences = [
-        agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge)
+        agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge, rounding)
         for outputs in made.outputs(answers.inputs).values()
     ]
     return native_compile.placed(made, output, answers.judge, max(differences))

@@ -52,7 +52,7 @@ def _difference(found: CapturedModel, written: bytes) -> float | None:
     outputs = _computed(found, written)
     graph, answers = found.graph, found.answers
     what = f"{graph.name} as ONNX"
-    return agreement(what, graph.outputs, outputs, answers.outputs, answers.judge)
+    return agreement(what, graph.outputs, outputs, answers.outputs, answers.judge, found.rounding)
 
 
 def _computed(found: CapturedModel, written: bytes) -> list[Any]:

@@ -33,3 +33,21 @@ def test_the_output_that_differs_is_named():
 
     with pytest.raises(AssayError, match="net is wrong: its output 'b' differs from Keras"):
         agreement("net", ["a", "b"], found, wanted, "Keras")
+
+
+def test_a_model_that_makes_much_of_rounding_may_differ_more():
+    found, wanted = [np.array([1.0, 0.498])], [np.array([1.0, 0.501])]
+
+    apart = agreement("net", ["a"], found, wanted, "Keras", rounding=lambda: 4e-4)
+
+    assert apart == pytest.approx(0.003)
+    with pytest.raises(
+        AssayError, match=r"by 0\.003 of the largest value, where 0\.0016 is allowed"
+    ):
+        agreement("net", ["a"], found, wanted, "Keras", rounding=lambda: 1e-4)
+
+
+def test_rounding_does_not_matter_where_outputs_are_near_enough():
+    values = [np.ones(2)]
+
+    assert agreement("net", ["a"], values, values, "Keras", rounding=lambda: 1 / 0) == 0.0

@@ -145,11 +145,19 @@ QUIET = [pair(ratio) for ratio in (1.50, 1.51, 1.49)]
 UNTOLD = pair(one=result(samples=()), other=result(samples=()))
 
 
+UNDECIDED = (
+    "undecided: the budget of {} s ended after 1 pair, too few to know the noise between "
+    "processes (3 are needed); about 5 would decide: --budget 7s"
+)
+
+
 @pytest.mark.parametrize(
     ("pairs", "limits", "words"),
     [
         (NOISY, {}, ""),
         (QUIET[:2], {}, ""),
+        (NOISY[:1], {"budget": 1.6}, ""),  # the second opens in half the time
+        (NOISY[:1], {"budget": 1.6, "cold": True}, UNDECIDED.format("1.60")),
         (QUIET, {}, "decided after 3 pairs"),
         (QUIET[:1], {"pairs": 1}, "decided after 1 pair"),
         (NOISY, {"pairs": 3}, "undecided after 3 pairs, the most that were allowed"),
@@ -167,9 +175,8 @@ UNTOLD = pair(one=result(samples=()), other=result(samples=()))
         ),
         (
             NOISY[:1],
-            {"budget": 1.5},
-            "undecided: the budget of 1.50 s ended after 1 pair, too few to know the noise between "
-            "processes (3 are needed); about 5 would decide: --budget 7s",
+            {"budget": 1.4},
+            UNDECIDED.format("1.40"),
         ),
         (
             QUIET[:2],

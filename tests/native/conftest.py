@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from assay.native.toolchain import toolchain
+from assay.native.toolchain import SANITIZED, toolchain
+
+RACES = ("-O1", "-fsanitize=thread")
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +25,11 @@ def plain_tools():
 def checked_tools():
     """With AddressSanitizer and UndefinedBehaviorSanitizer."""
     return toolchain("portable", sanitize=True)
+
+
+@pytest.fixture(scope="session")
+def raced_tools():
+    """With ThreadSanitizer."""
+    tools = toolchain("portable", sanitize=True)
+    flags = tuple(flag for flag in tools.flags if flag not in SANITIZED)
+    return msgspec.structs.replace(tools, flags=(*flags, *RACES))

@@ -89,6 +89,6 @@ def by_library(emitted, built, inputs, kernels="auto", batch=0, threads=1):
     return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
 
-def by_program(emitted, built, inputs):
+def by_program(emitted, built, inputs, *words):
     with _chosen(built):
-        return program_outputs(built, emitted, inputs, "auto")
+        return program_outputs(built, emitted, inputs, "auto", *words)

@@ -9,10 +9,10 @@ import pytest
 
 from assay.native.build import RUNTIME
 from assay.native.toolchain import SANITIZED, toolchain
+from tests.native.conftest import RACES
 
 pytestmark = pytest.mark.real("compiler")
 
-RACES = ("-O1", "-fsanitize=thread")
 RULES = ("even", "slow helpers", "slow caller", "more than cores", "alone")
 RULES += ("unbegun", "sleep", "ending", "throws")
 

@@ -49,6 +49,20 @@ def test_a_program_is_judged_by_keras_before_it_is_handed_over(keras, tmp_path):
     assert 0 <= made.difference < 1e-5
 
 
+@pytest.mark.real("compiler", "keras", "jax")
+def test_a_file_of_ones_own_has_the_same_weights_each_time_and_is_built_once(tmp_path):
+    file = tmp_path / "mine.py"
+    net = "keras.Sequential([keras.Input((5,)), keras.layers.Dense(3)])"
+    file.write_text(f"import keras\n\n\ndef net():\n    return {net}\n")
+
+    first, second = (
+        compile_model(f"{file}:net", tmp_path / name, kernels="portable") for name in ("a", "b")
+    )
+
+    assert (first.cached, second.cached) == (False, True)
+    assert first.files[1].read_bytes() == second.files[1].read_bytes()
+
+
 @pytest.mark.real("compiler")
 def test_a_program_that_computes_something_else_is_not_handed_over(assay, monkeypatch, tmp_path):
     graph = small("wrong")

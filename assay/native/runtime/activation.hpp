@@ -39,20 +39,27 @@ ASSAY_INLINE Vector power_of_two(Whole n) {
     return found;
 }
 
-// x = n ln 2 + r: e to the r by its series, to the last place or two (the coefficients are those of
-// Cephes), times 2 to the n in two steps, as one may be beyond a float. `less_one` gives e^x - 1, by
-// the series alone where n is 0, so that small numbers keep all their places.
-template <bool less_one>
-ASSAY_INLINE Vector exponential(Vector x) {
-    const Vector near = at_most(at_least(x, fill(-87.336544f)), fill(88.722835f));
-    const Vector n = (near * 1.44269504f + 12582912.0f) - 12582912.0f;  // to the nearest whole
-    const Vector r = near - n * 0.693359375f + n * 2.12194440e-4f;
+// x = n ln 2 + r, and e^r - 1 by its series, to the last place or two (the coefficients are those of
+// Cephes).
+struct Powers {
+    Vector n, series;
+};
+ASSAY_INLINE Powers powers(Vector x) {
+    const Vector n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;  // to the nearest whole
+    const Vector r = x - n * 0.693359375f + n * 2.12194440e-4f;
     Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;
     p = r * p + 8.3334519073e-3f;
     p = r * p + 4.1665795894e-2f;
     p = r * p + 1.6666665459e-1f;
     p = r * p + 5.0000001201e-1f;
-    const Vector series = r * r * p + r;
+    return {n, r * r * p + r};
+}
+
+// 2 to the n comes in two steps, as one may be beyond a float. `less_one` gives e^x - 1, by the series
+// alone where n is 0, so that small numbers keep all their places.
+template <bool less_one>
+ASSAY_INLINE Vector exponential(Vector x) {
+    const auto [n, series] = powers(at_most(at_least(x, fill(-87.336544f)), fill(88.722835f)));
     const Whole whole = __builtin_convertvector(n, Whole), half = whole >> 1;
     Vector found = (series + 1.0f) * power_of_two(half) * power_of_two(whole - half);
     if (less_one) found = n == Vector{} ? series : found - 1.0f;
@@ -62,25 +69,18 @@ ASSAY_INLINE Vector exponential(Vector x) {
 }
 
 ASSAY_INLINE Vector absolute(Vector x) { return x < Vector{} ? -x : x; }
-ASSAY_INLINE Vector sigmoid(Vector x) { return 1.0f / (1.0f + exponential<false>(-x)); }
+
+// Held where nothing overflows, so that a quick reciprocal does: beyond, it is 1, or less than a float
+// can tell from 0.
+ASSAY_INLINE Vector sigmoid(Vector x) {
+    const auto [n, series] = powers(at_most(at_least(-x, fill(-87.0f)), fill(87.0f)));
+    const Vector power = power_of_two(__builtin_convertvector(n, Whole));
+    const Vector found = reciprocal(1.0f + (series * power + power));
+    return x < -87.0f ? Vector{} : found;
+}
 
 ASSAY_INLINE Vector elu(Vector x, float alpha) {
     return x > Vector{} ? x : alpha * exponential<true>(x);
-}
-
-// To 1.2e-7 of its value, however small (Numerical Recipes, 6.2).
-ASSAY_INLINE Vector erfc(Vector x) {
-    const Vector z = absolute(x), t = 1.0f / (1.0f + 0.5f * z);
-    Vector p = t * 0.17087277f + -0.82215223f;
-    p = t * p + 1.48851587f;
-    p = t * p + -1.13520398f;
-    p = t * p + 0.27886807f;
-    p = t * p + -0.18628806f;
-    p = t * p + 0.09678418f;
-    p = t * p + 0.37409196f;
-    p = t * p + 1.00002368f;
-    const Vector found = t * exponential<false>(t * p + -1.26551223f - z * z);
-    return x < Vector{} ? 2.0f - found : found;
 }
 
 // Rational, on [-4, 4], beyond which float32 has only ±1; the coefficients are those Eigen uses.
@@ -96,7 +96,13 @@ ASSAY_INLINE Vector erf(Vector x) {
     q = s * q + -1.68282697438203e-03f;
     q = s * q + -7.37332916720468e-03f;
     q = s * q + -1.42647390514189e-02f;
-    return near * p / q;
+    return near * p * reciprocal(q);
+}
+
+// As torch has it: near 0 beyond -4, to a float's last place beside 1.
+ASSAY_INLINE Vector gelu(Vector x) {
+    const Vector z = x * 0.70710678118654752f;
+    return 0.5f * x * (z < -4.0f ? Vector{} : 1.0f + erf(z));
 }
 
 // log(1 + u) for u from 0 to 1, by the series of the area tangent.
@@ -147,7 +153,7 @@ ASSAY_INLINE Vector apply(const Post& post, Vector x) {
         case Function::sigmoid: return sigmoid(x);
         case Function::elu: return elu(x, post.alpha);
         case Function::selu: return 1.05070098735548049f * elu(x, 1.67326324235437728f);
-        case Function::gelu: return 0.5f * x * erfc(x * -0.70710678118654752f);
+        case Function::gelu: return gelu(x);
         case Function::gelu_tanh:
             return 0.5f * x * (1.0f + tanh(0.79788456080286536f * (x + 0.044715f * x * x * x)));
         case Function::silu: return x * sigmoid(x);

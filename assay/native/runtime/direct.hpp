@@ -32,7 +32,7 @@ class Direct : public Step {
            float* output)
         : g_(flat(g)), weight_(weight), after_(std::move(after)), input_(input), output_(output) {
         each_ = g_.filters / g_.groups;
-        columns_ = columns_for(each_);
+        columns_ = least_padded_columns(each_);
         depth_ = g_.channels / g_.groups;
         row_ = (g_.width + g_.pads[1] + g_.pads[3]) * g_.channels;
         blocks_ = (each_ + columns_ * lanes - 1) / (columns_ * lanes);
@@ -48,6 +48,8 @@ class Direct : public Step {
         tile_.output_step = g_.filters;
         tile_.residual = after_.adds;
         tile_.relu = after_.relu;
+        tile_.limit = take_limit(after_);
+        tile_.relu |= tile_.limit > 0;
     }
 
     const char* name() const override { return sizeof(Weight) == 2 ? "direct-half" : "direct"; }

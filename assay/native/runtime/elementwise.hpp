@@ -53,42 +53,6 @@ class Activation : public Step {
     float* output_;
 };
 
-// A scale and a shift for each index along axis 0, then functions. That axis is the innermost in
-// memory where the item is an image or a vector, else the outermost: see `steps_of`.
-class Normalize : public ByItem {
-  public:
-    Normalize(Size items, const Shape& shape, const float* scale, const float* shift, Posts posts,
-              const float* input, float* output)
-        : ByItem(items), size_(count(shape)), channels_(shape[0]), step_(steps_of(shape)[0]),
-          scale_(scale), shift_(shift), posts_(std::move(posts)), input_(input), output_(output) {}
-    const char* name() const override { return "normalize"; }
-
-  protected:
-    void item(Size number) override {
-        const float* from = input_ + number * size_;
-        float* to = output_ + number * size_;
-        if (step_ == 1)
-            for (Size first = 0; first < size_; first += channels_)
-                for (Size c = 0; c < channels_; c += lanes) {
-                    const Size left = channels_ - c;
-                    const Vector scale = load(scale_ + c, left), shift = load(shift_ + c, left);
-                    store(to + first + c, load(from + first + c, left) * scale + shift, left);
-                }
-        else
-            for (Size c = 0; c < channels_; ++c)
-                for (Size i = c * step_; i < (c + 1) * step_; ++i)
-                    to[i] = from[i] * scale_[c] + shift_[c];
-        apply(posts_, to, nullptr, size_);
-    }
-
-  private:
-    Size size_, channels_, step_;
-    const float *scale_, *shift_;
-    Posts posts_;
-    const float* input_;
-    float* output_;
-};
-
 ASSAY_INLINE Vector combined(Kind kind, Vector a, Vector b) {
     switch (kind) {
         case Kind::add: return a + b;
@@ -96,7 +60,7 @@ ASSAY_INLINE Vector combined(Kind kind, Vector a, Vector b) {
         case Kind::subtract: return a - b;
         case Kind::divide: return a / b;
         case Kind::maximum: return larger(a, b) + (b != b ? b : Vector{});  // none, if one is none
-        case Kind::minimum: return ((a < b) | (a != a) ? a : b) + (b != b ? b : Vector{});
+        case Kind::minimum: return (((a < b) | (a != a)) ? a : b) + (b != b ? b : Vector{});
         default:
             for (Size i = 0; i < lanes; ++i) a[i] = std::pow(a[i], b[i]);
             return a;

@@ -102,7 +102,7 @@ template <typename Weight, typename Convert>
 std::unique_ptr<Step> direct(const Work& w, Constants& constants, Convert convert) {
     const auto weight = constants.get<Buffer<Weight>>(
         w.key + "/packed" + std::to_string(sizeof(Weight)), [&w, convert] {
-            return packed<Weight>(w.g, w.weight, columns_for(w.g.filters / w.g.groups), convert);
+            return packed<Weight>(w.g, w.weight, least_padded_columns(w.g.filters / w.g.groups), convert);
         });
     return holding(std::make_unique<Direct<Weight>>(w.g, weight->data(), w.after, w.input, w.output),
                    weight);

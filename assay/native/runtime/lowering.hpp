@@ -4,6 +4,7 @@
 #include "elementwise.hpp"
 #include "kernels.hpp"
 #include "matmul.hpp"
+#include "normalize.hpp"
 #include "plan.hpp"
 #include "pooling.hpp"
 #include "reducing.hpp"

@@ -80,6 +80,16 @@ ASSAY_INLINE Vector finished(const Epilogue& after, Vector sum, Size at, Size le
     return sum;
 }
 
+// Of a relu with a limit that comes first in the pass, which is then left out of it; 0: none does.
+// For a kernel that has the numbers in registers still.
+inline float take_limit(Epilogue& after) {
+    if (after.relu || after.rest.empty()) return 0;
+    const Post first = after.rest.front();
+    if (first.function != Function::relu || first.alpha != 0) return 0;
+    after.rest.erase(after.rest.begin());
+    return first.limit;
+}
+
 inline Epilogue epilogue(const Layer& layer, const float* residual) {
     Epilogue made;
     made.residual = residual;

@@ -12,7 +12,7 @@ namespace assay {
 // So many columns at once: vectors of lanes. More columns, fewer rows fit the registers.
 constexpr int widest = registers == 32 ? 4 : 2;
 constexpr int most_rows(int columns) {
-    if (registers == 32) return columns == 4 ? 6 : columns == 2 ? 14 : 16;
+    if (registers == 32) return columns == 4 ? 6 : columns == 3 ? 9 : columns == 2 ? 14 : 16;
     return columns == 2 ? 6 : 12;
 }
 
@@ -20,6 +20,17 @@ inline int columns_for(Size filters) {
     int columns = 1;
     while (columns < widest && filters > columns * lanes) columns *= 2;
     return columns;
+}
+
+// The same, and three where that pads less: 96 filters are twice 48, not twice 64.
+inline int least_padded_columns(Size filters) {
+    int best = columns_for(filters);
+    const auto padded = [filters](Size columns) {
+        return (filters + columns * lanes - 1) / (columns * lanes) * columns;
+    };
+    for (int columns = widest - 1; columns > 1; --columns)
+        if (columns < best && padded(columns) < padded(best)) best = columns;
+    return best;
 }
 
 // What a tile multiplies: at each tap, `depth` neighbours of each input row with as many weights.
@@ -32,42 +43,75 @@ struct Tile {
     const float* bias = nullptr;  // padded to whole columns; null: none
     bool residual = false;
     bool relu = false;
+    float limit = 0;  // of a relu; 0: none
 };
 
 template <typename Weight>
 using TileFunction = void (*)(const Tile&, const float* input, const Weight* weight,
                               const float* residual, float* output, Size filters);
 
+// Calls work(0), work(1), … with numbers that the compiler knows: an array that is only looked at by
+// such numbers is a set of registers to it.
+template <int... numbers, typename Work>
+ASSAY_INLINE void each_of(std::integer_sequence<int, numbers...>, const Work& work) {
+    (work(std::integral_constant<int, numbers>{}), ...);
+}
+
+// What is done to the sums, each thing for all of them before the next. `whole`: all columns are.
+template <bool whole, int rows, int columns>
+ASSAY_INLINE void finish(const Tile& tile, Vector (&sum)[rows * columns], const float* residual,
+                         float* output, Size filters) {
+    constexpr std::make_integer_sequence<int, rows * columns> all;
+    const auto at = [&](int i) { return i / columns * tile.output_step + i % columns * lanes; };
+    const auto left = [&](int i) { return whole ? lanes : filters - i % columns * lanes; };
+    if (tile.residual)
+        each_of(all, [&](auto i) __attribute__((always_inline)) {
+            if (left(i) > 0) sum[i] += load(residual + at(i), left(i));
+        });
+    if (tile.relu)
+        each_of(all, [&](auto i) __attribute__((always_inline)) {
+            sum[i] = at_least(sum[i], Vector{});
+        });
+    if (tile.limit > 0)
+        each_of(all, [&](auto i) __attribute__((always_inline)) {
+            sum[i] = at_most(sum[i], fill(tile.limit));
+        });
+    each_of(all, [&](auto i) __attribute__((always_inline)) {
+        if (left(i) > 0) store(output + at(i), sum[i], left(i));
+    });
+}
+
 template <int rows, int columns, typename Weight>
 __attribute__((noinline)) void tile(const Tile& tile, const float* input, const Weight* weight,
                                     const float* residual, float* output, Size filters) {
-    Vector sum[rows][columns];
-    for (int c = 0; c < columns; ++c) {
+    constexpr std::make_integer_sequence<int, rows> down;
+    constexpr std::make_integer_sequence<int, columns> across;
+    Vector sum[rows * columns];
+    each_of(across, [&](auto c) __attribute__((always_inline)) {
         const Vector start = tile.bias ? load(tile.bias + c * lanes) : Vector{};
-        for (int r = 0; r < rows; ++r) sum[r][c] = start;
-    }
+        each_of(down, [&](auto r) __attribute__((always_inline)) { sum[r * columns + c] = start; });
+    });
     const Size step = tile.input_step;
     for (Size t = 0; t < tile.tap_count; ++t) {
         const float* from = input + tile.taps[t];
         for (const float* end = from + tile.depth; from != end; ++from) {
             Vector factor[columns];
-            for (int c = 0; c < columns; ++c) factor[c] = load(weight + c * lanes);
+            each_of(across, [&](auto c) __attribute__((always_inline)) {
+                factor[c] = load(weight + c * lanes);
+            });
             weight += columns * lanes;
-            for (int r = 0; r < rows; ++r) {
+            each_of(down, [&](auto r) __attribute__((always_inline)) {
                 const Vector value = fill(from[r * step]);
-                for (int c = 0; c < columns; ++c) sum[r][c] += value * factor[c];
-            }
+                each_of(across, [&](auto c) __attribute__((always_inline)) {
+                    sum[r * columns + c] += value * factor[c];
+                });
+            });
         }
     }
-    for (int r = 0; r < rows; ++r)
-        for (int c = 0; c < columns; ++c) {
-            const Size at = r * tile.output_step + c * lanes, left = filters - c * lanes;
-            if (left <= 0) break;
-            Vector value = sum[r][c];
-            if (tile.residual) value += load(residual + at, left);
-            if (tile.relu) value = at_least(value, Vector{});
-            store(output + at, value, left);
-        }
+    if (filters >= columns * lanes)
+        finish<true, rows, columns>(tile, sum, residual, output, filters);
+    else
+        finish<false, rows, columns>(tile, sum, residual, output, filters);
 }
 
 template <int columns, typename Weight, int... rows>
@@ -86,7 +130,10 @@ TileFunction<Weight> tile_function(int columns, Size rows) {
     if constexpr (widest == 4) {
         static constexpr auto four =
             tiles_of<4, Weight>(std::make_integer_sequence<int, most_rows(4)>{});
+        static constexpr auto three =
+            tiles_of<3, Weight>(std::make_integer_sequence<int, most_rows(3)>{});
         if (columns == 4) return four[index];
+        if (columns == 3) return three[index];
     }
     return columns == 2 ? two[index] : one[index];
 }

@@ -30,7 +30,8 @@ typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
 typedef float Unaligned __attribute__((vector_size(lanes * sizeof(float)), aligned(4), may_alias));
 typedef std::int32_t Whole __attribute__((vector_size(lanes * sizeof(float))));
 
-ASSAY_INLINE Vector fill(float value) { return Vector{} + value; }
+// Less a zero, which is nothing to do: plus a zero would be an addition, as -0 + 0 is 0.
+ASSAY_INLINE Vector fill(float value) { return value - Vector{}; }
 
 ASSAY_INLINE Vector load(const float* from) {
     return reinterpret_cast<const Unaligned&>(*from);
@@ -57,7 +58,7 @@ ASSAY_INLINE void store(float* to, Vector value, Size count) {
 // one is what is left over. Bounds are numbers.
 ASSAY_INLINE Vector at_least(Vector value, Vector bound) { return value < bound ? bound : value; }
 ASSAY_INLINE Vector at_most(Vector value, Vector bound) { return value > bound ? bound : value; }
-ASSAY_INLINE Vector larger(Vector a, Vector b) { return (a > b) | (a != a) ? a : b; }
+ASSAY_INLINE Vector larger(Vector a, Vector b) { return ((a > b) | (a != a)) ? a : b; }
 
 // Lanes that are no number count as being something.
 ASSAY_INLINE bool all_zero(Vector value) {
