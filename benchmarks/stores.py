@@ -3,7 +3,7 @@
 A folder with SQLite and a PostgreSQL server (from Debian's package, started here) get the same
 results, appended as a measurement would but for their run folders. Both are then asked in turns.
 
-    python benchmarks/stores.py [--results 100000] [--series 1000] [--requests 40]
+    python benchmarks/stores.py [--results 100000] [--series 1000] [--requests 40] [--only NAME]
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ def main() -> None:
     parser.add_argument("--results", type=int, default=100_000)
     parser.add_argument("--series", type=int, default=1_000)
     parser.add_argument("--requests", type=int, default=40)
+    parser.add_argument("--only", choices=("sqlite", "postgresql"), default=None)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running() as server:
         os.environ["ASSAY_HOME"] = folder
         places = {"sqlite": f"{folder}/home", "postgresql": server.url}
+        places = {given.only: places[given.only]} if given.only else places
         for name, place in places.items():
             began = time.perf_counter()
             fill(place, given.results, given.series)
@@ -143,6 +145,9 @@ def result_of(number: int, series: int) -> Result:
 def weigh(home: Path, server: PostgresServer, results: int) -> None:
     index = sum(file.stat().st_size for file in home.glob("index.sqlite*"))
     print(f"sqlite, index alone: {index / results:.0f} B a result")
+    if not server.execute("SELECT to_regclass('assay.files')")[0][0]:
+        return
+    server.execute("VACUUM FULL assay.tallies")  # one transaction wrote it a million times
     rows = server.execute(
         "SELECT relname, pg_total_relation_size(c.oid), pg_indexes_size(c.oid) FROM pg_class c "
         "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'assay' AND relkind = 'r'"
