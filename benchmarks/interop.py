@@ -1,35 +1,47 @@
-"""One torch model measured by four tools, in turns, and compared in one table.
+"""One torch model measured by several tools, in turns, and compared in one table.
 
-    python benchmarks/interop.py --python VENV [--rounds 4]
+    python benchmarks/interop.py [--python VENV] [--rounds 4] > interop.json
 
-VENV has what optimum-benchmark 0.6 needs, and the other tools:
+VENV, or else this interpreter, has torch and those of the tools that are to be compared: pyperf,
+pytest-benchmark, optimum-benchmark. What is not there is left out, and named. For all of them:
 
     pip install optimum-benchmark 'transformers<4.56' 'huggingface_hub<1' 'datasets<5' \
         'diffusers<0.36' 'peft<0.18' pyperf pytest pytest-benchmark msgspec
 
-A round is one fresh process of each tool, in an order that rotates: a small BERT's forward pass,
-one thread, three passes to warm up and twenty that count. The files that the tools write are
-imported as they are, and each tool is compared to assay over all rounds.
+A round is one fresh process of each tool, in an order that rotates: a forward pass (of a small
+BERT, as optimum-benchmark takes it, or without that of a plain encoder), one thread, three passes
+to warm up and twenty that count. The files that the tools write are imported as they are,
+and each tool is compared to assay over all rounds. The table is told as it grows on standard error;
+JSON is on standard output.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import assay
+from assay.core.differences import Difference
 from assay.core.records import Query
 from assay.core.units import human
+from assay.verbs.compare import compare_results
 
+NEEDED = {  # module → tool
+    "pyperf": "pyperf",
+    "pytest_benchmark": "pytest-benchmark",
+    "optimum_benchmark": "optimum-benchmark",
+}
 WARMUP, COUNTED = 3, 20
 # One thread by the variable: intra_op_num_threads of optimum-benchmark 0.6 sets another number.
 VARIABLES = {"OMP_NUM_THREADS": "1", "USE_TF": "0", "HF_HUB_OFFLINE": "1"}
-MODEL = '''\
-"""The model that all four measure."""
+BERT = '''\
+"""The model that all of them measure."""
 import os
 
 SHAPE = {"batch_size": 4, "sequence_length": 64}
@@ -59,6 +71,27 @@ def forward():
     def step():
         with torch.inference_mode():
             return model(input_ids=tokens, attention_mask=mask, token_type_ids=kinds)
+
+    return step
+'''
+ENCODER = '''\
+"""The model that all of them measure."""
+WARMUP, COUNTED = 3, 20
+
+
+def forward():
+    """A function that runs the model once."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True)
+    model = torch.nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).eval()
+    batch = torch.randn(4, 64, 256)
+
+    def step():
+        with torch.inference_mode():
+            return model(batch)
 
     return step
 '''
@@ -128,24 +161,26 @@ class Place:
 
     def __init__(self, folder: Path, python: str, home: str) -> None:
         self.folder, self.python, self.home = folder, python, home
-        texts = {"model": MODEL, "with_assay": ASSAY, "with_pyperf": PYPERF}
+        path = filter(None, (str(folder), os.environ.get("PYTHONPATH")))
+        os.environ |= {**VARIABLES, "PYTHONPATH": os.pathsep.join(path)}
+        asked = f"import importlib.util as u; print(*filter(u.find_spec, {list(NEEDED)}))"
+        self.there = {NEEDED[name] for name in self.run("-c", asked).split()}
+        texts = {"model": BERT if "optimum-benchmark" in self.there else ENCODER}
+        texts |= {"with_assay": ASSAY, "with_pyperf": PYPERF}
         texts |= {"test_it": PYTEST, "with_optimum": OPTIMUM}
         for name, text in texts.items():
             (folder / f"{name}.py").write_text(text)
-        self.run("-c", "import model; model.save()")
+        if "optimum-benchmark" in self.there:
+            self.run("-c", "import model; model.save()")
 
-    def run(self, *words: str) -> None:
-        interpreter = str(Path(self.python) / "bin" / "python")
+    def run(self, *words: str) -> str:
+        interpreter = str(Path(self.python) / "bin" / "python") if self.python else sys.executable
         ended = subprocess.run(
-            [interpreter, *words],
-            cwd=self.folder,
-            env={**os.environ, **VARIABLES},
-            capture_output=True,
-            text=True,
-            check=False,
+            [interpreter, *words], cwd=self.folder, capture_output=True, text=True, check=False
         )
         if ended.returncode:
-            raise SystemExit(f"{words[0]} failed:\n{ended.stderr[-2000:]}")
+            raise SystemExit(f"{words[0]} failed:\n{(ended.stderr or ended.stdout)[-2000:]}")
+        return ended.stdout
 
     def imported(self, name: str, label: str, *words: str) -> None:
         self.run(*words, str(self.folder / name))
@@ -174,44 +209,46 @@ def with_assay(place: Place, number: int) -> None:
         workload=f"{place.folder / 'with_assay.py'}:forward",
         backend="python",
         params={"batch_size": 4},
-        options={"python": place.python, "threads": 1},
+        options={"threads": 1} | ({"python": place.python} if place.python else {}),
     )
-    os.environ |= {**VARIABLES, "PYTHONPATH": str(place.folder)}
     settings = {"samples": COUNTED, "latency": True, "label": "assay", "home": place.home}
     (result,) = assay.run(case, **settings)
     if result.status != "ok":
         raise SystemExit(f"assay: {result.reason}")
 
 
-TOOLS: tuple[Callable[[Place, int], None], ...] = (
-    with_assay,
-    with_pyperf,
-    with_pytest,
-    with_optimum,
-)
+TOOLS: dict[str, Callable[[Place, int], None]] = {
+    "assay": with_assay,
+    "pyperf": with_pyperf,
+    "pytest-benchmark": with_pytest,
+    "optimum-benchmark": with_optimum,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--python", required=True, help="virtual environment with the tools")
+    parser.add_argument("--python", default="", help="virtual environment; default: this one")
     parser.add_argument("--rounds", type=int, default=4)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(Path(folder), str(Path(given.python).absolute()), f"{folder}/home")
+        python = str(Path(given.python).absolute()) if given.python else ""
+        place = Place(Path(folder), python, f"{folder}/home")
+        names = [name for name in TOOLS if name == "assay" or name in place.there]
         for number in range(given.rounds):
-            for turn in range(len(TOOLS)):
-                TOOLS[(number + turn) % len(TOOLS)](place, number)
-            print(f"\nafter round {number + 1} of {given.rounds}")
-            table(place.home)
+            for turn in range(len(names)):
+                TOOLS[names[(number + turn) % len(names)]](place, number)
+            print(f"\nafter round {number + 1} of {given.rounds}", file=sys.stderr)
+            rows = table(place.home, names)
+        missing = [name for name in TOOLS if name not in names]
+        print(json.dumps({"rounds": given.rounds, "tools": rows, "not here": missing}, indent=1))
 
 
-def table(home: str) -> None:
+def table(home: str, names: list[str]) -> list[dict[str, object]]:
     """What each tool says, and its ratio to what assay says."""
-    print(
-        f"{'tool':18} {'processes':>9} {'values':>6} {'median':>9}  ratio to assay, 95 % interval"
-    )
-    labels = ("assay", "pyperf", "pytest-benchmark", "optimum-benchmark")
-    for label in labels:
+    heads = f"{'tool':18} {'processes':>9} {'values':>6} {'median':>9}"
+    print(f"{heads}  ratio to assay, 95 % interval", file=sys.stderr)
+    rows: list[dict[str, object]] = []
+    for label in names:
         of_forward = [
             reading.result
             for reading in assay.readings(Query(label=label), home=home)
@@ -221,12 +258,22 @@ def table(home: str) -> None:
         found = _compared(of_forward, home)
         told = human(found.second.value, "s")
         ratio = f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}] {found.verdict}"
-        print(f"{label:18} {found.second.n:9} {values:6} {told:>9}  {ratio}", flush=True)
+        line = f"{label:18} {found.second.n:9} {values:6} {told:>9}  {ratio}"
+        print(line, file=sys.stderr, flush=True)
+        rows.append(
+            {
+                "tool": label,
+                "processes": found.second.n,
+                "values": values,
+                "seconds": found.second.value,
+                "ratio": [found.ratio, found.low, found.high],
+                "verdict": found.verdict,
+            }
+        )
+    return rows
 
 
-def _compared(results: list[assay.Result], home: str) -> assay.core.differences.Difference:
-    from assay.verbs.compare import compare_results
-
+def _compared(results: list[assay.Result], home: str) -> Difference:
     baseline = [r.result for r in assay.readings(Query(label="assay"), home=home)]
     (found,) = compare_results(baseline, results, ("assay", "tool")).differences
     return found

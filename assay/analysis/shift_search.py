@@ -8,20 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.analysis import bumps, changepoints
-from assay.analysis.changepoints import FEWEST, LONGEST, SIDE
+from assay.analysis import changepoints, partitions
+from assay.analysis.changepoints import FEWEST, LONGEST
 from assay.analysis.intervals import Array
+from assay.analysis.modes import unfolded
+from assay.analysis.placing import placed
 from assay.analysis.shift_levels import step_p_value
 
-LEVEL = 0.015  # how often a series without a change may have a shift all the same
+LEVEL = 0.013  # how often a series without a change may have a shift all the same
 SHORTEST = 16  # points of the shortest interval that is searched by itself
 DRIFTS_FROM = 16  # points; fewer have no drift
 WHOLE = 0.55  # of the level, for the longest interval
-PAIRS = 0.25  # for two shifts at once; the rest is shared by shorter intervals
+PAIRS = 0.25  # for several shifts at once; the rest is shared by shorter intervals
 STRAIGHT = 3.0  # of the score, by which a line has to be better than a step to be taken for it
 _CHUNK = 300_000  # numbers handled at once
 _ROUNDS = 3  # of moving shifts to where they fit best
-LARGE = 3.0  # standard deviations: from there on values tell a place better than ranks
 
 
 class Track(NamedTuple):
@@ -33,34 +34,46 @@ class Track(NamedTuple):
 
 
 def find(whole: Track, level: float = LEVEL) -> list[int]:
-    """First points behind each shift: narrow intervals first (Baranowski, Chen and Fryzlewicz
-    2019) over seeded ones (Kovács and others 2023), then each held against its neighbours."""
+    """First points behind each shift: of a series that is short enough by its best partition, else
+    narrow intervals first (Baranowski, Chen and Fryzlewicz 2019) over seeded ones (Kovács and
+    others 2023), then each held against its neighbours."""
+    whole = whole._replace(values=unfolded(whole.values))
+    if SHORTEST <= len(whole.values) <= partitions.LONGEST:
+        return placed(whole.values, _partitioned(whole, level))
     found: list[int] = []
     for start, end, place in sorted(_significant(whole, level), key=lambda s: s[1] - s[0]):
         if not any(start < other < end for other in found):
             found.append(place)
-    for start, pair in _bumps(whole, level) if not found else ():
+    for start, several in _several(whole, level) if not found else ():
         if not any(start <= other for other in found):
-            found += pair
-    return _moved(whole, _kept(whole, _halved(whole, sorted(found), level), level))
+            found += several
+    found = _kept(whole, _halved(whole, sorted(found), level), level)
+    return placed(whole.values, found)
 
 
-def _bumps(whole: Track, level: float) -> Iterator[tuple[int, list[int]]]:
-    """Starts of intervals with two shifts that are clear together, and those."""
-    count = len(whole.values)
-    length = min(count, bumps.LONGEST)
-    if not SHORTEST <= count <= LONGEST:
-        return
-    starts = _starts(count, length)
-    for start in starts:
-        at = slice(int(start), int(start) + length)
-        yield from _bump(whole, at, level * PAIRS / len(starts))
+def _partitioned(whole: Track, level: float) -> list[int]:
+    """All steps together, where they are clear; none where a straight line does as well."""
+    values, extra = whole.values, whole.extra
+    if not partitions.clear(partitions.fit(values, extra), len(values), level):
+        return []
+    best = max(partitions.fit(values, extra, partitions.MOST), key=partitions.penalized)
+    line = partitions.line_score(values, extra) - partitions.PER_STEP
+    return [] if line >= partitions.penalized(best) + STRAIGHT else best.places
 
 
-def _bump(whole: Track, at: slice, level: float) -> Iterator[tuple[int, list[int]]]:
-    fitted = bumps.fit_pair(whole.values[None, at], whole.extra[None, at])
-    if bumps.clear(fitted.score, at.stop - at.start, level)[0]:
-        yield at.start, [at.start + int(fitted.first[0]), at.start + int(fitted.second[0])]
+def _several(whole: Track, level: float) -> Iterator[tuple[int, list[int]]]:
+    """Starts of intervals with shifts that are clear together, and those."""
+    count, length = len(whole.values), partitions.LONGEST
+    if length < count <= LONGEST:
+        starts = _starts(count, length)
+        for start in map(int, starts):
+            places = _partitioned(_part(whole, start, start + length), level * PAIRS / len(starts))
+            if places:
+                yield start, [start + place for place in places]
+
+
+def _part(whole: Track, start: int, end: int) -> Track:
+    return Track(whole.values[start:end], whole.extra[start:end], whole.logs)
 
 
 def _halved(whole: Track, places: list[int], level: float) -> list[int]:
@@ -74,8 +87,8 @@ def _halved(whole: Track, places: list[int], level: float) -> list[int]:
         more = []
         if step_p_value(fitted.score, end - start)[0] < level:
             more = [start + int(fitted.place[0])]
-        elif SHORTEST <= end - start <= bumps.LONGEST:
-            more = [p for _, pair in _bump(whole, slice(start, end), level) for p in pair]
+        elif SHORTEST <= end - start <= partitions.LONGEST:
+            more = [start + place for place in _partitioned(_part(whole, start, end), level)]
         if more:
             return _halved(whole, sorted([*places, *more]), level)
     return places
@@ -166,23 +179,3 @@ def _between(places: list[int], number: int, count: int) -> tuple[int, int]:
     after = places[number + 1] if number + 1 < len(places) else count
     half = LONGEST // 2
     return max(before, places[number] - half), min(after, places[number] + half)
-
-
-def _moved(whole: Track, places: list[int]) -> list[int]:
-    """Large shifts to where the values themselves change sides: ranks hardly tell a point of a
-    short stretch from its highest neighbour."""
-    edges = [0, *places, len(whole.values)]
-    found = []
-    for start, place, end in zip(edges, edges[1:], edges[2:], strict=False):
-        low, high = max(start, place - LONGEST // 2), min(end, place + LONGEST // 2)
-        before, after = whole.values[low:place], whole.values[place:high]
-        levels = float(np.median(before)), float(np.median(after))
-        rest = np.concatenate([before - levels[0], after - levels[1]])
-        scale, size = 1.4826 * float(np.median(np.abs(rest))), levels[1] - levels[0]
-        if abs(size) > LARGE * scale:
-            sides = np.sign(size) * (whole.values[low:high] - sum(levels) / 2)
-            sums = np.cumsum(np.clip(sides, -abs(size) / 2, abs(size) / 2))
-            ends = slice(SIDE - 1, high - low - SIDE)
-            place = low + SIDE + int(sums[ends].argmin())
-        found.append(place)
-    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from assay.cli import complete, options, printing
@@ -59,12 +61,25 @@ def command(
         )
     if export.is_binary(file_format(kind)) and not output:
         raise UsageError(f"A file of {kind} cannot be printed.", hint=f"-o results.{kind}")
-    data = export.export(*ids, kind=kind, output=output, query=query, home=home)
+    data = export.export(
+        *ids, kind=kind, output=output, query=query, home=home, progress=_say_how_far
+    )
     if output:
         options.say(f"written to {output}")
     else:
         printing.put_file(data)
     return 0
+
+
+def _say_how_far(done: int, count: int) -> None:
+    """A line that is written over on a terminal; elsewhere one for each thousand results."""
+    if options.to_terminal():
+        if done == count or done % max(1, count // 100) == 0:
+            end = "\r\033[K" if done == count else f"\r\033[K{done} of {count} results"
+            sys.stderr.write(end)
+            sys.stderr.flush()
+    elif done and done % 1000 == 0 and done < count:
+        options.say(f"{done} of {count} results")
 
 
 def _choices(ids: tuple[str, ...], every: bool, query: Query) -> dict[str, bool]:

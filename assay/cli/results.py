@@ -10,7 +10,7 @@ from assay.cli import complete, options, printing
 from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.verbs import results
-from assay.views.kept import output
+from assay.views.kept import output, packed
 
 _ids = click.argument("ids", nargs=-1, required=True, metavar="ID…", shell_complete=complete.runs)
 _yes = click.option("--yes", is_flag=True, help="Really remove what is listed.")
@@ -24,10 +24,11 @@ Examples:
   assay results label last baseline
   assay results tag last gpu=H200 --drop note
   assay results prune --keep 100                 all but the newest 100 of each series
-  assay results prune --before 2026-06 --status failed --yes"""
+  assay results prune --before 2026-06 --status failed --yes
+  assay results pack --before 2026-06            their folders into a few files"""
 )
 def command() -> None:
-    """Label, tag or remove kept results; nothing is removed that was not listed first."""
+    """Label, tag, pack or remove kept results; nothing is removed that was not listed first."""
 
 
 @command.command("rm")
@@ -86,6 +87,16 @@ def prune(
     """List old results; with --yes, remove them for good. Those with a label are kept."""
     query = Query(workload=workload, backend=backend, status=status, label=label, until=before)
     return _shown(results.prunable(query, keep, home), yes, home, form)
+
+
+@command.command("pack")
+@click.option("--before", required=True, metavar="DATE", help="Only runs older than this day.")
+@options.home
+@options.form
+def pack(before: str, home: str | None, form: str) -> int:
+    """Put the folders of old runs into a few files; they are found and shown as before."""
+    printing.show(packed(results.pack(before, home)), form)
+    return 0
 
 
 def _shown(found: Sequence[results.KeptFiles], yes: bool, home: str | None, form: str) -> int:

@@ -5,24 +5,28 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from assay import registry
+from assay.compat import hpvm_frontend
 from assay.core import settings
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.files import write_whole
+from assay.core.files import user_path, write_whole
 from assay.core.progress import ProgressCallback
 from assay.core.records import Result
+from assay.native.toolchain import lacking
 from assay.verbs import data, evaluate, show, train
 from assay.workloads.accuracy import AccuracyWorkload
 
 # The first word → what the weights of its case are called; none for a training.
 MODES = {"hpvm_reload": "reload_dir", "keras_reload": "keras_model_file", "train": ""}
-HPVM_ALONE = ("frontend", "compile", "compile_tuner")  # the second, third and fourth word
-DUMP = "keras_dump"  # or this as the second
+FRONTEND = "frontend"  # the second word
+COMPILING = ("compile", "compile_tuner")  # the third and fourth word, after frontend
+DUMP = "keras_dump"  # in the place of frontend
 USAGE = "[hpvm_reload|keras_reload|train] [frontend|keras_dump] [compile] [compile_tuner]"
 
 
@@ -31,47 +35,109 @@ class HpvmRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     workload: str
     mode: str
-    dump: bool  # weights go to the Keras file afterwards
+    dump: bool = False  # weights go to the Keras file afterwards
+    frontend: bool = False  # HPVM-C is written
+    compile: tuple[str, ...] = ()  # and these of COMPILING
+
+
+class HpvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The evaluation, and what was written after it."""
+
+    result: Result
+    written: tuple[Path, ...] = ()
 
 
 def read_words(name: str, words: Sequence[str]) -> HpvmRequest:
-    """Checked in the order they must come in; what only HPVM can do says so."""
+    """Checked in the order they must come in."""
     if not words or words[0] not in MODES:
         answer = f"'{words[0]}' stands" if words else "Nothing stands"
         raise UsageError(f"{answer} where HPVM's scripts take {', '.join(MODES)}.", hint=USAGE)
-    for place, word in enumerate(words[1:]):
-        if place < len(HPVM_ALONE) and word == HPVM_ALONE[place]:
-            raise NotPossibleError(
-                f"{word} is HPVM's own compiler, which is not part of assay.",
-                hint=f"Try: assay compile {_workload(name)} -o build/",
-            )
-        if (place, word) != (0, DUMP):
+    order = (FRONTEND, *COMPILING)
+    rest = words[1:]
+    for place, word in enumerate(rest):
+        fits = place < len(order) and word == order[place]
+        if not fits and (place, word) != (0, DUMP):
             raise UsageError(f"'{word}' is no word of HPVM's scripts in that place.", hint=USAGE)
-    return HpvmRequest(workload=_workload(name), mode=words[0], dump=DUMP in words)
+    if DUMP in rest and len(rest) > 1:
+        raise UsageError(f"'{rest[1]}' is no word of HPVM's scripts in that place.", hint=USAGE)
+    return HpvmRequest(
+        workload=_workload(name),
+        mode=words[0],
+        dump=DUMP in rest,
+        frontend=FRONTEND in rest,
+        compile=tuple(word for word in rest if word in COMPILING),
+    )
 
 
 def carried_out(
     request: HpvmRequest, engine: str, home: str | None, progress: ProgressCallback
+) -> HpvmOutcome:
+    """The model trained or loaded, and evaluated on the test pictures; then what else was asked."""
+    if request.compile and (lack := lacking()):
+        raise NotPossibleError(lack.partition(": ")[0] + ".", hint=lack.partition(": ")[2])
+    with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as folder:
+        training = request.mode == "train" and request.frontend
+        trained = f"{folder}/trained.npz" if training else ""
+        result = _evaluated(request, engine, home, progress, trained)
+        if result.status != "ok":
+            return HpvmOutcome(result=result)
+        return HpvmOutcome(result=result, written=_written(request, result, home, trained))
+
+
+def _evaluated(
+    request: HpvmRequest,
+    engine: str,
+    home: str | None,
+    progress: ProgressCallback,
+    trained: str,  # file for the weights of a training that a translation follows
 ) -> Result:
-    """The model trained or loaded, and evaluated on the test pictures; then dumped, if asked."""
     backend = f"keras-{engine}"
-    own_file = _own_file(request.workload, home)
     if request.mode == "train":
-        save = own_file or "keras_model_file"
-        return train.train(
-            f"{request.workload}@{backend}",
-            save=save if request.dump else "",
-            home=home,
-            progress=progress,
-        )
-    params = f"weights={MODES[request.mode]}{_data(request.workload, home)}"
+        save = _own_file(request.workload, home) or "keras_model_file" if request.dump else trained
+        case = f"{request.workload}@{backend}"
+        return train.train(case, save=save, home=home, progress=progress)
+    params = ",".join(f"{n}={v}" for n, v in _params(request, home).items())
     (result,) = evaluate.evaluate(
         f"{request.workload}:{params}@{backend}", home=home, progress=progress
     )
-    if request.dump and result.status == "ok":
-        source = str(result.facts["weights_file"])
-        train.export_weights(request.workload, source, own_file)
     return result
+
+
+def _written(
+    request: HpvmRequest, result: Result, home: str | None, trained: str
+) -> tuple[Path, ...]:
+    """What follows the evaluation, by the very weights that were evaluated."""
+    params = _params(request, home)
+    params["weights"] = trained or str(result.facts.get("weights_file", ""))
+    if request.dump and request.mode != "train":
+        return _dumped(request, params, result, home)
+    if not request.frontend:
+        return ()
+    reload = request.mode == "hpvm_reload"
+    src_dir = hpvm_frontend.translated(request.workload, params, result, reload)
+    binaries = hpvm_frontend.compiled(src_dir, request.compile) if request.compile else ()
+    return (src_dir, *binaries)
+
+
+def _dumped(
+    request: HpvmRequest, params: dict[str, str], result: Result, home: str | None
+) -> tuple[Path, ...]:
+    """The Keras file and, for HPVM, .bin files."""
+    target = _own_file(request.workload, home) or str(result.facts.get("keras_model_file", ""))
+    if not target:
+        raise UsageError(
+            f"{request.workload} does not say where its Keras weights go.",
+            hint="Give the class an attribute keras_model_file.",
+        )
+    return hpvm_frontend.dumped(request.workload, params, result, user_path(target))
+
+
+def _params(request: HpvmRequest, home: str | None) -> dict[str, str]:
+    """HPVM's own pictures are taken where they are here."""
+    weights = {"weights": MODES[request.mode]} if MODES[request.mode] else {}
+    hpvm = _name_in_hpvm(request.workload)
+    here = any(held.name == f"model_params/{hpvm}" and held.place for held in data.known_data(home))
+    return weights | ({"data": "model_params"} if hpvm and here else {})
 
 
 def lines(result: Result) -> Iterator[str]:
@@ -109,10 +175,3 @@ def _own_file(workload: str, home: str | None) -> str:
     hpvm = _name_in_hpvm(workload)
     place = settings.home(home) / "data" / "model_params" / "keras" / f"{hpvm}.h5"
     return str(place) if hpvm else ""
-
-
-def _data(workload: str, home: str | None) -> str:
-    """HPVM's own pictures, where they are here."""
-    hpvm = _name_in_hpvm(workload)
-    here = any(held.name == f"model_params/{hpvm}" and held.place for held in data.known_data(home))
-    return ",data=model_params" if hpvm and here else ""

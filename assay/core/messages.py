@@ -172,6 +172,8 @@ class CaptureRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str  # a file of MODEL_FILES, or a workload
     weights: str = ""
     params: dict[str, Value] = {}  # of the workload, every one
+    data: str = ""  # folder for the test and tune pictures, as HPVM's programs read them; "": none
+    save: str = ""  # file for the model's weights; "": none
 
 
 class CaptureRefused(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from assay.core.records import Query
 from assay.core.series import Point
 from assay.engine.git import run_git
 
-_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2}(T[\d:]+)?)?)?")
+DATE = re.compile(r"\d{4}(-\d{2}(-\d{2}(T[\d:]+)?)?)?")
 KINDS = ("label", "tag", "commit", "date")
 MOST = 10  # points of a candidate that are looked at: older ones were checked before
 
@@ -37,7 +37,7 @@ def choose(since: str, store: Store) -> Baseline:
     kind, mark, text = since.partition(":")
     if mark and kind in KINDS:
         return {"label": _label, "tag": _tag, "commit": _commit, "date": _date}[kind](text, store)
-    if _DATE.fullmatch(since):
+    if DATE.fullmatch(since):
         return _date(since, store)
     if hash_of(since):
         return _commit(since, store)

@@ -52,17 +52,24 @@ def model_of(
     weights: str | Path = "",
     params: Mapping[str, Value] | None = None,
     timeout: float = TIMEOUT,
+    data: Path | None = None,
+    save: Path | None = None,
 ) -> CapturedModel:
     """That of `WORKLOAD[:k=v,…]`, `FILE.py:NAME`, `FILE.keras` or `FILE.h5`.
 
     `weights` is any file of weights that fits; without one, a model has those it is built with.
+    The pictures it is evaluated on go to the folder `data`, its weights to the file `save`.
     """
     if lacking := engines.lacking():
         raise NotPossibleError(
             f"{model} cannot be built: {lacking.partition(':')[0]}.",
             hint=lacking.partition(": ")[2],
         )
-    request = _checked(model, weights, params or {})
+    request = msgspec.structs.replace(
+        _checked(model, weights, params or {}),
+        data=str(data.absolute()) if data else "",
+        save=str(save.absolute()) if save else "",
+    )
     with tempfile.TemporaryDirectory(prefix="assay-capture-") as folder:
         return _captured(request, Path(folder), timeout)
 

@@ -75,6 +75,16 @@ def runs_again(result: Result) -> bool:
     return result.case.backend in registry.names("backends")
 
 
+def by_hand(result: Result) -> str:
+    """What to do where there are no step times to measure again (a training, a task, a method of a
+    benchmark class, another tool's result), in words; "" where there are."""
+    if runs_again(result) and result.own().values("step_time"):
+        return ""
+    typed = shlex.join(result.environment.command)
+    how = f"do it as it was done then ({typed})" if typed else f"do it with {result.case.backend}"
+    return f"{how}, then: assay repro {result.id} --against last"
+
+
 def lacking(result: Result) -> list[str]:
     """What is not here, without which it cannot be measured again."""
     if not runs_again(result):

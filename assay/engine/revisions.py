@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -17,6 +18,7 @@ from assay.engine import contenders
 from assay.engine.git import run_git
 
 _PINNED = re.compile(r"(?P<name>[A-Za-z0-9._-]+(?:\[[^\]]*\])?)==(?P<version>[^=\s]+)")
+_INSTALL = (sys.executable, "-m", "pip", "install")
 TIMEOUT = 1800.0  # seconds, to install one version
 
 
@@ -93,13 +95,32 @@ def environment(folder: Path, package: str, version: str) -> Path:
         return place
     venv.create(place, with_pip=False, symlinks=True, clear=True)
     own = Path(sysconfig.get_path("purelib", vars={"base": str(place), "platbase": str(place)}))
-    words = ("--quiet", "--no-warn-conflicts", "--target", str(own), f"{package}=={version}")
-    pip = [sys.executable, "-m", "pip", "install", "--no-deps", *words]
-    _run(pip, f"install {package}=={version}")
+    words = ("--quiet", "--no-warn-conflicts", "--no-deps", "--target", str(own))
+    _run([*_INSTALL, *words, *_needed(package, version)], f"install {package}=={version}")
     here = sysconfig.get_path("purelib")
     (own / "_below.pth").write_text(f"import site; site.addsitedir({here!r})\n")
     (place / "ready").touch()
     return place
+
+
+def _needed(package: str, version: str) -> list[str]:
+    """The version, and what of its dependencies is not here as it needs it (jaxlib, of jax): pip
+    resolves that, and changes nothing."""
+    wanted = f"{package}=={version}"
+    said = _run(
+        [*_INSTALL, "--quiet", "--dry-run", "--report", "-", wanted], f"resolve what {wanted} needs"
+    )
+    found = (part["metadata"] for part in json.loads(said)["install"])
+    own = _plain(package.partition("[")[0])
+    return [
+        wanted,
+        *(f"{one['name']}=={one['version']}" for one in found if _plain(one["name"]) != own),
+    ]
+
+
+def _plain(name: str) -> str:
+    """As the package index compares names."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def build(command: str, folder: Path) -> None:

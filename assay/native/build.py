@@ -55,7 +55,7 @@ def build(emitted: Emitted, tools: Toolchain, cache: Path | None = None) -> Buil
     built = Built(folder=folder, name=emitted.name, cached=folder.is_dir())
     if not built.cached:
         parts = runtime_parts(tools, kept)
-        with _filled(folder) as fresh:
+        with filled(folder) as fresh:
             _make(msgspec.structs.replace(built, folder=fresh), emitted, tools, parts)
     return built
 
@@ -79,16 +79,21 @@ def runtime_parts(tools: Toolchain, cache: Path) -> list[Path]:
 
     The plainest code comes first: a function that several parts have is taken from the first.
     """
-    folder = cache / f"runtime-{hashlib.sha256(_tools_text(tools)).hexdigest()[:32]}"
+    folder = cache / f"runtime-{tools_digest(tools)}"
     names = ["entry.o", *(f"runtime{level}.o" for level in range(len(tools.levels)))]
     if not folder.is_dir():
-        with _filled(folder) as fresh:
+        with filled(folder) as fresh:
             count = f"-DASSAY_LEVELS={len(tools.levels)}"
             tools.compile(RUNTIME / "entry.cpp", fresh / "entry.o", RUNTIME, count)
             for level, flags in enumerate(tools.levels):
                 more = (*flags, *_named(level))
                 tools.compile(RUNTIME / "runtime.cpp", fresh / f"runtime{level}.o", RUNTIME, *more)
     return [folder / name for name in names]
+
+
+def tools_digest(tools: Toolchain) -> str:
+    """The same for the same compiler, flags, CPU and runtime."""
+    return hashlib.sha256(_tools_text(tools)).hexdigest()[:32]
 
 
 def _make(built: Built, emitted: Emitted, tools: Toolchain, runtime: list[Path]) -> None:
@@ -130,7 +135,7 @@ def _cpu_lines() -> list[str]:
 
 
 @contextmanager
-def _filled(folder: Path) -> Iterator[Path]:
+def filled(folder: Path) -> Iterator[Path]:
     """A fresh folder beside `folder` that takes its name at the end, or is gone."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,10 @@ from pathlib import Path
 
 # Raised when the tables change: everything in them comes from the run folders.
 VERSION = 3
-_NAMES = ("results", "whole_runs", "summaries", "series", "metrics", "points", "tallies")
+_NAMES = (
+    *("results", "whole_runs", "packs", "packed", "summaries"),
+    *("series", "metrics", "points", "tallies"),
+)
 _TABLES = """
 CREATE TABLE IF NOT EXISTS results (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run TEXT NOT NULL, started TEXT NOT NULL,
@@ -26,6 +29,9 @@ CREATE INDEX IF NOT EXISTS results_by_workload ON results (workload, started);
 CREATE INDEX IF NOT EXISTS results_by_label ON results (label);
 CREATE INDEX IF NOT EXISTS results_by_commit ON results (git_commit);
 CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS packed (run TEXT PRIMARY KEY, pack TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS packed_by_pack ON packed (pack);
 CREATE TABLE IF NOT EXISTS summaries (
     id TEXT PRIMARY KEY, version INTEGER NOT NULL, summary TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS series (

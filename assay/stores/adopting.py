@@ -45,9 +45,10 @@ class Looked(NamedTuple):
     problems: list[str]  # what is left out, in words
 
 
-def adopt(folder: Path, runs: Path) -> Looked:
-    """Copy a run folder; all of it is looked at first. What is here already stays as it is."""
-    found = look(folder, lambda ids: {i for i in ids if os.path.lexists(runs / i / "result.json")})
+def adopt(folder: Path, runs: Path, own: Callable[[str], Path]) -> Looked:
+    """Copy a run folder; all of it is looked at first. What is here already, in the folder that
+    `own` gives for an id, stays as it is."""
+    found = look(folder, lambda ids: {i for i in ids if os.path.lexists(own(i) / "result.json")})
     _copy_all(runs, found)
     return found
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,11 +23,12 @@ from assay.core.redaction import safe_text, safe_values
 # A run's name, and an id: nothing that leads out of the folder of runs.
 RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 STAMPED = re.compile(r"\d{8}-\d{6}-")  # as runs are named here
-_NUMBER = re.compile(r"[0-9]{3,6}")  # of a case in its run
-_ID = re.compile(rf"{RUN.pattern}/{_NUMBER.pattern}")
+NUMBER = re.compile(r"[0-9]{3,6}")  # of a case in its run
+_ID = re.compile(rf"{RUN.pattern}/{NUMBER.pattern}")
 AMENDED = "amended.json"  # what a user said of a result after it was measured
 MOST_BYTES = 1 << 30  # of a result, a plan or a document
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+Reader = Callable[[str], bytes | None]  # files of a folder that lies elsewhere, by their names
 
 
 def new_run(runs: Path, plan: Plan) -> Path:
@@ -51,7 +53,7 @@ def new_case(run: Path) -> CasePlace:
     """The place of the next case of a run: NNN, counted from 001."""
     with explained(run):
         number = 1 + max(
-            (int(p.name) for p in run.iterdir() if _NUMBER.fullmatch(p.name)), default=0
+            (int(p.name) for p in run.iterdir() if NUMBER.fullmatch(p.name)), default=0
         )
         folder = run / f"{number:03d}"
         folder.mkdir()
@@ -82,20 +84,21 @@ def _rescued(folder: Path, data: bytes) -> str:
     return f"It is saved in {spare.parent}. Make room, then: assay import {spare.parent}"
 
 
-def read_result(folder: Path) -> Result:
+def read_result(folder: Path, read: Reader | None = None) -> Result:
     """The result in a case's folder, wherever that lies; its id leads nowhere else."""
-    found = codec.decode(_read(folder / "result.json"), Result, str(folder / "result.json"))
+    data = _needed(folder / "result.json", read)
+    found = codec.decode(data, Result, str(folder / "result.json"))
     _check_id(found, folder, "RUN/NNN", bool(_ID.fullmatch(found.id)))
-    amended = read_document(folder / AMENDED)
+    amended = read(AMENDED) if read else read_document(folder / AMENDED)
     if amended is None:
         return found
     change = codec.decode(amended, Amendment, str(folder / AMENDED))
     return msgspec.structs.replace(found, label=change.label, tags=change.tags)
 
 
-def read_own(folder: Path) -> Result:
+def read_own(folder: Path, read: Reader | None = None) -> Result:
     """The result in a case's folder of a store, under the id that the folder gives it."""
-    found = read_result(folder)
+    found = read_result(folder, read)
     own = f"{folder.parent.name}/{folder.name}"
     _check_id(found, folder, f"{own} there", found.id == own)
     return found
@@ -124,8 +127,9 @@ def write_amendment(folder: Path, label: str, tags: Mapping[str, str]) -> None:
     write_document(folder / AMENDED, codec.encode(change))
 
 
-def read_plan(run: Path) -> Plan:
-    return codec.decode(_read(run / "plan.json"), Plan, str(run / "plan.json"))
+def read_plan(run: Path, read: Reader | None = None) -> Plan:
+    path = run / "plan.json"
+    return codec.decode(_needed(path, read), Plan, str(path))
 
 
 def read_document(path: Path) -> bytes | None:
@@ -177,7 +181,7 @@ def finished(run: Path) -> list[Path]:
     """Case folders of a run that hold a result, in order."""
     try:
         with os.scandir(run) as entries:
-            cases = [Path(e.path) for e in entries if _NUMBER.fullmatch(e.name) and _is_folder(e)]
+            cases = [Path(e.path) for e in entries if NUMBER.fullmatch(e.name) and _is_folder(e)]
         return sorted(case for case in cases if os.path.lexists(case / "result.json"))
     except (OSError, ValueError):
         return []
@@ -197,9 +201,12 @@ def locked(run: Path) -> Iterator[None]:
         yield
 
 
-def _read(path: Path) -> bytes:
+def _needed(path: Path, read: Reader | None) -> bytes:
     with explained(path):
-        return read_plain(path, MOST_BYTES)
+        data = read(path.name) if read else read_plain(path, MOST_BYTES)
+        if data is None:
+            raise FileNotFoundError(errno.ENOENT, "it is in no pack", str(path))
+        return data
 
 
 @contextmanager

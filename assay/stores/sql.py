@@ -20,6 +20,7 @@ from assay.stores import _rows as rows
 from assay.stores import _tables as tables
 from assay.stores import adopting, folders, naming
 from assay.stores._rows import MOST_ROWS, conditions
+from assay.stores._shelf import Shelf
 
 T = TypeVar("T")
 # Words of errors over an index that is whole, but cannot be used now.
@@ -32,6 +33,7 @@ class SqlStore:
     def __init__(self, place: str | Path) -> None:
         self.home = home = Path(place)
         self.runs = home / "runs"
+        self._shelf = Shelf(home, self._asked)
         self.problems: list[str] = []  # files passed over, in words
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
@@ -46,10 +48,10 @@ class SqlStore:
         return folders.new_run(self.runs, plan)
 
     def folder(self, run: str) -> Path:
-        return self.runs / run
+        return self._shelf.folder(run)
 
     def plan(self, run: str) -> Plan:
-        return folders.read_plan(self.runs / run)
+        return self._shelf.plan(run)
 
     def append(self, result: Result) -> None:
         """Write a result into its run folder, then tell the index."""
@@ -60,7 +62,7 @@ class SqlStore:
         """Whole results, oldest first. A file that cannot be read is passed over and noted."""
         for row in self.rows(query):
             try:
-                yield folders.read_own(self.runs / row["id"])
+                yield self._shelf.own(row["id"])
             except StoreError as error:
                 self.problems.append(f"{error} {error.hint}")
 
@@ -114,10 +116,13 @@ class SqlStore:
         if whole and (self.runs / text).is_dir():
             return text  # a whole name: the others need not be listed
         runs = folders.runs_in(self.runs)
-        if runs and text == "last":
-            return self._last(runs)
+        packed = self._shelf.packed("" if text == "last" else text)
+        if text == "last" and (runs or packed):
+            return max([*([self._last(runs)] if runs else []), *packed])
         near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
-        return naming.only_run(text, [text] if text in runs else near, runs)
+        near = sorted({*near, *packed}) if text else []
+        known = [*runs, *packed] or self._shelf.packed("")
+        return naming.only_run(text, [text] if text in known else near, known)
 
     def _last(self, runs: list[str]) -> str:
         """The newest by its name; of those made within a second, by its plan."""
@@ -132,10 +137,10 @@ class SqlStore:
         )
 
     def document(self, run: str, name: str) -> bytes | None:
-        return folders.read_document(self.runs / run / name)
+        return self._shelf.document(run, name)
 
     def keep_document(self, run: str, name: str, data: bytes) -> None:
-        folders.write_document(self.runs / run / name, data)
+        folders.write_document(self.folder(run) / name, data)
 
     def summary(self, result_id: str, version: int) -> Summary | None:
         """The summary kept for a result, if it was made by this version of the analysis."""
@@ -153,12 +158,13 @@ class SqlStore:
 
     def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
         """Into its folder, beside the result, which stays as it was measured; then the index."""
-        folders.write_amendment(self.runs / result_id, label, tags)
-        self._index(folders.read_result(self.runs / result_id))
+        folder = self.folder(result_id)
+        folders.write_amendment(folder, label, tags)
+        self._index(folders.read_result(folder))
 
     def adopt(self, folder: Path) -> list[str]:
         """Copy a run folder into the store; what it holds is checked first and never changed."""
-        found = adopting.adopt(folder, self.runs)
+        found = adopting.adopt(folder, self.runs, self.folder)
         self.problems += found.problems
         for result in found.new:
             self._index(result)
@@ -168,15 +174,29 @@ class SqlStore:
         """The folder first: what is left of an index without it is passed over."""
         ids = self.find(text)
         run = self.find_run(text.partition("/")[0])
-        folders.remove(self.runs / (ids[0] if "/" in text else run))
-        for gone in ids:
+        gone = self.folder(ids[0] if "/" in text else run)
+        self._shelf.drop(run)
+        folders.remove(gone)
+        for one in ids:
             self._write(
                 "DELETE FROM points WHERE result = (SELECT number FROM results WHERE id = ?)",
-                (gone,),
+                (one,),
             )
             for table in ("results", "summaries"):
-                self._write(f"DELETE FROM {table} WHERE id = ?", (gone,))
+                self._write(f"DELETE FROM {table} WHERE id = ?", (one,))
         return ids
+
+    def pack(self, runs: Sequence[str]) -> list[Path]:
+        """Runs into a few files in `home/packs`, from which they are read as before."""
+        made = []
+        for path in self._shelf.pack(runs):
+            made.append(path)
+            self._pick_up_packs()
+        return made
+
+    def packable(self, before: str) -> list[str]:
+        """Runs in folders of their own whose every result is older, and whole."""
+        return self._shelf.packable(before)
 
     def close(self) -> None:
         self._database.close()
@@ -229,18 +249,25 @@ class SqlStore:
 
     def _pick_up(self) -> None:
         """Index what lies in run folders and is not known yet."""
+        self._pick_up_packs()
         whole = {row["run"] for row in self._database.execute("SELECT run FROM whole_runs")}
         for run in (self.runs / name for name in folders.runs_in(self.runs) if name not in whole):
             rows = self._database.execute("SELECT id FROM results WHERE run = ?", (run.name,))
             known = {row["id"] for row in rows}
             for case in folders.finished(run):
                 if f"{run.name}/{case.name}" not in known:
-                    self._index_file(case)
+                    self._index_file(f"{run.name}/{case.name}")
             self._mark_whole(run)
 
-    def _index_file(self, case: Path) -> None:
+    def _pick_up_packs(self) -> None:
+        for _, ids in self._shelf.new_packs(self.problems):
+            for result_id in ids:
+                if not self._asked("SELECT 1 FROM results WHERE id = ?", (result_id,)):
+                    self._index_file(result_id)
+
+    def _index_file(self, result_id: str) -> None:
         try:
-            self._index(folders.read_own(case))
+            self._index(self._shelf.own(result_id))
         except StoreError as error:
             self.problems.append(f"{error} {error.hint}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,11 @@ from assay.core.records import Value
 from assay.core.sessions import Examples
 from assay.engine import plan
 from assay.engine.agreement import agreement
-from assay.engine.capture import captured
+from assay.engine.capture import captured, model_of
 from assay.native import compile as native_compile
 from assay.native.compile import Compiled
 from assay.native.toolchain import Kernels, toolchain
+from assay.workloads.user._benchmark_class import BenchmarkClass
 
 SPLITS = ("test", "tune")
 AT_ONCE = 250  # pictures made ready and written: a split of large ones would fill the memory
@@ -64,6 +67,8 @@ def write_data(model: str, made: Compiled, folder: Path) -> str:
         return ""
     case = plan.parse_case(model)
     workload = registry.workload(case.workload)
+    if isinstance(workload, BenchmarkClass):
+        return _class_data(model, made, folder)
     if not isinstance(workload, WithExamples):
         return ""
     data = str(case.params.get("data", "own"))
@@ -80,6 +85,17 @@ def write_data(model: str, made: Compiled, folder: Path) -> str:
     for split, examples in found.items():
         _write_inputs(examples, made, folder / f"{split}_input.bin")
         _put(folder / f"{split}_labels.bin", [np.asarray(examples.labels, np.uint32)])
+    return ""
+
+
+def _class_data(model: str, made: Compiled, folder: Path) -> str:
+    """Only its own methods know its pictures, and they are called in a process of their own."""
+    model_of(model, data=folder)
+    size = os.path.getsize(folder / "test_input.bin")
+    each = 4 * math.prod(made.inputs[0].shape) * os.path.getsize(folder / "test_labels.bin") // 4
+    if size != each:
+        return f"its test set has {size} bytes of items, but the program takes {made.takes}"
+    (folder / "layout.txt").write_text(f"{made.takes}\n")
     return ""
 
 

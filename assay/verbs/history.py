@@ -10,7 +10,7 @@ from assay.core.changes import ExplainedShift, SeriesHistory, Shift
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError, unknown
 from assay.core.findings import ANALYSIS
-from assay.core.records import Query
+from assay.core.records import Query, Result
 from assay.core.series import KeptSeries, Point
 from assay.core.settings import Home
 from assay.registry import open_store
@@ -43,8 +43,20 @@ def history(
 def summarize_all(store: Store, query: Query) -> None:
     """Results from elsewhere, or of an older analysis, become points; once."""
     for text in store.unsummarized(query, ANALYSIS):
-        for result in store.results(Query(ids=(text,))):
+        for result in _kept(store, text):
             summaries.read(store, result)
+
+
+def _kept(store: Store, *ids: str) -> list[Result]:
+    """The results of ids that the index gave; one that is gone meanwhile is named, and passed
+    over."""
+    found: list[Result] = []
+    for text in ids:
+        try:
+            found += store.results(Query(ids=(text,)))
+        except AssayError as error:
+            store.problems.append(f"{text} is in the index, but gone: {error}")
+    return found
 
 
 def matching(found: Sequence[KeptSeries], case: str, metric: str) -> list[KeptSeries]:
@@ -143,10 +155,7 @@ def explained(store: Store, shift: Shift) -> ExplainedShift:
     """Only the two results beside the shift are opened."""
     from assay.analysis.differences import differences
 
-    try:
-        results = {r.id: r for r in store.results(Query(ids=(shift.before, shift.after)))}
-    except UsageError:  # a run that was removed by hand
-        return ExplainedShift(shift=shift)
+    results = {r.id: r for r in _kept(store, shift.before, shift.after)}
     if len(results) < 2:
         return ExplainedShift(shift=shift)
     changed = differences(results[shift.before], results[shift.after])

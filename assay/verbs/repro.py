@@ -104,12 +104,18 @@ def _told(result: Result) -> Reproduction:
         command=asked.command(result),
         inputs=asked.inputs(result),
         answer="cannot" if lacking else "possible",
-        sentence=f"cannot be measured again: {lacking[0]} is missing"
-        if lacking
-        else "can be measured again here",
+        sentence=_sentence(result, lacking),
         lacking=tuple(lacking),
         changed=tuple(asked.changed(result)),
     )
+
+
+def _sentence(result: Result, lacking: Sequence[str]) -> str:
+    if how := asked.by_hand(result):
+        return f"cannot be measured again by repro, which repeats step times: {how}"
+    if lacking:
+        return f"cannot be measured again: {lacking[0]} is missing"
+    return "can be measured again here"
 
 
 def _again(result: Result, home: Home, progress: ProgressCallback) -> Result:

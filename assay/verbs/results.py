@@ -11,9 +11,11 @@ import msgspec
 
 from assay.core.contracts import SharedStore, Store
 from assay.core.errors import UsageError
+from assay.core.packing import Packed, PackingStore
 from assay.core.records import Query, Result
 from assay.core.series import series_of
 from assay.core.settings import Home
+from assay.engine.baseline import DATE
 from assay.machine.environment import safe_tags
 from assay.registry import open_store
 from assay.stores.runs import locked
@@ -67,6 +69,36 @@ def remove(ids: Sequence[str], home: Home = None) -> list[str]:
             with locked(store, run):  # nobody measures it now
                 gone += _removed(store, run, wanted)
         return gone
+
+
+def pack(before: str, home: Home = None) -> Packed:
+    """Put runs that were measured before a date into a few files, from which they are read as
+    before; one that is changed later gets its folder back.
+
+    >>> assay.pack("2026-06").runs
+    """
+    if not DATE.fullmatch(before):
+        raise UsageError(
+            f"'{before}' is no date.", hint="As in: assay results pack --before 2026-06"
+        )
+    with closing(open_store(home)) as store:
+        if not isinstance(store, PackingStore):
+            raise UsageError(
+                "This store keeps no run folders that could be packed.",
+                hint="Only a store in a plain folder does.",
+            )
+        runs = store.packable(before)
+        sizes = [size for run in runs for size in _sizes(store.folder(run))]
+        made = store.pack(runs) if runs else []
+        left = [run for run in runs if (store.home / "runs" / run).is_dir()]
+    return Packed(
+        runs=len(runs) - len(left),
+        files=len(sizes),
+        bytes=sum(sizes),
+        packs=tuple(str(path) for path in made),
+        packed_bytes=sum(path.stat().st_size for path in made),
+        left=tuple(left),
+    )
 
 
 def relabel(ids: Sequence[str], label: str, home: Home = None) -> list[str]:

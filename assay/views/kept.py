@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from assay.core.findings import Output, Table
+from assay.core.packing import Packed
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
 
@@ -30,6 +33,17 @@ def output(found: Sequence[Weighed], note: str) -> Output:
             ),
         ),
         document=_document(found, note),
+    )
+
+
+def packed(found: Packed) -> Output:
+    before, after = (human(size, "B") for size in (found.bytes, found.packed_bytes))
+    notes = (f"{run} stays a folder: it is in use or changed meanwhile" for run in found.left)
+    row = (str(found.runs), f"{found.files}, {before}", f"{len(found.packs)}, {after}")
+    columns = ("runs", "files before", "files after")
+    return Output(
+        tables=(Table(columns=columns, rows=(row,), notes=tuple(notes)),),
+        document={"schema": SCHEMA, "kind": "packed", **msgspec.to_builtins(found)},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,16 @@ def write_bins(
             )
         stored = array.transpose(3, 2, 0, 1) if array.ndim == 4 else array
         np.ascontiguousarray(stored, "<f4").tofile(folder / f"{name}_{_SUFFIXES[variable]}.bin")
+
+
+def file_names(folder: Path, tensors: Iterable[str]) -> dict[str, str]:
+    """`conv2d_1_w` → the file of the folder that has it, wherever Keras 2 began to count."""
+    offsets = _offsets(folder)
+    found = {}
+    for tensor in tensors:
+        kind, number, part = tensor.rsplit("_", 2)
+        found[tensor] = f"{kind}_{int(number) + offsets.get(kind, 0)}_{part}.bin"
+    return found
 
 
 def _from_file(path: Path, name: str, shape: Shape) -> NDArray[np.float32]:

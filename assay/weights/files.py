@@ -39,8 +39,9 @@ def read(path: str | Path, layers: Sequence[Layer] = ()) -> Weights:
             weights = read_h5(place)
         else:
             raise UsageError(f"{place} is no form of weights known here.", hint=f"Give {FORMS}.")
-    by_layer(weights)  # refuses names that are not layers
-    return {key: np.asarray(array, np.float32) for key, array in weights.items()}
+        numbers = {key: np.asarray(array, np.float32) for key, array in weights.items()}
+    by_layer(numbers)  # refuses names that are not layers
+    return numbers
 
 
 def write(

@@ -11,29 +11,36 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from assay import registry
 from assay.backends.keras import engines
-from assay.core.errors import AssayError, EndingError
+from assay.core.errors import AssayError, EndingError, UsageError
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
+from assay.core.sessions import Job
 from assay.native import answers, files
 from assay.native.capture import answers as asked_of_keras
 from assay.native.capture import capture
+from assay.native.hpvm.frontend import ImageSet, write_images
 
 SEED = 0
+AT_ONCE = 250  # pictures made ready and written: a split of large ones would fill the memory
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
     request = msgspec.json.decode((folder / "asked.json").read_bytes(), type=CaptureRequest)
     try:
-        model = _model(request)
+        job = _job(request)
+        model = job.model
         if request.weights:
-            from assay.weights import _keras
-
-            _keras.load(model, request.weights)
+            _weights().load(model, request.weights)
         with engines.without_tensorflow():
             graph = capture(model, _name(request))
+        if request.data:
+            _write_data(job, Path(request.data))
+        if request.save:
+            _weights().save(model, request.save)
         answers.write(asked_of_keras(model, graph), folder / "answers.npz")
         files.write(graph, folder / "graph.npz")
     except AssayError as error:
@@ -55,13 +62,33 @@ def _name(request: CaptureRequest) -> str:
     return request.model.rpartition(":")[2]
 
 
-def _model(request: CaptureRequest) -> Any:  # noqa: ANN401 (a keras.Model)
+def _job(request: CaptureRequest) -> Job:
     if Path(request.model).suffix in MODEL_FILES:
         from assay.workloads.user import _keras_file
 
-        return _keras_file.loaded(request.model)
+        return Job(model=_keras_file.loaded(request.model))
     engines.set_seed(SEED)  # so that a file's model is the same one each time
-    return registry.workload(request.model).kinds[engines.KIND](**request.params).model
+    return registry.workload(request.model).kinds[engines.KIND](**request.params)
+
+
+def _weights() -> Any:  # noqa: ANN401 (a module that imports Keras)
+    from assay.weights import _keras
+
+    return _keras
+
+
+def _write_data(job: Job, folder: Path) -> None:
+    """Its test and tune pictures, channels first, and their labels."""
+    if job.eval_data is None:
+        raise UsageError(
+            "This model has no pictures to evaluate it on.", hint="Give a class that loads some."
+        )
+    for split in ("test", "tune"):
+        found = job.eval_data(split, 0)
+        rows = range(0, len(found.labels), AT_ONCE)
+        ready = (np.asarray(found.ready(found.inputs[at : at + AT_ONCE])) for at in rows)
+        parts = (np.moveaxis(part, -1, 1) if part.ndim == 4 else part for part in ready)
+        write_images(split, ImageSet(labels=found.labels, parts=parts), folder)
 
 
 if __name__ == "__main__":

@@ -173,9 +173,10 @@ def _no_weights(workload: AccuracyWorkload, chosen: str) -> str:
     if chosen == RELOAD_DIR:
         return f"model_params/{workload.hpvm} is not here: assay data fetch model_params"
     if chosen == KERAS_MODEL_FILE:
+        train = f", or train it: assay hpvm {workload.name} train keras_dump"
         return (
-            f"model_params/keras/{workload.hpvm}.h5 is not here: assay data fetch model_params, "
-            f"or train it: assay hpvm {workload.name} train keras_dump"
+            f"model_params/keras/{workload.hpvm}.h5 is not here: assay data fetch model_params"
+            + (train if workload.recipe else "")
         )
     return (
         f"{workload.name} has no trained weights here: give --weights FILE, "

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from assay.native.hpvm import program
 from tests.datasets.making import SAMPLE
+from tests.native.hpvm.test_program import HAND
 
 TINY = f"{Path(__file__).parents[2]}/examples/hpvm_benchmark.py:TinyNet_CIFAR10"
 
@@ -64,11 +69,84 @@ def test_weights_that_are_not_here_are_asked_for_in_words_hpvm_has(assay, tmp_pa
     assert "--weights" not in out
 
 
-def test_what_only_hpvm_can_do_leaves_with_3(assay):
-    status, out, error = assay("hpvm", "lenet", "keras_reload", "frontend")
+@pytest.mark.real("compiler")
+def test_a_program_is_run_and_its_ending_told(assay, tmp_path, cache_home, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
 
-    assert (status, out) == (3, "")
-    assert "assay compile lenet" in error
+    status, out, error = assay("hpvm", "run", str(HAND), "--data", str(tmp_path))
+
+    assert (status, out) == (2, "")
+    assert "There is no readable file model_params/residual/w0.bin, also not in" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("no.cc",), "There is no program no.cc"),
+        (("no.cc", "--data", "nowhere"), "There is no folder nowhere"),
+        (("no.cc", "-c", "no.txt"), "no.txt cannot be read"),
+        (("no.cc", "-t", "train"), "'train' is not one of 'test', 'tune'"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_it_is_compiled(assay, words, complaint):
+    status, _, error = assay("hpvm", "run", *words)
+
+    assert status == 2
+    assert complaint in error
+
+
+def test_what_the_networks_need_is_told_where_there_are_no_weights(assay, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+
+    status, out, _ = assay("hpvm", "test", "lenet", "vgg16_imagenet.py", "--format", "json")
+
+    rows = json.loads(out)["rows"]
+    assert status == 3
+    assert [(row["net"], row["verdict"]) for row in rows] == [
+        ("lenet", "not tested"),
+        ("vgg16-imagenet", "not tested"),
+    ]
+    assert "model_params/keras/lenet_mnist.h5 is not here" in rows[0]["needs"]
+    assert assay("hpvm", "test", "mnist-mlp")[0] == 2
+
+
+@pytest.mark.real("keras", "jax", "h5py", "compiler")
+def test_a_class_goes_through_all_of_hpvms_words(assay, tmp_path, cache_home, monkeypatch):
+    """Trained, translated and compiled at once; then loaded from what was written."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
+    portable = partial(program.ModelSettings, kernels="portable")  # a runtime that others share
+    monkeypatch.setattr(program, "ModelSettings", portable)
+    engine = ("--keras_backend", "jax")
+
+    status, out, error = assay(
+        "hpvm", TINY, "train", "frontend", "compile", "compile_tuner", *engine
+    )
+
+    assert status == 0, error
+    trained = float(Path("final_accuracy").read_text())
+    src = Path("src/tinynet_src")
+    assert out.splitlines()[1:] == [
+        str(src),
+        str(src / "HPVM_binary"),
+        str(src / "HPVM_tuner_binary"),
+    ]
+    assert Path("working_dir.txt").read_text() == str(src)
+    subprocess.run([str(src.absolute() / "HPVM_binary")], check=True, env={"ASSAY_CHOOSE": "0"})
+    assert abs(float(Path("final_accuracy").read_text()) - trained) < 0.05
+
+    Path("tinynet_bins").symlink_to("data/tinynet")
+    status, out, error = assay("hpvm", TINY, "hpvm_reload", "keras_dump", *engine)
+
+    assert status == 0, error
+    assert out.splitlines()[0] == f"Test accuracy2: {trained / 100}"
+    assert Path("tinynet.h5").exists() and Path("data/tinynet/conv2d_1_w.bin").exists()
+
+
+def test_no_training_is_advised_for_a_network_without_a_recipe(assay, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+
+    assert "train it" not in assay("hpvm", "vgg16_imagenet", "keras_reload")[1]
+    assert "train it" in assay("hpvm", "lenet", "keras_reload")[1]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from assay.compat import hpvm
 from assay.core.errors import NotPossibleError
+from assay.core.progress import ignore
 
 
 @pytest.mark.parametrize("name", ["vgg16_cifar10.py", "vgg16_cifar10", "vgg16-cifar10"])
@@ -21,12 +22,27 @@ def test_weights_may_be_dumped_after_the_first_word(words):
 
 
 @pytest.mark.parametrize(
-    "words", [["train", "frontend"], ["keras_reload", "frontend", "compile", "compile_tuner"]]
+    ("words", "compiled"),
+    [
+        (["train", "frontend"], ()),
+        (["hpvm_reload", "frontend", "compile"], ("compile",)),
+        (["keras_reload", "frontend", "compile", "compile_tuner"], ("compile", "compile_tuner")),
+    ],
 )
-def test_what_only_hpvm_can_do_leads_to_our_compiler(words):
-    with pytest.raises(NotPossibleError, match="frontend is HPVM's own compiler") as caught:
-        hpvm.read_words("lenet", words)
-    assert "assay compile lenet" in caught.value.hint
+def test_the_frontend_and_the_compiler_come_in_hpvms_order(words, compiled):
+    found = hpvm.read_words("lenet", words)
+
+    assert (found.mode, found.frontend, found.dump) == (words[0], True, False)
+    assert found.compile == compiled
+
+
+def test_without_a_compiler_nothing_is_evaluated_first(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX", raising=False)
+    request = hpvm.read_words("lenet", ["keras_reload", "frontend", "compile"])
+
+    with pytest.raises(NotPossibleError, match="No C\\+\\+ compiler"):
+        hpvm.carried_out(request, "jax", str(tmp_path), ignore)
 
 
 def test_final_accuracy_is_a_number_and_nothing_else(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -81,9 +82,9 @@ def _mutated_json(data: bytes, draw: Random) -> bytes | None:
         if draw.random() < 0.15 and isinstance(holder, dict):
             del holder[name]
         elif draw.random() < 0.1 and isinstance(holder, dict):
-            holder[draw.choice([ESCAPE, "", "x" * 3000, "a\nb"])] = draw.choice(VALUES)
+            holder[draw.choice([ESCAPE, "", "x" * 3000, "a\nb"])] = deepcopy(draw.choice(VALUES))
         else:
-            holder[name] = draw.choice(VALUES)
+            holder[name] = deepcopy(draw.choice(VALUES))
     return json.dumps(document).encode()
 
 

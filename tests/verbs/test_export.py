@@ -54,3 +54,10 @@ def test_a_place_that_cannot_be_written_is_said(ids, tmp_path):
 
     with pytest.raises(AssayError, match="cannot be written"):
         assay.export(ids[0], kind="csv", output=tmp_path / "file" / "it.csv")
+
+
+def test_progress_says_how_many_of_how_many(ids):
+    seen = []
+    assay.export(kind="hyperfine", progress=lambda done, count: seen.append((done, count)))
+
+    assert seen == [(0, 2), (1, 2), (2, 2)]

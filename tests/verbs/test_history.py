@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ from assay.core.errors import UsageError
 from assay.core.records import Case, Environment, Plan, Procedure, Query, Result, Samples
 from assay.registry import open_store
 from assay.stores import folders, summaries
+from assay.verbs.history import read, summarize_all
 
 CASE = Case(workload="w", backend="b", key="w@b")
 HERE = {"cpu": "EPYC", "cpus": 2}
@@ -94,6 +96,23 @@ def test_results_without_a_summary_become_points(store, home):
         file.unlink()
 
     assert len(assay.history("w@b")[0].points) == 3
+
+
+def test_a_result_that_is_gone_is_named_and_the_rest_is_shown(store):
+    made = keep_series(store, nights(40, 25))
+    series = next(one for one in store.series(Query()) if one.metric == "step_time")
+    shift = made[25]
+    store._database.execute("DELETE FROM summaries WHERE id = ?", (made[3].id,))
+    for gone in (made[3], shift):
+        shutil.rmtree(store.folder(gone.run))
+
+    summarize_all(store, Query())
+    found = read(store, series)
+
+    assert len(found.points) == 40
+    assert [one.changed for one in found.shifts] == [()]
+    assert any(made[3].id in problem for problem in store.problems)
+    assert any(shift.id in problem for problem in store.problems)
 
 
 def test_points_can_be_in_the_order_of_commits(store, tmp_path, monkeypatch):

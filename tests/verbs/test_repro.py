@@ -163,3 +163,22 @@ def test_only_one_result_that_ended_well_is_reproduced():
         assay.repro("nobody")
     with pytest.raises(UsageError, match="'abcdefgh' is no results"):
         assay.repro("abcdefgh")
+
+
+def test_a_task_is_not_measured_again_but_says_how_and_can_be_held_against_another():
+    (part,) = RESULT.samples
+    task = msgspec.structs.replace(
+        with_case(backend="task"),
+        samples=(msgspec.structs.replace(part, metric="wall_time"),),
+        environment=msgspec.structs.replace(
+            RESULT.environment, command=("assay", "task", "run", "my task.toml")
+        ),
+    )
+    first = keep(task)
+
+    found = assay.repro(first)
+
+    assert found.answer == "cannot"
+    assert "do it as it was done then (assay task run 'my task.toml')" in found.sentence
+    assert f"assay repro {first} --against last" in found.sentence
+    assert assay.repro(first, against=keep(task, 1.002)).answer == "reproduced"

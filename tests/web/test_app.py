@@ -132,6 +132,7 @@ def test_a_log_is_shown_and_sent_as_text(client, keep, home):
         (gzip.compress(b"x" * 100)[:-9], "the log is damaged"),
         (b"no gzip at all", "the log is damaged"),
     ],
+    ids=["whole", "cut", "no gzip"],  # a packed file holds its time
 )
 def test_a_packed_log_is_shown_without_what_steers_a_terminal(data, words, client, keep, home):
     run = keep((CASE, 0.01, "ok"))

@@ -267,3 +267,16 @@ def test_a_layer_of_an_unknown_kind_is_refused(tmp_path):
 
     with pytest.raises(UsageError, match="a layer 'my_layer' with 1 variables"):
         read(tmp_path / "w.weights.h5")
+
+
+@pytest.mark.real("h5py")
+def test_a_variable_that_is_no_array_is_damage(tmp_path):
+    """A flipped bit turns a dataset into a named type, which h5py gives without complaint."""
+    import h5py
+
+    path = tmp_path / "made.weights.h5"
+    with h5py.File(path, "w") as file:
+        file["dense/vars/0"] = np.dtype("float32")
+
+    with pytest.raises(AssayError, match="made"):
+        read(path)

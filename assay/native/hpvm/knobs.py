@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 # Name → its numbers in HPVM's global_knobs.txt; None: the number says nothing.
 KINDS: dict[str, range | None] = {
@@ -62,3 +63,21 @@ def _one_of(place: int) -> tuple[int, int]:
         if place in places:
             return every, place - places.start
     raise AssertionError(place)
+
+
+def tuner_knobs() -> dict[str, dict[str, Any]]:
+    """Number → the speedup that HPVM's tuner assumes, and the devices that have it."""
+    gains = [2.0] * 4 + [1.5] * 6 + [1.33] * 8
+    samples = [2.0] * 2 + [1.5] * 3 + [1.33] * 4
+    found: dict[str, dict[str, Any]] = {
+        "11": {"speedup": 1.0, "devices": ["cpu"], "baseline_priority": 0},
+        "12": {"speedup": 1.5, "devices": ["gpu"]},
+    }
+    for first, assumed in ((121, gains), (231, samples)):
+        for half in (0, 30):
+            for place, gain in enumerate(assumed):
+                found[str(first + half + place)] = {
+                    "speedup": {2.0: 3.0, 1.5: 2.25, 1.33: 2.0}[gain] if half else gain,
+                    "devices": ["gpu" if half else "cpu"],
+                }
+    return found

@@ -1,24 +1,20 @@
-"""Google Compute Engine through google-cloud-compute: requests, operations, errors in words."""
+"""Google Compute Engine through google-cloud-compute: requests, operations, machines."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from assay.core.cloud import LABEL, Machine, MachineRequest, StockoutError
-from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.cloud import LABEL, Machine, MachineRequest
+from assay.core.errors import AssayError, UsageError
 from assay.core.objects import ServiceAwayError
-from assay.core.redaction import without_tokens
+from assay.platforms import google_cloud
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"  # gcloud's own variable for another endpoint
 _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{0,61}[a-z0-9]")
-_STOCKOUT = re.compile(r"ZONE_RESOURCE_POOL_EXHAUSTED|STOCKOUT|does not have enough resources")
-_QUOTA = re.compile(r"QUOTA|quota", re.ASCII)
+_ROLE = "Compute Instance Admin"
 _POLL = 1.0  # seconds between looks at an operation
 
 
@@ -42,7 +38,7 @@ class Gce:
         return {"method": "POST", "path": path, "body": _without_nothing(json.loads(body))}
 
     def create(self, wanted: MachineRequest, zone: str) -> Machine:
-        with _in_words(f"create {wanted.name} in {zone}"):
+        with google_cloud.in_words(f"create {wanted.name} in {zone}", _ROLE):
             operation = self._instances.insert_unary(
                 project=self._project, zone=zone, instance_resource=_resource(wanted, zone)
             )
@@ -55,7 +51,7 @@ class Gce:
     def get(self, name: str, zone: str) -> Machine | None:
         from google.api_core.exceptions import NotFound
 
-        with _in_words(f"look at {name} in {zone}"):
+        with google_cloud.in_words(f"look at {name} in {zone}", _ROLE):
             try:
                 found = self._instances.get(project=self._project, zone=zone, instance=name)
             except NotFound as error:
@@ -74,7 +70,7 @@ class Gce:
         self._change("delete", name, zone)
 
     def all(self) -> list[Machine]:
-        with _in_words("list machines"):
+        with google_cloud.in_words("list machines", _ROLE):
             request = {"project": self._project, "filter": f"labels.{LABEL}:*"}
             return [
                 _machine(one, zone.rpartition("/")[2])
@@ -83,7 +79,7 @@ class Gce:
             ]
 
     def _change(self, what: str, name: str, zone: str) -> None:
-        with _in_words(f"{what} {name} in {zone}"):
+        with google_cloud.in_words(f"{what} {name} in {zone}", _ROLE):
             call = getattr(self._instances, f"{what}_unary")
             operation = call(project=self._project, zone=zone, instance=name)
             self._wait(operation, zone, f"{name} did not {what}")
@@ -102,31 +98,15 @@ class Gce:
             )
         problems = [f"{one.code}: {one.message}" for one in operation.error.errors]
         if problems:
-            raise _problem(sentence, " ".join(problems))
+            raise google_cloud.problem(sentence, " ".join(problems))
 
 
 def _client(name: str) -> Any:  # noqa: ANN401 (google's)
     try:
-        from google.auth.credentials import AnonymousCredentials
-        from google.auth.exceptions import GoogleAuthError
         from google.cloud import compute_v1
     except ImportError:
-        raise NotPossibleError(
-            "Machines of Google Cloud need google-cloud-compute, which is not installed.",
-            hint="pip install 'assay[cloud]'",
-        ) from None
-    given: dict[str, Any] = {}
-    if os.environ.get(ENDPOINT):
-        given["client_options"] = {"api_endpoint": os.environ[ENDPOINT]}
-        if os.environ[ENDPOINT].startswith("http://"):
-            given["credentials"] = AnonymousCredentials()
-    try:
-        return getattr(compute_v1, name)(**given)
-    except (GoogleAuthError, ValueError, OSError) as error:
-        raise NotPossibleError(
-            f"There are no credentials of Google Cloud here: {_line(error)}",
-            hint="gcloud auth application-default login, or GOOGLE_APPLICATION_CREDENTIALS.",
-        ) from None
+        raise google_cloud.missing("google-cloud-compute", "cloud") from None
+    return google_cloud.client_at(getattr(compute_v1, name), ENDPOINT)
 
 
 def _resource(wanted: MachineRequest, zone: str) -> Any:  # noqa: ANN401
@@ -191,45 +171,9 @@ def _machine(found: Any, zone: str) -> Machine:  # noqa: ANN401
     )
 
 
-@contextmanager
-def _in_words(what: str) -> Iterator[None]:
-    from google.api_core import exceptions
-    from google.auth.exceptions import GoogleAuthError
-    from requests.exceptions import RequestException
-
-    try:
-        yield
-    except (exceptions.Forbidden, exceptions.Unauthorized, GoogleAuthError) as error:
-        if _QUOTA.search(str(error)):
-            raise _problem(f"It was not possible to {what}", _line(error)) from None
-        raise NotPossibleError(
-            f"You have no permission to {what}: {_line(error)}",
-            hint="The role Compute Instance Admin is needed.",
-        ) from None
-    except (exceptions.NotFound, exceptions.BadRequest, exceptions.Conflict) as error:
-        raise UsageError(
-            f"It was not possible to {what}: {_line(error)}", hint="See zone, type and name."
-        ) from None
-    except (exceptions.GoogleAPICallError, RequestException) as error:
-        raise _problem(f"It was not possible to {what}", _line(error)) from None
-
-
-def _problem(sentence: str, text: str) -> AssayError:
-    text = without_tokens(text)[:300]
-    if _STOCKOUT.search(text):
-        return StockoutError(f"{sentence}: {text}", hint="Name more zones: --zone A --zone B")
-    if _QUOTA.search(text):
-        return NotPossibleError(f"{sentence}: {text}", hint="Ask for more quota, or fewer of it.")
-    return ServiceAwayError(f"{sentence}: {text}", hint="Try again later.")
-
-
 def _without_nothing(document: Any) -> Any:  # noqa: ANN401 (JSON)
     """Without fields that are not sent, which the library spells out."""
     if isinstance(document, dict):
         kept = {name: _without_nothing(value) for name, value in document.items()}
         return {name: value for name, value in kept.items() if value not in ("", [], {}, None)}
     return [_without_nothing(one) for one in document] if isinstance(document, list) else document
-
-
-def _line(error: Exception) -> str:
-    return without_tokens(" ".join(str(error).split()))[:300]

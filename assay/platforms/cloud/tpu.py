@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,12 +9,13 @@ from typing import Any
 
 import msgspec
 
-from assay.core.cloud import LABEL, StockoutError, check_name, check_zone
-from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.cloud import LABEL, check_name, check_zone
+from assay.core.errors import AssayError, UsageError
 from assay.core.objects import ServiceAwayError
-from assay.core.redaction import without_tokens
+from assay.platforms import google_cloud
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU"  # gcloud's own variable for another endpoint
+_ROLE = "TPU Admin"
 _POLL = 5.0  # seconds between looks at a node that is being made
 _LOST = ("TERMINATED", "PREEMPTED", "DELETING", "STOPPED")
 Say = Callable[[str], None]
@@ -66,7 +66,7 @@ def _create(client: Any, wanted: TpuRequest) -> None:  # noqa: ANN401 (google's)
     made = tpu_v2.Node(
         accelerator_type=wanted.size, runtime_version=wanted.version, labels={LABEL: "1"}
     )
-    with _in_words(f"make the TPU {wanted.name}"):
+    with google_cloud.in_words(f"make the TPU {wanted.name}", _ROLE):
         parent = wanted.path.partition("/nodes/")[0]
         client.create_node(parent=parent, node_id=wanted.name, node=made)
 
@@ -87,7 +87,7 @@ def _deleted(client: Any, wanted: TpuRequest) -> str:  # noqa: ANN401
     try:
         if not _state(client, wanted):
             return "not there any more"
-        with _in_words(f"delete the TPU {wanted.name}"):
+        with google_cloud.in_words(f"delete the TPU {wanted.name}", _ROLE):
             client.delete_node(name=wanted.path)
     except AssayError as error:
         return f"NOT DELETED, and costs money: {error}"
@@ -98,7 +98,7 @@ def _state(client: Any, wanted: TpuRequest) -> str:  # noqa: ANN401
     """READY, CREATING, …; "" where there is no such node."""
     from google.api_core.exceptions import NotFound
 
-    with _in_words(f"look at the TPU {wanted.name}"):
+    with google_cloud.in_words(f"look at the TPU {wanted.name}", _ROLE):
         try:
             return str(client.get_node(name=wanted.path, retry=None).state.name)
         except NotFound:
@@ -107,55 +107,7 @@ def _state(client: Any, wanted: TpuRequest) -> str:  # noqa: ANN401
 
 def _client() -> Any:  # noqa: ANN401
     try:
-        from google.auth.credentials import AnonymousCredentials
-        from google.auth.exceptions import GoogleAuthError
         from google.cloud import tpu_v2
     except ImportError:
-        raise NotPossibleError(
-            "TPUs need the package google-cloud-tpu, which is not installed.",
-            hint="pip install 'assay[cloud]'",
-        ) from None
-    given: dict[str, Any] = {"transport": "rest"}
-    place = os.environ.get(ENDPOINT, "")
-    if place:
-        given["client_options"] = {"api_endpoint": place}
-    if place.startswith("http://"):
-        given["credentials"] = AnonymousCredentials()
-    try:
-        return tpu_v2.TpuClient(**given)
-    except (GoogleAuthError, ValueError, OSError) as error:
-        raise NotPossibleError(
-            f"There are no credentials of Google Cloud here: {_line(error)}",
-            hint="gcloud auth application-default login, or --gcloud_key_file_url.",
-        ) from None
-
-
-@contextmanager
-def _in_words(what: str) -> Iterator[None]:
-    from google.api_core import exceptions
-    from google.auth.exceptions import GoogleAuthError
-    from requests.exceptions import RequestException
-
-    try:
-        yield
-    except (exceptions.Forbidden, exceptions.Unauthorized, GoogleAuthError) as error:
-        raise NotPossibleError(
-            f"You have no permission to {what}: {_line(error)}",
-            hint="The role TPU Admin is needed.",
-        ) from None
-    except exceptions.TooManyRequests as error:
-        raise StockoutError(
-            f"It was not possible to {what}: {_line(error)}", hint="Try another zone."
-        ) from None
-    except exceptions.ClientError as error:
-        raise UsageError(
-            f"It was not possible to {what}: {_line(error)}", hint="See zone, size and version."
-        ) from None
-    except (exceptions.GoogleAPICallError, RequestException) as error:
-        raise ServiceAwayError(
-            f"It was not possible to {what}: {_line(error)}", hint="Try again later."
-        ) from None
-
-
-def _line(error: Exception) -> str:
-    return without_tokens(" ".join(str(error).split()))[:300]
+        raise google_cloud.missing("google-cloud-tpu", "cloud") from None
+    return google_cloud.client_at(tpu_v2.TpuClient, ENDPOINT, transport="rest")

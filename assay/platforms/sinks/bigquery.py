@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.objects import ServiceAwayError
 from assay.core.redaction import without_tokens
+from assay.platforms import google_cloud
 from assay.platforms.sinks.tables import BigTable, Column, Row
 
 BATCH = 500  # rows of one request, as BigQuery advises
@@ -85,22 +86,11 @@ def deliver(
 
 def _client(project: str) -> Any:  # noqa: ANN401 (google's)
     try:
-        from google.auth.credentials import AnonymousCredentials
-        from google.auth.exceptions import GoogleAuthError
         from google.cloud import bigquery
     except ImportError:
-        raise NotPossibleError(
-            "BigQuery needs the package google-cloud-bigquery, which is not installed.",
-            hint="pip install 'assay[bigquery]'",
-        ) from None
-    given = {"credentials": AnonymousCredentials()} if os.environ.get(EMULATOR) else {}
-    try:
-        return bigquery.Client(project=project, **given)
-    except (GoogleAuthError, ValueError, OSError) as error:
-        raise NotPossibleError(
-            f"There are no credentials of Google Cloud here: {_line(error)}",
-            hint="gcloud auth application-default login, or GOOGLE_APPLICATION_CREDENTIALS.",
-        ) from None
+        raise google_cloud.missing("google-cloud-bigquery", "bigquery") from None
+    emulated = bool(os.environ.get(EMULATOR))
+    return google_cloud.client(bigquery.Client, emulated, project=project)
 
 
 def _make(client: Any, place: TablePlace, table: BigTable) -> None:  # noqa: ANN401
@@ -190,11 +180,9 @@ def _refused(place: TablePlace, error: Exception) -> AssayError:
     code = getattr(error, "code", 0)
     if code in (401, 403):
         return NotPossibleError(
-            f"You have no permission for {place}: {_line(error)}",
+            f"You have no permission for {place}: {google_cloud.line(error)}",
             hint="The roles BigQuery Data Editor and BigQuery Job User are needed.",
         )
-    return AssayError(f"{place} was refused: {_line(error)}", hint="See project, dataset, table.")
-
-
-def _line(error: Exception) -> str:
-    return without_tokens(" ".join(str(error).split()))[:200]
+    return AssayError(
+        f"{place} was refused: {google_cloud.line(error)}", hint="See project, dataset, table."
+    )

@@ -78,8 +78,9 @@ class Made:
         return there[0]
 
     def facts(self, weights: str) -> dict[str, Value]:
-        own = str(getattr(self.thing, "keras_model_file", ""))
-        answer: dict[str, Value] = {"keras_model_file": own} if own else {}
+        places = ("keras_model_file", "data_dir", "src_dir")
+        told = {name: str(getattr(self.thing, name, "")) for name in places}
+        answer: dict[str, Value] = {name: place for name, place in told.items() if place}
         return answer | ({"weights_file": self.weights(weights)} if weights else {})
 
     def _split(self, split: str) -> tuple[Any, Any]:

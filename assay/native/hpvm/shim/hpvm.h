@@ -1,0 +1,140 @@
+// HPVM-C as ordinary C++: what hpvm.h declares, so that any compiler takes a program of HPVM's, and the
+// network it describes is computed by assay's runtime.
+//
+// A root function describes a graph by calls. It is called once, and its leaf functions once each with
+// tensors that stand for values, so that the whole network is known before a number is computed.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace hpvm {
+// All of them run on this CPU.
+enum Target {
+    None,
+    CPU_TARGET,
+    GPU_TARGET,
+    CUDNN_TARGET,
+    TENSOR_TARGET,
+    PROMISE_TARGET,
+    CPU_OR_GPU_TARGET,
+    DEVICE = CUDNN_TARGET,
+};
+}  // namespace hpvm
+
+// Where programs look for HPVM's model_params; a relative path is also looked for in the folder that
+// --data, ASSAY_HPVM_DATA or MODEL_PARAMS_DIR in the environment names.
+#ifndef MODEL_PARAMS_DIR
+#define MODEL_PARAMS_DIR "model_params"
+#endif
+
+namespace hpvm_shim {
+
+using Words = std::vector<std::uintptr_t>;
+using Body = std::function<void(const Words&)>;
+
+void* create(unsigned dimensions, std::size_t inputs, Body body);
+void returned(Words words);
+void* launch(unsigned streaming, void* root, const Words& words, const Body& body, void* results);
+
+// What a function is handed over as one word, and back.
+template <typename T>
+std::uintptr_t word(T value) {
+    static_assert(sizeof(T) <= sizeof(std::uintptr_t) && std::is_trivially_copyable_v<T>,
+                  "tensors, sizes and plain numbers go from node to node");
+    std::uintptr_t found = 0;
+    std::memcpy(&found, &value, sizeof value);
+    return found;
+}
+
+template <typename T>
+T value(std::uintptr_t word) {
+    static_assert(sizeof(T) <= sizeof(std::uintptr_t) && std::is_trivially_copyable_v<T>,
+                  "tensors, sizes and plain numbers go from node to node");
+    T found;
+    std::memcpy(&found, &word, sizeof found);
+    return found;
+}
+
+template <typename R, typename... P, std::size_t... I>
+Body called(R (*function)(P...), std::index_sequence<I...>) {
+    return [function](const Words& words) {
+        (void)words;  // a function may take nothing
+        function(value<P>(words[I])...);
+    };
+}
+
+template <typename R, typename... P>
+Body called(R (*function)(P...)) {
+    return called(function, std::index_sequence_for<P...>{});
+}
+
+}  // namespace hpvm_shim
+
+// Nodes of a graph. Sizes of a node that is there many times follow the function.
+template <typename R, typename... P, typename... Sizes>
+void* __hpvm__createNodeND(unsigned dimensions, R (*function)(P...), Sizes...) {
+    return hpvm_shim::create(dimensions, sizeof...(P), hpvm_shim::called(function));
+}
+
+template <typename... T>
+void __hpvm__return(unsigned, T... values) {
+    hpvm_shim::returned({hpvm_shim::word(values)...});
+}
+
+template <typename... T>
+void __hpvm__attributes(unsigned, T...) {}
+
+// `arguments` are root's own, one after the other without gaps, and then where its results go.
+template <typename R, typename... P>
+void* __hpvm__launch(unsigned streaming, R (*root)(P...), void* arguments) {
+    char* at = static_cast<char*>(arguments);
+    hpvm_shim::Words words;
+    const auto next = [&](std::size_t size) {
+        std::uintptr_t found = 0;
+        std::memcpy(&found, at, size);
+        words.push_back(found);
+        at += size;
+    };
+    (next(sizeof(P)), ...);
+    return hpvm_shim::launch(streaming, reinterpret_cast<void*>(root), words,
+                             hpvm_shim::called(root), at);
+}
+
+extern "C" {
+void __hpvm__hint(hpvm::Target) noexcept;
+void __hpvm__init() noexcept;
+void __hpvm__cleanup() noexcept;
+void __hpvm__bindIn(void* node, unsigned from, unsigned to, unsigned streaming) noexcept;
+void __hpvm__bindOut(void* node, unsigned from, unsigned to, unsigned streaming) noexcept;
+void* __hpvm__edge(void* source, void* target, unsigned all, unsigned from, unsigned to,
+                   unsigned streaming) noexcept;
+void __hpvm__wait(void* graph) noexcept;
+void* __hpvm__node_id(int) noexcept;
+
+void* __hpvm__tensor_add(void*, void*) noexcept;
+void* __hpvm__tensor_mul(void*, void*) noexcept;
+// Padding and strides: vertical before horizontal.
+void* __hpvm__tensor_convolution(void*, void*, int, int, int, int) noexcept;
+void* __hpvm__tensor_group_convolution(void*, void*, int, int, int, int, int mode,
+                                       int groups) noexcept;
+void* __hpvm__tensor_batchnorm(void*, void* gamma, void* beta, void* mean, void* variance,
+                               double epsilon) noexcept;
+// Window, padding, strides.
+void* __hpvm__tensor_pool_max(void*, int, int, int, int, int, int) noexcept;
+void* __hpvm__tensor_pool_mean(void*, int, int, int, int, int, int) noexcept;
+void* __hpvm__tensor_relu(void*) noexcept;
+void* __hpvm__tensor_tanh(void*) noexcept;
+void* __hpvm__tensor_softmax(void*) noexcept;
+
+void llvm_hpvm_track_mem(void*, std::size_t) noexcept;
+void llvm_hpvm_untrack_mem(void*) noexcept;
+void llvm_hpvm_request_mem(void*, std::size_t) noexcept;
+}
