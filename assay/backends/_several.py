@@ -64,6 +64,16 @@ def variables(case: Case) -> dict[str, str]:
     return {**alone, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()}
 
 
+def one_at_a_time(case: Case) -> bool:
+    """Whether a step of JAX has to end before the next one is enqueued: on virtual devices.
+
+    XLA lets 32 computations be in flight on a CPU device, and lets each device of a step in by
+    itself: at the 33rd, one waits in its all-reduce for another that is not let in, until XLA ends
+    the process (jaxlib 0.10: 32 steps enqueued ahead run, 34 do not).
+    """
+    return count(case) > 1 and _options.on_cpu(case)
+
+
 def check_seen(case: Case, framework: str, seen: int) -> None:
     """In the worker: what the framework sees may be fewer than the machine has."""
     if seen < count(case):

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from assay.backends import _options
+from assay.backends import _options, _several
 from assay.backends.jax import _setup, _trees
 from assay.backends.jax._optimizers import JaxOptimizer
 from assay.core.errors import UsageError
@@ -53,12 +53,15 @@ class JaxSession:
             }
         if self._mesh:  # every device has all of the state; XLA adds up their gradients
             self._state = jax.device_put(self._state, self._whole)
+        self._one_at_a_time = _several.one_at_a_time(case)
         self._found: Any = None
         self._function = self._compiled()
 
     def step(self) -> None:
         if self._train:
             self._state, self._found = self._function(self._state, self._inputs, self._targets)
+            if self._one_at_a_time:
+                self.wait()
         else:
             self._found = self._function(*self._forward_arguments())
 

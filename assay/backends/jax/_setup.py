@@ -18,9 +18,6 @@ _MATMUL = {"float32": "float32", "tf32": "tensorfloat32"}
 
 
 def prepare(case: Case) -> None:
-    if _several.count(case) > 1 and _options.on_cpu(case):
-        # Of steps enqueued ahead, one's devices wait for threads that another's hold, until XLA gives up
-        jax.config.update("jax_cpu_enable_async_dispatch", False)
     _options.check_device(case, f"JAX {jax.__version__}", jax.default_backend() == "gpu")
     jax.config.update("jax_default_matmul_precision", _MATMUL.get(str(case.options["precision"])))
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import keras
 
+from assay.backends import _several
 from assay.backends.jax import _setup, _trees
 from assay.backends.keras._count import multiply_adds
 from assay.backends.keras._model import KerasModel, KerasSession, as_array
@@ -55,6 +56,7 @@ class KerasJaxSession(KerasSession):
         )
         (model.make_train_function if train else model.make_predict_function)()
         self._function = model.train_function if train else model.predict_function
+        self._one_at_a_time = _several.one_at_a_time(built.case)
         self._outputs: Any = None
         self._call = functools.partial(model.stateless_call, training=False)
         self._inferred: Any = self._call if model.run_eagerly else jax.jit(self._call)
@@ -66,6 +68,8 @@ class KerasJaxSession(KerasSession):
 
     def step(self) -> None:
         self._outputs, self._state = self._function(self._state, self._batches)
+        if self._one_at_a_time:
+            self.wait()
 
     def wait(self) -> None:
         # JAX returns before the device has finished; the outputs and the new state are the last
