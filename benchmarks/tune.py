@@ -2,19 +2,19 @@
 
     python benchmarks/tune.py lenet alexnet --nncf ~/nncf/bin/python -o tuned/
 
-Each net is tuned (`assay tune`, one point of loss; a folder tuned before is taken as it is). Then every
-contender has its turn in a fresh process, in rounds whose order is drawn anew: our float32, the tuned one,
-OpenVINO in float32 and int8 (NNCF, in the environment of `--nncf`, as its versions may not fit ours), ONNX
-Runtime in float32 and int8 (static, QDQ, per channel), torch in int8 (FX, per channel). All have one thread and
-the same calibration pictures. A speed-up is the median over rounds of two times of one round; a loss is of the
-same 5000 test pictures against our float32, with Tango's 95 % interval.
+Each net is tuned (`assay tune`, one point of loss; a folder tuned before is taken as it is). Then
+every contender has its turn in a fresh process, in rounds whose order is drawn anew: our float32,
+the tuned one, OpenVINO in float32 and int8 (NNCF, in the environment of `--nncf`, as its versions
+may not fit ours), ONNX Runtime in float32 and int8 (static, QDQ, per channel), torch in int8 (FX,
+per channel). All have one thread; the others calibrate on 300 tune pictures. A speed-up is the
+median over rounds of two times of one round; a loss is of the same test pictures against our
+float32, with Tango's 95 % interval.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
@@ -68,8 +68,7 @@ def prepared(net: str, folder: Path, asked: argparse.Namespace) -> None:
         return
     from assay.engine.tune.pictures import pictures
 
-    graph = assay.capture_of(net) if hasattr(assay, "capture_of") else _graph(net)
-    held = pictures(net, "", graph, asked.max_loss, 0)
+    held = pictures(net, "", _graph(folder), asked.max_loss, 0)
     calibration = np.concatenate([held.calibration, held.choosing.inputs])[:CALIBRATION]
     np.save(folder / "calibration.npy", _last(calibration))
     np.savez(folder / "test.npz", inputs=_last(held.test.inputs), labels=held.test.labels)
@@ -177,7 +176,7 @@ def _native(folder: Path, contender: str, batch: int) -> Call:
     from assay.native.passes.pipeline import optimized
     from assay.native.toolchain import toolchain
 
-    graph = _graph(folder.name)
+    graph = _graph(folder)
     best = optimized(graph)
     if contender == "tuned":
         items = np.load(folder / "calibration.npy")[:ITEMS]
@@ -284,7 +283,8 @@ folder = sys.argv[1]
 items = numpy.load(folder + "/calibration.npy")
 model = openvino.Core().read_model(folder + "/net.onnx")
 held = nncf.Dataset([items[row : row + 1] for row in range(len(items))])
-openvino.save_model(nncf.quantize(model, held, subset_size=len(items)), folder + "/openvino-int8.xml", False)
+made = nncf.quantize(model, held, subset_size=len(items))
+openvino.save_model(made, folder + "/openvino-int8.xml", False)
 """
 CALLS: dict[str, Callable[[Path, str, int], Call]] = {
     "fp32": _native,
@@ -296,14 +296,14 @@ CALLS: dict[str, Callable[[Path, str, int], Call]] = {
 SAME = ("openvino-int8", "onnxruntime-int8")
 
 
-def _graph(net: str) -> Any:
+def _graph(folder: Path) -> Any:
     """Captured once, as it takes a process with Keras."""
     from assay.engine.capture import captured
     from assay.native import files
 
-    place = Path(os.environ.get("TUNE_GRAPHS", ".")) / f"{net}.graph.npz"
+    place = folder / "graph.npz"
     if not place.is_file():
-        files.write(captured(net, params={"weights": "trained"}).graph, place)
+        files.write(captured(folder.name, params={"weights": "trained"}).graph, place)
     return files.read(place)
 
 
@@ -333,5 +333,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    assert math.isfinite(SECONDS)
     main()

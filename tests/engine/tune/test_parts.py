@@ -21,7 +21,6 @@ from assay.native.knobs.applying import Calibration, applied
 from assay.native.passes.pipeline import optimized
 from tests.engine.tune import nets
 
-
 NAMES = ("conv1", "conv2", "dense")
 
 

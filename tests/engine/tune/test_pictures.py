@@ -50,7 +50,7 @@ def test_splits_of_a_file_are_kept(tmp_path, graph):
 def test_too_few_pictures_are_told_with_how_many_are_needed(tmp_path, graph):
     path = held(tmp_path / "a.npz", 500)
 
-    with pytest.raises(UsageError, match=r"250 pictures to tune with.* fewer than 872.*1744 in"):
+    with pytest.raises(UsageError, match=r"250 pictures to tune with.* fewer than 873.*1746 in"):
         pictures("mine", path, graph, 0.5, seed=0)
 
 
