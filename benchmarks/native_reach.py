@@ -5,7 +5,8 @@
 
 Each model is built with seeded weights, for small pictures, and compiled; its program is judged on
 four items by Keras, or by ONNX Runtime for a file, with the kernels that are guessed and all of
-oneDNN's. The number is the largest difference as a share of the largest output.
+oneDNN's. The number is the largest difference as a share of the largest output; where that is above
+1e-4, also what rounding explains (`assay compile` allows as much).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def _names() -> list[str]:
 def _judged(name: str) -> str:
     """Layers and difference, or why not."""
     from assay.core.errors import AssayError
-    from assay.engine.agreement import distance
+    from assay.engine.agreement import ALLOWED, UNLUCKY, distance
     from assay.engine.capture import captured
     from assay.native.compile import built_model
     from assay.native.toolchain import toolchain
@@ -53,7 +54,11 @@ def _judged(name: str) -> str:
         kind: max(distance(here, there) for here, there in zip(each, told, strict=True))
         for kind, each in outputs.items()
     }
-    return f"{made.layers} | " + ", ".join(f"{kind} {apart:.1e}" for kind, apart in far.items())
+    text = f"{made.layers} | " + ", ".join(f"{kind} {apart:.1e}" for kind, apart in far.items())
+    if max(far.values()) <= ALLOWED:
+        return text
+    allowed = UNLUCKY * found.rounding()
+    return f"{text}, {'WRONG' if max(far.values()) > allowed else 'right'}: {allowed:.1e} allowed"
 
 
 def _model(name: str) -> Any:
