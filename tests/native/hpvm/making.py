@@ -41,3 +41,12 @@ def ran(binary, folder, *words, **variables):
         text=True,
         check=False,
     )
+
+
+def fresh_pipes(folder):
+    """To the tuner's binary and from it."""
+    pipes = folder / "hpvm_fifo_r", folder / "hpvm_fifo_w"
+    for pipe in pipes:
+        pipe.unlink(missing_ok=True)
+        os.mkfifo(pipe)
+    return pipes

@@ -18,7 +18,7 @@ from assay.native.hpvm.program import run_compiled
 from assay.native.knobs.applying import applied
 from assay.native.knobs.from_config import knobs_of
 from assay.native.passes.pipeline import optimized
-from tests.native.hpvm.making import IMAGES, ran, residual_net
+from tests.native.hpvm.making import IMAGES, fresh_pipes, ran, residual_net
 from tests.native.hpvm.test_config_sets import LINES, text
 
 pytestmark = pytest.mark.real("compiler")
@@ -68,10 +68,7 @@ def test_a_configuration_is_computed_as_the_oracle_does(made, tmp_path, lines, e
 def test_the_tuner_binary_reads_its_configuration_anew(made, tmp_path):
     """It is built where it is not yet; what was built before is found again."""
     rounds, received = (LINES, UPSTREAM, LINES), []
-    pipes = [made / "hpvm_fifo_r", made / "hpvm_fifo_w"]
-    for pipe in pipes:
-        pipe.unlink(missing_ok=True)
-        os.mkfifo(pipe)
+    pipes = fresh_pipes(made)
 
     def drive():
         for lines in rounds:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -18,7 +17,7 @@ from assay.native.hpvm.builder import ModelSettings
 from assay.native.hpvm.frontend import ImageSet, write_images
 from assay.native.hpvm.lowering import dataflow
 from assay.native.hpvm.program import compile_program, run_compiled
-from tests.native.hpvm.making import IMAGES, ran, residual_net
+from tests.native.hpvm.making import IMAGES, fresh_pipes, ran, residual_net
 
 pytestmark = pytest.mark.real("compiler")
 HAND = Path(__file__).parent / "residual.cc"
@@ -89,9 +88,7 @@ def test_other_weights_are_refused_until_it_is_built_again(made, settings, tmp_p
 
 def test_an_outside_tuner_drives_the_tuner_binary(made, oracle, tmp_path):
     rounds, received = ("test", "tune", "stop"), {}
-    read, write = made / "hpvm_fifo_r", made / "hpvm_fifo_w"
-    for pipe in (read, write):
-        os.mkfifo(pipe)
+    read, write = fresh_pipes(made)
 
     def drive():
         for word in rounds:
