@@ -78,6 +78,8 @@ HELD = {
     "scales": np.array([1, 1, 2, 3], np.float32),
     "which": np.array(1, np.int64),
     "none": np.array([0], np.int64),
+    "lower": np.tri(3, 4, dtype=bool)[None, None],
+    "least": np.array(-np.inf, np.float32),
 }
 NETS = {
     "conv": one("Conv", "w", auto_pad="SAME_LOWER", strides=[2, 1]),
@@ -101,6 +103,8 @@ NETS = {
     "prelu": one("PRelu", "slope"),
     "hard": one("HardSigmoid", alpha=0.3),
     "power": one("Pow", "two"),
+    "causal": [("Where", ["lower", "x", "least"], ["y"], {})],
+    "causal, turned": [("Where", ["lower", "least", "x"], ["y"], {})],
     "backwards": one("Slice", "starts", "ends", "axes", "steps"),
     "padded": one("Pad", "pads"),
     "larger": one("Resize", "", "scales", mode="nearest"),
