@@ -53,9 +53,9 @@ def _where(building: Building, operation: Any, given: list[Given], name: str) ->
         raise unsupported("a choice by computed numbers", name, ("known numbers in known places",))
     rank, keeps = len(tensors[0].order), isinstance(both[0], Tensor)
     numbers = _numbers(both[1 if keeps else 0], rank, name)
-    if np.isnan(numbers).any():
-        raise unsupported("a choice of what is no number", name, ("numbers",))
     open_ = (_numbers(condition, rank, name) != 0) == keeps
+    if (np.isnan(numbers) & ~open_).any():
+        raise unsupported("a choice of what is no number", name, ("numbers",))
     mask = np.where(open_, np.float32(np.nan), numbers)
     return _binary("mask")(building, operation, [tensors[0], mask], name)
 

@@ -160,6 +160,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "Or": np.logical_or,
     "Not": np.logical_not,
     "Equal": np.equal,
+    "IsNaN": np.isnan,
     "Where": np.where,
 }
 _COMPARED = {"Less": np.less, "LessOrEqual": np.less_equal, "Greater": np.greater}

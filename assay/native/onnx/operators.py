@@ -181,10 +181,10 @@ def _where(model: Importing, node: OnnxOp) -> str:
     if condition not in model.known or len(known) != 1:
         raise refused(node, "only one that puts known numbers into known places can be")
     numbers = np.asarray(model.known[known[0]], np.float32)
-    if np.isnan(numbers).any():
-        raise refused(node, "its numbers are partly none")
     value = next(model.values[name] for name in both if name in model.values)
     open_ = np.asarray(model.known[condition], bool) == (both[1] in known)
+    if (np.isnan(numbers) & ~open_).any():
+        raise refused(node, "what it puts there is partly no number")
     mask = model.fixed(node, np.where(open_, np.float32(np.nan), numbers), len(model.shape(value)))
     return model.add(node, ops.BinaryOp("mask"), value, mask)
 
