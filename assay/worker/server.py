@@ -33,7 +33,7 @@ from assay.core.sessions import (
     WithOutputs,
     WithRead,
 )
-from assay.core.settings import SHARED_CACHE
+from assay.core.settings import KEPT_WEIGHTS, SHARED_CACHE
 from assay.worker import timing, tokens
 from assay.worker.evidence import evidence, sampled
 from assay.worker.pipe import failure, orders_from, packages, say
@@ -235,7 +235,8 @@ def _opened(
 
 
 def _cache() -> dict[str, Value]:
-    return {"compiled_code": "shared"} if os.environ.get(SHARED_CACHE) else {}
+    shared = {"compiled_code": SHARED_CACHE, "drawn_weights": KEPT_WEIGHTS}
+    return {name: "shared" for name, folder in shared.items() if os.environ.get(folder)}
 
 
 def _generates(session: Session) -> bool:
