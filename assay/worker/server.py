@@ -106,7 +106,7 @@ def _told(
 ) -> Iterator[messages.Reported]:
     """What is timed by itself: all that a session does, or the tokens it makes."""
     if isinstance(order, messages.TimeTokens):
-        for samples in tokens.timed(cast(tokens.TextSession, session), order.seconds):
+        for samples in tokens.timed(cast(tokens.TextSession, session), order):
             yield messages.Reported(samples=samples)
     else:
         yield from _reports(cast(SelfTimed, session))

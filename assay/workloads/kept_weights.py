@@ -66,7 +66,7 @@ def _read(path: Path, shapes: Shapes) -> Iterator[Any]:
             # each in memory of its own, as it was drawn: kernels may ask how it is aligned
             values = np.empty(shape, np.float32)
             checksum = file.read(_CHECKSUM)
-            whole = file.readinto(values.reshape(-1).view("uint8")) == values.nbytes
+            whole = file.readinto(values.reshape(-1).view("uint8").data) == values.nbytes
             if not whole or checksum != _checksum(values):
                 return
             yield values

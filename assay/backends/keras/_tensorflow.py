@@ -53,7 +53,7 @@ class KerasTensorFlowSession(KerasSession):
 
     @functools.cached_property
     def _traced(self) -> tf.Graph:
-        function = tf.function(self._call) if self._built.model.run_eagerly else self._inferred
+        function: Any = tf.function(self._call) if self._built.model.run_eagerly else self._inferred
         return function.get_concrete_function(self._inputs()).graph
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
