@@ -67,6 +67,7 @@ _FROM = {
     "run_plan": "verbs.night",
     "run_task": "verbs.task",
     "schedule": "verbs.schedule",
+    "scale": "verbs.scale",
     "serve": "web.serve",
     "sort_configs": "verbs.configs",
     "start_machine": "verbs.cloud",

@@ -6,7 +6,8 @@
 `chain` makes a throw-away git repository of 30 commits of a workload file, of which one does 5 %
 more work. Commit by commit, as a CI would, it measures the file and runs `assay.check` with
 `confirm`; once a regression is confirmed, `assay.bisect` looks for the commit between the two that
-the check named. A try counts where that commit is the one.
+the check named. A try counts where that commit is the one. After the last commit a few nights more
+measure that one.
 
 `nights` measures a file whose commits are all equal, the last three times while something else made
 it look slower; then each night is one check with `confirm`, whose ab really runs. None may be
@@ -31,6 +32,7 @@ from assay.core.records import Query
 
 ROOT = Path(assay.__file__).parents[1]
 COMMITS = 30
+AFTER = 5  # nights on which the last commit is measured once more
 BEFORE = 12  # commits, at least, before the slow one: a check needs some points to tell
 WORK = {
     "python": """\
@@ -129,11 +131,15 @@ def one_chain(made: Repository, seed: int, given: argparse.Namespace) -> dict[st
     slow = random.Random(seed).randrange(BEFORE, COMMITS - 3)
     start, told = time.monotonic(), {"seed": seed, "slow": slow, "right": False}
     refuted = 0
-    for number in range(COMMITS):
-        made.commit(AMOUNT if number < slow else round(AMOUNT * (1 + given.slower)))
+    for number in range(COMMITS + AFTER):
+        if number < COMMITS:
+            made.commit(AMOUNT if number < slow else round(AMOUNT * (1 + given.slower)))
         made.measure()
         found = made.checked(given.budget) if number >= BEFORE - 2 else None
-        refuted += bool(found and found.outcome in {"refuted", "undecided"})
+        if found and found.outcome:
+            refuted += found.outcome != "confirmed"
+            said = f"{found.size:.4f} {found.outcome}: {found.confirmation}"
+            print(f"commit {number}, slow {slow}: {said}", file=sys.stderr, flush=True)
         if found and found.outcome == "confirmed":
             told |= {"confirmed at": number, "size": found.size, "how": found.confirmation}
             told |= bisected(made, found, given.budget)

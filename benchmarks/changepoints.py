@@ -1,10 +1,9 @@
 """How often does the detector err, what does it find, and how do others fare on the same series?
 
-    python benchmarks/changepoints.py rates [SERIES]     no change, and steps of 1, 2, 3 sigma
-    python benchmarks/changepoints.py nights [NIGHTS [SERIES]]
+    python benchmarks/changepoints.py rates [SERIES [PROCESSES]]    no change; steps of 1 to 3 sigma
+    python benchmarks/changepoints.py nights [NIGHTS [SERIES [PROCESSES]]]
     python benchmarks/changepoints.py speed              the 10,000th point, a history of 10,000
     python benchmarks/changepoints.py peers FOLDER [SERIES [PEER]]
-    python benchmarks/changepoints.py calibrate [SERIES] the tables of analysis/shift_levels.py
 
 `peers` makes a virtual environment for ruptures, apache-otava and asv each in FOLDER, runs each on
 the same series, and tells the mean F1 (a shift is right within 2 points; a series without a change
@@ -20,13 +19,14 @@ import sys
 import time
 import venv
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis import changepoints, gate, history, shift_search
-from assay.analysis.shift_levels import LENGTHS, P_VALUES
+from assay.analysis import gate, history, shift_search
 from assay.core.series import Point
 
 Array = NDArray[np.float64]
@@ -72,27 +72,30 @@ def found_in(values: Array) -> list[int]:
     return shift_search.find(shift_search.Track(values, np.zeros(len(values)), False))
 
 
-def rates(series: int = 1000) -> None:
+def rates(series: int = 1000, processes: int = 1) -> None:
     rng = np.random.default_rng(19)
-    print("no change: share of series with a shift")
-    for name, noise in NOISES.items():
-        for length in (50, 200):
-            wrong = sum(bool(found_in(row)) for row in noise(rng, series, length))
-            print(f"  {name:14} n = {length:3}: {wrong / series:.4f}", flush=True)
-    print("step at 60 of 100: share found within 2 points (all shifts found; best possible)")
-    for name, noise in NOISES.items():
-        for sigma in (1, 2, 3):
-            values = noise(rng, series, 100)
-            values[:, 60:] += sigma
-            places = [found_in(row) for row in values]
-            hits = sum(any(abs(place - 60) <= NEAR for place in found) for found in places)
-            phi = {"gaussian": 0.0, "AR(1) 0.5": 0.5}.get(name)
-            best = float("nan") if phi is None else oracle(values, sigma, phi)
-            per = sum(map(len, places)) / series
-            print(
-                f"  {name:14} {sigma} sigma: {hits / series:.3f} ({per:.2f}; {best:.3f})",
-                flush=True,
-            )
+    with ProcessPoolExecutor(processes) as pool:
+        spread = partial(pool.map, found_in, chunksize=4)
+        print(f"no change: share of {series} series with a shift")
+        for name, noise in NOISES.items():
+            for length in (50, 200):
+                wrong = sum(map(bool, spread(noise(rng, series, length))))
+                print(f"  {name:14} n = {length:3}: {wrong / series:.4f}", flush=True)
+        print("step at 60 of 100: share found within 2 points (all shifts found; best possible)")
+        for name, noise in NOISES.items():
+            for sigma in (1, 2, 3):
+                values = noise(rng, series, 100)
+                values[:, 60:] += sigma
+                told = step_found(list(spread(values)), values, sigma, name)
+                print(f"  {name:14} {sigma} sigma: {told}", flush=True)
+
+
+def step_found(places: list[list[int]], values: Array, sigma: int, name: str) -> str:
+    series = len(places)
+    hits = sum(any(abs(place - 60) <= NEAR for place in found) for found in places)
+    phi = {"gaussian": 0.0, "AR(1) 0.5": 0.5}.get(name)
+    best = float("nan") if phi is None else oracle(values, sigma, phi)
+    return f"{hits / series:.3f} ({sum(map(len, places)) / series:.2f}; {best:.3f})"
 
 
 def oracle(values: Array, sigma: float, phi: float) -> float:
@@ -109,18 +112,20 @@ def _cost(noise: Array, phi: float) -> Array:
     return found
 
 
-def nights(count: int = 1000, series: int = 200) -> None:
+def nights(count: int = 1000, series: int = 200, processes: int = 1) -> None:
     """Every series without a change, of four kinds of noise; each night has one point more."""
     rng = np.random.default_rng(20)
-    before = gate.WINDOW
-    kinds = list(NOISES.values())
-    values = np.concatenate([kind(rng, series // len(kinds), before + count) for kind in kinds])
-    rung = 0
-    for night in range(count):
-        p_values = [night_p(row[night : night + before]) for row in values]
-        rung += any(gate.alarming(p_values, 0.01))
-        if (night + 1) % 50 == 0:
-            print(f"{night + 1} nights, {series} series: {rung} with an alarm", flush=True)
+    length = gate.WINDOW + count
+    values = np.concatenate([kind(rng, series // 4, length) for kind in NOISES.values()])
+    with ProcessPoolExecutor(processes) as pool:
+        p_values = list(pool.map(nights_of, values))
+    rung = sum(any(gate.alarming(night, 0.01)) for night in zip(*p_values, strict=True))
+    print(f"{count} nights, {series} series: {rung} with an alarm", flush=True)
+
+
+def nights_of(row: Array) -> list[float]:
+    """One series' p-value of each night."""
+    return [night_p(row[at : at + gate.WINDOW]) for at in range(len(row) - gate.WINDOW)]
 
 
 def night_p(window: Array) -> float:
@@ -147,22 +152,6 @@ def speed() -> None:
         history.history(points)
         wall, cpu = time.perf_counter() - start, time.process_time() - busy
         print(f"a history of 10,000 points: {wall:.3f} s, of which {cpu:.3f} s on a CPU")
-
-
-def calibrate(series: int = 100_000) -> None:
-    rng = np.random.default_rng(22)
-    for length in LENGTHS:
-        steps, lines = [], []
-        for phi in (0.0, 0.3, 0.5, 0.7):
-            fits = [
-                changepoints.fit(correlated(rng, 40_000 // length, length, phi))
-                for _ in range(series * length // 40_000)
-            ]
-            shares = 1 - np.array(P_VALUES)
-            steps.append(np.quantile(np.concatenate([one.score for one in fits]), shares))
-            lines.append(np.quantile(np.concatenate([one.line for one in fits]), shares))
-        for what, found in (("step", steps), ("line", lines)):
-            print(length, what, np.max(found, 0).round(2).tolist(), flush=True)
 
 
 Series = tuple[Array, list[int]]  # values, places of true shifts
@@ -299,6 +288,5 @@ if __name__ == "__main__":
         "nights": nights,
         "speed": speed,
         "peers": peers,
-        "calibrate": calibrate,
     }
     verbs[what](*(int(word) if word.isdecimal() else word for word in rest))

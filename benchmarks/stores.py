@@ -3,7 +3,7 @@
 A folder with SQLite and a PostgreSQL server (from Debian's package, started here) get the same
 results, appended as a measurement would but for their run folders. Both are then asked in turns.
 
-    python benchmarks/stores.py [--results 100000] [--series 1000] [--requests 40]
+    python benchmarks/stores.py [--results 100000] [--series 1000] [--requests 40] [--only NAME]
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from tests.kept_runs import made_result
 from tests.postgres import PostgresServer, running
 
 Kept = list[tuple[Result, Summary]]
-AT_ONCE = 1000  # results of a transaction
 
 
 def main() -> None:
@@ -47,10 +46,12 @@ def main() -> None:
     parser.add_argument("--results", type=int, default=100_000)
     parser.add_argument("--series", type=int, default=1_000)
     parser.add_argument("--requests", type=int, default=40)
+    parser.add_argument("--only", choices=("sqlite", "postgresql"), default=None)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running() as server:
         os.environ["ASSAY_HOME"] = folder
         places = {"sqlite": f"{folder}/home", "postgresql": server.url}
+        places = {given.only: places[given.only]} if given.only else places
         for name, place in places.items():
             began = time.perf_counter()
             fill(place, given.results, given.series)
@@ -63,36 +64,57 @@ def fill(place: str, results: int, series: int) -> None:
     """The index of both stores, and the documents where they lie in the database."""
     from assay.analysis.summary import summarize
 
-    summaries = [summarize(result_of(number, series)) for number in range(min(series, results))]
+    summaries = [summarize(result_of(number, series)) for number in range(series)]
     with closing(open_store(place)) as store:
-        for first in range(0, results, AT_ONCE):
-            block = range(first, min(results, first + AT_ONCE))
-            found = [(result_of(n, series), summaries[n % series]) for n in block]
-            if hasattr(store, "_link"):
-                store._link.change(lambda c, found=found: keep_pipelined(c, found))
-            else:
-                store._database.execute("BEGIN")
-                keep_in_index(store._database, found)
-                store._database.execute("COMMIT")
-
-
-def keep_pipelined(connection: psycopg.Connection[Any], found: Kept) -> None:
-    """Without waiting for each answer: a hundred thousand would take long."""
-    with connection.pipeline():
-        keep_in_database(connection, found)
+        if hasattr(store, "_link"):
+            first = [(result_of(n, series), summaries[n]) for n in range(series)]
+            store._link.change(lambda c: keep_in_database(c, first))
+            store._link.change(lambda c: repeat_nights(c, results // series))
+            return
+        for night in range(results // series):
+            block = range(night * series, (night + 1) * series)
+            store._database.execute("BEGIN")
+            keep_in_index(
+                store._database, [(result_of(n, series), summaries[n % series]) for n in block]
+            )
+            store._database.execute("COMMIT")
 
 
 def keep_in_database(connection: psycopg.Connection[Any], found: Kept) -> None:
     for result, summary in found:
         _pg_runs.add(connection, result.run)
-        _pg_files.put_bytes(
-            connection,
-            result.run,
-            result.id.partition("/")[2] + "/result.json",
-            codec.encode(result),
-        )
+        path = f"{result.id.partition('/')[2]}/result.json"
+        _pg_files.put_bytes(connection, result.run, path, codec.encode(result))
         _pg_index.keep(connection, result)
         _pg_index.keep_summary(connection, result.id, ANALYSIS, summary)
+
+
+def repeat_nights(connection: psycopg.Connection[Any], nights: int) -> None:
+    """The first night again and again, by the server itself: each with its own name and values."""
+    name = "to_char(date '2024-01-01' + night, 'YYYYMMDD') || '-030000-abcd'"
+    day = "to_char(date '2024-01-01' + night, 'YYYY-MM-DD')"
+    for night in range(1, nights):
+        each = {"name": name, "day": day, "nights": f"(VALUES ({night})) AS n (night)"}
+        for statement in _REPEATED:
+            connection.execute(statement.format(**each))
+    connection.execute("ANALYZE")
+
+
+_REPEATED = (
+    "INSERT INTO runs (name, stamp) SELECT {name}, left({name}, 15) FROM {nights}",
+    "INSERT INTO files SELECT {name}, path, part, size, data FROM files, {nights} "
+    "WHERE run = '20240101-030000-abcd'",
+    "INSERT INTO results (id, run, started, status, workload, backend, key, label, tags, host, "
+    "git_commit, series) SELECT {name} || substr(id, 21), {name}, {day} || substr(started, 11), "
+    "status, workload, backend, key, label, tags, host, git_commit, series FROM results, {nights} "
+    "WHERE run = '20240101-030000-abcd'",
+    "INSERT INTO summaries SELECT {name} || substr(s.id, 21), version, summary "
+    "FROM summaries s, {nights} WHERE s.id LIKE '20240101-%'",
+    "INSERT INTO points SELECT p.series, p.metric, r.number, v, v * low / value, v * high / value "
+    "FROM results o JOIN points p ON p.result = o.number, {nights}, results r, "
+    "LATERAL (SELECT p.value * (0.99 + 0.02 * random()) AS v WHERE r.number > 0) AS drawn "
+    "WHERE o.run = '20240101-030000-abcd' AND r.id = {name} || substr(o.id, 21)",
+)
 
 
 def keep_in_index(database: sqlite3.Connection, found: Kept) -> None:
@@ -123,6 +145,9 @@ def result_of(number: int, series: int) -> Result:
 def weigh(home: Path, server: PostgresServer, results: int) -> None:
     index = sum(file.stat().st_size for file in home.glob("index.sqlite*"))
     print(f"sqlite, index alone: {index / results:.0f} B a result")
+    if not server.execute("SELECT to_regclass('assay.files')")[0][0]:
+        return
+    server.execute("VACUUM FULL assay.tallies")  # one transaction wrote it a million times
     rows = server.execute(
         "SELECT relname, pg_total_relation_size(c.oid), pg_indexes_size(c.oid) FROM pg_class c "
         "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'assay' AND relkind = 'r'"

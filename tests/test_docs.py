@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.verbs import evaluate, run, study, train
+from assay.verbs import evaluate, run, scale, study, train
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
@@ -36,6 +36,7 @@ USES = {
 }
 HANDED_ON = {
     "run": (run.planned, assay.Procedure),
+    "scale": (scale.planned, assay.Procedure),
     "evaluate": (evaluate.planned,),
     "study": (study.request,),
     "train": (train.planned,),

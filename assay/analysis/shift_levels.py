@@ -1,6 +1,6 @@
 """Scores of a shift or a drift → p-values, from simulated series without either.
 
-Made by `benchmarks/changepoints.py calibrate`: for each length the highest quantile over series
+Made by `benchmarks/changepoint_levels.py step`: for each length the highest quantile over series
 of independent noise and of neighbours that correlate by 0.3, 0.5 and 0.7.
 """
 

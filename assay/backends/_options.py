@@ -227,4 +227,5 @@ def facts(case: Case) -> dict[str, Value]:
         "threads": len(os.sched_getaffinity(0)),
         "allocator": " ".join(f"{name}={os.environ[name]}" for name in set_here),
         "precision": case.options.get("precision", "float32"),
+        **({"devices": case.options["devices"]} if case.options.get("devices", 1) != 1 else {}),
     }

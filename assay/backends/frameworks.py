@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.backends import _options, _profilers
+from assay.backends import _options, _profilers, _several
 from assay.core import phases
 from assay.core.contracts import Option
 from assay.core.records import Case, Value
 from assay.core.sessions import Job, Session
+
+if TYPE_CHECKING:
+    from assay.backends.torch._team import TeamMember
 
 
 class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +27,7 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     own: Mapping[str, Option] = {}  # beside those all have
     refusal: Callable[[Case], str] = lambda case: ""
+    processes: bool = False  # several devices are several processes
 
     @property
     def for_evaluation(self) -> Mapping[str, Value]:
@@ -35,27 +40,43 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def options(self) -> Mapping[str, Option]:
-        return {**_options.COMMON, **self.own}
+        return {**_options.COMMON, "devices": _several.DEVICES, **self.own}
 
     def missing(self) -> str:
         return _options.lacking(("numpy", self.name), self.name)
 
     def refuses(self, case: Case) -> str:
-        return _options.refused(case) or self.refusal(case)
+        return _options.refused(case) or _several.refused(case) or self.refusal(case)
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
-        return _options.device_variables(case)
+        return {**_options.device_variables(case), **_several.variables(case)}
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
+        if self.processes and _several.count(case) > 1:
+            from assay.backends.torch import _team
+
+            with _team.started(_several.count(case), lambda m: _member(build, case, m)) as first:
+                yield _member(build, case, first)
+            return
         with phases.during("import"):
             setup = import_module(f"assay.backends.{self.name}._setup")
             session = import_module(f"assay.backends.{self.name}._session")
         setup.prepare(case)
-        yield session.open_session(build(), case)
+        with setup.shared_by(case) as devices:
+            yield session.open_session(build(), case, devices)
 
     def profile(self, folder: Path) -> AbstractContextManager[_profilers.Mark]:
         return _profilers.PROFILERS[self.name](folder)
+
+
+def _member(build: Callable[[], Job], case: Case, member: TeamMember) -> Session:
+    """What each process of a team does, the worker among them."""
+    with phases.during("import"):
+        from assay.backends.torch import _session, _setup
+    _setup.prepare(case)
+    member.join()
+    return _session.open_session(build(), case, member)
 
 
 JAX_COMPILER = Option(
@@ -93,6 +114,8 @@ DATA_FORMAT = Option(
 def _torch_refusal(case: Case) -> str:
     if case.options["cuda_graphs"] == "off":
         return ""
+    if _several.count(case) > 1:
+        return "a CUDA graph holds the work of one process, and each device has its own"
     if _options.on_cpu(case):
         return "CUDA graphs need an NVIDIA GPU, and this case runs on the CPU"
     if case.options["compiler"] in ("reduce-overhead", "max-autotune"):
@@ -111,12 +134,13 @@ PROVIDES = {
         name="tensorflow",
         summary="TensorFlow by itself",
         own={"compiler": TENSORFLOW_COMPILER},
-        refusal=_options.no_channels_first,
+        refusal=lambda case: _options.no_channels_first(case) or _several.not_compiled(case),
     ),
     "torch": FrameworkBackend(
         name="torch",
         summary="PyTorch by itself",
         own={"compiler": TORCH_COMPILER, "cuda_graphs": CUDA_GRAPHS, "data_format": DATA_FORMAT},
         refusal=_torch_refusal,
+        processes=True,
     ),
 }

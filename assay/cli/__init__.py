@@ -21,6 +21,7 @@ VERBS = {
     "run": ("Measure", "Measure a model on one backend or on all."),
     "study": ("Measure", "Measure a matrix of options, and show what each one gains."),
     "bench": ("Measure", "Run benchmark classes, and compare their runs."),
+    "scale": ("Measure", "Measure training on 1, 2, 4 … devices: how well it scales."),
     "evaluate": ("Measure", "Measure the accuracy of a trained network."),
     "train": ("Measure", "Train a network by a recipe, and test its accuracy."),
     "profile": ("Measure", "Profile a model: its slowest operations, and a trace."),

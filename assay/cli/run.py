@@ -34,6 +34,7 @@ OPTIONS = {
     "optimizer": "own (the workload's), sgd, momentum, rmsprop, adam.",
     "threads": "CPU threads: a number, or all.",
     "device": "Where to run: auto, cpu, gpu:N.",
+    "devices": "How many devices share each training batch.",
     "python": "Virtual environment or interpreter to measure in.",
     "method": "Keras only: time single steps (step) or one call of fit() (fit).",
     "epochs": "With --method fit: number of epochs.",

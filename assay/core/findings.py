@@ -146,6 +146,18 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None = None
 
 
+class ScalePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of devices: what it gives, and how much of what they could give together."""
+
+    devices: int
+    result: str  # its id
+    status: str
+    items: int = 0  # of one step, on all devices together
+    throughput: Quantity | None = None  # of all devices; None: nothing was measured
+    per_device: float = 0.0  # items/s
+    efficiency: Quantity | None = None  # throughput over that of as many single devices
+
+
 class Studied(msgspec.Struct, frozen=True, kw_only=True):
     """What follows from a study's readings together."""
 

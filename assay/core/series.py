@@ -87,7 +87,8 @@ def series_of(result: Result) -> SeriesKey:
         version=result.workload_version,
         params=case.params,
         backend=case.backend,
-        options=case.options,
+        # what was added later, at its default, is left out: a series goes on
+        options={k: v for k, v in case.options.items() if (k, v) != ("devices", 1)},
         machine=machine_of(result.environment),
         key=case.key,
         how=result.tags.get("order", ""),

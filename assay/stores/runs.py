@@ -13,7 +13,7 @@ from assay.stores import folders
 
 T = TypeVar("T")
 
-RESUMABLE = ("run", "evaluate", "train", "ab", "race", "study", "bisect")
+RESUMABLE = ("run", "evaluate", "train", "ab", "race", "study", "bisect", "scale")
 COMPARISON, RACE = "comparison.json", "race.json"  # documents of an ab and of a race
 BISECTION = "bisection.json"
 _WRITERS = {COMPARISON: "ab", RACE: "race", BISECTION: "bisect"}

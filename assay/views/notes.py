@@ -12,7 +12,7 @@ FEWEST = 3  # lines of notes that even the smallest table may have
 # samples that cannot carry the number, then what merely widens it. Others come after these.
 GRAVITY = (
     *("not-waited-for", "counts-disagree", "above-peak", "no-samples", "unusable"),
-    *("other-load", "steal", "throttled", "quota", "swap"),
+    *("other-load", "steal", "throttled", "quota", "swap", "shared-cores"),
     *("drift", "no-steady-state", "two-modes", "few-samples", "spread"),
     *("few-for-percentiles", "target-missed", "governor", "monitor-cost", "one-process"),
 )

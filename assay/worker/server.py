@@ -87,7 +87,7 @@ def _answers(
             found = timing.take(cast(Stepped, session), steps, order.count, order.seconds)
             yield _timed(found, steps, born)
         case messages.Calibrate():
-            yield messages.Calibrated(steps=timing.steps_per_sample(cast(Stepped, session)))
+            yield _calibrated(cast(Stepped, session))
         case messages.RunSelfTimed() | messages.TimeTokens():
             yield from _told(order, session)
             yield messages.Done()
@@ -99,6 +99,11 @@ def _answers(
             yield from _profiled(order, session, backend, born)
         case messages.Evaluate() | messages.Train():
             yield from _learned(order, session, job)
+
+
+def _calibrated(session: Stepped) -> messages.Calibrated:
+    queued = not str(session.facts().get("device", "cpu")).startswith("cpu")
+    return messages.Calibrated(steps=timing.steps_per_sample(session, queued=queued))
 
 
 def _told(

@@ -43,16 +43,17 @@ def take(
     return samples
 
 
-def steps_per_sample(session: Stepped, clock: Clock = clock) -> int:
+def steps_per_sample(session: Stepped, clock: Clock = clock, *, queued: bool = False) -> int:
     """So many steps that the cost of timing is a thousandth of a sample, or that it lasts LONGEST.
 
     One, wherever that does: the median of single steps and the median of means of several are
-    different numbers, so which one it is must not be drawn by lot.
+    different numbers, so which one it is must not be drawn by lot. Nor is it for a `queued` device,
+    which stands idle after every wait until the host has enqueued again: there it lasts LONGEST.
     """
-    if time_steps(session, 1, clock)[1] >= LONGEST / GROUP:
+    first = time_steps(session, 1, clock)[1]
+    if first >= (LONGEST if queued else LONGEST / GROUP):
         return 1  # a few more would gain little, and to find out would take many
-    cost, seconds = _cost(session, clock)
-    goal = min(1000 * cost, LONGEST)
+    goal, seconds = (LONGEST, first) if queued else _goal(session, clock)
     steps = max(1, round(goal / seconds))
     # a step that is shorter than the timer's cost seemed longer than it is
     while steps > 1 and (seconds := time_steps(session, steps, clock)[1]) < goal / 2:
@@ -84,6 +85,12 @@ def _timed(call: Callable[[], object], clock: Clock) -> float:
     start = clock()
     call()
     return clock() - start
+
+
+def _goal(session: Stepped, clock: Clock) -> tuple[float, float]:
+    """How long a sample is to be, and one step."""
+    cost, seconds = _cost(session, clock)
+    return min(1000 * cost, LONGEST), seconds
 
 
 def _cost(session: Stepped, clock: Clock) -> tuple[float, float]:

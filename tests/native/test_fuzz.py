@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from assay.core.errors import UsageError
 from assay.engine.agreement import ALLOWED, distance
-from assay.native import reference
 from assay.native.capture import answers, capture
-from assay.native.passes.pipeline import optimized
-from assay.native.toolchain import onednn_folder, toolchain
+from tests.native.fuzzing import wrong
 from tests.native.keras_models import draw
-from tests.native.many import build_many, by_library, by_program
-from tests.native.test_onnx import by_onnxruntime
+from tests.native.many import build_many, by_program
 
 pytestmark = pytest.mark.real("compiler", "keras", "jax", "onnxruntime")
 
 BLOCK = 50  # nets of one test among the thousand
-
-
-def wrong(keras, seeds, cache, folder):
-    """What is wrong with the nets of these seeds, in words."""
-    found, drawn = [], {}
-    for seed in seeds:
-        model, unfit = draw(keras, seed)
-        try:
-            graph = capture(model)
-        except UsageError as error:
-            if not unfit or f"The layer '{unfit}' " not in str(error):
-                found.append(f"{seed}: refused ({error})")
-            continue
-        if unfit:
-            found.append(f"{seed}: not refused")
-        else:
-            drawn[seed] = (graph, answers(model, graph))
-    built = build_many([graph for graph, _ in drawn.values()], toolchain("auto"), cache, folder)
-    for (seed, (graph, told)), made in zip(drawn.items(), built, strict=True):
-        found += judged(seed, graph, told, made)
-    return found
-
-
-def judged(seed, graph, told, made):
-    kernels = ("auto", "portable", "onednn") if onednn_folder() else ("portable",)
-    found = {
-        "reference": reference.outputs(optimized(graph), *told.inputs, dtype=np.float64),
-        "onnx": by_onnxruntime(graph, told.inputs),
-        "in a team": by_library(*made, told.inputs, batch=1, threads=2),
-        **{kind: by_library(*made, told.inputs, kind) for kind in kernels},
-    }
-    apart = {
-        who: max(distance(here, there) for here, there in zip(outputs, told.outputs, strict=True))
-        for who, outputs in found.items()
-    }
-    return [f"{seed}: {who} {far:.2g}" for who, far in apart.items() if far > ALLOWED]
 
 
 def test_sixty_models_compute_what_keras_computes(keras, native_cache, tmp_path):

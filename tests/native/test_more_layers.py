@@ -11,8 +11,8 @@ from assay.engine.agreement import distance
 from assay.native import reference
 from assay.native.capture import answers, capture
 from assay.native.passes.pipeline import optimized
+from tests.native.by_others import by_onnxruntime
 from tests.native.many import build_many, by_library, by_program
-from tests.native.test_onnx import by_onnxruntime
 
 pytestmark = pytest.mark.real("compiler", "keras", "jax", "onnxruntime")
 

@@ -9,8 +9,8 @@ from assay.native import ops, reference
 from assay.native.passes import fusion
 from assay.native.toolchain import onednn_folder, toolchain
 from tests.native.built import compiled, loaded_outputs
+from tests.native.by_others import by_onnxruntime
 from tests.native.making import Making
-from tests.native.test_onnx import by_onnxruntime
 
 NAN, INF = np.nan, np.inf
 ODD = np.array([[NAN, INF, -INF, -1, 0, 2, 1e30, -1e30]], np.float32)

@@ -12,30 +12,9 @@ from assay.native.capture import capture
 from assay.native.onnx.file import onnx_bytes, write_onnx
 from assay.native.passes import fusion
 from assay.native.passes.pipeline import optimized
+from tests.native.by_others import by_onnxruntime, by_openvino
 from tests.native.making import Making
 from tests.native.random_graphs import graphs, inputs_for
-
-
-def by_onnxruntime(graph, inputs):
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        onnx_bytes(graph), options, providers=["CPUExecutionProvider"]
-    )
-    named = {value.name: array for value, array in zip(graph.inputs, inputs, strict=True)}
-    return session.run(None, named)
-
-
-def by_openvino(graph, inputs):
-    import openvino
-
-    core = openvino.Core()
-    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
-    compiled = core.compile_model(core.read_model(onnx_bytes(graph)), "CPU", settings)
-    found = compiled(list(inputs))
-    return [found[number] for number in range(len(graph.outputs))]
 
 
 def check(graph, compute=by_onnxruntime):

@@ -106,6 +106,18 @@ def watching(result: Result) -> Doubt | None:
     )
 
 
+def shared_cores(result: Result) -> Doubt | None:
+    devices = result.facts.get("devices", 1)
+    if devices == 1 or not str(result.facts.get("device", "")).startswith("cpu"):
+        return None
+    cpus = result.environment.machine.get("cpus_allowed") or result.environment.machine.get("cpus")
+    return Doubt(
+        code="shared-cores",
+        text=f"{devices} devices shared the {cpus or ''} CPUs of one machine".replace("  ", " "),
+        remedy="This shows that it works, not how it scales: measure that on GPUs.",
+    )
+
+
 MACHINE_DOUBTS: tuple[Callable[[Result], Doubt | None], ...] = (
     throttled,
     other_load,
@@ -114,4 +126,5 @@ MACHINE_DOUBTS: tuple[Callable[[Result], Doubt | None], ...] = (
     quota,
     governor,
     watching,
+    shared_cores,
 )

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from assay.backends import _options
+from assay.backends import _options, _several
 from assay.backends.jax import _setup, _trees
 from assay.backends.jax._optimizers import JaxOptimizer
 from assay.core.errors import UsageError
@@ -24,8 +24,8 @@ SCALE = 1024.0  # of the loss in float16, whose small gradients would be 0; JAX 
 class JaxSession:
     """The state goes round: out of one step, into the next."""
 
-    def __init__(self, job: Job, case: Case) -> None:
-        self._case, self._job = case, job
+    def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:  # noqa: ANN401
+        self._case, self._job, self._mesh = case, job, mesh
         self._train = _options.trains(job, case)
         self._apply, params, *kept = _parts(job.model, case)
         pure = case.options["precision"] == "pure-bfloat16"
@@ -33,8 +33,9 @@ class JaxSession:
         self._layout = {"data_format": "channels_first"} if first else {}
         _options.check_as_given(job, case)
         inputs, targets = _options.batch(job, case, first)
-        self._inputs = jax.device_put(_trees.cast(inputs, jnp.bfloat16 if pure else None))
-        self._targets = jax.device_put(targets)
+        split, self._whole = _setup.shardings(self._mesh)
+        self._inputs = jax.device_put(_trees.cast(inputs, jnp.bfloat16 if pure else None), split)
+        self._targets = jax.device_put(targets, split)
         self.items = _options.items(job)
         if pure:
             params = _trees.cast(params, jnp.bfloat16)
@@ -50,12 +51,17 @@ class JaxSession:
                 "key": jax.random.key(_options.seed(case)),
                 "count": jnp.zeros((), jnp.int32),
             }
+        if self._mesh:  # every device has all of the state; XLA adds up their gradients
+            self._state = jax.device_put(self._state, self._whole)
+        self._one_at_a_time = _several.one_at_a_time(case)
         self._found: Any = None
         self._function = self._compiled()
 
     def step(self) -> None:
         if self._train:
             self._state, self._found = self._function(self._state, self._inputs, self._targets)
+            if self._one_at_a_time:
+                self.wait()
         else:
             self._found = self._function(*self._forward_arguments())
 
@@ -109,6 +115,8 @@ class JaxSession:
         function = self._train_step if self._train else self._infer
         if self._case.options["compiler"] == "off":
             return function
+        if self._mesh:
+            return jax.jit(function, donate_argnums=(0,), out_shardings=self._whole)
         return jax.jit(function, donate_argnums=(0,) if self._train else ())
 
     @cached_property
@@ -156,8 +164,8 @@ class JaxGeneration(JaxSession):
 
     sees_tokens = False
 
-    def __init__(self, job: Job, case: Case) -> None:
-        super().__init__(job, case)
+    def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:  # noqa: ANN401
+        super().__init__(job, case, mesh)
         self.tokens = self.items // len(self._inputs)
         self._first = self._of(job.first[0])
 
@@ -177,8 +185,8 @@ class JaxGeneration(JaxSession):
         return first if self._case.options["compiler"] == "off" else jax.jit(first)
 
 
-def open_session(job: Job, case: Case) -> JaxSession:
-    return (JaxSession if job.first is None else JaxGeneration)(job, case)
+def open_session(job: Job, case: Case, mesh: Any = None) -> JaxSession:  # noqa: ANN401
+    return (JaxSession if job.first is None else JaxGeneration)(job, case, mesh)
 
 
 def _parts(model: Any, case: Case) -> tuple[Any, ...]:  # noqa: ANN401

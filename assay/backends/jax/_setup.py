@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import jax
+import numpy as np
 
-from assay.backends import _options
+from assay.backends import _options, _several
 from assay.backends.jax._products import products
 from assay.core.records import Case, Value
 
@@ -17,6 +20,23 @@ _MATMUL = {"float32": "float32", "tf32": "tensorfloat32"}
 def prepare(case: Case) -> None:
     _options.check_device(case, f"JAX {jax.__version__}", jax.default_backend() == "gpu")
     jax.config.update("jax_default_matmul_precision", _MATMUL.get(str(case.options["precision"])))
+
+
+@contextmanager
+def shared_by(case: Case) -> Iterator[Any]:
+    """The devices that share a batch, as a mesh; None where there is one."""
+    devices = _several.count(case)
+    _several.check_seen(case, "JAX", len(jax.devices()))
+    several = np.array(jax.devices()[:devices])
+    yield jax.sharding.Mesh(several, ("batch",)) if devices > 1 else None
+
+
+def shardings(mesh: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """How a batch is split over the devices, and how each has all of something."""
+    if mesh is None:
+        return None, None
+    made, axes = jax.sharding.NamedSharding, jax.sharding.PartitionSpec
+    return made(mesh, axes("batch")), made(mesh, axes())
 
 
 def macs(traced: Any) -> float:  # noqa: ANN401 (a jaxpr)

@@ -9,6 +9,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from assay.backends import _several
 from assay.backends.keras._model import KerasModel
 from assay.core.errors import EndingError
 from assay.core.records import Samples, Value
@@ -34,7 +35,7 @@ class FitSession:
         )
 
     def run(self) -> Iterator[Report]:
-        stamps = _Stamps()
+        stamps = _Stamps(_several.one_at_a_time(self._built.case))
         self._built.model.fit(
             self._inputs,
             self._targets,
@@ -68,12 +69,17 @@ class FitSession:
 class _Stamps(keras.callbacks.Callback):  # type: ignore[misc]
     """When each epoch began and ended. Keras makes the logs, and so waits, before the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, one_at_a_time: bool) -> None:
         super().__init__()
+        self._one_at_a_time = one_at_a_time
         self.epochs: list[tuple[float, float]] = []
 
     def on_epoch_begin(self, epoch: int, logs: object = None) -> None:
         self._start = time.perf_counter()
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        if self._one_at_a_time:
+            float((logs or {}).get("loss", 0))  # on the host: the step has ended
 
     def on_epoch_end(self, epoch: int, logs: object = None) -> None:
         self.epochs.append((self._start, time.perf_counter()))

@@ -8,7 +8,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import keras
 
+from assay.backends import _several
 from assay.backends.jax import _setup, _trees
 from assay.backends.keras._count import multiply_adds
 from assay.backends.keras._model import KerasModel, KerasSession, as_array
@@ -18,13 +20,32 @@ def open_session(model: KerasModel) -> KerasJaxSession:
     return KerasJaxSession(model)
 
 
+def share(mesh: Any) -> None:  # noqa: ANN401 (a Mesh)
+    """By Keras' own distribution, before the model is built."""
+    devices = [f"{device.platform}:{device.id}" for device in mesh.devices]
+    made = keras.distribution.DataParallel(devices=devices, auto_shard_dataset=False)
+    keras.distribution.set_distribution(made)
+
+
+def _placed(arrays: Any) -> Any:  # noqa: ANN401
+    """On the device, or each device's rows on it."""
+    shared = keras.distribution.distribution()
+    if shared is None:
+        return jax.device_put(arrays)
+
+    def put(array: Any) -> Any:  # noqa: ANN401
+        return jax.device_put(array, shared.get_data_layout(array.shape).backend_layout)
+
+    return jax.tree.map(put, arrays)
+
+
 class KerasJaxSession(KerasSession):
     """The state goes round as in Keras' own fit(): out of one step, into the next."""
 
     def __init__(self, built: KerasModel) -> None:
         super().__init__(built)
         model, train = built.model, built.train
-        inputs, targets = jax.device_put((built.inputs, built.targets))
+        inputs, targets = _placed((built.inputs, built.targets))
         self._batches = itertools.repeat((inputs, targets) if train else (inputs,))
         model._symbolic_build(data_batch=(inputs, targets))
         self._state: Any = model._get_jax_state(
@@ -35,6 +56,7 @@ class KerasJaxSession(KerasSession):
         )
         (model.make_train_function if train else model.make_predict_function)()
         self._function = model.train_function if train else model.predict_function
+        self._one_at_a_time = _several.one_at_a_time(built.case)
         self._outputs: Any = None
         self._call = functools.partial(model.stateless_call, training=False)
         self._inferred: Any = self._call if model.run_eagerly else jax.jit(self._call)
@@ -46,6 +68,8 @@ class KerasJaxSession(KerasSession):
 
     def step(self) -> None:
         self._outputs, self._state = self._function(self._state, self._batches)
+        if self._one_at_a_time:
+            self.wait()
 
     def wait(self) -> None:
         # JAX returns before the device has finished; the outputs and the new state are the last

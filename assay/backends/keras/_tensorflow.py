@@ -18,6 +18,10 @@ def open_session(model: KerasModel) -> KerasTensorFlowSession:
     return KerasTensorFlowSession(model)
 
 
+def share(strategy: Any) -> None:  # noqa: ANN401 (a tf.distribute.Strategy)
+    """Nothing more: Keras finds the strategy in whose scope its model is built."""
+
+
 class KerasTensorFlowSession(KerasSession):
     def __init__(self, built: KerasModel) -> None:
         super().__init__(built)
@@ -26,7 +30,11 @@ class KerasTensorFlowSession(KerasSession):
             keras.ops.convert_to_tensor, (built.inputs, built.targets)
         )
         # A plain iterator: Keras then calls its function of one batch, without tf.data around it.
-        self._data: Any = itertools.repeat((inputs, targets)) if train else [(inputs,)]
+        self._values = inputs
+        batch: Any = (inputs, targets)
+        if tf.distribute.has_strategy():
+            batch = _setup.shared(tf.distribute.get_strategy(), batch)
+        self._data: Any = itertools.repeat(batch) if train else [(inputs,)]
         model._symbolic_build(data_batch=(inputs, targets))
         (model.make_train_function if train else model.make_predict_function)()
         self._function = model.train_function if train else model.predict_function
@@ -60,4 +68,4 @@ class KerasTensorFlowSession(KerasSession):
         return as_array(self._inferred(self._inputs()))
 
     def _inputs(self) -> Any:  # noqa: ANN401
-        return next(iter(self._data))[0]
+        return self._values

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.backends import _options, _profilers
+from assay.backends import _options, _profilers, _several
 from assay.backends.keras import engines
 from assay.core import phases
 from assay.core.contracts import Option
@@ -34,6 +34,7 @@ class KerasBackend(msgspec.Struct, frozen=True):
     def options(self) -> Mapping[str, Option]:
         return {
             **_options.COMMON,
+            "devices": _several.DEVICES,
             "compiler": Option(
                 default=self.compiled,
                 choices=("off", "on"),
@@ -61,11 +62,11 @@ class KerasBackend(msgspec.Struct, frozen=True):
         return _options.lacking(("numpy", "keras", self.engine), self.engine)
 
     def refuses(self, case: Case) -> str:
-        return _options.refused(case) or self.refusal(case)
+        return _options.refused(case) or _several.refused(case) or self.refusal(case)
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
         keras = engines.variables(self.engine, str(case.options["data_format"]), folder)
-        return {**keras, **_options.device_variables(case)}
+        return {**keras, **_options.device_variables(case), **_several.variables(case)}
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
@@ -75,16 +76,19 @@ class KerasBackend(msgspec.Struct, frozen=True):
             from assay.backends.keras import _fit, _model
 
         setup.prepare(case)
-        model = _model.KerasModel(build, case, setup.facts)
-        if case.options["method"] == "fit":
-            yield _fit.FitSession(model)
-        else:
-            session = engine.open_session(model)
-            if model.job.first is not None:
-                alone = msgspec.structs.replace(model.job, model=model.job.first)
-                first = _model.KerasModel(lambda: alone, case, setup.facts)
-                session.generates(engine.open_session(first))
-            yield session
+        with setup.shared_by(case) as devices:
+            if devices:
+                engine.share(devices)
+            model = _model.KerasModel(build, case, setup.facts)
+            if case.options["method"] == "fit":
+                yield _fit.FitSession(model)
+            else:
+                session = engine.open_session(model)
+                if model.job.first is not None:
+                    alone = msgspec.structs.replace(model.job, model=model.job.first)
+                    first = _model.KerasModel(lambda: alone, case, setup.facts)
+                    session.generates(engine.open_session(first))
+                yield session
 
     def profile(self, folder: Path) -> AbstractContextManager[_profilers.Mark]:
         return _profilers.PROFILERS[self.engine](folder)
@@ -96,9 +100,9 @@ PROVIDES = {
     "keras-tensorflow": KerasBackend(
         "tensorflow",
         "on",
-        _options.no_channels_first,
+        lambda case: _options.no_channels_first(case) or _several.not_compiled(case),
         # XLA is slower at convolutions on a CPU than TensorFlow's own kernels, VGG16 four times
         unhurried={"compiler": "off"},
     ),
-    "keras-torch": KerasBackend("torch", "off"),
+    "keras-torch": KerasBackend("torch", "off", _several.not_keras_torch),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,8 @@ SCALE = (
 
 
 class TensorFlowSession:
-    def __init__(self, job: Job, case: Case) -> None:
+    def __init__(self, job: Job, case: Case, strategy: Any = None) -> None:  # noqa: ANN401
+        self._strategy = strategy
         self._case, self._job, self._model = case, job, _checked(job.model, case)
         self._train = _options.trains(job, case)
         self._pure = case.options["precision"] == "pure-bfloat16"
@@ -36,12 +38,20 @@ class TensorFlowSession:
         self._targets = _trees.cast(targets, None)
         self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
         name = _options.chosen_optimizer(case, job.optimizer)
-        self._optimizer = TensorFlowOptimizer(
-            name, job.learning_rate, self._weights if self._train else []
-        )
+        self._optimizers = [
+            TensorFlowOptimizer(name, job.learning_rate, weights)
+            for weights in self._copies()
+            if self._train
+        ]
         step = self._train_step if self._train else self._forward
-        self._function = tf.function(step, jit_compile=case.options["compiler"] == "on")
         self._data = (self._inputs, self._targets) if self._train else (self._inputs,)
+        if strategy:
+            self._data = _setup.shared(strategy, self._data)
+            step = functools.partial(strategy.run, self._train_step)
+            self._function = tf.function(lambda data: step(args=data))
+            self._data = (self._data,)
+        else:
+            self._function = tf.function(step, jit_compile=case.options["compiler"] == "on")
 
     def step(self) -> None:
         self._function(*self._data)
@@ -125,8 +135,20 @@ class TensorFlowSession:
         gradients = tape.gradient(loss, self._weights)
         if scale != 1.0:
             gradients = [gradient / scale for gradient in gradients]
-        self._optimizer.update(gradients)
+        number = 0
+        if self._strategy:
+            here = tf.distribute.get_replica_context()
+            gradients = here.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
+            number = int(tf.get_static_value(here.replica_id_in_sync_group))
+        self._optimizers[number].update(gradients)
         return loss
+
+    def _copies(self) -> list[list[Any]]:
+        """The weights of each device: the same on all, and updated alike."""
+        if not self._strategy:
+            return [self._weights]
+        own = self._strategy.experimental_local_results
+        return [list(copies) for copies in zip(*map(own, self._weights), strict=True)]
 
 
 open_session = TensorFlowSession

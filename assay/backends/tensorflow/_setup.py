@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import tensorflow as tf
 
-from assay.backends import _options
+from assay.backends import _options, _several
 from assay.core.records import Case, Value
 
 _PRODUCTS = frozenset(
@@ -21,6 +25,35 @@ def prepare(case: Case) -> None:
     tf.random.set_seed(_options.seed(case))
     # TensorFlow's own default is TF32: float32 here means float32
     tf.config.experimental.enable_tensor_float_32_execution(case.options["precision"] == "tf32")
+
+
+@contextmanager
+def shared_by(case: Case) -> Iterator[Any]:
+    """The strategy of several devices, in whose scope all is built; None where there is one."""
+    devices = _several.count(case)
+    if devices == 1:
+        yield None
+        return
+    kind = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
+    if kind == "CPU":
+        (cpu, *_) = tf.config.list_physical_devices("CPU")
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(devices)]
+        tf.config.set_logical_device_configuration(cpu, parts)
+    _several.check_seen(case, "TensorFlow", len(tf.config.list_logical_devices(kind)))
+    strategy = tf.distribute.MirroredStrategy([f"{kind}:{number}" for number in range(devices)])
+    with strategy.scope():
+        yield strategy
+
+
+def shared(strategy: Any, batch: Any) -> Any:  # noqa: ANN401
+    """A batch as each device's own rows of it."""
+    count = strategy.num_replicas_in_sync
+
+    def rows(context: Any) -> Any:  # noqa: ANN401
+        number = context.replica_id_in_sync_group
+        return tf.nest.map_structure(lambda part: tf.split(part, count)[number], batch)
+
+    return strategy.experimental_distribute_values_from_function(rows)
 
 
 def macs(graph: tf.Graph) -> float:

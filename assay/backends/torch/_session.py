@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from assay.backends import _options
 from assay.backends.torch import _setup, _trees
+from assay.backends.torch._team import TeamMember
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
 from assay.core.sessions import Job
@@ -39,11 +40,16 @@ WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
 
 
 class TorchSession:
-    def __init__(self, job: Job, case: Case) -> None:
-        self._case, self._device = case, _setup.device()
+    def __init__(self, job: Job, case: Case, member: TeamMember | None = None) -> None:
+        self._case, self._device, self._member = case, _setup.device(), member
         self._train, self._as_given = _options.trains(job, case), job.as_given
         self._model = _placed(job.model, case, self._device).train(self._train)
         self._inputs, self._targets = _batch(job, case, self._device)
+        self._parallel: Any = self._model
+        if member:  # each takes its rows; gradients are averaged while they are computed
+            self._targets = member.own(self._targets)
+            self._parallel = torch.nn.parallel.DistributedDataParallel(self._model)
+        self._share = member.own(self._inputs) if member else self._inputs
         self.items = _options.items(job)
         self._mixed = _MIXED.get(str(case.options["precision"]))
         self._optimizer_name = _options.chosen_optimizer(case, job.optimizer)
@@ -54,6 +60,8 @@ class TorchSession:
         self._enqueue = self._first_step
 
     def step(self) -> None:
+        if self._member:
+            self._member.tell()
         self._enqueue()
 
     def wait(self) -> None:
@@ -129,9 +137,9 @@ class TorchSession:
         return outputs
 
     def _loss_of(self, job: Job) -> Callable[..., Any]:
-        model, mixed, device, targets = self._model, self._mixed, self._device.type, self._targets
+        mixed, device, targets = self._mixed, self._device.type, self._targets
         criterion = job.loss if callable(job.loss) else _LOSSES[job.loss]
-        call = _trees.caller(model, self._inputs)
+        call = _trees.caller(self._parallel, self._inputs)
         if mixed is None:
             return lambda inputs: criterion(call(inputs), targets)
 
@@ -174,12 +182,12 @@ class TorchSession:
 
     def _train_plain(self) -> None:
         self._optimizer.zero_grad()
-        self._forward(self._inputs).backward()
+        self._forward(self._share).backward()
         self._optimizer.step()
 
     def _train_scaled(self) -> None:
         self._optimizer.zero_grad()
-        self._scaler.scale(self._forward(self._inputs)).backward()
+        self._scaler.scale(self._forward(self._share)).backward()
         self._scaler.step(self._optimizer)
         self._scaler.update()
 
@@ -199,7 +207,9 @@ class TorchSession:
         self._enqueue()
 
 
-def open_session(job: Job, case: Case) -> TorchSession:
+def open_session(job: Job, case: Case, member: TeamMember | None = None) -> TorchSession:
+    if member:
+        return TorchSession(job, case, member)
     from assay.backends.torch._generate import MakesTokens, TorchGeneration
 
     return (TorchGeneration if isinstance(job.model, MakesTokens) else TorchSession)(job, case)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -53,6 +54,12 @@ def prepare(case: Case) -> None:
     torch.backends.cudnn.allow_tf32 = tf32
     # XLA and TensorFlow try cuDNN's algorithms by default; torch does when told
     torch.backends.cudnn.benchmark = True
+
+
+@contextmanager
+def shared_by(case: Case) -> Iterator[None]:
+    """Nothing here: several devices are several processes (`_team.py`)."""
+    yield None
 
 
 def device() -> torch.device:

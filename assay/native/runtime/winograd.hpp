@@ -125,7 +125,7 @@ class Winograd : public Step {
     }
 
     Size most_parts() const override { return std::max(std::max<Size>(1, tiles_ / 4), blocks_); }
-    Size scratch() const override { return places * batch_ * (g_.channels + width()); }
+    Size scratch() const override { return places * (step(batch_, g_.channels) + step(batch_, width())); }
 
     // Tiles are shared out; where they are few, blocks of filters are.
     void run(const Part& part) override {
@@ -137,7 +137,7 @@ class Winograd : public Step {
         if (blocks.first == blocks.last) return;
         for (Size first = tiles.first; first < tiles.last; first += batch_) {
             const Size count = std::min(batch_, tiles.last - first);
-            float* products = part.scratch + places * count * g_.channels;
+            float* products = part.scratch + places * step(count, g_.channels);
             for (Size i = 0; i < count; ++i) read(first + i, i, count, part.scratch);
             multiply(count, blocks, part.scratch, products);
             for (Size i = 0; i < count; ++i) write(first + i, i, count, blocks, products);
@@ -156,10 +156,18 @@ class Winograd : public Step {
     }
     Size width() const { return blocks_ * columns_ * lanes; }
 
+    // From one place's numbers of so many tiles to the next place's: an odd number of cache lines, as
+    // a tile's numbers of all places would else be in the same few lines of a cache.
+    static Size step(Size tiles, Size each) {
+        constexpr Size line = 16;
+        return (tiles * each + line - 1) / line / 2 * 2 * line + line;
+    }
+
     void read(Size tile, Size index, Size count, float* to) const {
         const Corner at = corner(tile);
         const Size top = at.y - g_.pads[0], left = at.x - g_.pads[1];
         const float* image = input_ + at.image * g_.height * g_.width * g_.channels;
+        const Size apart = step(count, g_.channels);
         const bool inside = top >= 0 && left >= 0 && top + size <= g_.height &&
                             left + size <= g_.width;
         for (Size c = 0; c < g_.channels; c += lanes) {
@@ -181,7 +189,7 @@ class Winograd : public Step {
                 Vector turned[size];
                 transform_input<size>(half[y], turned);
                 for (int x = 0; x < size; ++x)
-                    store(to + ((y * size + x) * count + index) * g_.channels + c, turned[x],
+                    store(to + (y * size + x) * apart + index * g_.channels + c, turned[x],
                           left_over);
             }
         }
@@ -190,6 +198,7 @@ class Winograd : public Step {
     void multiply(Size count, Range blocks, const float* inputs, float* products) const {
         static constexpr Size here = 0;
         const Size block = columns_ * lanes;
+        const Size from = step(count, g_.channels), to = step(count, width());
         Tile tile;
         tile.taps = &here;
         tile.depth = tile.input_step = g_.channels;
@@ -199,8 +208,8 @@ class Winograd : public Step {
                 const float* weight = weight_ + (place * blocks_ + b) * g_.channels * block;
                 in_tiles(count, most_rows(columns_), [&](Size first, Size rows) {
                     tile_function<float>(columns_, rows)(
-                        tile, inputs + (place * count + first) * g_.channels, weight, nullptr,
-                        products + (place * count + first) * width() + b * block, block);
+                        tile, inputs + place * from + first * g_.channels, weight, nullptr,
+                        products + place * to + first * width() + b * block, block);
                 });
             }
     }
@@ -210,12 +219,13 @@ class Winograd : public Step {
         const Size high = std::min<Size>(kept, g_.high - at.y);
         const Size wide = std::min<Size>(kept, g_.wide - at.x);
         const Size end = std::min(g_.filters, blocks.last * columns_ * lanes);
+        const Size apart = step(count, width());
         for (Size k = blocks.first * columns_ * lanes; k < end; k += lanes) {
             Vector half[kept][size];
             for (int x = 0; x < size; ++x) {
                 Vector column[size], turned[kept];
                 for (int y = 0; y < size; ++y)
-                    column[y] = load(products + ((y * size + x) * count + index) * width() + k);
+                    column[y] = load(products + (y * size + x) * apart + index * width() + k);
                 transform_output<size, kept>(column, turned);
                 for (int y = 0; y < kept; ++y) half[y][x] = turned[y];
             }

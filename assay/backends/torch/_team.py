@@ -1,0 +1,102 @@
+"""Several processes for one training step: torch's DistributedDataParallel, one process a device.
+
+The worker is the first; the others are its forks, made before torch is loaded, so that each builds
+the same job. They take a step when the first says so, and end with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PATIENCE = timedelta(minutes=5)  # until all have loaded torch and built the model
+_DEATH = 1  # PR_SET_PDEATHSIG: the kernel ends a member with its worker
+
+
+class TeamMember(NamedTuple):
+    """One process of a team, in that process."""
+
+    rank: int
+    size: int
+    meeting: Path  # the file by which they find each other
+    others: tuple[int, ...] = ()  # pipes to the rest, of the first alone
+
+    def tell(self) -> None:
+        """Take a step: those that fell behind catch up, for all exchange gradients in it."""
+        for other in self.others:
+            os.write(other, b"s")
+
+    def join(self) -> None:
+        """Meet the others, and share the machine with them: a GPU each, or an even part of it."""
+        import torch
+
+        on_gpu = torch.cuda.is_available()
+        if on_gpu:
+            torch.cuda.set_device(self.rank)
+        elif "OMP_NUM_THREADS" not in os.environ:
+            torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // self.size))
+        torch.distributed.init_process_group(
+            "nccl" if on_gpu else "gloo",
+            init_method=f"file://{self.meeting}",
+            rank=self.rank,
+            world_size=self.size,
+            timeout=PATIENCE,
+        )
+
+    def own(self, batch: Any) -> Any:  # noqa: ANN401 (numpy arrays, or tensors)
+        """This member's rows of a batch, whatever it is made of."""
+        if isinstance(batch, dict):
+            return {name: self.own(part) for name, part in batch.items()}
+        if isinstance(batch, tuple | list):
+            return type(batch)(self.own(part) for part in batch)
+        rows = len(batch) // self.size
+        return batch[self.rank * rows : (self.rank + 1) * rows]
+
+
+@contextmanager
+def started(size: int, follow: Callable[[TeamMember], Any]) -> Iterator[TeamMember]:
+    """The first member; the others call `follow`, which gives their session, and step with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        meeting = Path(folder) / "meeting"
+        others: list[int] = []
+        for rank in range(1, size):
+            read, write = os.pipe()
+            if os.fork() == 0:
+                os.close(write)
+                for other in others:
+                    os.close(other)
+                _be_member(TeamMember(rank, size, meeting), read, follow)
+            os.close(read)
+            others.append(write)
+        try:
+            yield TeamMember(0, size, meeting, tuple(others))
+        finally:
+            for other in others:  # the end of the pipe is the end of the work
+                os.close(other)
+
+
+def _be_member(member: TeamMember, orders: int, follow: Callable[[TeamMember], Any]) -> None:
+    """A fork never goes back to what its worker was doing."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_DEATH, signal.SIGKILL)
+    status = 1
+    try:
+        session = follow(member)
+        while count := len(os.read(orders, 64)):
+            for _ in range(count):
+                session.step()
+        status = 0
+    except BaseException:  # whatever it is, it belongs into the worker's log
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)

@@ -1,0 +1,91 @@
+"""The tables of the change-point detector: how high do scores get in series without a change?
+
+    python benchmarks/changepoint_levels.py step [SERIES [PROCESSES]]   of analysis/shift_levels
+    python benchmarks/changepoint_levels.py steps [SERIES [PROCESSES]]  of analysis/partitions
+
+For each length and each correlation of neighbours so many series are simulated; of their quantiles
+the highest over the correlations is told, a line for each length.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from changepoints import Array, correlated
+
+from assay.analysis import changepoints, partitions
+from assay.analysis.shift_levels import LENGTHS, P_VALUES
+
+AT_ONCE = 40_000  # numbers of the series fitted together
+
+
+class Job(NamedTuple):
+    """Some series of one length and correlation."""
+
+    length: int
+    phi: float
+    count: int
+    seed: int
+
+    def series(self) -> Array:
+        rng = np.random.default_rng([self.seed, self.length, round(10 * self.phi)])
+        return correlated(rng, self.count, self.length, self.phi)
+
+
+def jobs(length: int, phi: float, series: int) -> list[Job]:
+    each = min(series, max(1, AT_ONCE // length))
+    return [Job(length, phi, each, seed) for seed in range(22, 22 + series // each)]
+
+
+def step_scores(job: Job) -> Array:
+    """Of one step, and of a straight line."""
+    found = changepoints.fit(job.series())
+    return np.stack([found.score, found.line], 1)
+
+
+def steps_scores(job: Job) -> Array:
+    """Of one, two and three steps at once."""
+    nothing = np.zeros(job.length)
+    return np.array([[one.score for one in partitions.fit(row, nothing)] for row in job.series()])
+
+
+def highest(
+    pool: ProcessPoolExecutor,
+    scores: Callable[[Job], Array],
+    shape: tuple[int, tuple[float, ...], tuple[float, ...]],
+    series: int,
+) -> Array:
+    """(scores, p-values): the highest quantile over the correlations."""
+    length, phis, p_values = shape
+    found = []
+    for phi in phis:
+        rows = np.concatenate(list(pool.map(scores, jobs(length, phi, series))))
+        found.append(np.quantile(rows, 1 - np.array(p_values), axis=0).T)
+    whole: Array = np.max(found, 0)
+    return whole
+
+
+def step(series: int = 100_000, processes: int = 1) -> None:
+    with ProcessPoolExecutor(processes) as pool:
+        for length in LENGTHS:
+            shape = length, (0.0, 0.3, 0.5, 0.7), P_VALUES
+            rows = highest(pool, step_scores, shape, series).round(2).tolist()
+            for what, row in zip(("step", "line"), rows, strict=True):
+                print(length, what, row, flush=True)
+
+
+def steps(series: int = 20_000, processes: int = 1) -> None:
+    with ProcessPoolExecutor(processes) as pool:
+        for length in partitions.LENGTHS:
+            shape = length, (0.0, 0.3, 0.5, 0.6), (partitions.RARE, partitions.RARER)
+            rows = highest(pool, steps_scores, shape, series).T.round(1).tolist()
+            print(length, *map(tuple, rows), flush=True)
+
+
+if __name__ == "__main__":
+    what, *rest = sys.argv[1:]
+    {"step": step, "steps": steps}[what](*map(int, rest))
