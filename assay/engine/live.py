@@ -31,6 +31,8 @@ _BASES = (
     ("equinox", "Module", "jax"),
     ("tensorflow", "Module", "tensorflow"),
 )
+SAVED = frozenset({"keras"})  # whose models are written by their framework
+GUESSED = frozenset({"torch"})  # of some of whose models it is certain what they take
 _BUILD = "Write a function that builds it into a file, and give 'FILE.py:NAME'."
 
 
@@ -55,9 +57,9 @@ def live(
     called = name or _name(model)
     given = {"example": example, "loss": loss, "targets": targets}
     held = {key: value for key, value in given.items() if value is not None}
-    if kind == "keras":
+    if kind in SAVED:
         return _saved_by_keras(model, called, held, home)
-    if example is None and kind != "torch":  # of some modules of torch it is certain
+    if example is None and kind not in GUESSED:
         raise UsageError(
             f"{called} comes without an example, and what it takes cannot be told from it.",
             hint="Say what it is called with: example=array, a tuple, a dict, or a function of "
@@ -78,11 +80,17 @@ def live(
     return Case(workload=str(place), backend="?")
 
 
-def of_keywords(cases: tuple[Any, ...], given: dict[str, Any], home: Home) -> tuple[Any, ...]:
-    """The cases, and that of `model=`, whose keywords are taken out of those given."""
-    parts = {key: given.pop(key) for key in ("example", "loss", "targets") if key in given}
-    if "model" in given:
-        return (*cases, live(given.pop("model"), home=home, **parts))
+def of_keywords(
+    cases: tuple[Any, ...],
+    model: Any,  # noqa: ANN401
+    given: dict[str, Any],
+    home: Home,
+) -> tuple[Any, ...]:
+    """The cases, and that of the model, whose keywords are taken out of those given."""
+    names = ("example", "loss", "targets", "name")
+    parts = {key: given.pop(key) for key in names if key in given}
+    if model is not None:
+        return (*cases, live(model, home=home, **parts))
     if parts:
         raise UsageError(
             f"{' and '.join(parts)} came without a model.",
@@ -123,20 +131,30 @@ def _pickled(held: Mapping[str, Any], kind: str, called: str) -> bytes:
             hint=f"pip install 'assay[live]'. Or without it: {_BUILD[0].lower()}{_BUILD[1:]}",
         ) from None
     try:
-        if kind != "torch":
-            data: bytes = cloudpickle.dumps(held)
-            return data
-        import torch
-
-        written = io.BytesIO()
-        torch.save(dict(held), written, pickle_module=cloudpickle)
-        return written.getvalue()
+        data: bytes = _WRITERS.get(kind, _plainly)(held, cloudpickle)
+        return data
     # what objects raise that refuse to be pickled is their own choice
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         first = str(error).strip().partition("\n")[0]
         raise UsageError(
             f"{called} cannot travel to a fresh process ({first}).", hint=_BUILD
         ) from None
+
+
+def _plainly(held: Mapping[str, Any], cloudpickle: Any) -> Any:  # noqa: ANN401
+    return cloudpickle.dumps(held)
+
+
+def _by_torch(held: Mapping[str, Any], cloudpickle: Any) -> bytes:  # noqa: ANN401
+    """Tensors as torch keeps them, so that they can be loaded where there is no GPU."""
+    import torch
+
+    written = io.BytesIO()
+    torch.save(dict(held), written, pickle_module=cloudpickle)
+    return written.getvalue()
+
+
+_WRITERS = {"torch": _by_torch}
 
 
 def _saved_by_keras(model: Any, called: str, held: Mapping[str, Any], home: Home) -> Case:  # noqa: ANN401

@@ -61,6 +61,7 @@ def ab(
     _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
     _check_pattern(name, pattern, commands) if equals else _check_metric(name, commands)
     name = name or (contenders.WALL if commands else "")
+    better = higher_is_better or (name == generation.RATE and not commands)
     limit = as_seconds(timeout, "timeout", "10m")
     if same and len(commands or cases) == 1:
         commands, cases = [*commands] * 2, cases * 2
@@ -68,11 +69,7 @@ def ab(
         pair=contenders.of_commands(commands, (name, pattern), limit)
         if commands
         else contenders.of_cases(cases, pythons, commits),
-        terms=compare.Terms(
-            name,
-            as_share(minimum, "The smallest effect", "1%"),
-            higher_is_better or (name == generation.RATE and not commands),
-        ),
+        terms=compare.Terms(name, as_share(minimum, "The smallest effect", "1%"), better),
         budget=as_seconds(budget, "budget", "5m"),
         pairs=min(pairs, sequential.MOST),
         timeout=limit,

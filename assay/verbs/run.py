@@ -20,6 +20,7 @@ from assay.workloads import suites
 
 def run(
     *cases: CaseLike,
+    model: Any = None,  # noqa: ANN401 (an object: see live)
     home: Home = None,
     progress: ProgressCallback = ignore,
     **given: Any,  # noqa: ANN401 (see planned)
@@ -34,7 +35,7 @@ def run(
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
     forms.check_keywords("assay.run", given, planned, Procedure, run, live)
-    plan = planned(*of_keywords(cases, given, home), **given)
+    plan = planned(*of_keywords(cases, model, given, home), **given)
     return (found.reading.result for found in measured(plan, home, progress))
 
 

@@ -109,18 +109,23 @@ def _unpickled(path: Path, held: BytesIO, kind: str) -> Any:  # noqa: ANN401
     import zipfile
 
     try:
-        if kind != "torch":
-            return pickle.load(held)
-        import torch
-
-        # on the CPU, wherever it was: the backend moves it
-        return torch.load(held, map_location="cpu", weights_only=False)
+        return _READERS.get(kind, pickle.load)(held)
     except (pickle.UnpicklingError, EOFError, zipfile.BadZipFile):
         raise _damaged(path) from None
     except RuntimeError as error:
         if "PytorchStreamReader" in str(error):  # torch's word for an archive that is not whole
             raise _damaged(path) from None
         raise
+
+
+def _by_torch(held: BytesIO) -> Any:  # noqa: ANN401
+    """On the CPU, wherever it was: the backend moves it."""
+    import torch
+
+    return torch.load(held, map_location="cpu", weights_only=False)
+
+
+_READERS = {"torch": _by_torch}
 
 
 def _damaged(path: Path) -> UsageError:
