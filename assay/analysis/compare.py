@@ -20,6 +20,7 @@ from assay.core.records import Phase, Result
 MINIMUM = 0.01  # the smallest change that is called one
 PROCESS_NOISE = 0.25  # two identical processes may differ so much; taken for granted below 3 pairs
 FEWEST_TURNS, MOST_TURNS = 7, 100
+ENOUGH = 8  # pairs; of fewer the spread between them often seems to be none, however large it is
 IN_TURNS = "in turns"  # the tag `order` of results whose turns alternated
 ONCE: dict[str, tuple[str, Phase]] = {
     "first_step": ("step_time", "first"),
@@ -157,7 +158,7 @@ def turns_wanted(pairs: Sequence[PairRatio], opening: float, turn: float) -> int
 
     The optimum of two-stage sampling (Cochran 1977, 10.6): the ratio of spreads within and between
     pairs, times the root of the ratio of costs. Before the spread between is known: as long as
-    opening takes.
+    opening takes, or shorter.
     """
     wanted = opening / turn
     if len(pairs) >= sequential.FEWEST:
@@ -165,7 +166,8 @@ def turns_wanted(pairs: Sequence[PairRatio], opening: float, turn: float) -> int
         between = float(np.var([math.log(pair.ratio) for pair in pairs], ddof=1))
         between -= float(np.mean([pair.error**2 for pair in pairs]))
         share = within / between if between > within / MOST_TURNS**2 else math.inf
-        wanted = math.sqrt(share * opening / turn)
+        best = math.sqrt(share * opening / turn)
+        wanted = best if len(pairs) >= ENOUGH else min(best, wanted)
     return int(min(max(wanted, FEWEST_TURNS), MOST_TURNS))
 
 
