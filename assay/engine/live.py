@@ -10,7 +10,7 @@ import hashlib
 import io
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +154,7 @@ def _by_torch(held: Mapping[str, Any], cloudpickle: Any) -> bytes:  # noqa: ANN4
     return written.getvalue()
 
 
-_WRITERS = {"torch": _by_torch}
+_WRITERS: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {"torch": _by_torch}
 
 
 def _saved_by_keras(model: Any, called: str, held: Mapping[str, Any], home: Home) -> Case:  # noqa: ANN401
