@@ -7,8 +7,6 @@ or missing is drawn again.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import os
 import threading
@@ -18,6 +16,8 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from assay.core.settings import KEPT_WEIGHTS
 
@@ -49,8 +49,10 @@ def _key(shapes: Shapes, seed: int, draw: Draw) -> str:
     """Of the last word of each name, which is its role: frameworks call layers as they like. Each
     checkout draws for itself."""
     listed = [(name.replace("/", ".").rpartition(".")[2], shape) for name, shape in shapes.items()]
-    request = json.dumps([draw.__module__, __file__, seed, listed])
-    return hashlib.sha256(request.encode()).hexdigest()[:24]
+    import hashlib  # not at every start
+
+    request = msgspec.json.encode([draw.__module__, __file__, seed, listed])
+    return hashlib.sha256(request).hexdigest()[:24]
 
 
 def _read(path: Path, shapes: Shapes) -> Iterator[Any]:
