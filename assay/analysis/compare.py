@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from assay.analysis import sequential
+from assay.analysis import generation, sequential
 from assay.analysis.estimates import usable
 from assay.analysis.intervals import Array, quantile, student
 from assay.analysis.student import two_sided
@@ -116,8 +116,8 @@ def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | 
 def values(result: Result, metric: str) -> Array:
     """What can be compared of a result: each turn's median where turns were taken, else all.
 
-    A metric was sampled, is made from one (item_time), was reported once (first_step, open_time),
-    or was seen by a monitor.
+    A metric was sampled, is made from one (item_time, decode_throughput), was reported once
+    (first_step, open_time), or was seen by a monitor.
     """
     if result.status != "ok":
         return usable(())
@@ -127,8 +127,11 @@ def values(result: Result, metric: str) -> Array:
     if metric in result.peaks and not reported:
         return usable((result.peaks[metric],))
     per_item = metric == "item_time" and not reported
-    sampled = "step_time" if per_item else metric
+    text = metric in generation.TIMED and not reported
+    sampled = "step_time" if per_item else generation.TIMED[metric] if text else metric
     found = turns(result, sampled) if _in_turns(result) else usable(result.values(sampled))
+    if text:
+        return generation.of_rows(metric, found, result)
     return found / max(1, result.items) if per_item else found
 
 
@@ -183,7 +186,7 @@ def _unit(sides: Iterable[Sequence[Result]], metric: str) -> str:
                 return part.unit
         if metric in result.peaks:
             return ""
-    return "s"
+    return "items/s" if metric == generation.RATE else "s"
 
 
 def _in_turns(result: Result) -> bool:
