@@ -35,7 +35,7 @@ class Labelled(NamedTuple):
         return Labelled(np.ascontiguousarray(self.inputs[places]), self.labels[places])
 
 
-class Pictures(NamedTuple):
+class TunePictures(NamedTuple):
     """No picture is in two of these."""
 
     calibration: Array
@@ -51,7 +51,7 @@ class Pictures(NamedTuple):
         return {"calibration": len(self.calibration), **sets}
 
 
-def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> Pictures:
+def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> TunePictures:
     """Of a file, or of the model's own; `graph` is as it was captured."""
     tune, test = _of_file(data, graph, seed) if data else _own(model, graph)
     needed = math.ceil(pictures_needed(max_loss) / (1 - CHOOSING)) + ITEMS
@@ -65,7 +65,7 @@ def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) ->
     _check_labels(tune, test, graph)
     order = np.random.default_rng(seed).permutation(len(tune.labels) - ITEMS) + ITEMS
     cut = round(CHOOSING * len(order))
-    return Pictures(
+    return TunePictures(
         calibration=tune.inputs[:ITEMS],
         choosing=tune.some(np.sort(order[:cut])),
         confirming=tune.some(np.sort(order[cut:])),

@@ -18,7 +18,7 @@ from assay.engine.tune import confirming, judging, knob_times
 from assay.engine.tune.candidates import KnobbedLayer, candidates, weight_bytes
 from assay.engine.tune.confirming import FrontProgram, PointFacts, Timed
 from assay.engine.tune.effects import Effects, EffectsProgram, pictures_there_is_time_for
-from assay.engine.tune.pictures import Labelled, Pictures, pictures
+from assay.engine.tune.pictures import Labelled, TunePictures, pictures
 from assay.engine.tune.request import TuneRequest
 from assay.engine.tune.stages import Stages
 from assay.engine.tune.state import TuningState
@@ -83,7 +83,7 @@ class Tuner:
             points = self._confirmed(graph, tune, chosen, calibration, held, state, place)
         return TunedModel(self._tuning(points, held, times, tried), model, state)
 
-    def _about(self, model: Graph, held: Pictures) -> dict[str, str]:
+    def _about(self, model: Graph, held: TunePictures) -> dict[str, str]:
         """What an interrupted tuning has to be gone on with."""
         request = self.request
         return {
@@ -146,7 +146,7 @@ class Tuner:
         tune: Tune,
         chosen: tuple[Predicted, ...],
         calibration: Calibration,
-        held: Pictures,
+        held: TunePictures,
         state: TuningState,
         folder: Path,
     ) -> tuple[TunedPoint, ...]:
@@ -172,7 +172,7 @@ class Tuner:
             )
 
     def _timed(
-        self, program: FrontProgram, held: Pictures, tune: Tune, state: TuningState
+        self, program: FrontProgram, held: TunePictures, tune: Tune, state: TuningState
     ) -> Timed:
         """In rounds, until it is known well enough or the budget is spent."""
         request = self.request
@@ -196,7 +196,11 @@ class Tuner:
         )
 
     def _tuning(
-        self, points: tuple[TunedPoint, ...], held: Pictures, times: knob_times.Times, tried: Tried
+        self,
+        points: tuple[TunedPoint, ...],
+        held: TunePictures,
+        times: knob_times.Times,
+        tried: Tried,
     ) -> Tuning:
         request = self.request
         best = confirming.best_of(points, request.objective)
