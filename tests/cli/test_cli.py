@@ -204,7 +204,7 @@ def test_a_run_is_resumed_by_the_verb_that_made_it_alone(assay, begun, home, mak
 
 
 def test_every_verb_that_has_resume_is_held_to_that():
-    takes = {verb for verb in cli.VERBS if takes_resume(verb)}
+    takes = {verb for verb in cli.VERBS if takes_resume(verb)} - {"tune"}  # its own folder's
 
     assert takes == set(RESUMABLE)
 

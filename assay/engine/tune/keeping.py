@@ -40,14 +40,16 @@ def _case(request: TuneRequest, point: TunedPoint, config: str) -> Case:
     options: dict[str, Value] = {"threads": 1}
     if config and point.knobs and point.promised:
         options["config"] = f"{config}:{point.name}"
-    params = {**request.own_params(), "batch_size": request.batch}
-    case = Case(workload=request.model, backend="native", params=params, options=options)
     try:
         parsed = plan.parse_case(request.model)
-        whole = {**parsed.params, **params}
-        return plan.resolve(replace(case, workload=parsed.workload, params=whole))
-    except AssayError:
-        return replace(case, params={}, options={}, key=f"{request.model}@native:{point.name}")
+        params = {**parsed.params, **request.own_params(), "batch_size": request.batch}
+        case = Case(
+            workload=parsed.workload, backend="native", params=params, options=options
+        )
+        return plan.resolve(case)
+    except AssayError:  # a model that no workload makes
+        key = f"{request.model}@native:{point.name}"
+        return Case(workload=request.model, backend="native", key=key)
 
 
 def _result(number: str, case: Case, point: TunedPoint, found: Tuning) -> Result:
