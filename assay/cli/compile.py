@@ -19,7 +19,8 @@ Examples:
   assay compile model.keras -o build/
   assay compile model.onnx --portable -o build/
   assay compile vgg16-cifar10 --config tuner_confs.txt:conf7 -o build/
-  assay compile ./my.py:MyNet --set units=128 --kernels portable -o build/"""
+  assay compile ./my.py:MyNet --set units=128 --kernels portable -o build/
+  assay compile ./my.py:MyNet --config tuned/best.txt --data my.npz -o build/"""
 )
 @click.argument("model", metavar="MODEL")
 @click.option(
@@ -60,6 +61,12 @@ Examples:
     help="A knob for a layer: 13 is int8, 123 every second row, ….",
 )
 @click.option(
+    "--data",
+    default="",
+    metavar="FILE.npz",
+    help="Inputs from which int8 finds its ranges: the file that was given to assay tune.",
+)
+@click.option(
     "--portable",
     is_flag=True,
     help="Build for any CPU of this architecture; the program uses the best code it can run.",
@@ -81,6 +88,7 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
         portable=given["portable"],
         kernel=options.pairs(given["forced"], "--kernel"),
         knobs=_knobs(given["config"], given["knobs"]),
+        data=given["data"],
     )
     printing.put(str(made.program))
     kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"

@@ -22,6 +22,7 @@ from assay.engine import plan
 from assay.engine.agreement import UNLUCKY, agreement
 from assay.engine.calibration import calibrated
 from assay.engine.capture import captured, model_of
+from assay.engine.tune.pictures import calibration_items
 from assay.native import compile as native_compile
 from assay.native.answers import answers_of
 from assay.native.compile import Compiled
@@ -45,13 +46,15 @@ def compile_model(
     kernel: Mapping[str, str] | None = None,
     knobs: Mapping[str, int] | str | Path | None = None,
     items: Sequence[Any] = (),
+    data: str | Path = "",
 ) -> Compiled:
     """Build a program named after the model in the folder `output`, once its outputs are right.
 
     `kernel` forces kernels on layers, as {"conv2d_1": "direct"}; the others have the quickest.
     `knobs` computes layers with less work, as {"conv2d_1": 13}, or as a configuration file says
     (FILE, or FILE:NAME for one of several); int8 finds its ranges from `items`, a batch for each
-    input, or from the tune pictures of a model that knows its own.
+    input, from `data`, the .npz file that it was tuned with, or from the tune pictures of a model
+    that knows its own.
 
     >>> assay.compile_model("alexnet2", "build", weights="alexnet2.npz").program
     PosixPath('build/alexnet2')
@@ -60,7 +63,8 @@ def compile_model(
     """
     tools = toolchain(kernels, portable)  # what is lacking is told before a model is built
     found = captured(model, weights, params)
-    wanted = calibrated(model, found.graph, knobs or {}, items)
+    held = items or ((calibration_items(str(data), found.graph),) if data else ())
+    wanted = calibrated(model, found.graph, knobs or {}, held)
     made = native_compile.built_model(found.graph, tools, replace(wanted, kernel=kernel or {}))
     answers, names, rounding = found.answers, found.graph.outputs, found.rounding
     if wanted.knobs:

@@ -19,6 +19,11 @@ from assay.views.tune import output
 from tests.engine.tune import nets
 
 
+@pytest.fixture
+def kept(cache_home, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     inputs, labels = nets.pictures(1600)
@@ -87,6 +92,17 @@ def test_configurations_are_read_back_equal(tuned):
         if point.promised:
             several = knobs_in(nets.net(), folder / "confs.txt", point.name)
             assert {n: k for n, k in several.items() if k != 11} == point.knobs
+
+
+@pytest.mark.real("compiler")
+def test_the_chosen_point_is_compiled_from_its_file_and_data(tuned, data, tmp_path, kept):
+    _, folder, _ = tuned
+
+    made = assay.compile_model(
+        nets.net(), tmp_path, knobs=folder / "best.txt", data=data, kernels="portable"
+    )
+
+    assert made.program.is_file()
 
 
 @pytest.mark.real("compiler")

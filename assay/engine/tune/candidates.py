@@ -15,9 +15,9 @@ from assay.native.knobs.applying import Calibration, applied
 from assay.native.knobs.table import BASELINE
 from assay.native.ops import constants_of
 
-PAYS = 0.97  # of the exact layer's time, that a knob takes at most
+PAYS = 0.97  # of the exact layer's cost, that a knob has at most
 MOST = 6  # knobs of a layer
-SMALL = 0.01  # of the whole time: of such a layer only int8 is tried, so that a chain may go on
+SMALL = 0.01  # of the whole cost: of such a layer only int8 is tried, so that a chain may go on
 ITEMS = 8  # of the calibration set, on which errors are compared
 
 
@@ -30,13 +30,13 @@ class KnobbedLayer(NamedTuple):
 
 
 def candidates(
-    graph: Graph, times: Times, calibration: Calibration
+    graph: Graph, costs: Times, calibration: Calibration
 ) -> dict[str, tuple[KnobbedLayer, ...]]:
-    """By layer, from the slowest on."""
-    whole = sum(each[BASELINE] for each in times.values())
+    """By layer, from the dearest on; a cost is a time, or whatever else is to be saved."""
+    whole = sum(each[BASELINE] for each in costs.values())
     found = {}
     for node in tuned_layers(graph):
-        took = times[node.name]
+        took = costs[node.name]
         small = took[BASELINE] < SMALL * whole
         tried = [INT8] if small and INT8 in took else [] if small else _paying(took)
         made = [knobbed(graph, node, knob, calibration) for knob in tried]
@@ -50,6 +50,17 @@ def knobbed(graph: Graph, node: Node, knob: int, calibration: Calibration) -> Kn
     exact = calibration.values[node.output][:ITEMS]
     moved = reference.outputs(alone, *inputs)[0] - exact
     return KnobbedLayer(knob, alone, _square(moved) / (_square(exact - exact.mean()) or 1.0))
+
+
+def byte_costs(graph: Graph, times: Times, calibration: Calibration) -> Times:
+    """Bytes of weights in place of seconds, for the same knobs."""
+    quick = Calibration(calibration.values, correct=False)
+    found: Times = {}
+    for node in tuned_layers(graph):
+        alone = only(graph, node)
+        made = {k: applied(alone, {node.name: k}, calibration=quick) for k in times[node.name]}
+        found[node.name] = {knob: float(weight_bytes(each)) for knob, each in made.items()}
+    return found
 
 
 def weight_bytes(graph: Graph) -> int:

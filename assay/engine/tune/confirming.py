@@ -19,7 +19,7 @@ from assay.analysis.tuning import Predicted, Tune, front, search
 from assay.core.tuned import LossInterval, Objective, TunedPoint
 from assay.engine.tune.candidates import weight_bytes
 from assay.engine.tune.energy import EnergyMeter
-from assay.engine.tune.pictures import Labelled
+from assay.engine.tune.pictures import Labelled, TunePictures
 from assay.engine.tune.state import TuningState
 from assay.native.graph import Array, Graph
 from assay.native.knobs.applying import Calibration, applied
@@ -43,13 +43,17 @@ def to_confirm(tune: Tune, max_loss: float) -> tuple[Predicted, ...]:
     found = {one.choice: one for share in TARGETS for one in search(tune, share * max_loss)}
     within = [one for one in front(found.values()) if one.points <= max_loss]
     exact = tune.predict([0] * len(tune.layers))
-    others = [one for one in within if one.seconds < exact.seconds]
-    if not others:
-        return (exact,)
-    count = min(MOST - 1, len(others))
-    wanted = np.linspace(others[0].seconds, others[-1].seconds, count)
-    places = {min(range(len(others)), key=lambda i: abs(others[i].seconds - w)) for w in wanted}
-    return (exact, *(others[place] for place in sorted(places)))
+    return (exact, *spread([one for one in within if one.seconds < exact.seconds]))
+
+
+def spread(ordered: Sequence[Predicted]) -> tuple[Predicted, ...]:
+    """At most so many as are measured, as even in time as can be, the last among them."""
+    if not ordered:
+        return ()
+    times = np.array([one.seconds for one in ordered])
+    wanted = np.linspace(times[0], times[-1], min(MOST - 1, len(ordered)))
+    places = {int(np.argmin(np.abs(times - each))) for each in wanted}
+    return tuple(ordered[place] for place in sorted(places))
 
 
 class FrontProgram:
@@ -149,17 +153,16 @@ class PointFacts(NamedTuple):
 
 def points(
     facts: Sequence[PointFacts],
-    confirming: Labelled,
-    test: Labelled,
+    held: TunePictures,
     took: Timed,
     memory: Sequence[int],
     max_loss: float,
 ) -> tuple[TunedPoint, ...]:
     """From the safest on, each is promised only if all before it were."""
-    losses = [_loss(facts[0].confirming, each.confirming, confirming) for each in facts]
+    losses = [_loss(facts[0].confirming, each.confirming, held.confirming) for each in facts]
     kept = fastest_safe(losses, max_loss)
     return tuple(
-        _point(place, each, losses[place], test, facts[0].test, took, memory, place < kept)
+        _point(place, each, losses[place], held.test, facts[0].test, took, memory, place < kept)
         for place, each in enumerate(facts)
     )
 

@@ -43,9 +43,7 @@ def _case(request: TuneRequest, point: TunedPoint, config: str) -> Case:
     try:
         parsed = plan.parse_case(request.model)
         params = {**parsed.params, **request.own_params(), "batch_size": request.batch}
-        case = Case(
-            workload=parsed.workload, backend="native", params=params, options=options
-        )
+        case = Case(workload=parsed.workload, backend="native", params=params, options=options)
         return plan.resolve(case)
     except AssayError:  # a model that no workload makes
         key = f"{request.model}@native:{point.name}"

@@ -73,6 +73,13 @@ def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) ->
     )
 
 
+def calibration_items(data: str, graph: Graph, seed: int = 0) -> Array:
+    """Those that a tuning with this file calibrated on, as the graph itself takes them."""
+    items = _of_file(data, graph, seed)[0].inputs[:ITEMS]
+    last = graph.inputs[0].layout == "channels_last"
+    return np.ascontiguousarray(np.moveaxis(items, 1, -1)) if last else items
+
+
 def _own(model: str, graph: Graph) -> tuple[Labelled, Labelled]:
     known = Path(model).suffix not in (*MODEL_FILES, ".onnx")
     case = plan.parse_case(model) if known else None

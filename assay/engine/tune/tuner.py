@@ -15,7 +15,7 @@ from assay.core.progress import ProgressCallback
 from assay.core.tuned import LayerTrial, TunedPoint, Tuning
 from assay.engine.capture import captured
 from assay.engine.tune import confirming, judging, knob_times
-from assay.engine.tune.candidates import KnobbedLayer, candidates, weight_bytes
+from assay.engine.tune.candidates import KnobbedLayer, byte_costs, candidates
 from assay.engine.tune.confirming import FrontProgram, PointFacts, Timed
 from assay.engine.tune.effects import Effects, EffectsProgram, pictures_there_is_time_for
 from assay.engine.tune.pictures import Labelled, TunePictures, pictures
@@ -24,7 +24,6 @@ from assay.engine.tune.stages import Stages
 from assay.engine.tune.state import TuningState
 from assay.native import files, reference
 from assay.native.build import tools_digest
-from assay.native.cutting import only
 from assay.native.graph import Graph
 from assay.native.knobs.applying import Calibration
 from assay.native.knobs.table import BASELINE
@@ -40,6 +39,19 @@ class TunedModel(NamedTuple):
 
     tuning: Tuning
     captured: Graph
+    state: TuningState
+
+
+class PreparedTuning(NamedTuple):
+    """What is known before whole networks are measured."""
+
+    captured: Graph
+    graph: Graph
+    pictures: TunePictures
+    calibration: Calibration
+    times: knob_times.Times
+    tried: Tried
+    tune: Tune
     state: TuningState
 
 
@@ -63,6 +75,13 @@ class Tuner:
         self._threads = len(os.sched_getaffinity(0))
 
     def run(self, given: Any, resume: bool) -> TunedModel:  # noqa: ANN401 (see above)
+        with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
+            held = self.prepared(given, resume, Path(folder))
+            points = self._confirmed(held, Path(folder))
+        return TunedModel(self._tuning(points, held), held.captured, held.state)
+
+    def prepared(self, given: Any, resume: bool, folder: Path) -> PreparedTuning:  # noqa: ANN401
+        """All that a search looks at; `folder` is for what is built."""
         request = self.request
         with self.stages.during("capture"):
             params = request.own_params() if isinstance(given, str) else request.params
@@ -73,15 +92,12 @@ class Tuner:
             state = TuningState(Path(request.output), self._about(model, held), resume)
         with self.stages.during("calibrate"):
             calibration = Calibration(reference.computed(graph, held.calibration))
-        with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
-            place = Path(folder)
-            times = self._times(graph, calibration, state, place)
-            tried = candidates(graph, times, calibration)
-            found = self._effects(graph, tried, held.choosing, state, place)
-            tune = self._searchable(graph, times, tried, found, held.choosing)
-            chosen = confirming.to_confirm(tune, request.max_loss)
-            points = self._confirmed(graph, tune, chosen, calibration, held, state, place)
-        return TunedModel(self._tuning(points, held, times, tried), model, state)
+        times = self._times(graph, calibration, state, folder)
+        costs = byte_costs(graph, times, calibration) if request.objective == "memory" else times
+        tried = candidates(graph, costs, calibration)
+        found = self._effects(graph, tried, held.choosing, state, folder)
+        tune = _searchable(costs, tried, found, held.choosing)
+        return PreparedTuning(model, graph, held, calibration, times, tried, tune, state)
 
     def _about(self, model: Graph, held: TunePictures) -> dict[str, str]:
         """What an interrupted tuning has to be gone on with."""
@@ -111,7 +127,7 @@ class Tuner:
         """On as many pictures as there is time for."""
         with self.stages.during("effects"):
             if not any(tried.values()):
-                return Effects(np.zeros((0, 1), np.float32), {})
+                return Effects(np.zeros((1, 2), np.float32), {})  # there is nothing to lose
             most = pictures_there_is_time_for(graph, tried, self.request.budget, self._threads)
             some = choosing.inputs[:most]
             program = EffectsProgram(graph, tried, self.tools, _fresh(folder))
@@ -120,47 +136,20 @@ class Tuner:
             judging.check_trained(self.request.model, found.exact, choosing.labels[:most])
             return found
 
-    def _searchable(
-        self,
-        graph: Graph,
-        times: knob_times.Times,
-        tried: Tried,
-        found: Effects,
-        choosing: Labelled,
-    ) -> Tune:
-        none = np.zeros_like(found.exact)
-        layers = []
-        for name, took in times.items():
-            costs = took if self.request.objective != "memory" else _bytes(graph, name, tried)
-            trials = [KnobTrial(BASELINE, costs[BASELINE], none)]
-            trials += [
-                KnobTrial(made.knob, costs[made.knob], found.moved[name, made.knob])
-                for made in tried[name]
-            ]
-            layers.append(TunedLayer(name, tuple(trials)))
-        return Tune(layers, found.exact, choosing.labels[: len(found.exact)])
-
-    def _confirmed(
-        self,
-        graph: Graph,
-        tune: Tune,
-        chosen: tuple[Predicted, ...],
-        calibration: Calibration,
-        held: TunePictures,
-        state: TuningState,
-        folder: Path,
-    ) -> tuple[TunedPoint, ...]:
+    def _confirmed(self, held: PreparedTuning, folder: Path) -> tuple[TunedPoint, ...]:
+        chosen = confirming.to_confirm(held.tune, self.request.max_loss)
         with self.stages.during("confirm"):
-            choices = [_knobs(tune, one) for one in chosen]
-            program = FrontProgram(graph, choices, calibration, self.tools, _fresh(folder))
+            choices = [knobs_of(held.tune, one) for one in chosen]
+            program = FrontProgram(
+                held.graph, choices, held.calibration, self.tools, _fresh(folder)
+            )
             outputs = {}
             for number, name in enumerate(("confirming", "test")):
-                items = getattr(held, name).inputs
-                outputs[name] = list(program.outputs(name, items, state, self._threads))
-                self.stages.told(
-                    "confirm", (number + 1) / 5, f"{len(choices)} points on {name} pictures"
-                )
-            took = self._timed(program, held, tune, state)
+                items = getattr(held.pictures, name).inputs
+                outputs[name] = list(program.outputs(name, items, held.state, self._threads))
+                said = f"{len(choices)} points on {name} pictures"
+                self.stages.told("confirm", (number + 1) / 5, said)
+            took = self._timed(program, held)
             facts = [
                 PointFacts(knobs, one.points, there, test)
                 for knobs, one, there, test in zip(
@@ -168,15 +157,13 @@ class Tuner:
                 )
             ]
             return confirming.points(
-                facts, held.confirming, held.test, took, program.memory, self.request.max_loss
+                facts, held.pictures, took, program.memory, self.request.max_loss
             )
 
-    def _timed(
-        self, program: FrontProgram, held: TunePictures, tune: Tune, state: TuningState
-    ) -> Timed:
+    def _timed(self, program: FrontProgram, held: PreparedTuning) -> Timed:
         """In rounds, until it is known well enough or the budget is spent."""
         request = self.request
-        guess = max(1e-6, sum(layer.tried[0].seconds for layer in tune.layers))
+        guess = sum(took[BASELINE] for took in held.times.values())
 
         def more(rounds: int) -> bool:
             share = 0.4 + 0.6 * rounds / confirming.ROUNDS
@@ -187,21 +174,15 @@ class Tuner:
 
         return confirming.timed(
             program,
-            held.confirming.inputs,
+            held.pictures.confirming.inputs,
             request.batch,
-            guess if request.objective != "memory" else 1e-3,
+            guess,
             request.seed,
-            state,
+            held.state,
             more,
         )
 
-    def _tuning(
-        self,
-        points: tuple[TunedPoint, ...],
-        held: TunePictures,
-        times: knob_times.Times,
-        tried: Tried,
-    ) -> Tuning:
+    def _tuning(self, points: tuple[TunedPoint, ...], held: PreparedTuning) -> Tuning:
         request = self.request
         best = confirming.best_of(points, request.objective)
         promise = judging.promise_note(points, best, request.max_loss)
@@ -213,24 +194,31 @@ class Tuner:
             batch=request.batch,
             points=points,
             chosen=best.name,
-            pictures=held.counts,
+            pictures=held.pictures.counts,
             seconds=self.stages.spent,
             stages=self.stages.took,
             layers=tuple(
-                LayerTrial(layer=n, seconds=took, tried=tuple(one.knob for one in tried[n]))
-                for n, took in times.items()
+                LayerTrial(layer=n, seconds=took, tried=tuple(one.knob for one in held.tried[n]))
+                for n, took in held.times.items()
             ),
-            notes=tuple(filter(None, (promise, judging.emulated_note(times)))),
+            notes=tuple(filter(None, (promise, judging.emulated_note(held.times)))),
         )
 
 
-def _bytes(graph: Graph, name: str, tried: Tried) -> dict[int, float]:
-    node = next(each for each in graph.nodes if each.name == name)
-    found = {made.knob: float(weight_bytes(made.graph)) for made in tried[name]}
-    return {BASELINE: float(weight_bytes(only(graph, node))), **found}
+def _searchable(costs: knob_times.Times, tried: Tried, found: Effects, choosing: Labelled) -> Tune:
+    none = np.zeros_like(found.exact)
+    layers = []
+    for name, took in costs.items():
+        trials = [KnobTrial(BASELINE, took[BASELINE], none)]
+        trials += [
+            KnobTrial(made.knob, took[made.knob], found.moved[name, made.knob])
+            for made in tried[name]
+        ]
+        layers.append(TunedLayer(name, tuple(trials)))
+    return Tune(layers, found.exact, choosing.labels[: len(found.exact)])
 
 
-def _knobs(tune: Tune, one: Predicted) -> dict[str, int]:
+def knobs_of(tune: Tune, one: Predicted) -> dict[str, int]:
     places = zip(tune.layers, one.choice, strict=True)
     return {layer.name: layer.tried[place].knob for layer, place in places}
 

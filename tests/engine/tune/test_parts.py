@@ -9,10 +9,10 @@ import pytest
 from assay.analysis.tuning import KnobTrial, Tune, TunedLayer
 from assay.core.errors import NotPossibleError, UsageError
 from assay.engine.tune import confirming, judging, knob_times
-from assay.engine.tune.candidates import candidates, weight_bytes
+from assay.engine.tune.candidates import byte_costs, candidates, weight_bytes
 from assay.engine.tune.effects import pictures_there_is_time_for
 from assay.engine.tune.energy import EnergyMeter
-from assay.engine.tune.pictures import Labelled
+from assay.engine.tune.pictures import Labelled, TunePictures
 from assay.engine.tune.request import TuneRequest
 from assay.engine.tune.state import TuningState
 from assay.native import reference
@@ -88,6 +88,14 @@ def test_bytes_of_weights(graph, calibration):
     assert weight_bytes(graph) - weight_bytes(made) == 3 * 16 * 16 * 9 - 4 * 16  # less the scales
 
 
+def test_bytes_are_costs_too(graph, calibration):
+    times = {name: {11: 1.0, 13: 2.0} for name in NAMES}
+    costs = byte_costs(graph, times, calibration)
+
+    assert costs["dense"] == {11: 4 * 4 * 1024, 13: 4 * 1024 + 4 * 4}
+    assert [one.knob for one in candidates(graph, costs, calibration)["dense"]] == [13]
+
+
 def test_more_time_is_more_pictures(graph, calibration):
     tried = candidates(graph, {n: {11: 1.0, 13: 0.5} for n in NAMES}, calibration)
     little, much = (pictures_there_is_time_for(graph, tried, s, 1) for s in (1e-3, 10.0))
@@ -136,7 +144,8 @@ def points(*wrong, max_loss=1.0):
     took = confirming.Timed(
         [[2.0 / (place + 1)] * 4 for place in range(len(wrong))], [[] for _ in wrong]
     )
-    return confirming.points(facts, held, held, took, [100, 50, 40, 30], max_loss)
+    sets = TunePictures(held.inputs, held, held, held)
+    return confirming.points(facts, sets, took, [100, 50, 40, 30], max_loss)
 
 
 def test_a_point_is_promised_only_if_all_before_it_are():
