@@ -60,6 +60,11 @@ Examples:
     help="A knob for a layer: 13 is int8, 123 every second row, ….",
 )
 @click.option(
+    "--program-only",
+    is_flag=True,
+    help="Write no pictures beside it, and tell only what is wrong.",
+)
+@click.option(
     "--portable",
     is_flag=True,
     help="Build for any CPU of this architecture; the program uses the best code it can run.",
@@ -82,6 +87,8 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
         kernel=options.pairs(given["forced"], "--kernel"),
         knobs=_knobs(given["config"], given["knobs"]),
     )
+    if given["program_only"]:
+        return 0
     printing.put(str(made.program))
     kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"
     options.say(f"{made.layers} layers over {kernels}" + (", built before" if made.cached else ""))
