@@ -35,6 +35,7 @@ site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that le
 dist: $(VENV)/.test  ## wheel and sdist, each installed into an empty environment and tried
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --wheel --outdir dist/foreign foreign/hpvm
 	$(BIN)/python tools/try_dist.py dist
 
 # Keras on JAX is the smallest set that measures something; an environment with more keeps it.
