@@ -42,8 +42,8 @@ def _relu(values: Array, alpha: float) -> Array:
 def _levels(values: Array, low: np.float32, high: np.float32) -> Array:
     """As the runtime does it, in float32: which level a number has is a matter of its last bit."""
     steps = np.nan_to_num((values.astype(np.float32) - low) * (np.float32(256) / (high - low)))
-    found = np.floor(np.clip(steps, 0, 255)) * ((high - low) / np.float32(256)) + low
-    return found.astype(values.dtype)
+    found: Array = np.floor(np.clip(steps, 0, 255)) * ((high - low) / np.float32(256)) + low
+    return np.asarray(found.astype(values.dtype))
 
 
 def _sigmoid(values: Array) -> Array:
