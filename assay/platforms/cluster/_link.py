@@ -6,6 +6,7 @@ import logging
 import signal
 import socket
 import threading
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -147,11 +148,13 @@ def _check_reachable(address: str) -> None:
 def _init(address: str) -> None:
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     try:
-        ray.init(address, log_to_driver=False, configure_logging=False)
+        with warnings.catch_warnings(action="ignore"):
+            ray.init(address, log_to_driver=False, configure_logging=False)
     except exceptions.AuthenticationError as error:
         raise NotPossibleError(f"The Ray cluster refused: {_first(error)}", hint=TOKEN) from None
     except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
-        denied = "token" in str(error).lower() or "auth" in str(error).lower()
+        said = str(error).lower()  # without the right token, Ray's client is left without an answer
+        denied = any(word in said for word in ("token", "auth", "timeout"))
         where = "of this machine" if address == "auto" else f"at {address}"
         raise NotPossibleError(
             f"The Ray cluster {where} cannot be used ({_first(error)}).",
