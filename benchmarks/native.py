@@ -44,7 +44,6 @@ from assay.workloads.accuracy import AccuracyWorkload
 TRAINED = ("lenet", "alexnet", "alexnet2", "vgg16-cifar10", "mobilenet-cifar10", "resnet18-cifar10")
 APPLICATIONS = ("MobileNetV2", "EfficientNetV2B0", "DenseNet121", "Xception", "ConvNeXtTiny")
 NETS = (*TRAINED, "resnet50-imagenet", *APPLICATIONS)
-FILES = {"keras": "native_nets.py", "torch": "native_torch.py"}  # of these, by framework
 
 OTHERS = {
     "onnxruntime": "onnxruntime",
@@ -162,11 +161,14 @@ def _entries(
 
 def _case(net: str, batch: int, threads: int, contender: str) -> str:
     backend = OTHERS.get(contender, contender)
-    file = FILES["torch" if backend.startswith("torch:") else "keras"]
-    workload = f"{Path(__file__).parent / file}:{net}" if net in APPLICATIONS else net
+    workload, more = net, ",weights=trained" if _weights(net) == "trained" else ""
+    if net in APPLICATIONS:
+        workload = str(Path(__file__).parent / f"native_nets.py:{net}")
+        if backend.startswith("torch:"):
+            workload = str(Path(__file__).parent / "native_torch.py:application")
+            more = f",net={net}"
     joint = "," if ":" in backend else ":"
-    weights = ",weights=trained" if _weights(net) == "trained" else ""
-    return f"{workload}:batch_size={batch}{weights}@{backend}{joint}mode=infer,threads={threads}"
+    return f"{workload}:batch_size={batch}{more}@{backend}{joint}mode=infer,threads={threads}"
 
 
 def _weights(net: str) -> str:

@@ -8,6 +8,7 @@ calls torch's functions for its operations; pictures lie channels last, as Keras
 
 from __future__ import annotations
 
+import inspect
 import os
 import runpy
 from collections.abc import Callable
@@ -131,33 +132,15 @@ COMPUTED: dict[type, Callable[[Any, Any, Any], torch.Tensor]] = {
 }
 
 
-def MobileNetV2(size: int = 224, seed: int = 0) -> Any:
-    return _net("MobileNetV2", size, seed)
+def application(net: str = "MobileNetV2", seed: int = 0) -> Any:
+    """That of `native_nets.py`, for pictures as large as it says there."""
+    os.environ["KERAS_BACKEND"] = "torch"
+    model = runpy.run_path(str(NETS))[net](seed=seed)
+    return GraphModule(optimized(capture(model, net))).eval()
 
 
-def EfficientNetV2B0(size: int = 224, seed: int = 0) -> Any:
-    return _net("EfficientNetV2B0", size, seed)
-
-
-def DenseNet121(size: int = 224, seed: int = 0) -> Any:
-    return _net("DenseNet121", size, seed)
-
-
-def Xception(size: int = 299, seed: int = 0) -> Any:
-    return _net("Xception", size, seed)
-
-
-def ConvNeXtTiny(size: int = 224, seed: int = 0) -> Any:
-    return _net("ConvNeXtTiny", size, seed)
-
-
-def example(batch_size: int, size: int, seed: int) -> Any:
+def example(batch_size: int, net: str, seed: int) -> Any:
     """What the other contenders are given."""
+    size = inspect.signature(runpy.run_path(str(NETS))[net]).parameters["size"].default
     random = np.random.default_rng([seed, 1])
     return random.uniform(-1, 1, (batch_size, size, size, 3)).astype(np.float32)
-
-
-def _net(name: str, size: int, seed: int) -> Any:
-    os.environ["KERAS_BACKEND"] = "torch"
-    model = runpy.run_path(str(NETS))[name](size=size, seed=seed)
-    return GraphModule(optimized(capture(model, name))).eval()

@@ -106,7 +106,7 @@ def whitened(scores: Array, extra: Array | None) -> WhitenedRows:
     constant[:, :, 0] = 1.0
     variance = np.repeat(1 - phis**2, scores.shape[1], 2)
     variance[:, :, 0] = 1.0
-    if extra is not None:
+    if extra is not None and extra.any():  # else one row of weights does for all
         variance = variance + extra[:, None, :]
         variance[:, :, 1:] += phis**2 * extra[:, None, :-1]
     weights = 1 / variance

@@ -9,7 +9,7 @@ import click
 
 from assay.cli import complete, options, printing
 from assay.cli.interrupts import last_of
-from assay.cli.outcome import REGRESSION, UNDECIDED, say_kept
+from assay.cli.outcome import REGRESSION, UNDECIDED, say_kept, say_uploads
 from assay.cli.progress import LiveLine
 from assay.core.errors import UsageError
 from assay.core.findings import Comparison
@@ -117,7 +117,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
         if resume
         else _begun(cases, given, line)
     )
-    last = last_of(_announced(found, line), lambda one: _show(one, given["form"]))
+    last = last_of(_announced(found, line), lambda one: _show(one, given))
     return 1 if last.failures else _status(last.verdict, given["gate"])
 
 
@@ -171,9 +171,10 @@ def _print(found: Comparison, form: str) -> None:
     printing.show(output(found), form)
 
 
-def _show(found: Comparison, form: str) -> None:
-    _print(found, form)
+def _show(found: Comparison, given: dict[str, Any]) -> None:
+    _print(found, given["form"])
     say_kept(found.run, "ab" if _undecided(found) else "")
+    say_uploads(found.run, given["home"])
 
 
 def _undecided(found: Comparison) -> bool:

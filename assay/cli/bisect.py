@@ -93,4 +93,5 @@ def _show(found: Bisection, form: str) -> None:
     from assay.views.bisect import output
 
     printing.show(output(found), form)
-    say_kept(found.run, "" if found.ended else "bisect")
+    known = found.ended.startswith(("decided", "the ends are the same"))
+    say_kept(found.run, "" if known else "bisect")

@@ -11,6 +11,7 @@ import click
 
 from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
+from assay.cli.outcome import say_uploads
 from assay.compat import driver
 from assay.core import codec, settings
 from assay.core.errors import AssayError, UsageError
@@ -61,6 +62,7 @@ def command(names: tuple[str, ...], every: bool, **given: Any) -> int:  # noqa: 
         document |= _finished(request, result, given)
         if document:
             write_whole(Path(driver.RESULT), codec.encode(document, indent=4) + b"\n")
+        say_uploads(result.run, given["home"])
         if result.status == "interrupted":
             return INTERRUPTED
         status = status if result.status == "ok" else 1

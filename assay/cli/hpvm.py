@@ -22,6 +22,14 @@ from assay.verbs import hpvm
 class _Scripts(click.Group):
     """`run` and `test` are words of ours; whatever else comes first is a network's script."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Options may come before that word too, as they may in HPVM's scripts."""
+        first = 0
+        while first < len(args) and args[first].startswith("--") and args[first] != "--help":
+            first += 1 if "=" in args[first] else 2
+        moved = args[first : first + 1] + args[:first] + args[first + 1 :]
+        return super().parse_args(ctx, moved)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -81,7 +89,11 @@ def script(name: str, words: tuple[str, ...], keras_backend: str, home: str | No
 @click.option("--data", default="", metavar="FOLDER", help="Where its weights and inputs are.")
 @click.option("-t", "-d", "images", type=click.Choice(["test", "tune"]), help="Which images.")
 @click.option(
-    "-c", "configs", default="", metavar="FILE", help="Configurations; the first is used."
+    "-c",
+    "configs",
+    default="",
+    metavar="FILE",
+    help="Configurations; the first is used, or FILE:NAME.",
 )
 @click.option(
     "--kernels",

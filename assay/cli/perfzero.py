@@ -51,16 +51,18 @@ Example:
 def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  # noqa: ANN401
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
     request = perfzero.request(flags, timeout, python)
-    with key.used(request.sinks.key), _tpu(request):
-        return _run(request, flags["debug"], home)
+    with key.used(request.sinks.key), _tpu(request) as version:
+        return _run(request, version, flags["debug"], home)
 
 
-def _tpu(request: PerfZeroRequest) -> AbstractContextManager[None]:
-    return tpu.node(request.tpu, options.say) if request.tpu else nullcontext()
+def _tpu(request: PerfZeroRequest) -> AbstractContextManager[dict[str, str]]:
+    return tpu.node(request.tpu, options.say) if request.tpu else nullcontext({})
 
 
-def _run(request: PerfZeroRequest, debug: bool, home: str | None) -> int:
+def _run(request: PerfZeroRequest, version: dict[str, str], debug: bool, home: str | None) -> int:
     prepared = perfzero_run.prepare(request, lambda line: options.say(line))
+    if version:
+        prepared.site_package_info["tpu_version"] = dict(version)
     handle_signals()
     done: list[Executed] = []
     missed: list[str] = []

@@ -40,6 +40,12 @@ Examples:
 @click.option("--boot_ssd_size", type=int, default=0, help="GB.")
 @click.option("--yes", is_flag=True, help="Delete without asking (assay's own flag).")
 @click.option("--dry-run", is_flag=True, help="Print the request (assay's own flag).")
+@click.option(
+    "--clone/--no-clone",
+    default=True,
+    show_default=True,
+    help="Clone PerfZero's repository onto a new machine by ssh (assay's own flag).",
+)
 def command(
     what: str,
     debug: bool,
@@ -50,6 +56,7 @@ def command(
     ssh_key_file: str,
     yes: bool,
     dry_run: bool,
+    clone: bool,
     **given: Any,  # noqa: ANN401
 ) -> int:
     """COMMAND is create, start, stop, delete, status or list_all."""
@@ -76,4 +83,6 @@ def command(
         found = calls.get(what, cloud.machine_status)(name, project, zone)
     line = cloud.ssh_line(found, username, ssh_key_file, ssh_internal_ip)
     printing.show(output([found], [line]), "text")
+    if what == "create" and clone:
+        old.prepare(cloud.ssh_words(found, username, ssh_key_file, ssh_internal_ip), options.say)
     return 0

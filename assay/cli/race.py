@@ -9,7 +9,7 @@ import click
 
 from assay.cli import complete, options, printing
 from assay.cli.interrupts import last_of
-from assay.cli.outcome import UNDECIDED, say_kept
+from assay.cli.outcome import UNDECIDED, say_kept, say_uploads
 from assay.cli.progress import LiveLine
 from assay.core.errors import UsageError
 from assay.core.findings import Race
@@ -72,7 +72,7 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
         if resume
         else _begun(str(workload), given, line)
     )
-    last = last_of(_announced(found, line), lambda one: _show(one, given["form"]))
+    last = last_of(_announced(found, line), lambda one: _show(one, given))
     if last.places[0].state != "in":
         return 1
     return 0 if _decided(last) else UNDECIDED
@@ -117,9 +117,10 @@ def _nobody_ran(found: Race) -> bool:
     return all(place.state == "untried" for place in found.places)
 
 
-def _show(found: Race, form: str) -> None:
-    _print(found, form)
+def _show(found: Race, given: dict[str, Any]) -> None:
+    _print(found, given["form"])
     say_kept(found.run, "" if _decided(found) else "race")
+    say_uploads(found.run, given["home"])
 
 
 def _decided(found: Race) -> bool:

@@ -9,7 +9,7 @@ import click
 
 from assay.cli import complete, options, printing
 from assay.cli.interrupts import handle_signals
-from assay.cli.outcome import say_kept, status, unfair_sentences
+from assay.cli.outcome import say_kept, say_uploads, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.core import units
 from assay.core.errors import UsageError
@@ -63,6 +63,7 @@ def command(name: str, resume: str | None, **given: Any) -> int:  # noqa: ANN401
         _print(request, readings, given["form"])
     options.say(*unfair)
     say_kept(run)
+    say_uploads(run, given["home"])
     return 1 if unfair else status(readings)
 
 

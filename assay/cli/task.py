@@ -10,7 +10,7 @@ import msgspec
 
 from assay.cli import options, printing
 from assay.cli.interrupts import handle_signals
-from assay.cli.outcome import status_of
+from assay.cli.outcome import say_uploads, status_of
 from assay.core import settings, units
 from assay.core.errors import UsageError
 from assay.core.records import Result
@@ -102,6 +102,7 @@ def run(
     printing.show(results.output([found]), given["form"])
     result = found.result
     _print_more(result, request, given)
+    say_uploads(result.run, given["home"])
     if result.status == "interrupted":
         return 130
     return status_of([result])

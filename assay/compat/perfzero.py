@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.core import units
-from assay.core.errors import NotPossibleError, UsageError
+from assay.core.errors import UsageError
 from assay.core.sinks import Sinks
 from assay.formats.perfzero import windows
 from assay.formats.perfzero.construct import read_arguments
@@ -138,16 +138,14 @@ def _tpu(text: str | None) -> str | None:
 
 
 def _tpu_request(text: str | None) -> TpuRequest | None:
-    """None where there is no TPU, or one that runs already."""
+    """None where there is no TPU, or one that runs already and keeps its version."""
     given = read_arguments(text, "--tpu_parameters") if text else {}
-    if not given or str(given.get("using_prestarted_tpu", "")).lower() == "true":
+    started = str(given.get("using_prestarted_tpu", "")).lower() == "true"
+    version_id = str(given.get("version_id") or "")
+    if not given or (started and not version_id):
         return None
-    if given.get("version_id"):
-        raise NotPossibleError(
-            "version_id of --tpu_parameters is not done here: a node has one runtime version.",
-            hint="Name the whole version, and leave version_id out.",
-        )
-    return TpuRequest(**{key: str(given[key]) for key in _TPU_KEYS})
+    named = {key: str(given[key]) for key in _TPU_KEYS}
+    return TpuRequest(**named, version_id=version_id, started=started)
 
 
 def _check_amounts(flags: Flags, timeout: str) -> None:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import getpass
+import subprocess
+import time
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from assay.core.cloud import MachineRequest
 from assay.core.errors import UsageError
+from assay.core.objects import ServiceAwayError
 
 PROJECT = "google.com:tensorflow-performance"
+# What cloud_manager.py did on a new machine, by ssh. That it is done already is no failure.
+ON_MACHINE = (
+    "test -d benchmarks || git clone https://github.com/tensorflow/benchmarks.git",
+    'sudo usermod -a -G docker "$USER"',
+)
+TRIES, PAUSE = 12, 5.0  # seconds: a key takes a while to get there
+_UNREACHED = 255  # ssh's own exit status
+_SSH = ("-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=accept-new", "-o", "ConnectTimeout=30")
 COMMANDS = ("create", "start", "stop", "delete", "status", "list_all")
 
 
@@ -51,3 +63,32 @@ def check_command(command: str) -> str:
     if command not in COMMANDS:
         raise UsageError(f"'{command[:40]}' is no command.", hint=f"One of: {', '.join(COMMANDS)}.")
     return command
+
+
+def prepare(ssh: Sequence[str], say: Callable[[str], None]) -> None:
+    """PerfZero's repository onto a new machine, and its user into the group that may use docker."""
+    program, *rest = ssh
+    for command in ON_MACHINE:
+        say(f"on the machine: {command}")
+        ended = _run([program, *_SSH, *rest, command])
+        if ended.returncode:
+            told = (ended.stderr or ended.stdout).strip().splitlines() or ["it said nothing"]
+            raise ServiceAwayError(
+                f"The machine runs, but '{command}' failed on it: {told[-1][:200]}",
+                hint="Do it by hand there; the machine stays as it is.",
+            )
+
+
+def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Tried again while the machine does not let us in."""
+    for _ in range(TRIES):
+        try:
+            ended = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        except FileNotFoundError:
+            raise UsageError(
+                "There is no ssh here to set the machine up.", hint="Install openssh-client."
+            ) from None
+        if ended.returncode != _UNREACHED:
+            break
+        time.sleep(PAUSE)
+    return ended

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.compat.perfzero import Flag, Flags
+from assay.core.damage import writing
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
 from assay.formats.perfzero.setup import Download
@@ -27,9 +30,10 @@ FLAGS = {
     "tensorflow_pip_spec": Flag(None, "Package, package==version, or a wheel (path, gs://…)."),
     "extra_pip_specs": Flag("", "More packages, by semicolons."),
     "docker_tag": Flag("perfzero/tensorflow", "Name of the image."),
-    "site_package_downloads": Flag("", "dir:name,… folders put into the image's packages."),
+    "site_package_downloads": Flag("", "dir:name,… folders copied to WORKSPACE/site-packages."),
     "extra_docker_build_args": Flag((), "NAME=VALUE for the Dockerfile; repeatable."),
 }
+_NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # of a folder in site-packages
 Say = Callable[[str], None]
 
 
@@ -37,6 +41,10 @@ def set_up(flags: Flags, engine: str, dry_run: bool, say: Say) -> dict[str, floa
     """Everything the flags ask for; the seconds each part took, under PerfZero's names."""
     _check(flags)
     seconds: dict[str, float] = {}
+    for source, target in site_packages(flags):
+        say(f"{source} is copied to {target}")
+        if not dry_run:
+            _copy(source, target)
     with key.used(flags["gcloud_key_file_url"] or ""):
         if flags["gce_nvme_raid"]:
             seconds["create_drive"] = _timed(lambda: _drive(flags["root_data_dir"], dry_run, say))
@@ -53,6 +61,21 @@ def specs(flags: Flags) -> tuple[str, ...]:
     named = [flags["tensorflow_pip_spec"]] if flags["tensorflow_pip_spec"] else []
     more = (flags["extra_pip_specs"] or "").replace(";", " ").split()
     return (*named, *more)
+
+
+def site_packages(flags: Flags) -> list[tuple[Path, Path]]:
+    """Folders, and where `assay perfzero` finds them by --python_path."""
+    found = []
+    place = user_path(flags["workspace"]).absolute() / "site-packages"
+    for text in filter(None, (flags["site_package_downloads"] or "").split(",")):
+        folder, _, name = text.rpartition(":")
+        if not _NAME.fullmatch(name) or not user_path(folder or ".missing").is_dir():
+            raise UsageError(
+                f"--site_package_downloads got '{text[:80]}'.",
+                hint="It takes FOLDER:NAME, by commas: a folder that is there, and its new name.",
+            )
+        found.append((user_path(folder).absolute(), place / name))
+    return found
 
 
 def drive_commands(devices: list[str], place: str) -> list[list[str]]:
@@ -75,11 +98,7 @@ def _check(flags: Flags) -> None:
             raise UsageError(
                 f"--extra_docker_build_args got '{argument}'.", hint="It takes NAME=VALUE."
             )
-    if flags["site_package_downloads"]:
-        raise NotPossibleError(
-            "--site_package_downloads is not done here: an image gets packages and wheels.",
-            hint="Make a wheel of the folder and name it in --extra_pip_specs.",
-        )
+    site_packages(flags)
     path = flags["dockerfile_path"]
     if path and path != TEMPLATE and not path.endswith(".tar.gz") and not Path(path).is_file():
         raise UsageError(
@@ -122,6 +141,18 @@ def _load(flags: Flags, engine: str, dry_run: bool, say: Say) -> None:
     if not local:
         bench.obtain(Download(url=url, path=archive))
     engines.load(chosen, Path(url) if local else archive)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Whole before the old copy goes."""
+    fresh = target.with_name(f".new-{target.name}")
+    with writing(target):
+        if fresh.exists():
+            shutil.rmtree(fresh)
+        shutil.copytree(source, fresh, symlinks=True)
+        if target.exists():
+            shutil.rmtree(target)
+        fresh.rename(target)
 
 
 def _drive(place: str, dry_run: bool, say: Say) -> None:

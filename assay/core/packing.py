@@ -19,6 +19,13 @@ class PackingStore(Protocol):
     def pack(self, runs: Sequence[str]) -> list[Path]:
         """Put runs into packs, from which they are read as before; the files that were made."""
 
+    def take_out(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
+        """Runs out of their packs, each of which is written anew once: those in `whole` for good,
+        the others into folders; the ids of the results that are gone."""
+
+    def packed_sizes(self, result_id: str) -> list[int] | None:
+        """Bytes of each file of a result in a pack; None where it has a folder of its own."""
+
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
     """What became of runs that were packed."""

@@ -15,6 +15,7 @@ from assay.core.messages import MODEL_FILES
 from assay.engine import plan
 from assay.native.compile import Changes
 from assay.native.graph import Array, Graph
+from assay.native.hpvm.configs import config_named
 from assay.native.knobs.from_config import knobs_in
 
 ITEMS = 64  # of a model's own tune pictures
@@ -28,7 +29,7 @@ def calibrated(
 ) -> Changes:
     """Knobs by layer, or FILE or FILE:NAME of a configuration file; `items` for each input."""
     if not isinstance(knobs, Mapping):
-        path, _, name = str(knobs).partition(":")
+        path, name = config_named(knobs)
         knobs = knobs_in(graph, path, name)
     held = tuple(np.asarray(each, np.float32) for each in items)
     if knobs and not held and isinstance(model, str):

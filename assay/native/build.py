@@ -48,10 +48,15 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
         return found + tuple(self.folder.glob("libdnnl.so*"))
 
 
-def build(emitted: Emitted, tools: Toolchain, cache: Path | None = None) -> Built:
-    """Nothing half-written is ever seen: a folder takes its name when all of it is there."""
+def build(
+    emitted: Emitted, tools: Toolchain, cache: Path | None = None, folder: Path | None = None
+) -> Built:
+    """Nothing half-written is ever seen: a folder takes its name when all of it is there.
+
+    `folder` is for a model that is not to be kept in the cache, as the runtime is.
+    """
     kept = cache or default_cache()
-    folder = kept / digest(emitted, tools)
+    folder = folder or kept / digest(emitted, tools)
     built = Built(folder=folder, name=emitted.name, cached=folder.is_dir())
     if not built.cached:
         parts = runtime_parts(tools, kept)

@@ -6,6 +6,7 @@ writing it anew. A run folder that is there goes before what a pack holds of it.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import zipfile
@@ -29,6 +30,8 @@ class Pack:
     def __init__(self, path: Path) -> None:
         self.path = path
         with _explained(path):
+            if not path.is_file():  # a pipe would be waited for
+                raise OSError("it is no plain file")
             self._file = zipfile.ZipFile(path)
         self.runs: dict[str, list[str]] = {}
         for info in self._file.infolist():
@@ -46,8 +49,24 @@ class Pack:
                 raise OSError(f"{run}/{name} is larger than {folders.MOST_BYTES >> 20} MiB")
             return self._file.read(found)
 
+    def sizes(self, run: str, within: str) -> list[int]:
+        """Bytes of the files of a run below a folder of it, as they were before."""
+        names = (name for name in self.runs.get(run, ()) if name.startswith(within))
+        return [self._file.getinfo(f"{run}/{name}").file_size for name in names]
+
     def close(self) -> None:
         self._file.close()
+
+
+@contextmanager
+def changing(home: Path) -> Iterator[None]:
+    """One process at a time writes packs: what another left out of one would come back."""
+    path = home / "packs.lock"
+    with _explained(path):
+        file = open(path, "w")  # noqa: SIM115 (closed below)
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
@@ -85,12 +104,14 @@ def leave(runs: Path, pack: Pack) -> Iterator[str]:
             yield run
 
 
-def sweep(runs: Path) -> None:
-    """Remove what a removal that was killed left over."""
+def sweep(runs: Path, packs: Path) -> None:
+    """Remove what a pack or a removal that was killed left over."""
     with folders.explained(runs), os.scandir(runs) as entries:
         left = [Path(entry.path) for entry in entries if entry.name.startswith(_LEAVING)]
     for folder in left:
         folders.remove(folder)
+    for file in packs.glob(".*.zip"):
+        file.unlink()
 
 
 def restore(pack: Pack, run: str, runs: Path) -> None:

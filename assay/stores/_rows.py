@@ -85,3 +85,13 @@ def entry(row: sqlite3.Row) -> Entry:
 def key_of(record: str) -> SeriesKey:
     """Records of series are few, and read again and again."""
     return msgspec.json.decode(record, type=SeriesKey)
+
+
+def forget(database: sqlite3.Connection, ids: Sequence[str]) -> None:
+    """Results that are gone, with their summaries and points."""
+    for one in ids:
+        database.execute(
+            "DELETE FROM points WHERE result = (SELECT number FROM results WHERE id = ?)", (one,)
+        )
+        for table in ("results", "summaries"):
+            database.execute(f"DELETE FROM {table} WHERE id = ?", (one,))

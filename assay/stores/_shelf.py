@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from assay.core.errors import StoreError, UsageError
 from assay.core.records import Plan, Result
@@ -16,6 +16,7 @@ from assay.stores import folders
 if TYPE_CHECKING:
     from assay.stores._packs import Pack  # with zipfile: where nothing is packed, none is loaded
 
+T = TypeVar("T")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\.zip")  # of a pack
 Ask = Callable[[str, tuple[object, ...]], list[sqlite3.Row]]
 
@@ -24,7 +25,7 @@ class Shelf:
     """Run folders and packs of one home."""
 
     def __init__(self, home: Path, ask: Ask) -> None:
-        self.runs, self._packs, self._ask = home / "runs", home / "packs", ask
+        self.home, self.runs, self._packs, self._ask = home, home / "runs", home / "packs", ask
         self._opened: dict[str, Pack] = {}
 
     def folder(self, run: str) -> Path:
@@ -38,15 +39,23 @@ class Shelf:
         return place
 
     def plan(self, run: str) -> Plan:
-        return folders.read_plan(self.runs / run, self._reader(run))
+        return self._read(run, lambda read: folders.read_plan(self.runs / run, read))
 
     def own(self, result_id: str) -> Result:
         """A result under its own id."""
-        return folders.read_own(self.runs / result_id, self._reader(*result_id.split("/", 1)))
+        place = self.runs / result_id
+        return self._read(result_id, lambda read: folders.read_own(place, read))
 
     def document(self, run: str, name: str) -> bytes | None:
-        read = self._reader(run)
-        return read(name) if read else folders.read_document(self.runs / run / name)
+        path = self.runs / run / name
+        return self._read(run, lambda read: read(name) if read else folders.read_document(path))
+
+    def sizes(self, result_id: str) -> list[int] | None:
+        """Of a result in a pack, the bytes of each file; None where it has a folder."""
+        run, _, case = result_id.partition("/")
+        if (self.runs / run).is_dir() or not (pack := self._pack_of(run)):
+            return None
+        return pack.sizes(run, f"{case}/")
 
     def packed(self, text: str) -> list[str]:
         """Packed runs of a beginning or an ending, at most five; of "", the newest."""
@@ -92,26 +101,48 @@ class Shelf:
         """Runs into packs; once the caller has told the index of one, its folders go."""
         from assay.stores import _packs as packs
 
-        packs.sweep(self.runs)
+        with packs.changing(self.home):
+            yield from self._packed(runs)
+
+    def _packed(self, runs: Sequence[str]) -> Iterator[Path]:
+        from assay.stores import _packs as packs
+
+        packs.sweep(self.runs, self._packs)
         idle = [run for run in runs if self._idle(run)]
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
         most = packs.MOST_RUNS
         for number, some in enumerate(idle[at : at + most] for at in range(0, len(idle), most)):
-            before: dict[str, set[str]] = {}
-            for run in some:
-                if pack := self._pack_of(run):
-                    before.setdefault(pack.path.name, set()).add(run)
+            before = self._by_pack(some)
             path = packs.write(self._packs, f"{stamp}-{number:04d}.zip", self.runs, some)
             yield path
             list(packs.leave(self.runs, self._pack(path.name)))
             for name, gone in before.items():
-                self._drop(self._pack(name), gone)
+                self._drop(name, gone)
 
-    def drop(self, run: str) -> None:
-        """Out of its pack, for good."""
-        if pack := self._pack_of(run):
-            self._drop(pack, {run})
-            self._ask("DELETE FROM packed WHERE run = ?", (run,))
+    def drop(self, runs: Sequence[str]) -> None:
+        """Out of their packs, for good; each pack is written anew once."""
+        if not self._by_pack(runs):
+            return
+        from assay.stores import _packs as packs
+
+        with packs.changing(self.home):
+            for name, gone in self._by_pack(runs).items():
+                self._drop(name, gone)
+                for run in gone:
+                    self._ask("DELETE FROM packed WHERE run = ?", (run,))
+
+    def only_packed(self, runs: Sequence[str]) -> list[str]:
+        """Those without a folder."""
+        held = {run for some in self._by_pack(runs).values() for run in some}
+        return [run for run in runs if run in held and not (self.runs / run).is_dir()]
+
+    def _by_pack(self, runs: Sequence[str]) -> dict[str, set[str]]:
+        """Which packs hold them."""
+        found: dict[str, set[str]] = {}
+        for run in runs:
+            for row in self._ask("SELECT pack FROM packed WHERE run = ?", (run,)):
+                found.setdefault(row["pack"], set()).add(run)
+        return found
 
     def _idle(self, run: str) -> bool:
         """Whether its folder is there and nobody measures it."""
@@ -121,7 +152,19 @@ class Shelf:
         except (StoreError, UsageError):
             return False
 
-    def _reader(self, run: str, case: str = "") -> folders.Reader | None:
+    def _read(self, place: str, read: Callable[[folders.Reader | None], T]) -> T:
+        """From a run's folder or pack; once more where the folder went into a pack meanwhile."""
+        run, _, case = place.partition("/")
+        reader = self._reader(run, case)
+        try:
+            return read(reader)
+        except StoreError:
+            again = self._reader(run, case) if reader is None else None
+            if again is None:
+                raise
+            return read(again)
+
+    def _reader(self, run: str, case: str) -> folders.Reader | None:
         """None where the folder is there."""
         if (self.runs / run).is_dir():
             return None
@@ -142,16 +185,20 @@ class Shelf:
             self._opened[name] = Pack(self._packs / name)
         return self._opened[name]
 
-    def _drop(self, pack: Pack, runs: set[str]) -> None:
+    def _drop(self, name: str, runs: set[str]) -> None:
+        """Opened anew: another process may have written it since."""
         from assay.stores import _packs as packs
 
-        packs.drop(pack, runs)
-        pack.close()
-        self._opened.pop(pack.path.name, None)
+        self._close(name)
+        packs.drop(self._pack(name), runs)
+        self._close(name)
 
     def _forget(self, name: str) -> None:
         self._ask("DELETE FROM packed WHERE pack = ?", (name,))
         self._ask("DELETE FROM packs WHERE name = ?", (name,))
+        self._close(name)
+
+    def _close(self, name: str) -> None:
         if name in self._opened:
             self._opened.pop(name).close()
 

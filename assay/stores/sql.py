@@ -175,16 +175,21 @@ class SqlStore:
         ids = self.find(text)
         run = self.find_run(text.partition("/")[0])
         gone = self.folder(ids[0] if "/" in text else run)
-        self._shelf.drop(run)
+        self._shelf.drop([run])
         folders.remove(gone)
-        for one in ids:
-            self._write(
-                "DELETE FROM points WHERE result = (SELECT number FROM results WHERE id = ?)",
-                (one,),
-            )
-            for table in ("results", "summaries"):
-                self._write(f"DELETE FROM {table} WHERE id = ?", (one,))
+        self._intact(lambda: rows.forget(self._database, ids))
         return ids
+
+    def take_out(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
+        ids = [one for run in self._shelf.only_packed(whole) for one in self.find(run)]
+        for run in set(runs).difference(whole):
+            self.folder(run)
+        self._shelf.drop(runs)
+        self._intact(lambda: rows.forget(self._database, ids))
+        return ids
+
+    def packed_sizes(self, result_id: str) -> list[int] | None:
+        return self._shelf.sizes(result_id)
 
     def pack(self, runs: Sequence[str]) -> list[Path]:
         """Runs into a few files in `home/packs`, from which they are read as before."""

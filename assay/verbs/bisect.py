@@ -112,7 +112,7 @@ def _followed(
     folder = run.store.folder(run.name)
     place = len(found.names) - 1
     while not found.ended:
-        if found.tried:
+        if math.isfinite(found.effect):  # the ends are told apart
             place = next_place(found)
         tried = _tried(found, place, case, folder, home, progress) if place else None
         found = judged(found, tried)
@@ -201,7 +201,8 @@ def _tried(
             **sides,  # type: ignore[arg-type]
         )
         last = list(compared)[-1]
-        for _ in range(AGAIN if not found.tried else 0):  # the ends have to be told apart first
+        known = math.isfinite(found.effect)
+        for _ in range(0 if known else AGAIN):  # the ends have to be told apart first
             if last.verdict == "cannot-tell" and not last.failures:
                 last = list(comparing.resume(last.run, home, progress))[-1]
     except AssayError as error:

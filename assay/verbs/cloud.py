@@ -116,13 +116,21 @@ def machines(project: str, provider: Provider | None = None) -> list[Machine]:
     return (provider or Gce(project)).all()
 
 
+def ssh_words(
+    machine: Machine, user: str = "", key_file: str = "", internal: bool = False
+) -> list[str]:
+    """ssh, its key, and who is where."""
+    address = machine.internal_ip if internal else machine.external_ip or machine.internal_ip
+    key = ["-i", key_file] if key_file else []
+    return ["ssh", *key, f"{user}@{address}" if user else address]
+
+
 def ssh_line(machine: Machine, user: str = "", key_file: str = "", internal: bool = False) -> str:
     """What to type to be on it; TensorBoard's port comes along."""
     import shlex
 
-    address = machine.internal_ip if internal else machine.external_ip or machine.internal_ip
-    words = ["ssh", *(["-i", key_file] if key_file else []), "-L", "6006:127.0.0.1:6006"]
-    return shlex.join([*words, f"{user}@{address}" if user else address])
+    *words, place = ssh_words(machine, user, key_file, internal)
+    return shlex.join([*words, "-L", "6006:127.0.0.1:6006", place])
 
 
 def _made(cloud: Provider, wanted: MachineRequest, zone: str) -> Machine:

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.core.errors import UsageError
 from assay.core.files import user_path
 from assay.native.hpvm.builder import ModelSettings
-from assay.native.hpvm.configs import read_configs
+from assay.native.hpvm.configs import config_named, read_configs
 from assay.native.hpvm.program import HpvmRun, compile_program, run_compiled
 from assay.native.toolchain import Kernels
 
@@ -27,7 +27,8 @@ def run_hpvm(
     """Compile an HPVM-C program and run it in `folder`, where it writes final_accuracy.
 
     Files that it does not find where it looks are looked for in the folder `data`. `images` is test
-    or tune, if the program takes that as -d; `configs` a file of configurations, if it takes -c.
+    or tune, if the program takes that as -d; `configs` a file of configurations, whose first is
+    used, or FILE:NAME, if it takes -c.
 
     >>> assay.run_hpvm("lenet_mnist.cpp", data="model_params").accuracy
     98.7
@@ -50,15 +51,13 @@ def _images(images: str) -> list[str]:
 
 
 def _configs(configs: str | Path) -> list[str]:
-    """Its mistakes are told before anything is compiled."""
+    """Mistakes of the file are told before anything is compiled, those for the network later."""
     if not configs:
         return []
-    first = read_configs(configs).configurations[0]
-    chosen = (choice.kind for line in first.lines for choice in line.choices)
-    kinds = dict.fromkeys(kind for kind in chosen if kind != "fp32")
-    if kinds:
+    place, name = config_named(configs)
+    known = [each.name for each in read_configs(place).configurations]
+    if name and name not in known:
         raise UsageError(
-            f"{first.name} of {configs} has {', '.join(kinds)}, which is not executed yet.",
-            hint="The first configuration of a file is used; fp32 is executed.",
+            f"{place} has no configuration named '{name}'.", hint=f"It has {', '.join(known)}."
         )
-    return ["-c", str(user_path(configs).absolute())]
+    return ["-c", f"{place.absolute()}{':' * bool(name)}{name}"]

@@ -64,11 +64,15 @@ def remove(ids: Sequence[str], home: Home = None) -> list[str]:
         wanted = {result.id for result in _named(store, ids)} | {
             found for text in ids for found in store.find(text)
         }
+        runs = sorted({found.partition("/")[0] for found in wanted})
         gone: list[str] = []
-        for run in sorted({found.partition("/")[0] for found in wanted}):
+        if isinstance(store, PackingStore):
+            whole = [run for run in runs if set(store.find(run)) <= wanted]
+            gone = store.take_out(runs, whole)
+        for run in sorted(set(runs).difference(one.partition("/")[0] for one in gone)):
             with locked(store, run):  # nobody measures it now
                 gone += _removed(store, run, wanted)
-        return gone
+        return sorted(gone)
 
 
 def pack(before: str, home: Home = None) -> Packed:
@@ -141,9 +145,12 @@ def _removed(store: Store, run: str, wanted: set[str]) -> list[str]:
 
 
 def _weighed(store: Store, result: Result) -> KeptFiles:
+    sizes: list[int] | None = None
     if isinstance(store, SharedStore):
         sizes = store.sizes(result.id)
-    else:
+    elif isinstance(store, PackingStore):
+        sizes = store.packed_sizes(result.id)
+    if sizes is None:
         sizes = list(_sizes(store.folder(result.run) / result.id.partition("/")[2]))
     return KeptFiles(result=result, files=len(sizes), bytes=sum(sizes))
 

@@ -11,7 +11,6 @@ import msgspec
 from assay.core import objects, settings
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_path
-from assay.core.findings import Reading
 from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.settings import Home
@@ -113,6 +112,7 @@ def _parcels(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Parcel]:
     with closing(open_store(home)) as store:
         found = [r for r in store.results(Query(ids=ids)) if r.status != "interrupted"]
         readings = [summaries.read(store, result) for result in found]
+        places = [store.folder(one.id) for one in found if sinks.objects]  # brought or unpacked
     if not readings:
         raise UsageError(
             f"{' '.join(ids)} has no result to upload.",
@@ -125,14 +125,9 @@ def _parcels(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Parcel]:
         place = str(user_path(sinks.metrics).absolute())
         yield Parcel(sink="metrics", place=place, rows=[metrics.line(one) for one in readings])
     if sinks.objects:
-        yield from _folders(readings, objects.check_place(sinks.objects), home)
-
-
-def _folders(readings: Sequence[Reading], place: str, home: Home) -> Iterator[Parcel]:
-    """Each result's folder, under its id."""
-    for reading in readings:
-        folder = settings.runs(home) / reading.result.id
-        yield Parcel(sink="objects", place=f"{place}/{reading.result.id}", folder=str(folder))
+        place = objects.check_place(sinks.objects)
+        for result, folder in zip(found, places, strict=True):
+            yield Parcel(sink="objects", place=f"{place}/{result.id}", folder=str(folder))
 
 
 def _sent(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:

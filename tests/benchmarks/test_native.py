@@ -75,7 +75,7 @@ def test_an_unknown_net_is_named():
 def test_a_net_is_a_module_for_torch_and_a_keras_model_for_all_others(script):
     assert script["_case"]("lenet", 1, 2, "torch.compile").startswith("lenet:batch_size=1@torch:")
     assert script["_case"]("Xception", 8, 2, "torch.compile").endswith(
-        "native_torch.py:Xception:batch_size=8@torch:compiler=on,mode=infer,threads=2"
+        "native_torch.py:application:batch_size=8,net=Xception@torch:compiler=on,mode=infer,threads=2"
     )
     assert script["_case"]("Xception", 8, 2, "native").endswith(
         "native_nets.py:Xception:batch_size=8@native:mode=infer,threads=2"

@@ -44,6 +44,16 @@ def test_a_dry_run_prints_requests_and_sends_none(assay, compute):
     assert compute.asked == []
 
 
+def test_a_dry_run_needs_no_credentials_and_anything_else_does(assay, monkeypatch, tmp_path):
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+
+    assert assay("cloud", "create", "bench-1", *P, "--dry-run")[0] == 0
+    status, _, err = assay("cloud", "list", *P)
+    assert status == 3 and "There are no credentials of Google Cloud here" in err
+
+
 def test_no_project_is_a_mistake(assay, monkeypatch):
     monkeypatch.delenv("GOOGLE_CLOUD_PROJECT", raising=False)
 

@@ -95,6 +95,16 @@ def test_what_cannot_be_run_is_refused_before_it_is_compiled(assay, words, compl
     assert complaint in error
 
 
+@pytest.mark.parametrize("words", [("lenet", "keras_reload"), ("test", "lenet")])
+def test_options_may_stand_before_the_words(assay, tmp_path, monkeypatch, words):
+    monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
+
+    status, out, error = assay("hpvm", "--home", str(tmp_path / "home"), *words)
+
+    assert status == 3, error
+    assert "lenet_mnist.h5 is not here" in out
+
+
 def test_what_the_networks_need_is_told_where_there_are_no_weights(assay, tmp_path, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
 

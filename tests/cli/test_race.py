@@ -28,14 +28,17 @@ def test_a_race_shows_who_is_in_and_the_ranking(assay, nap):
     assert assay("show", "last")[:2] == (0, out)
 
 
-def test_the_budget_may_end_first(assay, nap):
+def test_the_budget_may_end_first(assay, nap, home, tmp_path):
+    home.mkdir(exist_ok=True)
+    (home / "sinks.toml").write_text(f'metrics = "{tmp_path}/m.jsonl"\n')
     over = ",".join(str(10 * n) for n in range(1, 7))
-    status, out, _ = assay(
+    status, out, err = assay(
         "race", nap, "--over", f"ms={over}", "--budget", "1ms", "--format", "json"
     )
     found = json.loads(out)
 
     assert status == 6
+    assert "rows sent" in err and len((tmp_path / "m.jsonl").read_text().splitlines()) >= 2
     assert (found["schema"], found["kind"], found["heats"]) == (1, "race", 1)
     assert [place["state"] for place in found["places"]].count("untried") == 4
 

@@ -28,6 +28,27 @@ def test_what_does_not_arrive_leaves_with_1(assay, keep, tmp_path):
     assert "assay upload --pending" in out
 
 
+def test_commands_upload_by_themselves_where_settings_say_so(assay, folder, home, tmp_path):
+    """A task, a comparison, the driver; what cannot be sent loses no result."""
+    home.mkdir(exist_ok=True)
+    sent = tmp_path / "m.jsonl"
+    (home / "sinks.toml").write_text(f'metrics = "{sent}"\n')
+
+    for words, rows in (
+        (("task", "run", "--", "echo", "speed 3"), 1),
+        (("ab", "--cmd", "true", "--cmd", "echo", "--pairs", "1", "--budget", "5s"), 2),
+        (("driver", "--task-name", "lacks_one"), 1),
+    ):
+        before = len(sent.read_text().splitlines()) if sent.exists() else 0
+        _, _, err = assay(*words)
+        assert f"metrics {sent}" in err and "sent" in err
+        assert len(sent.read_text().splitlines()) == before + rows
+
+    (home / "sinks.toml").write_text("bigqery = 'x'\n")
+    status, _, err = assay("task", "run", "--", "echo", "speed 3")
+    assert status == 0 and "not uploaded: " in err
+
+
 def test_wrong_places_leave_with_2(assay, keep):
     run = keep((CASE, 0.01, "ok"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.compat import perfzero_setup
-from assay.core.errors import NotPossibleError, UsageError
+from assay.core.errors import UsageError
 
 
 def flags(**given):
@@ -38,6 +38,23 @@ def test_the_template_a_dockerfile_an_archive_and_nothing(tmp_path):
     assert said(dockerfile_path="") == ""
 
 
+def test_folders_take_the_place_of_older_copies_in_site_packages(tmp_path):
+    source, there = tmp_path / "models", tmp_path / "w" / "site-packages" / "official"
+    (source / "vision").mkdir(parents=True)
+    (source / "vision" / "net.py").write_text("LAYERS = 3\n")
+    there.mkdir(parents=True)
+    (there / "old.py").touch()
+    given = {"workspace": str(tmp_path / "w"), "site_package_downloads": f"{source}:official"}
+
+    assert f"{source} is copied to {there}" in said(dockerfile_path="", **given)
+    assert (there / "old.py").exists()  # that was a dry run
+    perfzero_setup.set_up(flags(dockerfile_path="", **given), "", False, print)
+    assert [str(path.relative_to(there)) for path in sorted(there.rglob("*"))] == [
+        "vision",
+        "vision/net.py",
+    ]
+
+
 def test_one_disk_is_used_as_it_is_and_several_as_one():
     one = perfzero_setup.drive_commands(["/dev/nvme0n1"], "/data")
     two = perfzero_setup.drive_commands(["/dev/nvme0n1", "/dev/nvme0n2"], "/data")
@@ -53,7 +70,9 @@ def test_one_disk_is_used_as_it_is_and_several_as_one():
         ({"dockerfile_path": "docker/none"}, UsageError, "There is no Dockerfile"),
         ({"docker_tag": "a b"}, UsageError, "is no name of an image"),
         ({"extra_docker_build_args": ("--x",)}, UsageError, "got '--x'"),
-        ({"site_package_downloads": "/a:b"}, NotPossibleError, "site_package_downloads"),
+        ({"site_package_downloads": "/none:b"}, UsageError, "got '/none:b'"),
+        ({"site_package_downloads": "/tmp:../b"}, UsageError, "site_package_downloads"),
+        ({"site_package_downloads": "/tmp"}, UsageError, "site_package_downloads"),
         ({"tensorflow_pip_spec": "x; id"}, UsageError, "is no package"),
         ({"gcloud_key_file_url": "/dev/null"}, UsageError, "no key of a service account"),
     ],

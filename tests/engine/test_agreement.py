@@ -47,6 +47,13 @@ def test_a_model_that_makes_much_of_rounding_may_differ_more():
         agreement("net", ["a"], found, wanted, "Keras", rounding=lambda: 1e-4)
 
 
+def test_where_rounding_explains_anything_nothing_is_called_right():
+    found, wanted = [np.array([0.0, 1.0])], [np.array([1.0, 0.0])]
+
+    with pytest.raises(AssayError, match=r"cannot be checked: .* by 1 of the largest"):
+        agreement("net", ["a"], found, wanted, "Keras", rounding=lambda: 1.0)
+
+
 def test_rounding_does_not_matter_where_outputs_are_near_enough():
     values = [np.ones(2)]
 

@@ -19,6 +19,7 @@ def broken(world: World, asked: set[str], answer: Answer | None = None) -> list[
         *(_spoken(answer, "the command itself") if answer else ()),
         *_unmeasured(world, asked),
         *_unanswered(world),
+        *_lost(world),
         *(f"{file} was changed" for file in world.changed()),
         *_written(world),
     ]
@@ -53,6 +54,17 @@ def _unmeasured(world: World, asked: set[str]) -> Iterator[str]:
 def _unanswered(world: World) -> Iterator[str]:
     for words in (("list", "results"), ("list", "results", "--format", "json"), ("show", "last")):
         yield from world.wrong_with(*words)
+
+
+def _lost(world: World) -> Iterator[str]:
+    """Also where the index is made anew."""
+    for _ in range(2 if world.kept else 0):
+        with closing(open_store(world.home)) as store:
+            found = {result.id for result in store.results(Query())}
+        for one in sorted(world.kept - found):
+            yield f"{one} is lost"
+        for file in world.home.glob("index.sqlite*"):
+            file.unlink()
 
 
 def _spoken(answer: Answer, what: str) -> Iterator[str]:

@@ -23,14 +23,17 @@ from random import Random
 import pytest
 
 from assay.core.errors import AssayError, EndingError
+from assay.core.records import Query
 from assay.engine import plan
 from assay.formats.perfzero.proto import DamagedError
+from assay.registry import open_store
 from tests.faults import readers
 from tests.faults.claims import broken
 from tests.faults.mutations import mutated, replaced
 from tests.faults.world import ESCAPE, ROOT, SECRET, World, in_time
 
 SECONDS = {"short": 20.0, "long": 1200.0}  # of each of the three tests
+GOLDEN = ROOT / "tests" / "golden" / "runs"
 ENDINGS = ROOT / "tests" / "data" / "endings.py"
 NAMES = (
     *("fine", "raises", "raises_later", "fails_to_build", "exits", "exits_in_good_order"),
@@ -75,7 +78,7 @@ def test_the_claims_hold_after_every_fault(kind, length, tmp_path, capsys):
 
 def process_fault(world: World, draw: Random) -> list[str]:
     """A command of some cases, some of which end badly, meets signals or limits."""
-    words, asked = draw.choice([_cases, _cases, _cases, _task, _comparison])(world, draw)
+    words, asked = draw.choice([_cases, _cases, _cases, _task, _comparison, _packing])(world, draw)
     said = f"{words}"
     label = f"--label={draw.choice(LABELS)}"  # before the command that a task ends with
     words = [label if word == "{label}" else word for word in words]
@@ -116,6 +119,14 @@ def _comparison(world: World, draw: Random) -> tuple[list[str], set[str]]:
     return ["ab", *words, "--budget", "2s", "--pairs", "3", "{label}"], set()
 
 
+def _packing(world: World, draw: Random) -> tuple[list[str], set[str]]:
+    """Of kept runs, all of which are there afterwards, packed or not."""
+    shutil.copytree(GOLDEN, world.home / "runs")
+    with contextlib.closing(open_store(world.home)) as store:
+        world.kept = {result.id for result in store.results(Query())}
+    return ["results", "pack", "--before", "2100"], set()
+
+
 def _limits(draw: Random) -> Callable[[], None] | None:
     """Descriptors or bytes of a file, sometimes; set in the child before it begins."""
     if draw.random() < 0.7:
@@ -135,14 +146,17 @@ def _limits(draw: Random) -> Callable[[], None] | None:
 
 
 def folder_fault(world: World, draw: Random) -> list[str]:
-    """Run folders of a store, one of which is not as it was; also taken in by import."""
+    """Run folders of a store, one of which is not as it was; also taken in by import, or packed."""
     runs = world.home / "runs"
-    shutil.copytree(ROOT / "tests" / "golden" / "runs", runs)
+    shutil.copytree(GOLDEN, runs)
     victim = draw.choice(sorted(runs.iterdir()))
     if draw.random() < 0.5:
         world.wrong_with("list", "results")  # the index knows it as it was
+    if draw.random() < 0.3:
+        world.wrong_with("results", "pack", "--before", "2100")
     for _ in range(draw.randrange(1, 4)):
-        files = [file for file in sorted(victim.rglob("*")) if stat.S_ISREG(file.lstat().st_mode)]
+        near = [*sorted(victim.rglob("*")), *sorted((world.home / "packs").glob("*"))]
+        files = [file for file in near if stat.S_ISREG(file.lstat().st_mode)]
         if files:
             replaced(draw.choice(files), draw)
     if draw.random() < 0.1 and (world.home / "index.sqlite").exists():
@@ -164,6 +178,7 @@ def _questions(victim: Path, draw: Random) -> list[tuple[str, ...]]:
         ("show", name),
         ("show", name, "--results"),
         ("show", f"{name}/001", "--format", draw.choice(["json", "csv", "markdown"])),
+        ("results", "rm", f"{name}/001", "--yes"),
         ("import", str(victim), "--home", str(victim.parents[2] / "work" / "other")),
     ]
     return [*draw.sample(asked, 3), ("list", "results", "--format", "csv")]

@@ -48,6 +48,7 @@ class World:
         for folder in (self.work, self.spare, base / "victim" / "deeper"):
             folder.mkdir(parents=True)
         (base / "victim" / "precious").write_text("as it was")
+        self.kept: set[str] = set()  # ids of results that no fault may lose
         self._mark = uuid.uuid4().hex
         self._before = self._others()
 

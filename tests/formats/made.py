@@ -2,11 +2,48 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.platforms.emulators import environment
+
+OPTIMUM_PACKAGES = (
+    "optimum-benchmark==0.6.0",
+    *("transformers<4.56", "huggingface_hub<1", "datasets<5", "diffusers<0.36", "peft<0.18"),
+)
+OPTIMUM = """\
+import sys, tempfile
+from optimum_benchmark import Benchmark, BenchmarkConfig, InferenceConfig, InlineConfig
+from optimum_benchmark import PyTorchConfig
+from transformers import BertConfig, BertForSequenceClassification
+
+sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+with tempfile.TemporaryDirectory() as folder:
+    config = BertConfig(intermediate_size=64, vocab_size=100, **sizes)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    config = BenchmarkConfig(
+        name="forward",
+        launcher=InlineConfig(),
+        backend=PyTorchConfig(
+            model=folder, device="cpu", task="text-classification", library="transformers"
+        ),
+        scenario=InferenceConfig(
+            memory=True, iterations=5, duration=0, warmup_runs=1,
+            input_shapes={"batch_size": 2, "sequence_length": 8},
+        ),
+    )
+    Benchmark(config=config, report=Benchmark.launch(config)).save_json(sys.argv[1])
+"""
+OPTIMUM_READS = """\
+import json, sys
+from optimum_benchmark import Benchmark
+
+report = Benchmark.from_json(sys.argv[1]).report
+print(json.dumps({name: target.latency.values for name, target in vars(report).items()}))
+"""
 PYTEST = """\
 import pytest
 
@@ -131,3 +168,27 @@ def _run(folder: Path, *command: str, home: Path | None = None, status: int = 0)
     ended = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
     assert ended.returncode in (0, status), ended.stdout + ended.stderr
     return ended.stdout
+
+
+def optimum(folder: Path) -> Path:
+    """A forward pass of a small BERT, measured by optimum-benchmark in its own environment."""
+    script, path = folder / "with_optimum.py", folder / "optimum.json"
+    script.write_text(OPTIMUM)
+    _optimum(str(script), str(path))
+    return path
+
+
+def optimum_reads(path: Path) -> dict[str, list[float]]:
+    """Target → latencies, as the tool's own classes read them from a file."""
+    found: dict[str, list[float]] = json.loads(_optimum("-c", OPTIMUM_READS, str(path)))
+    return found
+
+
+def _optimum(*words: str) -> str:
+    python = environment("optimum", OPTIMUM_PACKAGES, borrowed=True) / "python"
+    variables = {"OMP_NUM_THREADS": "1", "USE_TF": "0", "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(
+        [python, *words], capture_output=True, text=True, env={**os.environ, **variables}
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()[-1] if done.stdout else ""

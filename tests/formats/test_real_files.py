@@ -185,3 +185,21 @@ def test_a_whole_store_becomes_parquet_that_pyarrow_reads(folder, tmp_path, home
     theirs, ours = readings(home=tmp_path / "other"), readings()
     assert [one.result.case for one in theirs] == [one.result.case for one in ours]
     assert times(one.result for one in theirs) == times(one.result for one in ours)
+
+
+@pytest.mark.long
+@pytest.mark.real("torch")
+def test_optimum_benchmark(folder, tmp_path):
+    """In an environment of its own, which wants other versions than these tests have."""
+    path = made.optimum(folder)
+    theirs = json.loads(path.read_text())["report"]
+    latencies = {name: target["latency"]["values"] for name, target in theirs.items()}
+
+    kind, _, ours = read_file(path)
+    back = made.optimum_reads(written(kind, ours, tmp_path / "a.json"))
+
+    assert kind == "optimum"
+    assert {one.case.params["target"]: list(one.values("step_time")) for one in ours} == latencies
+    assert len(latencies["forward"]) >= 5
+    assert ours[0].peaks["max_rss"] > 1e8
+    assert back == latencies

@@ -6,6 +6,7 @@ import fcntl
 import os
 import subprocess
 import sys
+import sysconfig
 import time
 import urllib.error
 import urllib.request
@@ -20,8 +21,9 @@ STORAGE = ("gcp-storage-emulator==2026.7.19",)
 S3 = ("moto[s3,server]==5.2.5",)
 
 
-def environment(name: str, packages: tuple[str, ...]) -> Path:
-    """Its folder of programs; made once, and kept for the next time."""
+def environment(name: str, packages: tuple[str, ...], borrowed: bool = False) -> Path:
+    """Its folder of programs; made once, and kept for the next time. With `borrowed`, what it lacks
+    is found among the packages of these tests, so that no framework is installed twice."""
     folder = ROOT / ".venvs" / name
     folder.parent.mkdir(exist_ok=True)
     with open(folder.parent / f"{name}.lock", "w") as lock:
@@ -29,6 +31,9 @@ def environment(name: str, packages: tuple[str, ...]) -> Path:
         mark = folder / "made-of"
         if not mark.is_file() or mark.read_text() != " ".join(packages):
             subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+            if borrowed:
+                (there,) = (folder / "lib").glob("python*/site-packages")
+                (there / "borrowed.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
             pip = [folder / "bin" / "pip", "install", "--quiet", *packages]
             subprocess.run(pip, check=True, capture_output=True)
             mark.write_text(" ".join(packages))

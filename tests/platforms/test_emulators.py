@@ -7,12 +7,18 @@ import json
 import pytest
 
 import assay
+from assay.core.records import Case
 from assay.platforms.sinks import bigquery, tables
 from assay.verbs.show import readings
 from tests.kept_runs import CASE, OTHER
 from tests.platforms.services import forwarding, serving
 
 pytestmark = [pytest.mark.long, pytest.mark.real("google.cloud.bigquery")]
+
+KERAS = tuple(
+    Case(workload="mnist-mlp", backend=f"keras-{name}", params={"units": 64}, key=name)
+    for name in ("jax", "torch")
+)
 
 
 @pytest.fixture
@@ -28,21 +34,23 @@ def rows(place: str) -> list[dict]:
     return [dict(row) for row in client.query(f"SELECT * FROM `{place}`").result()]
 
 
-@pytest.mark.parametrize("table", ["assay", "perfzero"])
+@pytest.mark.parametrize("table", tables.TABLES)
 def test_rows_equal_the_results_and_are_there_once(keep, home, service, table):
-    run = keep((CASE, 0.01, "ok"), (OTHER, 0.02, "ok"))
-    place = f"p:equal.{table}"
+    cases = KERAS if table == "keras-benchmarks" else (CASE, OTHER)
+    run = keep(*((case, 0.01, "ok") for case in cases))
+    name = table.replace("-", "_")
+    place = f"p:equal.{name}"
     assay.upload(run, bigquery=place, table=table, home=home)
     assay.upload(run, bigquery=place, table=table, home=home)
 
     made = {
         row[tables.get(table).key]: row for row in map(tables.get(table).row, readings(home=home))
     }
-    there = rows(f"p.equal.{table}")
+    there = rows(f"p.equal.{name}")
     assert len(there) == 2
     for row in there:
         expected = made[row[tables.get(table).key]]
-        for stamp in ("started", "execution_timestamp"):
+        for stamp in ("started", "execution_timestamp", "recorded_time"):
             if stamp in row:
                 row[stamp] = row[stamp].strftime("%Y-%m-%dT%H:%M:%SZ")
         assert json.loads(json.dumps(row)) == json.loads(json.dumps(expected))

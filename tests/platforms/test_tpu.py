@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from assay.compat import perfzero
 from assay.core.cloud import StockoutError
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.objects import ServiceAwayError
-from assay.platforms.cloud import tpu
+from assay.platforms.cloud import tpu, tpu_version
 from tests.platforms.services import serving
 
 pytestmark = pytest.mark.real("google.cloud.tpu_v2")
@@ -24,8 +25,12 @@ class Tpus:
         self.nodes: dict[str, list[str]] = {}
         self.states = ["CREATING", "READY"]
         self.refusal: tuple[int, str] | None = None
+        self.version = "2.1.0"
+        self.asked: list[str] = []
 
     def __call__(self, method, path, headers, body):
+        if path.startswith("/requestversion"):
+            return self._worker(method, path)
         bare = path.partition("?")[0].removeprefix("/v2/")
         if method == "POST" and self.refusal:
             code, message = self.refusal
@@ -42,7 +47,16 @@ class Tpus:
             return 200, b'{"name": "operations/2"}'
         left = self.nodes[bare]
         state = left.pop(0) if len(left) > 1 else left[0]
-        return 200, json.dumps({"name": bare, "state": state}).encode()
+        found = {"name": bare, "state": state, "networkEndpoints": [{"ipAddress": "127.0.0.1"}]}
+        return 200, json.dumps(found).encode()
+
+    def _worker(self, method, path):
+        if method == "POST":
+            self.asked.append(path)
+            self.version = path.partition("?")[0].rpartition("/")[2]
+            return (404, b"no such version") if self.version == "gone" else (200, b"")
+        told = {"currentVersion": self.version, "buildLabel": "b1", "piperOriginRevId": 7}
+        return 200, json.dumps(told).encode()
 
 
 @pytest.fixture
@@ -51,6 +65,7 @@ def service(monkeypatch):
     monkeypatch.setattr(tpu, "_POLL", 0.0)
     with serving(nodes) as (_, address):
         monkeypatch.setenv(tpu.ENDPOINT, address)
+        monkeypatch.setattr(tpu_version, "PORT", int(address.rpartition(":")[2]))
         yield nodes
 
 
@@ -64,6 +79,34 @@ def test_a_node_is_ready_inside_and_gone_afterwards(service):
     assert said[-1] == "TPU n1: deleted"
 
 
+def test_workers_run_the_version_that_was_asked_for(service):
+    wanted = msgspec.structs.replace(WANTED, version_id="2.6.0-nightly")
+
+    with tpu.node(wanted, print) as told:
+        assert told == {"url": "", "hash": "2.6.0-nightly", "branch": "b1", "piper_id": "7"}
+    assert service.asked == ["/requestversion/2.6.0-nightly?restartType=ifNeeded"]
+
+    service.nodes[WANTED.path] = ["READY"]
+    with tpu.node(msgspec.structs.replace(wanted, started=True), print) as told:
+        assert told["hash"] == "2.6.0-nightly"
+    assert WANTED.path in service.nodes  # it is somebody else's
+
+
+def test_a_version_that_workers_do_not_take_and_a_node_that_is_not_there(service, monkeypatch):
+    refused = msgspec.structs.replace(WANTED, version_id="gone")
+    taken = pytest.raises(ServiceAwayError, match="did not take the version gone")
+    with taken, tpu.node(refused, print):
+        pass
+    assert service.nodes == {}
+
+    started = msgspec.structs.replace(refused, started=True)
+    with pytest.raises(UsageError, match="There is no TPU n1"), tpu.node(started, print):
+        pass
+    monkeypatch.setattr(tpu_version, "PORT", 1)  # nobody listens there
+    with tpu.node(WANTED, print) as told:
+        assert told == {}
+
+
 def test_a_node_is_deleted_whatever_happens(service):
     with pytest.raises(ZeroDivisionError), tpu.node(WANTED, print):
         raise ZeroDivisionError
@@ -71,6 +114,15 @@ def test_a_node_is_deleted_whatever_happens(service):
 
     service.states = ["CREATING", "TERMINATED"]
     with pytest.raises(ServiceAwayError, match="is TERMINATED"), tpu.node(WANTED, print):
+        pass
+    assert service.nodes == {}
+
+
+def test_a_node_that_never_becomes_ready_is_given_up_and_deleted(service):
+    service.states = ["CREATING"]
+
+    given_up = pytest.raises(ServiceAwayError, match="is CREATING, and did not become ready")
+    with given_up, tpu.node(WANTED, print, timeout=0.05):
         pass
     assert service.nodes == {}
 

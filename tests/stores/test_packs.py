@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
+from collections.abc import Callable
 
 import pytest
 
 from assay.core.errors import UsageError
 from assay.core.findings import ANALYSIS
 from assay.core.records import Query
+from assay.stores import _packs as packs
 from assay.stores import folders
 from assay.stores.sql import SqlStore
-from assay.verbs.results import pack, relabel, remove
+from assay.verbs.results import kept_files, pack, prunable, relabel, remove
 from tests.stores.test_sql import SECOND, stored
 
 
@@ -107,20 +109,37 @@ def test_a_run_that_is_measured_stays_a_folder(home, made):
 @pytest.mark.parametrize("call", range(1, 9))
 def test_nothing_is_lost_when_packing_is_killed(home, made, call):
     """At the n-th file or folder that gets its name or goes."""
+    assert killed_at(call, lambda: pack("2026-02", home))
+    assert kept(home) == sorted(made, key=lambda result: result.id)
+    pack("2026-02", home)
+    assert kept(home) == sorted(made, key=lambda result: result.id)
+    assert files_of(home) == []
+
+
+@pytest.mark.parametrize("call", range(1, 4))
+def test_nothing_but_what_was_named_is_lost_when_a_removal_is_killed(home, made, call):
+    pack("2026-02", home)
+    named = [made[0].id, made[2].run]
+    assert killed_at(call, lambda: remove(named, home))
+
+    left = {one.id for one in kept(home)}
+    assert {made[1].id, made[4].id, made[5].id} <= left
+    if left & {made[0].id, made[2].id}:
+        remove([one for one in (made[0].id, made[2].id, made[3].id) if one in left], home)
+    (home / "index.sqlite").unlink()
+    assert {one.id for one in kept(home)} == {made[1].id, made[4].id, made[5].id}
+
+
+def killed_at(call: int, action: Callable[[], object]) -> bool:
+    """Done in a process that ends at the n-th file or folder that gets its name or goes."""
     child = os.fork()
     if not child:
         left = [call]
         for name in ("rename", "replace", "unlink", "rmdir"):
             _ends_at(left, name)
-        pack("2026-02", home)
+        action()
         os._exit(0)
-    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-    assert ended == 9
-    assert kept(home) == sorted(made, key=lambda result: result.id)
-    pack("2026-02", home)
-    assert kept(home) == sorted(made, key=lambda result: result.id)
-    assert files_of(home) == []
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
 
 def _ends_at(left: list[int], name: str) -> None:
@@ -150,6 +169,70 @@ def test_a_damaged_pack_is_named_and_the_rest_is_shown(home, made):
     store.close()
     file.write_bytes(whole)
     assert len(kept(home)) == 7
+
+
+def test_a_pipe_in_the_place_of_a_pack_is_not_waited_for(home, made):
+    pack("2026-02", home)
+    (file,) = (home / "packs").iterdir()
+    file.unlink()
+    os.mkfifo(file)
+    store = SqlStore(home)
+
+    assert list(store.results(Query())) == []
+    assert all("no plain file" in problem for problem in store.problems)
+    store.close()
+
+
+def test_several_runs_leave_a_pack_that_is_written_once(home, made, monkeypatch):
+    pack("2026-02", home)
+    written = []
+    real = packs.drop
+    monkeypatch.setattr(packs, "drop", lambda pack, runs: written.append(runs) or real(pack, runs))
+    remove([made[0].id, made[2].run], home)  # of the first run, the second result stays
+
+    assert written == [{made[0].run, made[2].run}]
+    assert [one.id for one in kept(home)] == sorted(one.id for one in (made[1], *made[4:]))
+
+
+def test_what_packed_results_take_is_told_from_the_pack(home, made):
+    before = kept_files([made[0].run], home)
+    pack("2026-02", home)
+
+    assert kept_files([made[0].run], home) == before
+    assert len(prunable(Query(until="2026-01"), home=home)) == 6
+    assert files_of(home) == []
+
+
+def test_two_processes_remove_from_one_pack_at_once(home, made):
+    """Each opens the pack first; what one left out would come back with the other's."""
+    pack("2026-02", home)
+    stores = [SqlStore(home), SqlStore(home)]
+    for store in stores:
+        assert store.plan(made[0].run).cases
+    for store, run in zip(stores, (made[0].run, made[2].run), strict=True):
+        store.delete(run)
+        store.close()
+    (file,) = (home / "packs").iterdir()
+
+    with zipfile.ZipFile(file) as left:
+        assert {name.partition("/")[0] for name in left.namelist()} == {made[4].run}
+
+
+def test_a_reader_misses_nothing_while_runs_are_packed(home, made):
+    reader, seen = SqlStore(home), 0
+    child = os.fork()
+    if not child:
+        pack("2026-02", home)
+        os._exit(0)
+    ended = 0
+    while not ended or seen < 2:
+        assert len(list(reader.results(Query()))) == 6, reader.problems
+        seen += 1
+        ended = ended or os.waitpid(child, os.WNOHANG)[0]
+
+    assert files_of(home) == []
+    assert len(list(reader.results(Query()))) == 6
+    reader.close()
 
 
 def test_a_pack_made_to_harm_leads_nowhere_else(home, made, tmp_path):

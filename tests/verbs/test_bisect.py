@@ -7,6 +7,7 @@ import zipfile
 import pytest
 
 import assay
+from assay.core.changes import Tried
 from assay.core.errors import UsageError
 from assay.verbs import bisect
 from tests.verbs.test_confirm import git
@@ -54,6 +55,18 @@ def test_a_bisection_goes_on_where_it_was_interrupted(commits):
     assert last.tried[0] == first.tried[0]
     assert last.ended.startswith("decided")
     assert bisect.kept(first.run).suspects == last.suspects
+
+
+def test_ends_that_could_not_be_told_apart_are_compared_again_when_it_goes_on(commits, monkeypatch):
+    unsure = Tried(place=4, name=commits[4], verdict="cannot-tell", text="undecided", ratio=1.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(bisect, "_tried", lambda *_: unsure)
+        (first,) = assay.bisect("work.py:work@python", commits[0], commits[-1], **QUICK)
+    again = next(bisect.resume(first.run))
+
+    assert first.ended.startswith("the ends cannot be told apart")
+    assert [one.place for one in again.tried] == [4, 4]
+    assert 1.5 < again.effect < 2.5 and not again.ended
 
 
 def test_ends_that_do_not_differ_are_said(commits):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from collections.abc import Callable
 
 import pytest
 
@@ -77,6 +80,54 @@ def test_settings_send_every_run(keep, home, tmp_path):
     (home / "sinks.toml").write_text(f'metrics = "{tmp_path}/m.jsonl"\n')
 
     assert after_run(run, home).uploads[0].text == "1 row sent"
+
+
+def test_two_processes_that_send_at_once_send_once(keep, home, tmp_path):
+    """The second waits for the lock of the first, and finds nothing left to send."""
+    runs = [keep((CASE, 0.01, "ok")) for _ in range(3)]
+    sent = tmp_path / "m.jsonl"
+    begin, ready = os.pipe()  # they must not have the lock from us
+    senders = [
+        _forked(lambda: os.read(begin, 1) and assay.upload(*runs, metrics=str(sent), home=home))
+        for _ in range(2)
+    ]
+    with outbox.only_sender(home):
+        os.write(ready, b"go")
+        _until(lambda: len(list(outbox.waiting(home))) == 1)
+        assert not sent.exists()  # both wait for us
+    ended = [os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in senders]
+
+    assert ended == [0, 0]
+    assert len(sent.read_text().splitlines()) == 3
+    assert list(outbox.waiting(home)) == []
+
+
+def _forked(work: Callable[[], object]) -> int:
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came")
+
+
+def test_a_packed_run_is_sent_with_its_files(keep, home, tmp_path):
+    run = keep((CASE, 0.01, "ok"))
+    before = sorted(path.name for path in (home / "runs" / run / "001").iterdir())
+    assert assay.pack("2100", home=home).runs == 1
+
+    assert assay.upload(run, objects=str(tmp_path / "there"), home=home).status == 0
+    assert sorted(path.name for path in (tmp_path / "there" / run / "001").iterdir()) == before
 
 
 @pytest.mark.parametrize(

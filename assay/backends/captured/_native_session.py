@@ -14,6 +14,7 @@ from assay.core.records import Case, Value
 from assay.native.build import build
 from assay.native.emit import emit
 from assay.native.graph import Graph
+from assay.native.hpvm.configs import config_named
 from assay.native.knobs.applying import applied
 from assay.native.knobs.from_config import knobs_in
 from assay.native.loaded import Loaded
@@ -70,7 +71,7 @@ def _with_knobs(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
     best = optimized(graph)
     if not config:
         return best
-    path, _, name = config.partition(":")
+    path, name = config_named(config)
     return applied(best, knobs_in(graph, path, name), tuple(each[:64] for each in inputs))
 
 

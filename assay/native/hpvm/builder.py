@@ -7,12 +7,21 @@ import shutil
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from assay.native.build import build, filled
 from assay.native.emit import emit
-from assay.native.hpvm.recorded import read_recorded
+from assay.native.graph import Array, Graph
+from assay.native.hpvm.config_sets import check_fit
+from assay.native.hpvm.configs import parse
+from assay.native.hpvm.dataflow import Dataflow, line_names
+from assay.native.hpvm.recorded import read_recorded, recorded_flow
+from assay.native.knobs.applying import applied
+from assay.native.knobs.from_config import knobs_of
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import Kernels, toolchain
+
+KEPT = 16  # models of configurations in a folder: each has weights of its own
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,13 +35,47 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 def build_recorded(settings: ModelSettings, folder: Path, target: Path) -> None:
     """What `folder` describes, as a library and weights in `target`: the same passes and the same
-    build as for a captured model."""
+    build as for a captured model, and the knobs of a configuration if one is there."""
     tools = toolchain(settings.kernels, settings.portable, settings.sanitize)
-    emitted = emit(optimized(read_recorded(folder)))
-    built = build(emitted, tools, Path(settings.cache) if settings.cache else None)
+    flow = recorded_flow(folder)
+    configured = (folder / "config.txt").exists()
+    graph = optimized(read_recorded(folder))
+    emitted = emit(_with_knobs(graph, flow, folder) if configured else graph)
+    cache = Path(settings.cache) if settings.cache else None
     with filled(target) as fresh:
+        # A tuner asks for many configurations: they are not kept twice, nor for ever.
+        built = build(emitted, tools, cache, fresh / "built" if configured else None)
         for file in (built.library, built.weights, *built.folder.glob("libdnnl.so*")):
             _linked(file, fresh / file.name)
+        (fresh / "root.lines").write_text(line_names(flow))
+        if configured:
+            shutil.rmtree(built.folder)
+    if configured:
+        _forget_old(target.parent)
+
+
+def _with_knobs(graph: Graph, flow: Dataflow, folder: Path) -> Graph:
+    configs = parse((folder / "config.txt").read_text(), (folder / "config_file.txt").read_text())
+    check_fit(configs, flow)
+    knobs = knobs_of(configs, configs.configurations[0], flow, graph)
+    return applied(graph, knobs, _items(graph, np.fromfile(folder / "items.bin", np.float32)))
+
+
+def _items(graph: Graph, numbers: Array) -> tuple[Array, ...]:
+    """As many of each input, one input after the other."""
+    sizes = [int(np.prod(value.shape)) for value in graph.inputs]
+    count = len(numbers) // sum(sizes)
+    parts = np.split(numbers, np.cumsum([count * size for size in sizes])[:-1])
+    return tuple(
+        part.reshape(count, *value.shape) for part, value in zip(parts, graph.inputs, strict=True)
+    )
+
+
+def _forget_old(folder: Path) -> None:
+    """Those of configurations, which have a `-` in their names, but for the last ones made."""
+    made = sorted(folder.glob("*-*"), key=lambda path: path.stat().st_mtime)
+    for path in made[:-KEPT]:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _linked(file: Path, place: Path) -> None:

@@ -69,6 +69,13 @@ class ConfigFile(msgspec.Struct, frozen=True, kw_only=True):
     place: str = ""  # for messages
 
 
+def config_named(asked: str | Path) -> tuple[Path, str]:
+    """FILE or FILE:NAME as a file and the name of a configuration, "" if none is named."""
+    whole = user_path(asked)
+    file, _, name = str(asked).rpartition(":")
+    return (whole, "") if whole.exists() or not file else (user_path(file), name)
+
+
 def read_configs(path: str | Path) -> ConfigFile:
     """All configurations of a file, in its order.
 

@@ -35,6 +35,7 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     inputs: tuple[str, ...]  # tensors handed in, and earlier leaves, by name
     numbers: tuple[float, ...] = ()  # what its intrinsic takes after the tensors
     layer: str = ""  # of the model it came from
+    node: str = ""  # the same by its name in the graph
 
 
 class Dataflow(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +53,12 @@ class Dataflow(msgspec.Struct, frozen=True, kw_only=True):
         """From leaf to leaf; a tensor that is handed in has none."""
         names = {leaf.name for leaf in self.leaves}
         return tuple((n, leaf.name) for leaf in self.leaves for n in leaf.inputs if n in names)
+
+
+def line_names(flow: Dataflow) -> str:
+    """A row for each line: its operations and, after a tab, the node that the first belongs to."""
+    rows = (" ".join(leaf.op for leaf in line) + f"\t{line[0].node}" for line in fused_lines(flow))
+    return "".join(f"{row}\n" for row in rows)
 
 
 def fused_lines(flow: Dataflow) -> tuple[tuple[Leaf, ...], ...]:

@@ -144,8 +144,10 @@ def _checked(name: str, data: Array, labels: Array, last: bool, flow: Dataflow) 
 def tuner_facts(flow: Dataflow, settings: SourceSettings) -> dict[str, Any]:
     """What `tuner.json` tells a tuner: each operation's cost and knobs, files and pipes."""
     knobs = tuner_knobs()
-    names = [f"{_TUNER.get(leaf.op, leaf.op)}_{n}" for n, leaf in enumerate(flow.leaves, 1)]
-    kinds = [leaf.op in ("conv", "group_conv") for leaf in flow.leaves]
+    names = [f"{_TUNER.get(leaf.op, leaf.op)}_{n}" for n, leaf in enumerate(flow.leaves)]
+    kinds = [
+        leaf.op == "conv" for leaf in flow.leaves
+    ]  # not in groups: HPVM tunes nothing of these
     plain = [knob for knob in knobs if knob in ("11", "12")]
     return {
         "op_cost": dict(zip(names, flow.costs, strict=True)),

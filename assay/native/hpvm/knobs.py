@@ -80,8 +80,8 @@ def tuner_knobs() -> dict[str, dict[str, Any]]:
     gains = [2.0] * 4 + [1.5] * 6 + [1.33] * 8
     samples = [2.0] * 2 + [1.5] * 3 + [1.33] * 4
     found: dict[str, dict[str, Any]] = {
-        "11": {"speedup": 1.0, "devices": ["cpu"], "baseline_priority": 0},
-        "12": {"speedup": 1.5, "devices": ["gpu"]},
+        "11": {"speedup": 1.0, "devices": ["cpu"], "baseline_priority": 1},
+        "12": {"speedup": 1.5, "devices": ["gpu"], "baseline_priority": 0},
     }
     for first, assumed in ((121, gains), (231, samples)):
         for half in (0, 30):

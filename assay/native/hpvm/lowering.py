@@ -117,8 +117,9 @@ class _Lowering:
         name = f"var_{len(self.leaves)}"
         values = before or tuple(self.held[value].name for value in node.inputs)
         inputs = (*values, *tensors)
+        layer = self.names[node.output]
         self.leaves.append(
-            Leaf(name=name, op=op, inputs=inputs, numbers=numbers, layer=self.names[node.output])
+            Leaf(name=name, op=op, inputs=inputs, numbers=numbers, layer=layer, node=node.name)
         )
         self.costs.append(cost)
         self.held[node.output] = _Held(name, node.shape)
@@ -140,8 +141,8 @@ class _Lowering:
         cost = weight.size * (high / op.strides[0]) * (wide / op.strides[1])
         numbers: tuple[float, ...] = (top, left, *op.strides)
         kind: LeafOp = "conv"
-        if op.groups > 1:
-            kind, numbers = "group_conv", (*numbers, 1, op.groups)
+        if op.groups > 1:  # HPVM counts no cost of it
+            kind, numbers, cost = "group_conv", (*numbers, 1, op.groups), 0.0
         self.after(node, self.leaf(node, kind, (w,), numbers, cost), op)
 
     def dense(self, node: Node, op: ops.DenseOp) -> None:

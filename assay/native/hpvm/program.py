@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_file, user_path
-from assay.native.build import default_cache, filled, tools_digest
+from assay.core.files import user_file, user_path, write_whole
+from assay.native.build import RUNTIME, default_cache, filled, tools_digest
 from assay.native.hpvm.builder import ModelSettings
 from assay.native.toolchain import Toolchain, toolchain
 
@@ -56,8 +56,10 @@ def build_models(program: Path, folder: Path, settings: ModelSettings | None = N
     variables = {**_variables(settings), "ASSAY_HPVM_STOP": "built"}
     variables.pop("ASSAY_HPVM_MODELS")
     ended = _started(program, (), folder, variables)
-    if ended.returncode or not any((program.parent / "hpvm_models").glob("*")):
+    models = program.parent / "hpvm_models"
+    if ended.returncode or not any(models.glob("*")):
         raise _failed(program, ended)
+    write_whole(models / "build", variables["ASSAY_HPVM_BUILD"].encode())  # for configurations
 
 
 def run_compiled(
@@ -89,7 +91,7 @@ def run_compiled(
 
 def _shim(tools: Toolchain, settings: ModelSettings) -> Path:
     """The runtime behind hpvm.h, compiled once for these flags."""
-    sources = sorted(SHIM.iterdir())
+    sources = [*sorted(SHIM.iterdir()), RUNTIME / "configuration.hpp"]
     text = msgspec.json.encode(tools) + b"".join(path.read_bytes() for path in sources)
     cache = Path(settings.cache) if settings.cache else default_cache()
     folder = cache / f"hpvm-{hashlib.sha256(text).hexdigest()[:32]}"
@@ -153,4 +155,5 @@ def _batches(path: Path) -> tuple[float, ...]:
         lines = path.read_text().splitlines()
     except OSError:
         return ()
-    return tuple(float(line.split()[-1]) / 1e3 for line in lines if line.startswith("Batch "))
+    times = (line for line in lines if line.startswith("Iteration Compute Time"))
+    return tuple(float(line.split()[-1]) / 1e3 for line in times)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from assay.core.errors import AssayError, UsageError
 from assay.native import ops
 from assay.native.capture.graph_builder import Building
 from assay.native.graph import Array, Graph, Shape
+from assay.native.hpvm.dataflow import Dataflow, Leaf, LeafOp
 from assay.native.shapes import ShapeError
 
 HEAD = "hpvm-graph 1"
@@ -25,13 +27,30 @@ NAME = "root"  # of the model's files
 
 
 def read_recorded(folder: Path) -> Graph:
-    lines = (folder / "graph.txt").read_text().splitlines()
     numbers = np.fromfile(folder / "constants.bin", np.float32)
+    return _Reading(numbers).graph(_lines(folder))
+
+
+def recorded_flow(folder: Path) -> Dataflow:
+    """The same operations as HPVM numbers them, for configurations; it has no numbers."""
+    leaves, tensors = [], {}
+    for words in map(str.split, _lines(folder)):
+        if words[0].startswith("const"):
+            tensors[words[0]] = np.empty(0, np.float32)
+        elif words[1:2] == ["="]:
+            inputs = tuple(word for word in words[3:] if word[0].isalpha())
+            leaf = Leaf(name=words[0], op=cast(LeafOp, words[2]), inputs=inputs, node=words[0])
+            leaves.append(leaf)
+    return Dataflow(name="this program", shape=(), classes=0, leaves=tuple(leaves), tensors=tensors)
+
+
+def _lines(folder: Path) -> list[str]:
+    lines = (folder / "graph.txt").read_text().splitlines()
     if not lines or lines[0] != HEAD:
         raise AssayError(
             f"{folder}/graph.txt is no graph of an HPVM-C program.", hint="Run it again."
         )
-    return _Reading(numbers).graph(lines[1:])
+    return lines[1:]
 
 
 class _Reading:
@@ -67,7 +86,7 @@ class _Reading:
     def operation(self, name: str, op: str, words: list[str]) -> str:
         try:
             match op:
-                case "conv":
+                case "conv" | "group_conv":
                     return self.convolution(name, words)
                 case "mul":
                     return self.product(name, words)

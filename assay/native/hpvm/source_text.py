@@ -31,7 +31,7 @@ void printUsage(const char *name, int status) {
   fprintf(status ? stderr : stdout,
           "Usage: %s [-t test|tune] [-c CONFIG_FILE]\\n"
           "  -t, -d   which images it takes: test (if nothing is said) or tune\\n"
-          "  -c       a file of configurations; the first is used\\n"
+          "  -c       a file of configurations, whose first is used, or FILE:NAME\\n"
           "final_accuracy, in percent, and profile_info.txt are written to the current folder.\\n",
           name);
   exit(status);

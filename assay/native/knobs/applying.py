@@ -40,7 +40,8 @@ def applied(graph: Graph, knobs: Knobs, items: Sequence[Array] = ()) -> Graph:
             "their ranges from.",
             hint="Give some of the model's inputs.",
         )
-    values = reference.computed(graph, *items) if items else {}
+    seen = any(found.calibrated for found in chosen.values())
+    values = reference.computed(graph, *items) if items and seen else {}
     made: dict[str, Array] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -66,7 +67,7 @@ def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
     """By the names of the nodes; a knob that cannot be had is told with its layer."""
     found = {}
     for layer, number in knobs.items():
-        wanted, node = knob(number), _node(graph, layer)
+        wanted, node = knob(number), node_named(graph, layer)
         if wanted.runs == "simulated":
             raise NotPossibleError(
                 f"The knob {number} ({wanted.name}) of '{layer}' cannot be "
@@ -83,7 +84,8 @@ def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
     return found
 
 
-def _node(graph: Graph, layer: str) -> Node:
+def node_named(graph: Graph, layer: str) -> Node:
+    """The node of this name, or the layer that this operation of the model became part of."""
     named = (node for node in graph.nodes if node.name == layer)
     return next(named, None) or layer_named(graph, layer)
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.native.graph import Graph
 from assay.native.hpvm.config_sets import check_fit
-from assay.native.hpvm.configs import ConfigLine, read_configs
-from assay.native.hpvm.dataflow import fused_lines
+from assay.native.hpvm.configs import (
+    ConfigFile,
+    ConfigLine,
+    Configuration,
+    KnobChoice,
+    read_configs,
+)
+from assay.native.hpvm.dataflow import Dataflow, Leaf, fused_lines
 from assay.native.hpvm.lowering import dataflow, with_softmax
-from assay.native.knobs.table import BASELINE
-from assay.native.ops import ConvOp, DenseOp
+from assay.native.knobs.applying import node_named
+from assay.native.knobs.table import BASELINE, HALF, Knob, knob, why_not
+from assay.native.passes.pipeline import optimized
 
-COMPUTING = ("conv", "group_conv", "mul")
+COMPUTING, REDUCING = ("conv", "group_conv", "mul"), "pool_mean"
 
 
 def knobs_in(graph: Graph, path: str | Path, name: str = "") -> dict[str, int]:
@@ -32,17 +40,43 @@ def knobs_in(graph: Graph, path: str | Path, name: str = "") -> dict[str, int]:
     if len(chosen.lines) == len(fused_lines(flow)) + 1:  # HPVM's networks end in a softmax
         flow = dataflow(with_softmax(graph))
     check_fit(configs, flow)
-    layers = [node.name for node in graph.nodes if isinstance(node.op, ConvOp | DenseOp)]
-    leaves = [leaf.name for leaf in flow.leaves if leaf.op in COMPUTING]
-    of_leaf = dict(zip(leaves, layers, strict=True))  # both stand in the model's order
-    return {
-        of_leaf[line[0].name]: _knob(held)
-        for line, held in zip(fused_lines(flow), chosen.lines, strict=True)
-        if line[0].name in of_leaf
-    }
+    return knobs_of(configs, chosen, flow, optimized(graph))
 
 
-def _knob(line: ConfigLine) -> int:
-    """That of the line's first operation: of sums and activations there is none to choose."""
-    first = line.choices[0]
-    return {"fp32": BASELINE, "fp16": 12}.get(first.kind, first.knob)
+def knobs_of(
+    configs: ConfigFile, chosen: Configuration, flow: Dataflow, graph: Graph
+) -> dict[str, int]:
+    """Of one configuration that fits; what the optimized graph cannot have is told with its line.
+
+    Sums, activations and pools are as exact as what they follow: precision is not chosen for them.
+    """
+    found = {}
+    for leaf, line, choice in _chosen(flow, chosen):
+        number = {"fp32": BASELINE, "fp16": HALF}.get(choice.kind, choice.knob)
+        if leaf.op not in COMPUTING and number in (BASELINE, HALF):
+            continue
+        if why := _why_not(knob(number), leaf, graph):
+            raise _wrong(configs, line, choice, f"cannot be had for {leaf.op}: {why}")
+        found[leaf.node] = number
+    return found
+
+
+def _why_not(wanted: Knob, leaf: Leaf, graph: Graph) -> str:
+    if leaf.op not in (*COMPUTING, REDUCING):
+        return "it multiplies nothing"
+    if (wanted.kind == "reduce") != (leaf.op == REDUCING):
+        return "it takes no mean" if wanted.kind == "reduce" else "it multiplies nothing"
+    return why_not(wanted, node_named(graph, leaf.node), graph)
+
+
+def _chosen(flow: Dataflow, chosen: Configuration) -> Iterator[tuple[Leaf, ConfigLine, KnobChoice]]:
+    for leaves, line in zip(fused_lines(flow), chosen.lines, strict=True):
+        for leaf, choice in zip(leaves, line.choices, strict=False):  # promise: one for a line
+            yield leaf, line, choice
+
+
+def _wrong(configs: ConfigFile, line: ConfigLine, choice: KnobChoice, what: str) -> AssayError:
+    return NotPossibleError(
+        f"{configs.place}, line {line.where}: {choice.kind} {choice.knob} {what}.",
+        hint="fp32 leaves the operation as it is.",
+    )

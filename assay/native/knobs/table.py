@@ -15,7 +15,7 @@ from assay.native.ops import ConvOp, DenseOp, GlobalPoolOp, PoolOp, ReduceOp
 
 OURS = frozenset({13, 14, 51, 321, 431})  # the first id of each family that HPVM has not
 Kind = Literal["conv", "dense", "reduce", "any"]
-BASELINE = 11
+BASELINE, HALF = 11, 12
 
 
 class Knob(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +27,11 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True):
     half: bool = False  # weights rounded to float16
     runs: Literal["yes", "emulated", "simulated"] = "yes"  # on a CPU
     summary: str = ""
+
+    @property
+    def calibrated(self) -> bool:
+        """Ranges are found, or weights corrected, on items."""
+        return self.int8 or self.name.startswith(("samp", "low_rank"))
 
 
 _EMULATED = "a CPU has no float16 products: weights are rounded to float16, and computed as float32"
@@ -119,7 +124,7 @@ KNOBS: dict[int, Knob] = {
     knob.id: knob
     for knob in (
         Knob(id=BASELINE, name="fp32", kind="any", summary="as it is"),
-        Knob(id=12, name="fp16", kind="any", half=True, runs="emulated", summary=_EMULATED),
+        Knob(id=HALF, name="fp16", kind="any", half=True, runs="emulated", summary=_EMULATED),
         *_OURS,
         *_promise(),
         *_reductions(),
@@ -154,7 +159,7 @@ def _families() -> dict[str, str]:
 def why_not(each: Knob, node: Node, graph: Graph) -> str:
     """Why a knob does not apply to a node of an optimized graph; "" where it does."""
     op = node.op
-    if each.id in (BASELINE, 12) or (each.runs == "simulated" and _linear(node)):
+    if each.id in (BASELINE, HALF) or (each.runs == "simulated" and _linear(node)):
         return ""
     if each.kind == "reduce":
         return "" if _reduces(node) else "it takes no mean or maximum"

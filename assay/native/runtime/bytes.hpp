@@ -67,43 +67,4 @@ class Cast : public Step {
     float* output_;
 };
 
-// The largest byte of each window: that of the largest number, as scales are above 0.
-class ByteMaxPool : public Step {
-  public:
-    ByteMaxPool(const Geometry& g, const float* input, float* output)
-        : g_(g), input_(reinterpret_cast<const Byte*>(input)),
-          output_(reinterpret_cast<Byte*>(output)) {}
-
-    const char* name() const override { return "max-pool-int8"; }
-    Size most_parts() const override { return g_.images * g_.high; }
-
-    void run(const Part& part) override {
-        const Range rows = share(g_.images * g_.high, part);
-        for (Size row = rows.first; row < rows.last; ++row)
-            for (Size x = 0; x < g_.wide; ++x) pixel(row / g_.high, row % g_.high, x);
-    }
-
-  private:
-    void pixel(Size image, Size y, Size x) {
-        const Size top = y * g_.strides[0] - g_.pads[0], left = x * g_.strides[1] - g_.pads[1];
-        Byte* to = output_ + ((image * g_.high + y) * g_.wide + x) * g_.channels;
-        bool first = true;
-        for (Size v = std::max<Size>(0, top); v < std::min(g_.height, top + g_.window[0]); ++v)
-            for (Size h = std::max<Size>(0, left); h < std::min(g_.width, left + g_.window[1]); ++h) {
-                const Byte* from = input_ + ((image * g_.height + v) * g_.width + h) * g_.channels;
-                if (first) std::copy_n(from, g_.channels, to);
-                else raise(from, to);
-                first = false;
-            }
-    }
-
-    void raise(const Byte* __restrict from, Byte* __restrict to) const {
-        for (Size c = 0; c < g_.channels; ++c) to[c] = to[c] < from[c] ? from[c] : to[c];
-    }
-
-    Geometry g_;
-    const Byte* input_;
-    Byte* output_;
-};
-
 }  // namespace assay

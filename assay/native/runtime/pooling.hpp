@@ -3,53 +3,133 @@
 
 #include <limits>
 
-#include "step.hpp"
+#include "bytes.hpp"
 
 namespace assay {
 
-class Pooling : public Step {
+// A step that makes each pixel of an image from a window of another.
+class OverWindows : public Step {
   public:
-    Pooling(const Geometry& g, bool largest, Posts posts, const float* input, float* output)
-        : g_(g), largest_(largest), posts_(std::move(posts)), input_(input), output_(output) {}
-
-    const char* name() const override { return largest_ ? "max-pool" : "average-pool"; }
+    explicit OverWindows(const Geometry& g) : g_(g) {}
     Size most_parts() const override { return g_.images * g_.high; }
 
     void run(const Part& part) override {
         const Range rows = share(g_.images * g_.high, part);
-        for (Size row = rows.first; row < rows.last; ++row)
-            for (Size x = 0; x < g_.wide; ++x) pixel(row / g_.high, row % g_.high, x);
-    }
-
-  private:
-    void pixel(Size image, Size y, Size x) {
-        const Size top = y * g_.strides[0] - g_.pads[0], left = x * g_.strides[1] - g_.pads[1];
-        const Range down{std::max<Size>(0, top), std::min(g_.height, top + g_.window[0])};
-        const Range across{std::max<Size>(0, left), std::min(g_.width, left + g_.window[1])};
-        const float* from = input_ + image * g_.height * g_.width * g_.channels;
-        float* to = output_ + ((image * g_.high + y) * g_.wide + x) * g_.channels;
-        const Size inside = (down.last - down.first) * (across.last - across.first);
-        const float share = 1.0f / static_cast<float>(inside);
-        for (Size c = 0; c < g_.channels; c += lanes) {
-            const Size left_over = g_.channels - c;
-            Vector found = fill(largest_ ? -std::numeric_limits<float>::infinity() : 0.0f);
-            for (Size iy = down.first; iy < down.last; ++iy)
-                for (Size ix = across.first; ix < across.last; ++ix) {
-                    const Vector value =
-                        load(from + (iy * g_.width + ix) * g_.channels + c, left_over);
-                    found = largest_ ? larger(found, value) : found + value;
-                }
-            if (!largest_) found = found * share;
-            for (const Post& post : posts_) found = apply(post, found);
-            store(to + c, found, left_over);
+        for (Size row = rows.first; row < rows.last; ++row) {
+            const Size image = row / g_.high, top = row % g_.high * g_.strides[0] - g_.pads[0];
+            const Range down = inside(top, g_.window[0], g_.height);
+            for (Size x = 0; x < g_.wide; ++x) {
+                const Size left = x * g_.strides[1] - g_.pads[1];
+                const Range across = inside(left, g_.window[1], g_.width);
+                const Size first = (image * g_.height + down.first) * g_.width + across.first;
+                window({first * g_.channels, (row * g_.wide + x) * g_.channels,
+                        down.last - down.first, across.last - across.first});
+            }
         }
     }
 
+  protected:
+    struct Window {
+        Size from, to;    // of the first number in the input, and in the output
+        Size high, wide;  // of what lies inside the image
+    };
+    virtual void window(const Window& here) = 0;
+    Size row() const { return g_.width * g_.channels; }
+
     Geometry g_;
+
+  private:
+    static Range inside(Size first, Size window, Size size) {
+        return {std::max<Size>(0, first), std::min(size, first + window)};
+    }
+};
+
+class Pooling : public OverWindows {
+  public:
+    Pooling(const Geometry& g, bool largest, Posts posts, const float* input, float* output)
+        : OverWindows(g), largest_(largest), posts_(std::move(posts)), input_(input),
+          output_(output) {}
+
+    const char* name() const override { return largest_ ? "max-pool" : "average-pool"; }
+
+  protected:
+    void window(const Window& here) override { largest_ ? pooled<true>(here) : pooled<false>(here); }
+
+  private:
+    // Several vectors of channels at once, none of which waits for another.
+    template <bool largest>
+    void pooled(const Window& here) const {
+        constexpr Size most = 4;
+        Size c = 0;
+        for (; c + most * lanes <= g_.channels; c += most * lanes) channels<largest, most>(here, c);
+        for (; c + lanes <= g_.channels; c += lanes) channels<largest, 1>(here, c);
+        if (c < g_.channels) channels<largest, 0>(here, c);
+    }
+
+    // So many whole vectors; 0: the rest of one. A window of which nothing lies inside is empty.
+    template <bool largest, Size vectors>
+    ASSAY_INLINE void channels(const Window& here, Size c) const {
+        constexpr Size most = vectors ? vectors : 1;
+        const Size left = vectors ? lanes : g_.channels - c;
+        Vector found[most];
+        Whole unlike[most] = {};  // where one was no number: a comparison would pass over it
+        for (Vector& each : found)
+            each = fill(largest ? -std::numeric_limits<float>::infinity() : 0.0f);
+        for (Size y = 0; y < here.high; ++y)
+            for (Size x = 0; x < here.wide; ++x) {
+                const float* from = input_ + here.from + y * row() + x * g_.channels + c;
+                for (Size v = 0; v < most; ++v) {
+                    const Vector value = vectors ? load(from + v * lanes) : load(from, left);
+                    if (!largest) found[v] += value;
+                    else found[v] = value > found[v] ? value : found[v];
+                    if (largest) unlike[v] |= value != value;
+                }
+            }
+        const float share = 1.0f / static_cast<float>(here.high * here.wide);
+        for (Size v = 0; v < most; ++v) {
+            Vector result = largest ? found[v] : found[v] * share;
+            if (largest) result = unlike[v] ? fill(std::numeric_limits<float>::quiet_NaN()) : result;
+            if (!posts_.empty()) result = passed(result);
+            store(output_ + here.to + c + v * lanes, result, left);
+        }
+    }
+
+    __attribute__((noinline)) Vector passed(Vector value) const {
+        for (const Post& post : posts_) value = apply(post, value);
+        return value;
+    }
+
     bool largest_;
     Posts posts_;
     const float* input_;
     float* output_;
+};
+
+// The largest byte of each window: that of the largest number, as scales are above 0.
+class ByteMaxPool : public OverWindows {
+  public:
+    ByteMaxPool(const Geometry& g, const float* input, float* output)
+        : OverWindows(g), input_(reinterpret_cast<const Byte*>(input)),
+          output_(reinterpret_cast<Byte*>(output)) {}
+
+    const char* name() const override { return "max-pool-int8"; }
+
+  protected:
+    void window(const Window& here) override {
+        Byte* to = output_ + here.to;
+        std::fill_n(to, g_.channels, Byte{0});
+        for (Size y = 0; y < here.high; ++y)
+            for (Size x = 0; x < here.wide; ++x)
+                raise(input_ + here.from + y * row() + x * g_.channels, to);
+    }
+
+  private:
+    void raise(const Byte* __restrict from, Byte* __restrict to) const {
+        for (Size c = 0; c < g_.channels; ++c) to[c] = to[c] < from[c] ? from[c] : to[c];
+    }
+
+    const Byte* input_;
+    Byte* output_;
 };
 
 }  // namespace assay

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from functools import cached_property
 from typing import Any
 
 from assay.core.cloud import LABEL, Machine, MachineRequest
@@ -27,13 +28,20 @@ class Gce:
                 f"'{project[:80]}' is no project of Google Cloud.", hint="--project my-project"
             )
         self._project, self._timeout = project, timeout
-        self._instances = _client("InstancesClient")
-        self._operations = _client("ZoneOperationsClient")
+        self._library = _library()
+
+    @cached_property
+    def _instances(self) -> Any:  # noqa: ANN401 (google's)
+        return google_cloud.client_at(self._library.InstancesClient, ENDPOINT)
+
+    @cached_property
+    def _operations(self) -> Any:  # noqa: ANN401 (google's)
+        return google_cloud.client_at(self._library.ZoneOperationsClient, ENDPOINT)
 
     def request(self, wanted: MachineRequest, zone: str) -> dict[str, Any]:
-        from google.cloud import compute_v1
-
-        body = compute_v1.Instance.to_json(_resource(wanted, zone), use_integers_for_enums=False)
+        """Made without credentials: nothing is sent."""
+        made = _resource(wanted, zone)
+        body = self._library.Instance.to_json(made, use_integers_for_enums=False)
         path = f"/compute/v1/projects/{self._project}/zones/{zone}/instances"
         return {"method": "POST", "path": path, "body": _without_nothing(json.loads(body))}
 
@@ -101,12 +109,12 @@ class Gce:
             raise google_cloud.problem(sentence, " ".join(problems))
 
 
-def _client(name: str) -> Any:  # noqa: ANN401 (google's)
+def _library() -> Any:  # noqa: ANN401 (google's)
     try:
         from google.cloud import compute_v1
     except ImportError:
         raise google_cloud.missing("google-cloud-compute", "cloud") from None
-    return google_cloud.client_at(getattr(compute_v1, name), ENDPOINT)
+    return compute_v1
 
 
 def _resource(wanted: MachineRequest, zone: str) -> Any:  # noqa: ANN401

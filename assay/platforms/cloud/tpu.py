@@ -13,6 +13,7 @@ from assay.core.cloud import LABEL, check_name, check_zone
 from assay.core.errors import AssayError, UsageError
 from assay.core.objects import ServiceAwayError
 from assay.platforms import google_cloud
+from assay.platforms.cloud import tpu_version
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU"  # gcloud's own variable for another endpoint
 _ROLE = "TPU Admin"
@@ -29,11 +30,13 @@ class TpuRequest(msgspec.Struct, frozen=True, kw_only=True):
     zone: str
     size: str  # v3-8
     version: str  # of the runtime
+    version_id: str = ""  # that workers are asked to run in place of it
+    started: bool = False  # somebody else made it: it is used, and stays
 
     def __post_init__(self) -> None:
         check_name(self.name)
         check_zone(self.zone)
-        for text in (self.project, self.size, self.version):
+        for text in (self.project, self.size, self.version, self.version_id or "-"):
             if not text or not text.isprintable() or "/" in text:
                 raise UsageError(f"'{text[:60]}' is no word of a TPU.", hint="size: v3-8")
 
@@ -43,10 +46,20 @@ class TpuRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def node(wanted: TpuRequest, say: Say, timeout: float = 900.0) -> Iterator[None]:
-    """The node is ready inside, and gone afterwards. One that was there before is not touched."""
+def node(wanted: TpuRequest, say: Say, timeout: float = 900.0) -> Iterator[dict[str, str]]:
+    """The node is ready inside, and gone afterwards; what its workers run, if they say so. One that
+    was there before is left as it is, but for a version that was asked for."""
     client = _client()
-    if _state(client, wanted):
+    state = _state(client, wanted)
+    if wanted.started:
+        if not state:
+            raise UsageError(
+                f"There is no TPU {wanted.name} in {wanted.zone}.",
+                hint="Leave using_prestarted_tpu out, and one is made.",
+            )
+        yield _versioned(client, wanted, timeout, say)
+        return
+    if state:
         raise UsageError(
             f"The TPU {wanted.name} is there already.",
             hint='Use it with "using_prestarted_tpu": "true", or delete it first.',
@@ -55,7 +68,7 @@ def node(wanted: TpuRequest, say: Say, timeout: float = 900.0) -> Iterator[None]
     try:
         _create(client, wanted)
         _await(client, wanted, timeout)
-        yield
+        yield _versioned(client, wanted, timeout, say)
     finally:
         say(f"TPU {wanted.name}: {_deleted(client, wanted)}")
 
@@ -69,6 +82,27 @@ def _create(client: Any, wanted: TpuRequest) -> None:  # noqa: ANN401 (google's)
     with google_cloud.in_words(f"make the TPU {wanted.name}", _ROLE):
         parent = wanted.path.partition("/nodes/")[0]
         client.create_node(parent=parent, node_id=wanted.name, node=made)
+
+
+def _versioned(
+    client: Any,  # noqa: ANN401
+    wanted: TpuRequest,
+    timeout: float,
+    say: Say,
+) -> dict[str, str]:
+    """The version that was asked for is running, and told; another is told if it can be."""
+    with google_cloud.in_words(f"look at the TPU {wanted.name}", _ROLE):
+        found = client.get_node(name=wanted.path, retry=None).network_endpoints
+    addresses = [one.ip_address for one in found if one.ip_address]
+    if wanted.version_id:
+        if not addresses:
+            raise ServiceAwayError(
+                f"The TPU {wanted.name} tells no address of its workers.", hint="Try again later."
+            )
+        say(f"TPU {wanted.name}: version {wanted.version_id} …")
+        tpu_version.request_version(addresses, wanted.version_id)
+        _await(client, wanted, timeout)
+    return tpu_version.read_version(addresses)
 
 
 def _await(client: Any, wanted: TpuRequest, timeout: float) -> None:  # noqa: ANN401

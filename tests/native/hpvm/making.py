@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
+import numpy as np
+
 from assay.native import ops
 from assay.native.graph import Graph
 from tests.native.making import Making
+
+IMAGES = np.random.default_rng(4).normal(size=(10, 4, 8, 8)).astype(np.float32)
 
 
 def residual_net() -> Graph:
@@ -21,3 +28,25 @@ def residual_net() -> Graph:
     flat = making.add(ops.ReshapeOp((32,)), pooled)
     dense = making.add(ops.DenseOp(making.constant(10, 32), making.constant(10)), flat)
     return making.graph(making.add(ops.SoftmaxOp(), dense))
+
+
+def ran(binary, folder, *words, **variables):
+    """As a user starts it: nothing of assay is in its environment but what is given."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY")}
+    return subprocess.run(
+        [str(binary), *words],
+        cwd=folder,
+        env={**kept, "ASSAY_CHOOSE": "0", "ASSAY_THREADS": "1", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def fresh_pipes(folder):
+    """To the tuner's binary and from it."""
+    pipes = folder / "hpvm_fifo_r", folder / "hpvm_fifo_w"
+    for pipe in pipes:
+        pipe.unlink(missing_ok=True)
+        os.mkfifo(pipe)
+    return pipes

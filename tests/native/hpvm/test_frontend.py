@@ -55,10 +55,12 @@ def test_the_tuners_files_tell_costs_knobs_and_the_baseline(sources, flow):
     facts = json.loads((sources / "tuner.json").read_text())
 
     assert len(facts["op_cost"]) == 13
-    assert facts["op_cost"]["convolution_1"] == 8 * 4 * 9 * 64
-    assert facts["op_cost"]["linear_11"] == 320
-    assert len(facts["op_knobs"]["convolution_1"]) == len(facts["knobs"]) == 56
-    assert facts["op_knobs"]["tanh_3"] == ["11", "12"]
+    assert facts["op_cost"]["convolution_0"] == 8 * 4 * 9 * 64
+    assert facts["op_cost"]["linear_10"] == 320
+    assert len(facts["op_knobs"]["convolution_0"]) == len(facts["knobs"]) == 56
+    assert facts["op_knobs"]["tanh_2"] == ["11", "12"]
+    assert facts["op_knobs"]["depthwise_convolution_3"] == ["11", "12"]
+    assert facts["op_cost"]["depthwise_convolution_3"] == 0
     assert facts["knobs"]["151"] == {"speedup": 3.0, "devices": ["gpu"]}
     configs = read_configs(sources / "tuner_confs.txt")
     assert configs.configurations[0].exact and len(configs.configurations[0].lines) == 10

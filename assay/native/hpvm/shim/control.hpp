@@ -1,4 +1,4 @@
-// Configurations, accuracy and time while a program runs: HPVM's runtime control.
+// Accuracy and time while a program runs: HPVM's runtime control.
 #pragma once
 
 #include "helpers.hpp"
@@ -6,40 +6,12 @@
 namespace hpvm_shim {
 
 struct Control {
-    std::string device;  // of the configuration's first line; "": none was given
-    double sum = 0;      // of the batches' accuracies
+    double sum = 0;  // of the batches' accuracies
     std::size_t batches = 0;
 };
 inline Control& control() {
     static auto* found = new Control;
     return *found;
-}
-
-// The first configuration of a file is the one that is used, as by HPVM. assay configs check reads all.
-inline void read_configuration(const char* path) {
-    std::ifstream file(place_of(path));
-    std::string line, name;
-    bool inside = false;
-    for (int number = 1; std::getline(file, line); ++number) {
-        std::istringstream words(line);
-        std::vector<std::string> all;
-        for (std::string word; words >> word;) all.push_back(word);
-        if (all.empty()) continue;
-        if (all[0] == "-----") break;
-        if (all[0] == "+++++") inside = true;
-        else if (inside && name.empty()) name = all[0];
-        else if (inside && all.size() > 2) {
-            if (control().device.empty()) control().device = all[1];
-            for (std::size_t i = 3; i < all.size(); i += 3)
-                if (all[i] != "fp32" || i + 1 == all.size())
-                    refuse(std::string(path) + ", line " + std::to_string(number) + ": " + name +
-                           " has " + all[i] + ", but this program executes fp32 only so far.");
-        }
-    }
-    if (!inside || name.empty())
-        refuse(std::string(path) + " holds no configuration: none begins with +++++.");
-    std::fprintf(stderr, "%s of %s, for the %s: it runs on the CPU\n", name.c_str(), path,
-                 control().device.c_str());
 }
 
 }  // namespace hpvm_shim
@@ -48,7 +20,7 @@ extern "C" {
 
 void llvm_hpvm_initializeRuntimeController(const char* path) {
     control() = Control{};
-    read_configuration(path);
+    choose(path);
 }
 
 void llvm_hpvm_invokeRtControl(void* result, const char* labels, int start, int end) {
@@ -74,15 +46,25 @@ void startProfiling() {
     control() = Control{};
 }
 
-// Milliseconds of every launch, and their sum in a line that HPVM's profiler looks for.
+// The network is one operation, as it is computed as a whole; energy is not measured, and 0. The line
+// of the total is the one that HPVM's profiler looks for.
 void stopProfiling() {
     std::string text;
     double total = 0;
+    const auto told = [&text](const char* what, double value) { text += what + (": " + fixed(value)) + "\n"; };
     for (std::size_t i = 0; i < timing().seconds.size(); ++i) {
-        text += "Batch " + std::to_string(i + 1) + " : " + fixed(1e3 * timing().seconds[i]) + "\n";
-        total += 1e3 * timing().seconds[i];
+        const double each = 1e3 * timing().seconds[i];
+        text += "Iteration " + std::to_string(i) + "\nNetwork " + fixed(each) + " 0\n\n";
+        told("Iteration Compute Time   ", each);
+        told("Iteration Compute Energy ", 0);
+        text += "\n\n";
+        total += each;
     }
-    write_whole("profile_info.txt", text + "Total Time : " + fixed(total) + "\n");
+    told("Total Compute Time  ", total);
+    told("Total Compute Energy", 0);
+    told("\nTotal Time  ", total);
+    told("Total Energy", 0);
+    write_whole("profile_info.txt", text);
     timing().on = false;
 }
 }

@@ -97,13 +97,14 @@ template <typename R, typename... P>
 void* __hpvm__launch(unsigned streaming, R (*root)(P...), void* arguments) {
     char* at = static_cast<char*>(arguments);
     hpvm_shim::Words words;
-    const auto next = [&](std::size_t size) {
+    // No fold: a network may hand in more tensors than a compiler folds over.
+    const std::size_t sizes[] = {sizeof(P)..., 0};
+    for (std::size_t i = 0; i < sizeof...(P); ++i) {
         std::uintptr_t found = 0;
-        std::memcpy(&found, at, size);
+        std::memcpy(&found, at, sizes[i]);
         words.push_back(found);
-        at += size;
-    };
-    (next(sizeof(P)), ...);
+        at += sizes[i];
+    }
     return hpvm_shim::launch(streaming, reinterpret_cast<void*>(root), words,
                              hpvm_shim::called(root), at);
 }

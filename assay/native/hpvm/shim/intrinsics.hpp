@@ -138,7 +138,7 @@ void* __hpvm__tensor_convolution(void* input, void* filter, int vertical, int ho
 }
 void* __hpvm__tensor_group_convolution(void* input, void* filter, int vertical, int horizontal,
                                        int down, int right, int, int groups) noexcept {
-    return convolution(__func__, "conv", input, filter, vertical, horizontal, down, right, groups);
+    return convolution(__func__, "group_conv", input, filter, vertical, horizontal, down, right, groups);
 }
 void* __hpvm__tensor_batchnorm(void* input, void* gamma, void* beta, void* mean, void* variance,
                                double epsilon) noexcept {

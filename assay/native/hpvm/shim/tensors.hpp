@@ -98,11 +98,15 @@ struct File {
     std::size_t size = 0;
 };
 
+inline std::map<std::string, File>& mapped_files() {
+    static auto* found = new std::map<std::string, File>;
+    return *found;
+}
+
 // A whole file in memory, read where it is touched; what a program writes into it stays its own.
 inline File mapped(const char* named) {
-    static auto* files = new std::map<std::string, File>;
     const std::string place = place_of(named);
-    File& found = (*files)[place];
+    File& found = mapped_files()[place];
     if (found.data) return found;
     const int file = ::open(place.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat about {};
