@@ -45,6 +45,7 @@ _FROM = {
     "images": "verbs.image",
     "kept_nights": "verbs.schedule",
     "known_data": "verbs.data",
+    "live": "engine.live",
     "machine_status": "verbs.cloud",
     "machines": "verbs.cloud",
     "pack": "verbs.results",

@@ -35,7 +35,7 @@ USES = {
     "my_pkg/bench.py": "assay.bench('my_pkg.bench.Matmul.benchmark_small')",
 }
 HANDED_ON = {
-    "run": (run.planned, assay.Procedure),
+    "run": (run.planned, assay.Procedure, assay.live),
     "scale": (scale.planned, assay.Procedure),
     "evaluate": (evaluate.planned,),
     "study": (study.request,),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from assay.analysis import sequential
+from assay.analysis import generation, sequential
 from assay.analysis.estimates import usable
 from assay.analysis.intervals import Array, quantile, student
 from assay.analysis.student import two_sided
@@ -20,6 +20,7 @@ from assay.core.records import Phase, Result
 MINIMUM = 0.01  # the smallest change that is called one
 PROCESS_NOISE = 0.25  # two identical processes may differ so much; taken for granted below 3 pairs
 FEWEST_TURNS, MOST_TURNS = 7, 100
+ENOUGH = 8  # pairs; of fewer the spread between them often seems to be none, however large it is
 IN_TURNS = "in turns"  # the tag `order` of results whose turns alternated
 ONCE: dict[str, tuple[str, Phase]] = {
     "first_step": ("step_time", "first"),
@@ -115,8 +116,8 @@ def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | 
 def values(result: Result, metric: str) -> Array:
     """What can be compared of a result: each turn's median where turns were taken, else all.
 
-    A metric was sampled, is made from one (item_time), was reported once (first_step, open_time),
-    or was seen by a monitor.
+    A metric was sampled, is made from one (item_time, decode_throughput), was reported once
+    (first_step, open_time), or was seen by a monitor.
     """
     if result.status != "ok":
         return usable(())
@@ -126,8 +127,11 @@ def values(result: Result, metric: str) -> Array:
     if metric in result.peaks and not reported:
         return usable((result.peaks[metric],))
     per_item = metric == "item_time" and not reported
-    sampled = "step_time" if per_item else metric
+    text = metric in generation.TIMED and not reported
+    sampled = "step_time" if per_item else generation.TIMED[metric] if text else metric
     found = turns(result, sampled) if _in_turns(result) else usable(result.values(sampled))
+    if text:
+        return generation.of_rows(metric, found, result)
     return found / max(1, result.items) if per_item else found
 
 
@@ -154,7 +158,7 @@ def turns_wanted(pairs: Sequence[PairRatio], opening: float, turn: float) -> int
 
     The optimum of two-stage sampling (Cochran 1977, 10.6): the ratio of spreads within and between
     pairs, times the root of the ratio of costs. Before the spread between is known: as long as
-    opening takes.
+    opening takes, or shorter.
     """
     wanted = opening / turn
     if len(pairs) >= sequential.FEWEST:
@@ -162,7 +166,8 @@ def turns_wanted(pairs: Sequence[PairRatio], opening: float, turn: float) -> int
         between = float(np.var([math.log(pair.ratio) for pair in pairs], ddof=1))
         between -= float(np.mean([pair.error**2 for pair in pairs]))
         share = within / between if between > within / MOST_TURNS**2 else math.inf
-        wanted = math.sqrt(share * opening / turn)
+        best = math.sqrt(share * opening / turn)
+        wanted = best if len(pairs) >= ENOUGH else min(best, wanted)
     return int(min(max(wanted, FEWEST_TURNS), MOST_TURNS))
 
 
@@ -181,7 +186,7 @@ def _unit(sides: Iterable[Sequence[Result]], metric: str) -> str:
                 return part.unit
         if metric in result.peaks:
             return ""
-    return "s"
+    return "items/s" if metric == generation.RATE else "s"
 
 
 def _in_turns(result: Result) -> bool:

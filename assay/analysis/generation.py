@@ -9,9 +9,13 @@ from assay.analysis.intervals import Array, Estimate, quantile
 from assay.analysis.roofline import peak
 from assay.core.findings import Quantity
 from assay.core.records import Result
+from assay.core.sessions import FIRST_TOKEN, NEXT_TOKEN
 
-FIRST, NEXT = "time_to_first_token", "time_per_output_token"
-METRICS = (FIRST, NEXT)
+FIRST, NEXT = METRICS = (FIRST_TOKEN, NEXT_TOKEN)
+# What may be compared of text, and what is timed for it. Of all rows together: tokens a second,
+# and its inverse, the time of a token.
+RATE, TOKEN = "decode_throughput", "token_time"
+TIMED = {FIRST: FIRST, NEXT: NEXT, RATE: NEXT, TOKEN: NEXT}
 BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 
 
@@ -31,6 +35,12 @@ def quantities(result: Result) -> dict[str, Quantity]:
     return found
 
 
+def of_rows(metric: str, each: Array, result: Result) -> Array:
+    """What is made of the times of tokens, where a metric is no such time itself."""
+    rows = _fact(result, "batch_size") or 1.0
+    return {RATE: lambda: rows / each, TOKEN: lambda: each / rows}.get(metric, lambda: each)()
+
+
 def _times(metric: str, values: Array, over: str) -> dict[str, Quantity]:
     found = {metric: _quantity(quantile(values), f"median over {over}", len(values))}
     for name, (share, least) in estimates.PERCENTILES.items():
@@ -46,7 +56,7 @@ def _decoding(result: Result, each: Quantity) -> dict[str, Quantity]:
     rows = _fact(result, "batch_size")
     work = 2 * rows * _fact(result, "token_multiply_adds")
     return {
-        "decode_throughput": _rate(each, rows, "items/s", "tokens"),
+        RATE: _rate(each, rows, "items/s", "tokens"),
         **_share("decode_peak_share", work, each, _compute_peak(result)),
         **_share("decode_bandwidth_share", _moved(result), each, peak(result, "copy")),
     }

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.analysis import compare
+from assay.analysis import compare, generation
 from assay.core.findings import Comparison, PairRatio, Place, Quantity
 from assay.core.records import Result
 
@@ -25,13 +25,14 @@ MOST = 20  # heats
 # The share of the error that each of the looks at 3 to 20 heats may have (by simulation).
 LOOK = 0.1
 METRIC = "item_time"
+METRICS = (METRIC, generation.FIRST, generation.NEXT, generation.TOKEN)  # times: less is better
 INDIRECT = "by way of others"
 
 
 class Meeting(NamedTuple):
     """What one heat says of those who ran in it."""
 
-    logs: dict[str, float]  # of the time of an item, by contender
+    logs: dict[str, float]  # of the time of an item, or of what is raced for, by contender
     ratios: dict[tuple[str, str], PairRatio]  # of the first over the second
     failures: dict[str, str]  # who did not end well, and how
 
@@ -39,10 +40,10 @@ class Meeting(NamedTuple):
 Heats = Sequence[Meeting]
 
 
-def meeting(heat: Mapping[str, Result]) -> Meeting:
-    times = {name: compare.values(result, METRIC) for name, result in heat.items()}
+def meeting(heat: Mapping[str, Result], metric: str = METRIC) -> Meeting:
+    times = {name: compare.values(result, metric) for name, result in heat.items()}
     pairs = {
-        (one, other): compare.pair_ratio(heat[other], heat[one], METRIC)
+        (one, other): compare.pair_ratio(heat[other], heat[one], metric)
         for one, other in itertools.permutations(heat, 2)
     }
     return Meeting(
@@ -56,9 +57,9 @@ def meeting(heat: Mapping[str, Result]) -> Meeting:
     )
 
 
-def terms(contenders: int, minimum: float) -> compare.Terms:
+def terms(contenders: int, minimum: float, metric: str = METRIC) -> compare.Terms:
     level = LOOK * ERROR / max(1, contenders - 1)
-    return compare.Terms(METRIC, minimum, level=level)
+    return compare.Terms(metric, minimum, level=level)
 
 
 def standing(

@@ -31,6 +31,8 @@ Examples:
   assay ab --cmd 'python old.py' --cmd 'python new.py'
   assay ab --cmd "sh -c 'a | b'" --cmd "sh -c 'a | c'"       with a shell, named explicitly
   assay ab --cmd './a' --cmd './b' --metric 'rate=([0-9.]+) items/s' --higher-is-better
+  assay ab transformer-decoder:task=generate@torch transformer-decoder:task=generate@jax \\
+    --metric time_to_first_token
   assay ab mnist-mlp@jax --aa                                what this machine calls different
   assay ab ./my.py:MyNet@torch --commit main --commit HEAD --gate
 
@@ -62,7 +64,8 @@ slower.
 @click.option(
     "--metric",
     default="",
-    help="What to compare: step_time (default), item_time, first_step, open_time or a peak; "
+    help="What to compare: step_time (default), item_time, first_step, open_time or a peak; of "
+    "text time_to_first_token, time_per_output_token, token_time or decode_throughput; "
     "of commands wall_time (default) or NAME=REGEX.",
 )
 @click.option("--budget", default="5m", show_default=True, help="Total time.")

@@ -23,6 +23,7 @@ Examples:
   assay race vgg16:image_size=32,classes=10 --budget 5m
   assay race vgg16 --mode train -b torch,jax --over batch_size=32,128 --over precision=bfloat16
   assay race vgg16 --precision float32                   no winner less precise than this
+  assay race transformer-decoder:task=generate -b torch,jax --metric time_to_first_token
   assay race --resume last                               for its budget once more
 
 Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well.
@@ -49,6 +50,12 @@ Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well.
     default="2%",
     show_default=True,
     help="Contenders closer than this are equally good.",
+)
+@click.option(
+    "--metric",
+    default="",
+    help="What the fastest is fastest at: item_time (default); of text time_to_first_token, "
+    "time_per_output_token or token_time (over all rows).",
 )
 @options.timeout("10m", "one process")
 @options.cluster
@@ -95,7 +102,7 @@ def _begun(workload: str, given: dict[str, Any], line: LiveLine) -> Iterator[Rac
         mode=given["mode"],
         backends=options.several(given["backends"]),
         over=options.axes(over),
-        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold")},
+        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold", "metric")},
         label=given["label"],
         home=given["home"],
         progress=line,

@@ -85,6 +85,8 @@ class TimeTokens(msgspec.Struct, tag="tokens", frozen=True, kw_only=True):
     """Of a session that makes text: time requests token by token, for so many seconds."""
 
     seconds: float
+    warm_up: int = 2  # requests before: the first token alone is compiled apart from the step
+    least: int = 3  # requests, however long they take
 
 
 class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):

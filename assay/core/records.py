@@ -63,6 +63,7 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
     steps_per_sample: int = 0  # exactly so many; 0: enough to make the timer's cost vanish
     latency: bool = False  # one step a sample, each waited for
     cold: bool = False  # nothing compiled is shared between processes
+    metric: str = ""  # what turns are taken of; "": steps
 
     def __post_init__(self) -> None:
         for name, read, usual in (

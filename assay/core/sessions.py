@@ -120,6 +120,10 @@ class WithWeights(Protocol):
     def weights(self) -> Any: ...  # noqa: ANN401 (numpy arrays)
 
 
+# What is timed of text, in seconds.
+FIRST_TOKEN, NEXT_TOKEN = "time_to_first_token", "time_per_output_token"
+
+
 @runtime_checkable
 class Generating(Protocol):
     """A session whose step makes text: a prompt is read, then tokens follow."""

@@ -47,3 +47,4 @@ def runs(chosen: Home = None) -> Path:
 
 
 SHARED_CACHE = "ASSAY_SHARED_CACHE"  # a folder that the processes of one run share
+KEPT_WEIGHTS = "ASSAY_KEPT_WEIGHTS"  # a folder with the weights that they make once

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.analysis import compare, sequential
+from assay.analysis import compare, generation, sequential
 from assay.analysis.fairness import checks, outputs
 from assay.core.errors import UsageError
 from assay.core.findings import Comparison
@@ -48,7 +48,8 @@ class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
     def procedure(self) -> Procedure:
         cold = self.cold or self.terms.metric in compare.ONCE  # which a cache would change
         budget = min(WARM, self.budget / SHARE)
-        return Procedure(budget=budget, timeout=self.timeout, cold=cold)
+        metric = self.terms.metric if self.terms.metric in generation.TIMED else ""
+        return Procedure(budget=budget, timeout=self.timeout, cold=cold, metric=metric)
 
 
 class ComparisonState:

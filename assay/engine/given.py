@@ -13,7 +13,9 @@ from assay.core.records import Case, Procedure, Value
 CaseLike = str | Case | Callable[..., Any]  # a function or class is known by its file and name
 Axes = Mapping[str, Value | Sequence[Value]]
 
-_BUILD = "Put a function that builds it into a file, and give 'FILE.py:NAME'."
+_BUILD = (
+    "A model goes as assay.live(model, example=…), or put a function that builds it into a file."
+)
 
 
 def named(thing: object) -> Case:
@@ -26,7 +28,7 @@ def named(thing: object) -> Case:
     name = getattr(thing, "__qualname__", "")
     if not name or not callable(thing):
         what = f"An object of the class {type(thing).__name__}"
-        raise UsageError(f"{what} cannot be sent to a fresh process.", hint=_BUILD)
+        raise UsageError(f"{what} is no case.", hint=_BUILD)
     module = sys.modules.get(getattr(thing, "__module__", None) or "")
     file = getattr(module, "__file__", None) or ""
     if not file.endswith(".py") or getattr(module, name, None) is not thing:

@@ -21,7 +21,7 @@ from assay.engine import task
 from assay.engine.contenders import Contender, Pair
 from assay.engine.measure_case import measure_case
 from assay.engine.racer import HeatEntry
-from assay.engine.turns import run_heat, sampled
+from assay.engine.turns import Turns, run_heat
 from assay.stores.folders import CasePlace
 from assay.stores.runs import tagged_number
 
@@ -110,8 +110,8 @@ class PairKeepGoing:
     def __init__(self, setting: PairSetting, known: Sequence[PairRatio]) -> None:
         self._setting, self._known = setting, known
 
-    def __call__(self, turns: Mapping[str, Sequence[Samples]], opening: float) -> bool:
-        baseline, candidate = (turns[side] for side in SIDES)
+    def __call__(self, turns: Turns) -> bool:
+        baseline, candidate = (turns.taken[side] for side in SIDES)
         count = len(baseline)
         if count < compare.FEWEST_TURNS:
             return True
@@ -119,7 +119,7 @@ class PairKeepGoing:
             return False
         if self._close(baseline, candidate):
             return False
-        return count < compare.turns_wanted(self._known, opening, sampled(turns) / count)
+        return count < compare.turns_wanted(self._known, turns.opening, turns.spent / count)
 
     def _close(self, baseline: Sequence[Samples], candidate: Sequence[Samples]) -> bool:
         logs = [np.log([np.median(part.values) for part in side]) for side in (baseline, candidate)]

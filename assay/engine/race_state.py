@@ -16,7 +16,7 @@ from assay.core.messages import OutputValues
 from assay.core.records import Plan, Result, Samples, Value
 from assay.engine import shared_cache
 from assay.engine.racer import OUT_OF_TIME, TURN
-from assay.engine.turns import TOGETHER, Heat, sampled
+from assay.engine.turns import TOGETHER, Heat, Turns
 
 FEWEST_TURNS, MOST_TURNS = 5, 30
 SURE = 2  # contenders that a session opens whatever its budget: else it could end with nothing
@@ -29,8 +29,9 @@ class RaceState:
         self, plan: Plan, run: str, heats: Sequence[Mapping[str, Result]], wrong: dict[str, str]
     ) -> None:
         self.cases = {case.key: case for case in plan.cases}
-        self.rules = race.terms(len(self.cases), plan.procedure.target)
-        self.heats = [race.meeting(heat) for heat in heats]
+        metric = plan.procedure.metric or race.METRIC
+        self.rules = race.terms(len(self.cases), plan.procedure.target, metric)
+        self.heats = [race.meeting(heat, metric) for heat in heats]
         self.warm = TOGETHER
         self._plan, self._run = plan, run
         self._begun = self._last_end = time.monotonic()
@@ -55,7 +56,7 @@ class RaceState:
         elif heat.apart:
             self.warm = max(2, len(here))
         ended = {name: one for name, one in here.items() if one.status != "interrupted"}
-        self.heats.append(race.meeting(ended))
+        self.heats.append(race.meeting(ended, self.rules.metric))
         self._last |= ended
         self._outputs.update({name: heat.outputs[name] for name in heat.outputs if name in here})
         self._wrong = self._known_wrong | outputs.wrong_ones(self._outputs, self.cases)
@@ -77,7 +78,7 @@ class RaceState:
         places = self._places()
         return Race(
             places=tuple(places),
-            metric=race.METRIC,
+            metric=self.rules.metric,
             minimum=self.rules.minimum,
             heats=len(self.heats),
             ended=self._ended(places),
@@ -133,13 +134,14 @@ class HeatKeepGoing:
     def __init__(self, rules: compare.Terms, deadline: float) -> None:
         self._rules, self._deadline = rules, deadline
 
-    def __call__(self, turns: Mapping[str, Sequence[Samples]], opening: float) -> bool:
-        count = min(len(samples) for samples in turns.values())
+    def __call__(self, turns: Turns) -> bool:
+        count = min(len(samples) for samples in turns.taken.values())
         if count < FEWEST_TURNS:
             return True
-        if count >= MOST_TURNS or sampled(turns) > opening or time.monotonic() > self._deadline:
+        late = time.monotonic() > self._deadline
+        if count >= MOST_TURNS or turns.spent > turns.opening or late:
             return False
-        return not race.settled(self._to_the_best(turns), self._rules)
+        return not race.settled(self._to_the_best(turns.taken), self._rules)
 
     def _to_the_best(self, turns: Mapping[str, Sequence[Samples]]) -> list[PairRatio]:
         """Steps, not items, are what is steady or not; the batch is the same in every turn."""

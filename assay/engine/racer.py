@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from assay.analysis import generation
 from assay.core.errors import EndingError
 from assay.core.messages import (
     CheckWait,
@@ -18,6 +19,7 @@ from assay.core.messages import (
     Opened,
     OutputValues,
     TimedSteps,
+    TimeTokens,
 )
 from assay.core.phases import Phases
 from assay.core.progress import ProgressCallback
@@ -30,6 +32,7 @@ from assay.engine.stepping import (
     ask_one,
     first_of,
     open_time,
+    reports,
     samples,
     settled,
     take,
@@ -38,6 +41,7 @@ from assay.stores.folders import CasePlace
 
 TURN = 0.1  # seconds a turn lasts, so that waking a worker costs little of it
 MOST = 1000  # samples of one turn
+NO_TEXT = "it makes no text, which alone has {metric}; of transformer-decoder: task=generate"
 OUT_OF_TIME = "the budget ended before it was warm"
 
 
@@ -58,6 +62,7 @@ class Racer:
         self.status = "ok"
         self.steps = 0  # of one sample; 0: it times itself
         self.turns: list[Samples] = []
+        self.spent = 0.0  # seconds that its turns took
         self.outputs: OutputValues | None = None
         self._entry, self._procedure, self._deadline = entry, procedure, deadline
         self._begun = time.monotonic()
@@ -117,6 +122,9 @@ class Racer:
         try:
             self._child.allow(self._procedure.timeout)
             self.steps = self._settled(self._child, progress)
+            if self._procedure.metric in generation.TIMED:
+                # the first token alone may still have to be compiled
+                list(reports(self._child, TimeTokens(seconds=0.0, warm_up=0, least=1)))
             self._child.stand_still()
             self._phases.until_now("warm-up")
         except EndingError as error:
@@ -126,10 +134,26 @@ class Racer:
         assert self._child
         self._phases.until_now("waiting")
         try:
-            self.turns.append(take_turn(self._child, self.steps))
+            part, others = self._taken(self._child)
+            self.turns.append(part)
+            self._before += others
             self._phases.until_now("sampling")
         except EndingError as error:
             self._fail(error, "sampling")
+
+    def _taken(self, child: WorkerProcess) -> tuple[Samples, list[Samples]]:
+        """A turn of what is compared, and what was timed beside it."""
+        timed = generation.TIMED.get(self._procedure.metric)
+        if timed is None:
+            part = take_turn(child, self.steps)
+            self.spent += sum(part.values) * part.steps
+            return part, []
+        begun = time.monotonic()
+        parts = take_tokens(child)
+        self.spent += time.monotonic() - begun
+        if timed not in parts:
+            raise EndingError("skipped", f"it makes one token, which has no {timed}")
+        return parts.pop(timed), list(parts.values())
 
     def check(self) -> None:
         """Whether its wait waits; after all turns, for it takes steps of its own."""
@@ -197,6 +221,8 @@ class Racer:
         """What it says of itself; its outputs now, before a step changes the weights."""
         self._result = measure_case.opened(self._result, answer)
         self._stepped = answer.stepped
+        if self._procedure.metric in generation.TIMED and not answer.generates:
+            raise EndingError("skipped", NO_TEXT.format(metric=self._procedure.metric))
         self._before.append(open_time(answer))
         facts = {**self._entry.known, **self._result.facts}
         self._result = msgspec.structs.replace(self._result, facts=facts)
@@ -222,5 +248,15 @@ def take_turn(worker: Sleeper, steps: int, seconds: float = TURN) -> Samples:
     try:
         take(worker, "steady", 1, 1, 0.0)
         return take(worker, "steady", steps, MOST, seconds)
+    finally:
+        worker.stand_still()
+
+
+def take_tokens(worker: Sleeper, seconds: float = TURN) -> dict[str, Samples]:
+    """A turn of requests, at least one, by what was timed of their tokens."""
+    worker.wake()
+    try:
+        order = TimeTokens(seconds=seconds, warm_up=1, least=1)
+        return {part.metric: part for part in reports(worker, order)}
     finally:
         worker.stand_still()

@@ -1,40 +1,55 @@
-"""What the processes of one ab, race or study make once and share: compiled code, captured graphs.
+"""What the processes of a run make once and share: weights; compiled code and captured graphs.
 
-The cache is a folder beside the cases of a run, there while the run is measured. Who wants to know
-what the first step costs leaves it out (`cold`), and a plain run never has one.
+Each is a folder beside the cases of a run, there while the run is measured. Weights are shared by
+any run that opens a net more than once. Compiled code is by ab, race and study alone: a plain run
+tells what a first step costs. Who wants that of the others leaves both out (`cold`).
 """
 
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.core.records import Plan
-from assay.core.settings import SHARED_CACHE
+from assay.core.records import Case, Plan
+from assay.core.settings import KEPT_WEIGHTS, SHARED_CACHE
 
 NAME = "shared-cache"
+WEIGHTS = "shared-weights"
 VERBS = frozenset({"ab", "race", "study"})  # that open one case in many processes
 NOTE = "compiled code is shared between the processes of a case; --cold leaves that out"
 
 
 @contextmanager
 def beside_cases(folder: Path, plan: Plan) -> Iterator[None]:
-    """The cache of a run, if its plan is of those that share."""
-    place = folder / NAME
-    if not shares(plan):
-        yield
-        return
-    place.mkdir(exist_ok=True)
+    """The caches of a run, if its plan is of those that share."""
+    wanted = {NAME: shares(plan), WEIGHTS: shares_weights(plan)}
+    places = [folder / name for name, shared in wanted.items() if shared]
+    for place in places:
+        place.mkdir(exist_ok=True)
     try:
         yield
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def shares(plan: Plan) -> bool:
     return plan.verb in VERBS and not plan.procedure.cold
+
+
+def shares_weights(plan: Plan) -> bool:
+    """Whether one net is opened more than once: a file that nobody reads would cost time."""
+    opened = Counter(_net(case) for case in plan.cases)
+    again = plan.procedure.processes > 1 or any(count > 1 for count in opened.values())
+    return shares(plan) or (again and not plan.procedure.cold)
+
+
+def _net(case: Case) -> str:
+    """What its weights depend on."""
+    return f"{case.workload} {sorted((k, v) for k, v in case.params.items() if k != 'batch_size')}"
 
 
 def notes(plan: Plan) -> list[str]:
@@ -44,15 +59,17 @@ def notes(plan: Plan) -> list[str]:
 
 
 def variables(folder: Path) -> dict[str, str]:
-    """For the process whose case is kept in this folder.
+    """For the process that has this folder: the case's own, or one in it.
 
     Without a shared cache nothing compiled is found again: by itself inductor would keep all it
     ever compiled for this user, and a first step would tell of the days before.
     """
-    place = folder.absolute().parent / NAME
-    if not place.is_dir():
-        return {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+    place, weights = _above(folder, NAME), _above(folder, WEIGHTS)
+    kept = {KEPT_WEIGHTS: str(weights)} if weights else {}
+    if not place:
+        return {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1", **kept}
     return {
+        **kept,
         SHARED_CACHE: str(place),
         "TORCHINDUCTOR_CACHE_DIR": str(place / "inductor"),
         "TRITON_CACHE_DIR": str(place / "triton"),
@@ -60,3 +77,8 @@ def variables(folder: Path) -> dict[str, str]:
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
+
+
+def _above(folder: Path, name: str) -> Path | None:
+    places = (above / name for above in folder.absolute().parents[:2])
+    return next((place for place in places if place.is_dir()), None)

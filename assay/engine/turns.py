@@ -34,13 +34,15 @@ class Heat(NamedTuple):
     apart: dict[str, str]  # who could not take part beside the others, and why
 
 
-# The turns of each who is still in, and the seconds it took to open all → whether to go on.
-KeepGoing = Callable[[Mapping[str, Sequence[Samples]], float], bool]
+class Turns(NamedTuple):
+    """How far a heat is."""
+
+    taken: Mapping[str, Sequence[Samples]]  # the turns of each who is still in
+    opening: float  # seconds it took to open all
+    spent: float  # seconds that the turns took, of all together
 
 
-def sampled(turns: Mapping[str, Sequence[Samples]]) -> float:
-    """Seconds that the turns took, of all together."""
-    return sum(sum(part.values) * part.steps for samples in turns.values() for part in samples)
+KeepGoing = Callable[[Turns], bool]
 
 
 def run_heat(
@@ -152,7 +154,9 @@ def _take_turns(
 ) -> None:
     while True:
         left = [racer for racer in racers if racer.status == "ok"]
-        if len(left) < 2 or not keep_going({racer.name: racer.turns for racer in left}, opening):
+        taken = {racer.name: racer.turns for racer in left}
+        spent = sum(racer.spent for racer in left)
+        if len(left) < 2 or not keep_going(Turns(taken, opening, spent)):
             return
         for racer in order.sample(left, len(left)):
             racer.turn()

@@ -145,9 +145,12 @@ class SoftmaxOp(msgspec.Struct, frozen=True, tag="softmax"):
 
 
 class BinaryOp(msgspec.Struct, frozen=True, tag="binary"):
-    """Two inputs of one rank; an axis of size 1 is repeated to fit the other's."""
+    """Two inputs of one rank; an axis of size 1 is repeated to fit the other's.
 
-    kind: Literal["add", "multiply", "subtract", "maximum", "minimum", "divide", "power"]
+    A mask is the second input where that is a number, else the first.
+    """
+
+    kind: Literal["add", "multiply", "subtract", "maximum", "minimum", "divide", "mask", "power"]
     post: tuple[ActivationOp, ...] = ()
 
 

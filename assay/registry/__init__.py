@@ -33,7 +33,7 @@ _CONTRACTS: dict[Kind, Any] = {
 
 
 def workload(name: str) -> Workload:
-    """A workload by name, a user's `./my.py:MyNet`, a model file, or a model of a hub."""
+    """A workload by name, a user's `./my.py:MyNet`, a model file (an object's too), or a hub's."""
     if ".py:" in name:
         from assay.workloads.user._file import from_file
 
@@ -46,6 +46,10 @@ def workload(name: str) -> Workload:
         from assay.workloads.user._model_file import from_model_file
 
         return from_model_file(name)
+    if name.endswith(".live"):
+        from assay.workloads.user._live import from_live_file
+
+        return from_live_file(name)
     if name.endswith(".py"):
         raise UsageError(
             f"'{name}' names a file, but not what to run in it.", hint=f"As in: {name}:MyNet"

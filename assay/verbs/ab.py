@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.analysis import compare, sequential
+from assay.analysis import compare, generation, sequential
 from assay.core.errors import UsageError
 from assay.core.findings import Comparison
 from assay.core.progress import ProgressCallback, ignore
@@ -30,7 +30,8 @@ from assay.stores.runs import COMPARISON, REQUEST, read_document
 
 Where = AbstractContextManager[Elsewhere | None]
 
-OF_CASES = ("step_time", "item_time", *compare.ONCE)  # metrics that every case has
+# Metrics that every case has, and every case that makes text.
+OF_CASES = ("step_time", "item_time", *compare.ONCE, *generation.TIMED)
 
 
 def ab(
@@ -70,6 +71,7 @@ def ab(
     _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
     _check_pattern(name, pattern, commands) if equals else _check_metric(name, commands)
     name = name or (contenders.WALL if commands else "")
+    better = higher_is_better or (name == generation.RATE and not commands)
     limit = as_seconds(timeout, "timeout", "10m")
     if same and len(commands or cases) == 1:
         commands, cases = [*commands] * 2, cases * 2
@@ -77,7 +79,7 @@ def ab(
         pair=contenders.of_commands(commands, (name, pattern), limit)
         if commands
         else contenders.of_cases(cases, pythons, commits),
-        terms=compare.Terms(name, as_share(minimum, "The smallest effect", "1%"), higher_is_better),
+        terms=compare.Terms(name, as_share(minimum, "The smallest effect", "1%"), better),
         budget=as_seconds(budget, "budget", "5m"),
         pairs=min(pairs, sequential.MOST),
         timeout=limit,

@@ -10,6 +10,7 @@ import msgspec
 
 from assay import registry
 from assay.analysis import compare
+from assay.analysis import race as analysis
 from assay.analysis.option_effects import OptionEffect, effects_table, option_effects
 from assay.core.contracts import Backend, WithPictures, Workload
 from assay.core.errors import AssayError, UsageError
@@ -53,6 +54,7 @@ def race(
     budget: float | str = 300.0,
     minimum: float | str = MINIMUM,
     timeout: float | str = 600.0,
+    metric: str = "",
     cold: bool = False,
     label: str = "",
     home: Home = None,
@@ -62,7 +64,9 @@ def race(
 ) -> Iterator[Race]:
     """The fastest configuration here, by time per item; the standing is yielded after each heat.
 
-    `on` is a Ray cluster: all of a heat are on one node of it, which has what they `need`.
+    `metric` is another time of what makes text: time_to_first_token, time_per_output_token, or
+    token_time, that of a token over all rows. `on` is a Ray cluster: all of a heat are on one
+    node of it, which has what they `need`.
 
     >>> for found in assay.race("vgg16", over={"batch_size": [8, 32]}):
     ...     print(found.heats, found.places[0].key, found.ended)
@@ -73,6 +77,7 @@ def race(
         target=as_share(minimum, "The smallest effect", "2%"),
         timeout=as_seconds(timeout, "timeout", "10m"),
         cold=cold,
+        metric=_metric(metric),
     )
     made = Plan(
         cases=contenders(workload, mode, backend_names(backends), axes(over, "over")),
@@ -133,6 +138,15 @@ def contenders(
             hint="Name more with --over, as in --over batch_size=8,32.",
         )
     return tuple(sorted(found.values(), key=lambda case: case.key.count("=")))
+
+
+def _metric(name: str) -> str:
+    if name and name not in analysis.METRICS:
+        raise UsageError(
+            f"A race has no metric named '{name}'.",
+            hint=f"It has: {', '.join(analysis.METRICS)}.",
+        )
+    return "" if name == analysis.METRIC else name
 
 
 def _text(workload: CaseLike) -> str:

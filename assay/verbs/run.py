@@ -13,6 +13,7 @@ from assay.engine import plan as planning
 from assay.engine.cases import Measured, measured, resumed
 from assay.engine.elsewhere import Elsewhere
 from assay.engine.given import Axes, CaseLike
+from assay.engine.live import live, of_keywords
 from assay.machine.environment import safe_tags
 from assay.platforms.cluster.address import check_where, machines
 from assay.verbs.evaluate import of_suite, prepared
@@ -21,6 +22,7 @@ from assay.workloads import suites
 
 def run(
     *cases: CaseLike,
+    model: Any = None,  # noqa: ANN401 (an object: see live)
     home: Home = None,
     progress: ProgressCallback = ignore,
     on: str = "",
@@ -29,15 +31,16 @@ def run(
 ) -> Iterator[Result]:
     """Measure every combination of these; each result is kept, then yielded.
 
-    A case is a text, a `Case`, or a function of a file. What else can be given is what `planned`
-    takes: suite, backends, params, options, label, tags, and the parts of a `Procedure`. `on` is
-    the address of a Ray cluster, whose nodes measure, and `need` what a node has to have.
+    A case is a text, a `Case`, or a function of a file; `model=` is an object, with what `live`
+    takes beside it: example, loss, targets. What else can be given is what `planned` takes: suite,
+    backends, params, options, label, tags, and the parts of a `Procedure`. `on` is the
+    address of a Ray cluster, whose nodes measure, and `need` what a node has to have.
 
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"], budget="5s"):
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
-    forms.check_keywords("assay.run", given, planned, Procedure, run)
-    plan = planned(*cases, **given)
+    forms.check_keywords("assay.run", given, planned, Procedure, run, live)
+    plan = planned(*of_keywords(cases, model, given, home), **given)
     return (found.reading.result for found in carried_out(plan, home, progress, on, need))
 
 

@@ -28,7 +28,7 @@ from assay.engine.keep import Run, made_by_verb, new_run, resumable, resumed_run
 from assay.engine.measure_case import measure_case, refuse
 from assay.engine.racer import HeatEntry
 from assay.engine.rounds import Rounds
-from assay.engine.turns import run_heat
+from assay.engine.turns import Turns, run_heat
 from assay.registry import open_store
 from assay.verbs.show import summarize
 from assay.workloads import studies
@@ -193,8 +193,8 @@ class _VisitKeepGoing:
     def __init__(self, procedure: Procedure) -> None:
         self._procedure = procedure
 
-    def __call__(self, turns: Mapping[str, Sequence[Samples]], opening: float) -> bool:
-        return any(self._wants(parts) for parts in turns.values())
+    def __call__(self, turns: Turns) -> bool:
+        return any(self._wants(parts) for parts in turns.taken.values())
 
     def _wants(self, parts: Sequence[Samples]) -> bool:
         values = [value for part in parts for value in part.values]

@@ -20,10 +20,11 @@ def output(found: Race, option_effects: Table) -> Output:
 
 def ranking_table(found: Race) -> Table:
     numbers = {place.key: number for number, place in enumerate(found.places, 1)}
+    time = "time/item" if found.metric == "item_time" else found.metric
     return Table(
-        columns=("", "contender", "time/item", "ratio", "95 % interval", "heats", "state"),
+        columns=("", "contender", time, "ratio", "95 % interval", "heats", "state"),
         rows=tuple(_row(place, numbers) for place in found.places if place.state != "untried"),
-        numeric=frozenset({"", "time/item", "ratio", "95 % interval", "heats"}),
+        numeric=frozenset({"", time, "ratio", "95 % interval", "heats"}),
         title=headline(found),
         notes=tuple(_notes(found)),
     )

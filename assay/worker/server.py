@@ -33,7 +33,7 @@ from assay.core.sessions import (
     WithOutputs,
     WithRead,
 )
-from assay.core.settings import SHARED_CACHE
+from assay.core.settings import KEPT_WEIGHTS, SHARED_CACHE
 from assay.worker import timing, tokens
 from assay.worker.evidence import evidence, sampled
 from assay.worker.pipe import failure, orders_from, packages, say
@@ -111,7 +111,7 @@ def _told(
 ) -> Iterator[messages.Reported]:
     """What is timed by itself: all that a session does, or the tokens it makes."""
     if isinstance(order, messages.TimeTokens):
-        for samples in tokens.timed(cast(tokens.TextSession, session), order.seconds):
+        for samples in tokens.timed(cast(tokens.TextSession, session), order):
             yield messages.Reported(samples=samples)
     else:
         yield from _reports(cast(SelfTimed, session))
@@ -240,7 +240,8 @@ def _opened(
 
 
 def _cache() -> dict[str, Value]:
-    return {"compiled_code": "shared"} if os.environ.get(SHARED_CACHE) else {}
+    shared = {"compiled_code": SHARED_CACHE, "drawn_weights": KEPT_WEIGHTS}
+    return {name: "shared" for name, folder in shared.items() if os.environ.get(folder)}
 
 
 def _generates(session: Session) -> bool:

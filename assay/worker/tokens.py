@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from assay.core import messages
 from assay.core.records import Samples
-from assay.core.sessions import Generating, Stepped
+from assay.core.sessions import FIRST_TOKEN, NEXT_TOKEN, Generating, Stepped
 from assay.worker import timing
 
-FIRST, NEXT = "time_to_first_token", "time_per_output_token"
-LEAST, MOST = 3, 1000  # requests
-WARM_UP = 2  # requests: the first token alone is compiled apart from the step
+MOST = 1000  # requests
 
 
 class TextSession(Generating, Stepped, Protocol):
@@ -19,7 +18,7 @@ class TextSession(Generating, Stepped, Protocol):
 
 
 def timed(
-    session: TextSession, seconds: float, clock: timing.Clock = timing.clock
+    session: TextSession, order: messages.TimeTokens, clock: timing.Clock = timing.clock
 ) -> Iterator[Samples]:
     """Of requests one after the other, each begun when the one before it has ended.
 
@@ -27,18 +26,18 @@ def timed(
     compiled loop makes them all, a request has one: that of the whole less that of its first
     token, shared by those after it.
     """
-    for _ in range(WARM_UP):
+    for _ in range(order.warm_up):
         _request(session, clock)
     first: list[float] = []
     following: list[float] = []
-    end = clock() + seconds
-    while len(first) < LEAST or (clock() < end and len(first) < MOST):
+    end = clock() + order.seconds
+    while len(first) < order.least or (clock() < end and len(first) < MOST):
         begun, rest = _request(session, clock)
         first.append(begun)
         following += rest
-    yield Samples(metric=FIRST, unit="s", phase="steady", values=tuple(first))
+    yield Samples(metric=FIRST_TOKEN, unit="s", phase="steady", values=tuple(first))
     if following:
-        yield Samples(metric=NEXT, unit="s", phase="steady", values=tuple(following))
+        yield Samples(metric=NEXT_TOKEN, unit="s", phase="steady", values=tuple(following))
 
 
 def _request(session: TextSession, clock: timing.Clock) -> tuple[float, list[float]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from keras import initializers
 
+from assay.core import phases
 from assay.workloads.makings.listing import drawn
 
 
@@ -17,8 +18,9 @@ def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **named: Any) -> An
     with initialised_later():
         model = make(*sizes, **named)
     listed = {f"{place}.{one.name}": tuple(one.shape) for place, one in enumerate(model.weights)}
-    for variable, (_, values) in zip(model.weights, drawn(listed, seed), strict=True):
-        variable.assign(values)
+    with phases.during("weights"):
+        for variable, (_, values) in zip(model.weights, drawn(listed, seed), strict=True):
+            variable.assign(values)
     return model
 
 

@@ -150,10 +150,16 @@ def test_a_dear_opening_is_worth_more_turns():
 
 def test_where_pairs_differ_more_than_turns_do_few_turns_will_do():
     noisy_pairs = pairs(0.9, 1.0, 1.1, error=0.001)
-    noisy_turns = pairs(0.999, 1.0, 1.001, error=0.02)
+    noisy_turns = pairs(*[0.999, 1.0, 1.001] * 3, error=0.02)
 
     assert compare.turns_wanted(noisy_pairs, 10.0, 0.2) == compare.FEWEST_TURNS
     assert compare.turns_wanted(noisy_turns, 10.0, 0.2) == compare.MOST_TURNS
+
+
+def test_a_few_pairs_that_agree_do_not_make_the_next_one_long():
+    """Seen: 11, 12, 13 and then 100 turns, so that a minute held four pairs instead of ten."""
+    agreeing = pairs(0.999, 1.0, 1.001, error=0.02)
+    assert compare.turns_wanted(agreeing, opening=2.6, turn=0.2) == 13
 
 
 def test_the_optimum_is_that_of_two_stage_sampling():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from assay.analysis import compare
 from assay.analysis.generation import quantities
 from assay.core.records import Samples
 from assay.workloads.transformer_decoder import generation_facts
@@ -60,3 +61,20 @@ def test_without_peaks_there_are_no_shares_and_without_text_there_is_nothing():
 
     assert not any(name.endswith("share") for name in found)
     assert quantities(result()) == {}
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "unit"),
+    [
+        ("time_to_first_token", 0.02, "s"),
+        ("time_per_output_token", 0.004, "s"),
+        ("token_time", 0.001, "s"),  # of four rows
+        ("decode_throughput", 1000.0, "items/s"),
+    ],
+)
+def test_two_are_compared_by_any_of_them(metric, value, unit):
+    one = generated(8)
+    found = compare.compare([one], [one], compare.Terms(metric))
+
+    assert found.middles == pytest.approx((value, value))
+    assert (found.unit, found.ratio.value, found.ratio.n) == (unit, 1.0, 1)

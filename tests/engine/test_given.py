@@ -53,9 +53,9 @@ def test_what_a_fresh_process_cannot_find_is_refused(module):
 
 def test_an_object_is_refused_with_what_to_do_instead(module):
     for thing in (module.Net(), functools.partial(module.add, 3), 7, None):
-        with pytest.raises(UsageError, match="cannot be sent to a fresh process") as caught:
+        with pytest.raises(UsageError, match="is no case") as caught:
             given.named(thing)
-        assert "Put a function that builds it into a file" in caught.value.hint
+        assert "assay.live(model, example=…), or put a function" in caught.value.hint
 
 
 def test_a_list_of_cases_is_no_case():

@@ -12,7 +12,7 @@ from assay.engine import contenders
 from assay.engine import pair as engine
 from assay.engine.keep import new_run
 from assay.engine.pair import APART, COMMANDS, NOT_RUN, PairKeepGoing, PairSetting, take_pair
-from assay.engine.turns import NO_ROOM
+from assay.engine.turns import NO_ROOM, Turns
 from assay.testing import FakeClock
 
 QUICK = Procedure(budget=0.2, timeout=20)
@@ -120,6 +120,10 @@ def turns(count, *candidate):
     }
 
 
+def spent(taken) -> float:
+    return sum(sum(part.values) * part.steps for side in taken.values() for part in side)
+
+
 @pytest.mark.parametrize(
     ("taken", "opening", "now", "more"),
     [
@@ -135,4 +139,4 @@ def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, n
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now))
     setting = PairSetting(None, QUICK, minimum=0.01, deadline=50.0, progress=None)
 
-    assert PairKeepGoing(setting, known=[])(taken, opening) is more
+    assert PairKeepGoing(setting, known=[])(Turns(taken, opening, spent(taken))) is more

@@ -14,7 +14,7 @@ from assay.core.records import Case, Plan, Procedure, Samples
 from assay.engine import race_state
 from assay.engine.race_state import FEWEST_TURNS, MOST_TURNS, HeatKeepGoing, RaceState
 from assay.engine.racer import OUT_OF_TIME
-from assay.engine.turns import NO_ROOM, Heat
+from assay.engine.turns import NO_ROOM, Heat, Turns
 from assay.testing import FakeClock
 from tests.analysis.test_race import result
 
@@ -214,5 +214,6 @@ NOISY = {"a": (0.001,), "b": (0.001, 0.0012)}
 )
 def test_a_heat_goes_on_while_somebody_in_it_is_in_doubt(clock, taken, opening, now, more):
     clock.pass_(now)
+    spent = sum(sum(part.values) * part.steps for each in taken.values() for part in each)
 
-    assert HeatKeepGoing(race.terms(2, 0.02), deadline=50.0)(taken, opening) is more
+    assert HeatKeepGoing(race.terms(2, 0.02), deadline=50.0)(Turns(taken, opening, spent)) is more

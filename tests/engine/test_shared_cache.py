@@ -32,6 +32,24 @@ def test_a_cache_is_there_while_a_run_that_shares_is_measured(tmp_path, verb, co
     assert not (tmp_path / shared_cache.NAME).exists()
 
 
+@pytest.mark.parametrize(
+    ("cases", "processes", "cold", "shared"),
+    [(1, 1, False, False), (2, 1, False, True), (1, 2, False, True), (2, 2, True, False)],
+)
+def test_weights_are_shared_where_a_net_is_opened_again(tmp_path, cases, processes, cold, shared):
+    procedure = Procedure(processes=processes, cold=cold)
+    other = resolve(parse_case("mnist-mlp:batch_size=8@torch"))
+    plan = Plan(cases=(CASE, other)[:cases], procedure=procedure, verb="run")
+
+    with shared_cache.beside_cases(tmp_path, plan):
+        for folder in (tmp_path / "001", tmp_path / "001" / "process-1"):
+            found = shared_cache.variables(folder)
+            assert (shared_cache.KEPT_WEIGHTS in found) == shared
+            assert shared_cache.SHARED_CACHE not in found
+
+    assert not (tmp_path / shared_cache.WEIGHTS).exists()
+
+
 @pytest.mark.real("jax")
 def test_a_comparison_shares_what_it_compiles_and_says_so(endings, home):
     *_, found = assay.ab("mnist-mlp:units=8,batch_size=4@jax", same=True, pairs=1, budget=30)

@@ -228,6 +228,7 @@ def known(net, x):
         lambda: x * numbers,
         lambda: x / numbers,
         lambda: net.keras.ops.maximum(x, 0.1),
+        lambda: net.keras.ops.where(numbers > 0.5, x, -0.5),
     )()
 
 

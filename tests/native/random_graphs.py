@@ -170,9 +170,19 @@ def with_known(made, value):
         return made.add(ops.ConcatenateOp(made.integers(0, len(shape) - 1)), held, value)
     sizes = tuple(made.some(1, size) for size in shape)
     held = made.add(ops.ConstantOp(made.constant(sizes, 0.5, 1.5)))
-    kind = made.some("add", "multiply", "subtract", "divide", "maximum")
+    kind = made.some("add", "multiply", "subtract", "divide", "maximum", "mask")
+    if kind == "mask":
+        return masked(made, value, sizes)
     first, second = made.some((value, held), (held, value)) if kind != "divide" else (value, held)
     return made.add(ops.BinaryOp(kind), first, second)
+
+
+def masked(made, value, sizes):
+    """Numbers in some places, here where those drawn are above 1, which is half of them."""
+    name = made.constant(sizes, 0.5, 1.5)
+    drawn = made.building.constants[name]
+    made.building.constants[name] = np.where(drawn > 1, drawn, np.float32(np.nan))
+    return made.add(ops.BinaryOp("mask"), value, made.add(ops.ConstantOp(name)))
 
 
 def product(made, value):

@@ -75,9 +75,15 @@ HELD = {
     "ends": np.array([0, -9], np.int64),
     "steps": np.array([-1, -2], np.int64),
     "pads": np.array([0, 0, 1, 0, 0, 0, 2, 3], np.int64),
+    "pads of all": np.array([0, 2, 1, 0, 0, 0, 2, 3], np.int64),
     "scales": np.array([1, 1, 2, 3], np.float32),
     "which": np.array(1, np.int64),
     "none": np.array([0], np.int64),
+    "zero": np.array(0, np.int64),
+    "down": np.arange(3)[None, None, :, None],
+    "across": np.arange(4)[None, None, None, :],
+    "lower": np.tri(3, 4, dtype=bool)[None, None],
+    "least": np.array(-np.inf, np.float32),
 }
 NETS = {
     "conv": one("Conv", "w", auto_pad="SAME_LOWER", strides=[2, 1]),
@@ -101,8 +107,24 @@ NETS = {
     "prelu": one("PRelu", "slope"),
     "hard": one("HardSigmoid", alpha=0.3),
     "power": one("Pow", "two"),
+    "causal": [("Where", ["lower", "x", "least"], ["y"], {})],
+    "causal by positions": [
+        ("LessOrEqual", ["across", "down"], ["open"], {}),
+        ("Not", ["open"], ["shut"], {}),
+        ("Where", ["shut", "least", "x"], ["y"], {}),
+    ],
+    "known sums": [
+        ("CumSum", ["last", "zero"], ["sums"], {}),
+        ("Tile", ["sums", "one"], ["tiled"], {}),
+        ("Trilu", ["batched"], ["upper"], {}),
+        ("MatMul", ["x", "upper"], ["product"], {}),
+        ("Gather", ["tiled", "none"], ["first"], {}),
+        ("Add", ["product", "first"], ["y"], {}),
+    ],
+    "causal, turned": [("Where", ["lower", "least", "x"], ["y"], {})],
     "backwards": one("Slice", "starts", "ends", "axes", "steps"),
     "padded": one("Pad", "pads"),
+    "padded every way": one("Pad", "pads of all"),
     "larger": one("Resize", "", "scales", mode="nearest"),
     "row": one("Gather", "which", axis=2),
     "length": one("ReduceL2", axes=[2, 3], keepdims=0),
@@ -169,6 +191,21 @@ def test_a_batch_that_the_file_fixes_is_free_in_the_graph(tmp_path):
     np.testing.assert_allclose(
         reference.outputs(graph, *told.inputs)[0], told.outputs[0], atol=1e-4
     )
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+def test_numbers_for_each_item_of_a_fixed_batch_have_to_be_the_same(tmp_path):
+    numbers = np.ones((2, 2, 3, 4), np.float32)
+    nodes = [("Add", ["x", "numbers"], ["y"], {})]
+    same = written(tmp_path / "same.onnx", nodes, (2, 2, 3, 4), {"numbers": numbers})
+    other = np.stack([numbers[0], 2 * numbers[0]])
+    unlike = written(tmp_path / "unlike.onnx", nodes, (2, 2, 3, 4), {"numbers": other})
+
+    (found,) = reference.outputs(read_onnx(same), np.zeros((3, 2, 3, 4), np.float32))
+
+    assert np.all(found == 1)
+    with pytest.raises(UsageError, match=r"a Add that cannot .* numbers of \(2, 2, 3, 4\)"):
+        read_onnx(unlike)
 
 
 @pytest.mark.real("onnx", "onnxruntime")

@@ -46,6 +46,9 @@ class OnnxRuntimeSession:
         self.step()
         return joined(self._binding.copy_outputs_to_cpu())
 
+    def read(self) -> object:
+        return self._binding.copy_outputs_to_cpu()[0]
+
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch; pictures are given with channels last."""
         name = next(iter(self._captured.named()))

@@ -35,6 +35,9 @@ class OpenVinoSession:
         count = len(self._compiled.outputs)
         return joined([np.array(self._request.get_output_tensor(at).data) for at in range(count)])
 
+    def read(self) -> object:
+        return np.array(self._request.get_output_tensor(0).data)
+
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch of the size it was opened for; pictures come with channels last."""
         return np.array(self._request.infer({0: self._captured.given(inputs)})[0])

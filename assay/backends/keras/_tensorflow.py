@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
@@ -49,14 +50,19 @@ class KerasTensorFlowSession(KerasSession):
         _setup.wait()
 
     def macs(self) -> float:
-        return _setup.macs(self._call, self._inputs())
+        return _setup.macs(self._traced)
 
     def multiply_adds(self) -> float:
         traced = tf.function(self._call)
         return multiply_adds(lambda: traced.get_concrete_function(self._inputs()))
 
     def product_dtypes(self) -> str:
-        return _setup.product_dtypes(self._call, self._inputs())
+        return _setup.product_dtypes(self._traced)
+
+    @functools.cached_property
+    def _traced(self) -> tf.Graph:
+        function: Any = tf.function(self._call) if self._built.model.run_eagerly else self._inferred
+        return function.get_concrete_function(self._inputs()).graph
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         return as_array(self._inferred(self._inputs()))

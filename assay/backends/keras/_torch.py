@@ -53,8 +53,17 @@ class KerasTorchSession(KerasSession):
             return _setup.look(self._inferred)
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        """Before the first update, those of the pass in which the work is counted."""
+        if not int(self._built.model.optimizer.iterations):
+            return self._look.sample
         with torch.no_grad():
             return _trees.sampled(self._inferred())
+
+    def read(self) -> object:
+        # as bare torch: through the model, for one item
+        inputs = self._data[0][0]
+        with torch.no_grad():
+            return _trees.sampled(self._built.model(_trees.first_item(inputs), training=False))
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
         with torch.no_grad():

@@ -67,14 +67,13 @@ class TensorFlowSession:
         return (tf.cast(weight, tf.float32).numpy() for weight in self._weights)
 
     def macs(self) -> float:
-        return _setup.macs(self._forward, self._inputs)
+        return _setup.macs(self._traced.graph)
 
     def product_dtypes(self) -> str:
-        return _setup.product_dtypes(self._forward, self._inputs)
+        return _setup.product_dtypes(self._traced.graph)
 
     def facts(self) -> Mapping[str, Value]:
         mixed = _MIXED.get(str(self._case.options["precision"]))
-        traced = tf.function(self._forward).get_concrete_function(self._inputs)
         return {
             **_options.facts(self._case),
             **_setup.facts(),
@@ -83,7 +82,7 @@ class TensorFlowSession:
             "parameters": sum(weight.shape.num_elements() for weight in self._weights),
             "compute_dtype": (mixed or _trees.dtype((self._inputs, self._weights))).name,
             "parameter_dtype": self._weights[0].dtype.name if self._weights else "",
-            "output_dtype": _trees.dtype(traced.structured_outputs).name,
+            "output_dtype": _trees.dtype(self._traced.structured_outputs).name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "optimizer": _options.chosen_optimizer(self._case, self._job.optimizer),
@@ -93,6 +92,11 @@ class TensorFlowSession:
     def _inferred(self) -> Any:  # noqa: ANN401
         compiled = self._case.options["compiler"] == "on"
         return tf.function(self._forward, jit_compile=compiled)
+
+    @cached_property
+    def _traced(self) -> Any:  # noqa: ANN401
+        """The forward pass, for all that is to be known of it; its outputs come from this trace."""
+        return self._inferred.get_concrete_function(self._inputs)
 
     def _check_bare(self) -> None:
         """A user's module computes in the dtype of its own variables, and in its own layout."""

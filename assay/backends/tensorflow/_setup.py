@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,22 +56,21 @@ def shared(strategy: Any, batch: Any) -> Any:  # noqa: ANN401
     return strategy.experimental_distribute_values_from_function(rows)
 
 
-def macs(forward: Callable[[Any], object], inputs: object) -> float:
-    """Multiply-adds of a traced graph by TensorFlow's profiler, which counts each as two.
+def macs(graph: tf.Graph) -> float:
+    """Multiply-adds of a traced forward pass by TensorFlow's profiler, which counts each as two.
 
     0 where there is a loop, of which it counts the body once.
     """
     profiler = tf.compat.v1.profiler
     options = profiler.ProfileOptionBuilder.float_operation() | {"output": "none"}
-    graph = tf.function(forward).get_concrete_function(inputs).graph
     if any(operation.type in {"While", "StatelessWhile"} for operation in graph.get_operations()):
         return 0.0
     return float(profiler.profile(graph, options=options).total_float_ops) / 2
 
 
-def product_dtypes(forward: Callable[[Any], object], inputs: object) -> str:
+def product_dtypes(traced: tf.Graph) -> str:
     """Of all products and convolutions of a traced forward pass, those of loops too."""
-    graph = tf.function(forward).get_concrete_function(inputs).graph.as_graph_def()
+    graph = traced.as_graph_def()
     inner = (node for function in graph.library.function for node in function.node_def)
     nodes = (node for node in (*graph.node, *inner) if node.op in _PRODUCTS)
     return " ".join(sorted({tf.dtypes.as_dtype(node.attr["T"].type).name for node in nodes}))

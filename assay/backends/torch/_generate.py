@@ -53,6 +53,9 @@ class TorchGeneration(TorchSession):
             self._one_more()
         _setup.wait()
 
+    def read(self) -> object:
+        return int(self._model.made[0, -1])  # the token that is made last
+
     def _generate(self) -> None:
         with torch.inference_mode():
             self._prefill(self._inputs)

@@ -42,7 +42,7 @@ WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
 class TorchSession:
     def __init__(self, job: Job, case: Case, member: TeamMember | None = None) -> None:
         self._case, self._device, self._member = case, _setup.device(), member
-        self._train = _options.trains(job, case)
+        self._train, self._as_given = _options.trains(job, case), job.as_given
         self._model = _placed(job.model, case, self._device).train(self._train)
         self._inputs, self._targets = _batch(job, case, self._device)
         self._parallel: Any = self._model
@@ -74,6 +74,10 @@ class TorchSession:
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
         """Before the first step, those of the pass in which the work is counted."""
         return self._look.sample if self._fresh else _trees.sampled(self._inferred())
+
+    def read(self) -> object:
+        # not a tensor but the model: work that it queues by itself has to be waited for too
+        return _trees.sampled(self._inferred(self._first_item))
 
     def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
         """Outputs of a batch, without dropout; pictures are given with channels last."""
@@ -145,11 +149,16 @@ class TorchSession:
 
         return loss
 
-    def _inferred(self) -> Any:  # noqa: ANN401
-        """Outputs without dropout, as the weights are now."""
+    @cached_property
+    def _first_item(self) -> Any:  # noqa: ANN401
+        """Alone, or all where the model takes its example only as it was given."""
+        return self._inputs if self._as_given else _trees.first_item(self._inputs)
+
+    def _inferred(self, inputs: Any = None) -> Any:  # noqa: ANN401
+        """Outputs without dropout, as the weights are now; of the batch, or of other inputs."""
         self._model.eval()
         with torch.no_grad():
-            found = self._outputs_of()(self._inputs)
+            found = self._outputs_of()(self._inputs if inputs is None else inputs)
         self._model.train(self._train)
         return found
 

@@ -75,6 +75,15 @@ def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:  # noqa: ANN401
     return tuple(found[0].shape), flat[places].float().cpu().numpy()
 
 
+def first_item(tree: Any) -> Any:  # noqa: ANN401
+    """A batch of one: the first row of every tensor."""
+    if isinstance(tree, Mapping):
+        return {name: first_item(part) for name, part in tree.items()}
+    if isinstance(tree, tuple | list):
+        return type(tree)(map(first_item, tree))
+    return tree[:1] if isinstance(tree, torch.Tensor) else tree
+
+
 def mean(outputs: Any, _: object) -> torch.Tensor:  # noqa: ANN401
     """The loss a model gives itself, else the mean of all that is floating point."""
     own = outputs.get("loss") if isinstance(outputs, Mapping) else None

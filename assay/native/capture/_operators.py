@@ -45,6 +45,21 @@ def _binary(kind: Any) -> Operator:  # noqa: ANN401
     return add
 
 
+def _where(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+    """Known numbers in known places of a tensor."""
+    condition, *both = given
+    tensors = [each for each in both if isinstance(each, Tensor)]
+    if isinstance(condition, Tensor) or len(tensors) != 1:
+        raise unsupported("a choice by computed numbers", name, ("known numbers in known places",))
+    rank, keeps = len(tensors[0].order), isinstance(both[0], Tensor)
+    numbers = _numbers(both[1 if keeps else 0], rank, name)
+    open_ = (_numbers(condition, rank, name) != 0) == keeps
+    if (np.isnan(numbers) & ~open_).any():
+        raise unsupported("a choice of what is no number", name, ("numbers",))
+    mask = np.where(open_, np.float32(np.nan), numbers)
+    return _binary("mask")(building, operation, [tensors[0], mask], name)
+
+
 def _numbers(given: Any, rank: int, name: str) -> np.ndarray[Any, Any]:  # noqa: ANN401
     """As many axes as an item has; one for the batch is of size 1."""
     found = array(given) if isinstance(given, keras.Variable) else np.asarray(given, np.float32)
@@ -214,6 +229,7 @@ OPERATORS: dict[str, Operator] = {
     "Maximum": _binary("maximum"),
     "Minimum": _binary("minimum"),
     "Power": _binary("power"),
+    "Where": _where,
     "Negative": _unary("negative"),
     "Abs": _unary("abs"),
     "Absolute": _unary("abs"),

@@ -21,7 +21,8 @@ def folded(node: OnnxOp, inputs: list[Array]) -> list[Array] | None:
     if node.kind == "Split":
         return _split(node, inputs)
     how = FOLDS.get(node.kind)
-    return None if how is None else [np.asarray(how(node, inputs))]
+    found = how(node, inputs) if how else None
+    return None if found is None else [np.asarray(found)]
 
 
 def _split(node: OnnxOp, inputs: list[Array]) -> list[Array]:
@@ -90,6 +91,31 @@ def _divided(node: OnnxOp, inputs: list[Array]) -> Array:
     return np.asarray(first // second if whole else first / second)
 
 
+def _by(function: Callable[..., Any]) -> Fold:
+    """By numpy's function of the inputs, and nothing else."""
+    return lambda node, inputs: function(*inputs)
+
+
+def _compared(function: Callable[..., Any]) -> Fold:
+    """Not with a batch, whose size nobody knows here."""
+
+    def compare(node: OnnxOp, inputs: list[Array]) -> Any:  # noqa: ANN401 (what numpy gives)
+        return None if any((each == BATCH).any() for each in inputs) else function(*inputs)
+
+    return compare
+
+
+def _running_sum(node: OnnxOp, inputs: list[Array]) -> Array | None:
+    if any(node.attributes.values()):  # backwards, or without the number itself
+        return None
+    return np.cumsum(inputs[0], inputs[1].item(), dtype=inputs[0].dtype)
+
+
+def _triangle(node: OnnxOp, inputs: list[Array]) -> Array:
+    cut = np.triu if node.attributes.get("upper", 1) else np.tril
+    return cut(inputs[0], inputs[1].item() if len(inputs) > 1 else 0)
+
+
 FOLDS: dict[str, Fold] = {
     "Constant": _constant,
     "ConstantOfShape": _filled,
@@ -98,27 +124,46 @@ FOLDS: dict[str, Fold] = {
     "Gather": lambda node, inputs: np.take(
         inputs[0], inputs[1].astype(np.int64), node.attributes.get("axis", 0)
     ),
+    "GatherElements": lambda node, inputs: np.take_along_axis(
+        inputs[0], inputs[1], node.attributes.get("axis", 0)
+    ),
     "Concat": lambda node, inputs: np.concatenate(inputs, node.attributes["axis"]),
     "Unsqueeze": _unsqueeze,
     "Squeeze": _squeeze,
     "Slice": _slice,
     "Reshape": _reshape,
     "Transpose": lambda node, inputs: np.transpose(inputs[0], node.attributes.get("perm")),
-    "Add": lambda node, inputs: inputs[0] + inputs[1],
-    "Sub": lambda node, inputs: inputs[0] - inputs[1],
-    "Mul": lambda node, inputs: inputs[0] * inputs[1],
     "Div": _divided,
-    "Mod": lambda node, inputs: inputs[0] % inputs[1],
-    "Pow": lambda node, inputs: inputs[0] ** inputs[1],
-    "Sqrt": lambda node, inputs: np.sqrt(inputs[0]),
-    "Neg": lambda node, inputs: -inputs[0],
-    "Floor": lambda node, inputs: np.floor(inputs[0]),
-    "Ceil": lambda node, inputs: np.ceil(inputs[0]),
-    "Exp": lambda node, inputs: np.exp(inputs[0]),
-    "Equal": lambda node, inputs: inputs[0] == inputs[1],
-    "Where": lambda node, inputs: np.where(*inputs),
+    "Trilu": _triangle,
+    "Tile": lambda node, inputs: np.tile(inputs[0], _of_one(inputs[1])),
+    "CumSum": _running_sum,
     "Range": lambda node, inputs: np.arange(*(each.item() for each in inputs)),
     "Expand": lambda node, inputs: inputs[0] * np.ones(_of_one(inputs[1]), inputs[0].dtype),
     "Shape": lambda node, inputs: np.array(inputs[0].shape, np.int64),
     "ReduceProd": lambda node, inputs: np.prod(inputs[0], keepdims=False),
 }
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Mod": np.mod,
+    "Pow": np.power,
+    "Sqrt": np.sqrt,
+    "Neg": np.negative,
+    "Abs": np.abs,
+    "Exp": np.exp,
+    "Sin": np.sin,
+    "Cos": np.cos,
+    "Floor": np.floor,
+    "Ceil": np.ceil,
+    "And": np.logical_and,
+    "Or": np.logical_or,
+    "Not": np.logical_not,
+    "Equal": np.equal,
+    "IsNaN": np.isnan,
+    "Where": np.where,
+}
+_COMPARED = {"Less": np.less, "LessOrEqual": np.less_equal, "Greater": np.greater}
+_COMPARED |= {"GreaterOrEqual": np.greater_equal}
+FOLDS |= {name: _by(function) for name, function in _PLAIN.items()}
+FOLDS |= {name: _compared(function) for name, function in _COMPARED.items()}

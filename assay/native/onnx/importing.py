@@ -81,10 +81,14 @@ class Importing:
         return self.building.add(node.name or node.outputs[0], op, *values)
 
     def fixed(self, node: OnnxOp, numbers: Any, rank: int) -> str:  # noqa: ANN401 (what numpy takes)
-        """Known numbers as a value of so many axes, beside which one of the batch is of size 1."""
+        """Known numbers as a value of so many axes. One of the batch may stand before them: of size
+        1, or of the file's own batch, if all its items have the same numbers."""
         found = np.asarray(numbers, np.float32)
         if found.ndim > rank:
-            if found.ndim > rank + 1 or len(found) != 1:
+            same = len(found) in (1, self.batch) and np.array_equal(
+                found, np.broadcast_to(found[:1], found.shape), equal_nan=True
+            )
+            if found.ndim > rank + 1 or not same:
                 raise refused(node, f"numbers of {found.shape} for items of {rank} axes")
             found = found[0]
         return self.building.fixed(f"{node.outputs[0]}/known", found, tuple(range(rank)))

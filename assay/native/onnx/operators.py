@@ -174,6 +174,21 @@ def _power(model: Importing, node: OnnxOp) -> str:
     return _binary("power")(model, node)
 
 
+def _where(model: Importing, node: OnnxOp) -> str:
+    """Known numbers in known places of a value, as causal attention has them."""
+    condition, *both = node.inputs
+    known = [name for name in both if name in model.known]
+    if condition not in model.known or len(known) != 1:
+        raise refused(node, "only one that puts known numbers into known places can be")
+    numbers = np.asarray(model.known[known[0]], np.float32)
+    value = next(model.values[name] for name in both if name in model.values)
+    open_ = np.asarray(model.known[condition], bool) == (both[1] in known)
+    if (np.isnan(numbers) & ~open_).any():
+        raise refused(node, "what it puts there is partly no number")
+    mask = model.fixed(node, np.where(open_, np.float32(np.nan), numbers), len(model.shape(value)))
+    return model.add(node, ops.BinaryOp("mask"), value, mask)
+
+
 def _softmax(model: Importing, node: OnnxOp) -> str:
     """Before opset 13, over all axes from the given one on, as one."""
     value = model.values[node.inputs[0]]
@@ -259,6 +274,7 @@ HANDLERS: dict[str, Handler] = {
     "Max": _binary("maximum"),
     "Min": _binary("minimum"),
     "Pow": _power,
+    "Where": _where,
     "Softmax": _softmax,
     "LogSoftmax": _log_softmax,
     "ReduceMean": _reduce("mean"),

@@ -171,10 +171,29 @@ def _pad(model: Importing, node: OnnxOp) -> str:
         or node.attributes.get("value", 0)
         or node.attributes.get("mode", "constant") != ("constant")
     ):
-        raise refused(node, "only zeros can be put around a picture")
-    if rank != 4 or any(pads[:2]) or any(pads[4:6]) or min(pads) < 0:
-        raise refused(node, f"the padding {tuple(pads)} is not around a picture")
-    return model.add(node, ops.PadOp((pads[2], pads[3], pads[6], pads[7])), value)
+        raise refused(node, "only zeros can be put around a value")
+    if pads[0] or pads[rank] or min(pads) < 0:
+        raise refused(node, f"the padding {tuple(pads)} is not around an item")
+    before, after = pads[1:rank], pads[rank + 1 :]
+    if rank == 4 and not before[0] and not after[0]:
+        return model.add(node, ops.PadOp((pads[2], pads[3], pads[6], pads[7])), value)
+    return _beside_zeros(model, node, before, after)
+
+
+def _beside_zeros(model: Importing, node: OnnxOp, before: list[int], after: list[int]) -> str:
+    """Zeros before and after the numbers of each axis, as values of their own."""
+    value = model.values[node.inputs[0]]
+    for axis, both in enumerate(zip(before, after, strict=True)):
+        shape = model.shape(value)
+        first, last = (
+            [model.fixed(node, np.zeros((*shape[:axis], n, *shape[axis + 1 :])), len(shape))]
+            if n
+            else []
+            for n in both
+        )
+        if first or last:
+            value = model.add(node, ops.ConcatenateOp(axis), *first, value, *last)
+    return value
 
 
 def _resize(model: Importing, node: OnnxOp) -> str:

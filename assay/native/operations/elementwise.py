@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,13 +99,14 @@ def _binary_shape(op: ops.BinaryOp, shapes: Sequence[Shape], constants: Constant
     return fitted(shapes[0], shapes[1])
 
 
-_NUMPY = {
+_NUMPY: dict[str, Callable[[Array, Array], Array]] = {
     "add": np.add,
     "multiply": np.multiply,
     "subtract": np.subtract,
     "maximum": np.maximum,
     "minimum": np.minimum,
     "divide": np.divide,
+    "mask": lambda first, second: np.where(np.isnan(second), first, second),
     "power": np.power,
 }
 _ONNX = {"add": "Add", "multiply": "Mul", "subtract": "Sub", "maximum": "Max", "minimum": "Min"}
@@ -113,8 +114,8 @@ _ONNX |= {"divide": "Div", "power": "Pow"}
 
 
 def _binary(op: ops.BinaryOp, inputs: Sequence[Array], constants: Constants) -> Array:
-    result: Array = _NUMPY[op.kind](*inputs)
-    return result
+    first, second = inputs
+    return _NUMPY[op.kind](first, second)
 
 
 def _emit_binary(op: ops.BinaryOp, emitter: Emitter, node: Node) -> str:
@@ -124,7 +125,11 @@ def _emit_binary(op: ops.BinaryOp, emitter: Emitter, node: Node) -> str:
 
 
 def _onnx_binary(op: ops.BinaryOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
-    writer.add(_ONNX[op.kind], *node.inputs, output=node.output)
+    if op.kind == "mask":
+        open_ = writer.add("IsNaN", node.inputs[1], output=writer.unused(f"{node.output}/open"))
+        writer.add("Where", open_, *node.inputs, output=node.output)
+    else:
+        writer.add(_ONNX[op.kind], *node.inputs, output=node.output)
 
 
 TABLE: dict[type, Definition] = {

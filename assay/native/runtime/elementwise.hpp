@@ -59,6 +59,7 @@ ASSAY_INLINE Vector combined(Kind kind, Vector a, Vector b) {
         case Kind::multiply: return a * b;
         case Kind::subtract: return a - b;
         case Kind::divide: return a / b;
+        case Kind::mask: return b != b ? a : b;
         case Kind::maximum: return larger(a, b) + (b != b ? b : Vector{});  // none, if one is none
         case Kind::minimum: return (((a < b) | (a != a)) ? a : b) + (b != b ? b : Vector{});
         default:

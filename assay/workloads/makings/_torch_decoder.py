@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from assay.workloads.makings._torch_load import loaded
+from assay.workloads.makings._torch_load import loaded, table
 from assay.workloads.makings._torch_transformer import TorchBlock
 from assay.workloads.transformer_decoder import EPSILON
 
@@ -32,7 +32,7 @@ def generators(arrays: Mapping[str, Any], generated: int, **numbers: int) -> tup
 class TorchDecoder(nn.Module):  # type: ignore[misc]
     def __init__(self, layers: int, width: int, heads: int, vocabulary: int, length: int) -> None:
         super().__init__()
-        self.embed, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+        self.embed, self.positions = table(vocabulary, width), table(length, width)
         self.blocks = nn.ModuleList(
             TorchBlock(width, heads, causal=True, epsilon=EPSILON) for _ in range(layers)
         )

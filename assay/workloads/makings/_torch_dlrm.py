@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from assay.workloads.dlrm import NUMBERS, TABLES, crossed
-from assay.workloads.makings._torch_load import loaded
+from assay.workloads.makings._torch_load import loaded, table
 
 
 def model(
@@ -24,7 +24,7 @@ class Recommender(nn.Module):  # type: ignore[misc]
     def __init__(self, rows: int, depth: int, bottom: Sequence[int], top: Sequence[int]) -> None:
         super().__init__()
         self.bottom = _chain(NUMBERS, (*bottom, depth))
-        self.embed = nn.Embedding(TABLES * rows, depth)
+        self.embed = table(TABLES * rows, depth)
         self.top = _chain(depth + TABLES * (TABLES + 1) // 2, (*top, 1))
         starts, pairs = (
             torch.arange(TABLES, device="cpu") * rows,

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from assay.workloads.makings._torch_load import loaded
+from assay.workloads.makings._torch_load import loaded, table
 from assay.workloads.makings._torch_transformer import TorchBlock
 from assay.workloads.transformer_encoder import EPSILON, POSITIONS
 
@@ -33,9 +33,9 @@ class Encoder(nn.Module):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         self.length, self.dropout = length, dropout
-        self.embed = nn.Embedding(vocabulary, width)
-        self.positions = nn.Embedding(max(POSITIONS, length), width)
-        self.segments = nn.Embedding(2, width)
+        self.embed = table(vocabulary, width)
+        self.positions = table(max(POSITIONS, length), width)
+        self.segments = table(2, width)
         self.norm = nn.LayerNorm(width, EPSILON)
         self.blocks = nn.ModuleList(
             TorchBlock(width, heads, norm_first=False, dropout=dropout, epsilon=EPSILON)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -30,16 +29,22 @@ class Weight(nn.Module):  # type: ignore[misc]
         self.weight = nn.Parameter(torch.empty(shape))
 
 
+def table(rows: int, width: int) -> nn.Embedding:
+    """To be loaded: an embedding draws its own weights, which without memory takes seconds."""
+    return nn.Embedding.from_pretrained(torch.empty(rows, width), freeze=False)
+
+
 def loaded(make: Callable[[], nn.Module], arrays: Mapping[str, Any]) -> nn.Module:
     """Built without memory first: torch would draw weights of its own, which are then lost."""
     with torch.device("meta"):
         model = make()
     state = {name: part for name, part in model.state_dict().items() if _counts(name)}
-    state = {name: torch.zeros_like(part, device="cpu") for name, part in state.items()}
+    # not zeros_like, which for a tensor without memory loads all of symbolic shapes
+    state = {name: torch.zeros(part.shape, dtype=part.dtype) for name, part in state.items()}
     for name, array in arrays.items():
         owner, _, variable = name.rpartition(".")
-        turned = _turned(model.get_submodule(owner), variable, array)
-        state[f"{owner}.{_NAMES.get(variable, variable)}"] = torch.from_numpy(turned)
+        turned = _turned(model.get_submodule(owner), variable, torch.from_numpy(array))
+        state[f"{owner}.{_NAMES.get(variable, variable)}"] = turned.contiguous()
     model.load_state_dict(state, assign=True)
     return model
 
@@ -49,11 +54,11 @@ def _counts(name: str) -> bool:
     return name.endswith("num_batches_tracked")
 
 
-def _turned(module: nn.Module, variable: str, array: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+def _turned(module: nn.Module, variable: str, values: torch.Tensor) -> torch.Tensor:
     """In torch's order of axes. A depthwise kernel's channels are its outputs there."""
     if isinstance(module, nn.Linear) and variable == "kernel":
-        array = array.reshape(array.shape[-2:]).T  # a 1 x 1 convolution is one too
-    elif variable.endswith("kernel") and array.ndim == 4:
+        return values.reshape(values.shape[-2:]).T  # a 1 x 1 convolution is one too
+    if variable.endswith("kernel") and values.ndim == 4:
         depthwise = variable.startswith("depthwise") or getattr(module, "groups", 1) > 1
-        array = array.transpose((2, 3, 0, 1) if depthwise else (3, 2, 0, 1))
-    return np.ascontiguousarray(array)
+        return values.permute((2, 3, 0, 1) if depthwise else (3, 2, 0, 1))
+    return values

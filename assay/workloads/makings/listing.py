@@ -10,6 +10,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay.core import phases
+from assay.workloads import kept_weights
+
 Shape = tuple[int, ...]
 
 
@@ -74,20 +77,25 @@ class Listing:
         self.work += round(2 * length * (length if seen is None else seen) * width)
 
     def arrays(self, seed: int) -> dict[str, Any]:
-        return dict(drawn(self.shapes, seed))
+        with phases.during("weights"):
+            return dict(drawn(self.shapes, seed))
 
 
 def drawn(shapes: Mapping[str, Shape], seed: int) -> Iterator[tuple[str, Any]]:
     """Each weight by its role; none is 0 or 1 throughout."""
-    import numpy as np
 
-    random = np.random.default_rng(seed)
-    for name, shape in shapes.items():
-        low, high = _range(name.rpartition(".")[2], shape)
-        values = random.random(shape, dtype=np.float32)
-        values *= high - low
-        values += low
-        yield name, values
+    def draw() -> Iterator[Any]:
+        import numpy as np
+
+        random = np.random.default_rng(seed)
+        for name, shape in shapes.items():
+            low, high = _range(name.rpartition(".")[2], shape)
+            values = random.random(shape, dtype=np.float32)
+            values *= high - low
+            values += low
+            yield values
+
+    return kept_weights.once(shapes, seed, draw)
 
 
 def _range(name: str, shape: Shape) -> tuple[float, float]:

@@ -8,7 +8,7 @@ across all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ import msgspec
 from assay.core import phases
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
+from assay.workloads import kept_weights
 from assay.workloads.net.layers import (
     NO_FUSED,
     Flatten,
@@ -129,20 +130,23 @@ def model(kind: str, net: Net, arrays: Mapping[str, Any]) -> object:
 
 def weights(net: Net, seed: int) -> dict[str, Any]:
     """Glorot-uniform kernels and small non-zero biases and offsets, from the seed alone."""
-    import numpy as np
+    shapes = net.weight_shapes()
 
-    random = np.random.default_rng(seed)
-    arrays: dict[str, Any] = {}
-    for name, shape in net.weight_shapes().items():
-        low, high = _range(name, shape)
-        if len(shape) == 1:
-            arrays[name] = random.uniform(low, high, shape).astype(np.float32)
-            continue
-        values = random.random(shape, dtype=np.float32)
-        values *= high - low
-        values += low
-        arrays[name] = values
-    return arrays
+    def draw() -> Iterator[Any]:
+        import numpy as np
+
+        random = np.random.default_rng(seed)
+        for name, shape in shapes.items():
+            low, high = _range(name, shape)
+            if len(shape) == 1:
+                yield random.uniform(low, high, shape).astype(np.float32)
+                continue
+            values = random.random(shape, dtype=np.float32)
+            values *= high - low
+            values += low
+            yield values
+
+    return dict(kept_weights.once(shapes, seed, draw))
 
 
 def trained(name: str) -> bool:

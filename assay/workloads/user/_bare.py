@@ -176,4 +176,6 @@ def _no_example(bare: Bare) -> str:
 
 def _line_to_add(bare: Bare) -> str:
     made = _framework(bare.kind).LIKE
+    if hasattr(bare.maker, "__assay_live__"):
+        return f"Give one with the model: example={made}"
     return f"Add a line such as: {bare.maker.__name__}.example = {made}"

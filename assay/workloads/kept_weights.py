@@ -1,0 +1,129 @@
+"""Weights that the processes of a run make once: the first draws them, the others read them.
+
+A file for each net and seed, in a folder of the run that is gone when the run is. It holds the
+arrays one after the other, each behind its checksum, and comes to its name whole. What is damaged
+or missing is drawn again.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.settings import KEPT_WEIGHTS
+
+MOST = 4 << 30  # bytes of all files together; a study of many sizes must not fill the disk
+_CHECKSUM = 4  # bytes
+
+Shapes = Mapping[str, tuple[int, ...]]
+Draw = Callable[[], Iterator[Any]]  # arrays of float32, one for each shape
+
+
+def once(shapes: Shapes, seed: int, draw: Draw) -> Iterator[tuple[str, Any]]:
+    """Each name with its array: what `draw` gives, whoever has called it."""
+    folder = os.environ.get(KEPT_WEIGHTS)
+    if not folder:
+        yield from zip(shapes, draw(), strict=True)
+        return
+    path = Path(folder) / f"weights-{_key(shapes, seed, draw)}"
+    names = iter(shapes)
+    read = 0
+    for values in _read(path, shapes):
+        yield next(names), values
+        read += 1
+    if read < len(shapes):
+        rest = islice(_keeping(path, draw, _size(shapes)), read, None)
+        yield from zip(names, rest, strict=True)
+
+
+def _key(shapes: Shapes, seed: int, draw: Draw) -> str:
+    """Of the last word of each name, which is its role: frameworks call layers as they like. Each
+    checkout draws for itself."""
+    listed = [(name.replace("/", ".").rpartition(".")[2], shape) for name, shape in shapes.items()]
+    import hashlib  # not at every start
+
+    request = msgspec.json.encode([draw.__module__, __file__, seed, listed])
+    return hashlib.sha256(request).hexdigest()[:24]
+
+
+def _read(path: Path, shapes: Shapes) -> Iterator[Any]:
+    """The arrays of a file, up to the first that is damaged."""
+    import numpy as np
+
+    try:
+        file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed below)
+    except OSError:
+        return
+    with file:
+        for shape in shapes.values():
+            # each in memory of its own, as it was drawn: kernels may ask how it is aligned
+            values = np.empty(shape, np.float32)
+            checksum = file.read(_CHECKSUM)
+            whole = file.readinto(values.reshape(-1).view("uint8").data) == values.nbytes
+            if not whole or checksum != _checksum(values):
+                return
+            yield values
+
+
+def _keeping(path: Path, draw: Draw, size: int) -> Iterator[Any]:
+    """What is drawn, written on the way; a disk without room costs the file alone."""
+    file: _WeightFile | None = None
+    with suppress(OSError):
+        if size + sum(one.stat().st_size for one in path.parent.iterdir()) <= MOST:
+            file = _WeightFile(path)
+    try:
+        for values in draw():
+            if file:
+                file.add(values)
+            yield values
+        if file:
+            file.finish()
+    finally:
+        if file:
+            file.close()
+
+
+class _WeightFile:
+    """A file under a name of its own, until it is whole."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        own = f"{os.getpid()}-{threading.get_ident()}"
+        self._temporary = path.with_name(f".{own}-{path.name}")
+        self._file = open(self._temporary, "wb", buffering=0)  # noqa: SIM115 (has a lifetime)
+
+    def add(self, values: Any) -> None:  # noqa: ANN401 (a numpy array)
+        parts = (_checksum(values), values.reshape(-1).view("uint8"))
+        try:
+            whole = all(self._file.write(part) == len(part) for part in parts)
+        except (OSError, ValueError):  # no room, or closed because of it
+            whole = False
+        if not whole:
+            self._file.close()
+
+    def finish(self) -> None:
+        if not self._file.closed:
+            with suppress(OSError):
+                os.replace(self._temporary, self._path)
+
+    def close(self) -> None:
+        self._file.close()
+        with suppress(OSError):
+            self._temporary.unlink()
+
+
+def _checksum(values: Any) -> bytes:  # noqa: ANN401
+    return zlib.crc32(values).to_bytes(_CHECKSUM, "little")
+
+
+def _size(shapes: Shapes) -> int:
+    return sum(_CHECKSUM + 4 * math.prod(shape) for shape in shapes.values())
