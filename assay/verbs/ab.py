@@ -59,15 +59,14 @@ def ab(
     """Compare two contenders; what is known is yielded after each pair, and kept with the run.
 
     The last one says why it `ended`. With `same`, one case or command is compared to itself; `cold`
-    shares nothing compiled; `build` is a command that is run in the checkout of each commit. `on`
-    is a Ray cluster: both of a pair are on one node of it, which has what they `need`.
+    shares nothing compiled; `build` is run in the checkout of each commit; `on` is a Ray cluster:
+    both of a pair are on one node of it, which has what they `need`.
 
     >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
     """
     name, equals, pattern = metric.partition("=")
-    check_where(on, need)
-    _check_elsewhere(on, {"--python": pythons, "--commit": commits})
+    _check_elsewhere(on, need, {"--python": pythons, "--commit": commits})
     _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
     _check_pattern(name, pattern, commands) if equals else _check_metric(name, commands)
     name = name or (contenders.WALL if commands else "")
@@ -76,9 +75,7 @@ def ab(
     if same and len(commands or cases) == 1:
         commands, cases = [*commands] * 2, cases * 2
     request = ComparisonRequest(
-        pair=contenders.of_commands(commands, (name, pattern), limit)
-        if commands
-        else contenders.of_cases(cases, pythons, commits),
+        pair=_pair_of(commands, (name, pattern), limit, (cases, pythons, commits)),
         terms=compare.Terms(name, as_share(minimum, "The smallest effect", "1%"), better),
         budget=as_seconds(budget, "budget", "5m"),
         pairs=min(pairs, sequential.MOST),
@@ -88,8 +85,19 @@ def ab(
         build=build,
     )
     _check_same(request.pair, same)
-    where = machines(on, need)
-    return _compared(request, _planned(request, label, dict(tags or {})), home, progress, where)
+    plan = _planned(request, label, dict(tags or {}))
+    return _compared(request, plan, home, progress, machines(on, need))
+
+
+def _pair_of(
+    commands: Sequence[str],
+    metric: tuple[str, str],
+    limit: float,
+    of_cases: tuple[Sequence[CaseLike], Sequence[str], Sequence[str]],
+) -> contenders.Pair:
+    if commands:
+        return contenders.of_commands(commands, metric, limit)
+    return contenders.of_cases(*of_cases)
 
 
 def resume(
@@ -100,12 +108,11 @@ def resume(
     need: Mapping[str, str] | None = None,
 ) -> Iterator[Comparison]:
     """Go on with a comparison that was interrupted or undecided, for its budget once more."""
-    check_where(on, need)
     name = resumable(run, "ab", home)
     with closing(open_store(home)) as store:
         request = read_document(store, name, REQUEST, ComparisonRequest)
     contenders.check_whole(request.pair, name)
-    _check_elsewhere(on, {"--commit": [one.commit for one in request.pair if one.commit]})
+    _check_elsewhere(on, need, {"--commit": [one.commit for one in request.pair if one.commit]})
     return _resumed(request, name, home, progress, machines(on, need))
 
 
@@ -125,7 +132,10 @@ def _planned(request: ComparisonRequest, label: str, tags: dict[str, str]) -> Pl
     )
 
 
-def _check_elsewhere(on: str, of_this_machine: Mapping[str, Sequence[str]]) -> None:
+def _check_elsewhere(
+    on: str, need: Mapping[str, str] | None, of_this_machine: Mapping[str, Sequence[str]]
+) -> None:
+    check_where(on, need)
     for name, given in of_this_machine.items():
         if on and given:
             raise UsageError(
