@@ -58,9 +58,8 @@ def ab(
 ) -> Iterator[Comparison]:
     """Compare two contenders; what is known is yielded after each pair, and kept with the run.
 
-    The last one says why it `ended`. With `same`, one case or command is compared to itself; `cold`
-    shares nothing compiled; `build` is run in the checkout of each commit; `on` is a Ray cluster:
-    both of a pair are on one node of it, which has what they `need`.
+    The last one says why it `ended`. With `same`, one is compared to itself; `cold` shares nothing
+    compiled; `build` is run in each commit's checkout; `on` is a Ray cluster, for both of a pair.
 
     >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
@@ -85,8 +84,7 @@ def ab(
         build=build,
     )
     _check_same(request.pair, same)
-    plan = _planned(request, label, dict(tags or {}))
-    return _compared(request, plan, home, progress, machines(on, need))
+    return _compared(request, _planned(request, label, tags), home, progress, machines(on, need))
 
 
 def _pair_of(
@@ -122,12 +120,12 @@ def kept(run: str, home: Home = None) -> Comparison:
         return read_document(store, run, COMPARISON, Comparison)
 
 
-def _planned(request: ComparisonRequest, label: str, tags: dict[str, str]) -> Plan:
+def _planned(request: ComparisonRequest, label: str, tags: Mapping[str, str] | None) -> Plan:
     return Plan(
         cases=tuple(contender.case for contender in request.pair),
         procedure=request.procedure,
         label=label,
-        tags=safe_tags(tags),
+        tags=safe_tags(dict(tags or {})),
         verb="ab",
     )
 
