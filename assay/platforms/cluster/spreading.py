@@ -35,7 +35,7 @@ PATIENCE = 60.0  # seconds without any node
 AVOIDED = 30.0  # seconds in which a node that lost a unit gets none: Ray may not know it is gone
 
 
-class Link(Protocol):
+class ClusterLink(Protocol):
     """What is wanted of a cluster; `_link.RayLink` has it."""
 
     def nodes(self) -> list[dict[str, object]]: ...
@@ -59,7 +59,7 @@ class _Try(NamedTuple):
 class RayCluster:
     """A cluster that units are spread over."""
 
-    def __init__(self, link: Link, needs: Needs) -> None:
+    def __init__(self, link: ClusterLink, needs: Needs) -> None:
         self._link, self._needs = link, needs
         self._versions: dict[str, str] = {}
         self._last = ""  # node: units that come one by one stay on theirs
