@@ -42,5 +42,5 @@ def command(case: str, label: str, since: str, form: str, **given: Any) -> int: 
     CASE is WORKLOAD@BACKEND, a whole case, or a workload alone.
     """
     query = Query(label=label, since=since)
-    printing.show(output(history.history(case, query=query, **given)), form)
+    printing.show(output(history.history(case, query=query, **given), form), form)
     return 0

@@ -18,7 +18,8 @@ from assay.views.output.text import table_text
 MOST_CHANGES = 3  # that the table names beside a shift
 
 
-def output(found: Sequence[SeriesHistory]) -> Output:
+def output(found: Sequence[SeriesHistory], form: str) -> Output:
+    """Every point is a row or an entry for programs only: a terminal need not wait for those."""
     tables = (shifts_table(found[0]),) if len(found) == 1 else (series_table(found),)
     return Output(
         tables=tables,
@@ -27,8 +28,10 @@ def output(found: Sequence[SeriesHistory]) -> Output:
             "schema": SCHEMA,
             "kind": "histories",
             "histories": [_document(one) for one in found],
-        },
-        values=_values(found),
+        }
+        if form == "json"
+        else None,
+        values=_values(found) if form == "csv" else None,
     )
 
 

@@ -64,7 +64,7 @@ def series_page(store: Store, series: str, metric: str) -> Page:
         f"{len(found.shifts)} shift{'' if len(found.shifts) == 1 else 's'} in "
         f"{len(found.points)} points.",
         command=f"assay history {shlex.quote(found.key)} --metric {metric}",
-        document=lambda: view.output([found]).document,
+        document=lambda: view.output([found], "json").document,
         sections=(
             Section(
                 title=f"{metric} on {found.machine or 'an unknown machine'}", chart=_chart(found)
