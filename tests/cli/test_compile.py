@@ -111,7 +111,7 @@ def test_knobs_are_given_by_layer_or_by_a_configuration(assay, monkeypatch, tmp_
     for given, complaint in (
         (("--knob", "conv=fast"), "takes the number of a knob"),
         (("--knob", "conv=123", "--config", "a.txt"), "were both given"),
-        (("--knob", "conv=7"), "cannot be computed here"),
+        (("--knob", "conv=7"), "there are no items"),
         (("--config", "none.txt"), "cannot be read"),
         (("--knob", "conv=13"), "there are no items"),
     ):
