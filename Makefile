@@ -35,6 +35,7 @@ site: $(VENV)/.test  ## the docs as a site with search, in site/; a link that le
 dist: $(VENV)/.test  ## wheel and sdist, each installed into an empty environment and tried
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --wheel --outdir dist/foreign foreign/hpvm
 	$(BIN)/python tools/try_dist.py dist
 
 # Keras on JAX is the smallest set that measures something; an environment with more keeps it.
@@ -47,9 +48,9 @@ $(VENV)/.run: pyproject.toml constraints.txt Makefile
 
 $(VENV)/.test: pyproject.toml constraints.txt Makefile tools/system_packages.sh
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine chromium qemu-x86_64=qemu-user buildah "mmdebstrap=mmdebstrap debian-archive-keyring" pg_ctlcluster=postgresql
+	tools/system_packages.sh $${CXX:-g++}=g++ hyperfine chromium qemu-x86_64=qemu-user buildah "mmdebstrap=mmdebstrap debian-archive-keyring" pg_ctlcluster=postgresql ip=iproute2
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,live,hf,onnxruntime,openvino,native,data,plot,web,parquet,postgresql,bigquery,cloud,gcs,s3,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[jax,tensorflow,torch,flax,live,hf,onnxruntime,openvino,native,data,plot,web,parquet,postgresql,cluster,bigquery,cloud,gcs,s3,dev]'
 	$(BIN)/python -m compileall -q assay
 	touch $@ $(VENV)/.run
 

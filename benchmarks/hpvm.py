@@ -3,10 +3,11 @@
     python benchmarks/hpvm.py                         # all ten nets
     python benchmarks/hpvm.py lenet alexnet2 --rounds 9 --batch 50
 
-Both are built from one graph with the same weights, and run over the same random images, one
-process after the other, in an order that changes with the round. Every process chooses its kernels
-anew. A ratio is that of a round, HPVM-C over our own; the interval is the 95 % one of the mean of
-their logarithms. How far the outputs are apart is told as a share of the largest.
+Both are built from one graph with the same weights, and run over random images, one process after
+the other, in an order that changes with the round. Every process chooses its kernels anew. Of a
+process the quickest of its passes over four batches counts, as others use the machine too. A ratio
+is that of a round, HPVM-C over our own; the interval is the 95 % one of the mean of their
+logarithms. How far the outputs of the first pass are apart is told as a share of the largest.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from assay.native.hpvm.program import build_models, compile_program, run_compile
 from assay.native.toolchain import toolchain
 from assay.workloads.accuracy import TEN
 
-BATCHES = 4
+BATCHES, PASSES = 4, 6
 LARGE = 0.1  # of the batch, for pictures of 224 x 224
 
 
@@ -41,21 +42,26 @@ def prepared(graph: Graph, batch: int, place: Path) -> tuple[Path, Path, Path]:
     flow = dataflow(graph)
     images = BATCHES * batch
     random = np.random.default_rng(0).normal(size=(images, *flow.shape)).astype(np.float32)
-    data = place / "data"
-    for name in ("test", "tune"):
-        write_images(name, ImageSet(labels=np.zeros(images), parts=(random,)), data)
+    data, once = place / "data", place / "once"
+    for folder, passes in ((data, PASSES), (once, 1)):
+        held = ImageSet(labels=np.zeros(passes * images), parts=(random,) * passes)
+        for name in ("test", "tune"):
+            write_images(name, held, folder)
     write_weights(flow, data)
-    src = write_sources(flow, place / "src", data, {"test": images, "tune": images}, batch)
+    counts = dict.fromkeys(("test", "tune"), PASSES * images)
+    src = write_sources(flow, place / "src", data, counts, batch)
     binary = compile_program(src / "approxhpvm_src.cc", src / "HPVM_binary")
     build_models(binary, place)
-    return built_model(graph, toolchain()).built.program, binary, data
+    return built_model(graph, toolchain()).built.program, binary, once
 
 
 def own_seconds(program: Path, data: Path, batch: int, threads: int, place: Path) -> float:
     words = [str(program), "--data", str(data), "--batch", str(batch), "--json"]
     words += ["--threads", str(threads), "--outputs", str(place / "own.bin")]
+    words += ["--repeat", str(PASSES)]
     ended = subprocess.run(words, cwd=place, capture_output=True, text=True, check=True)
-    return float(json.loads(ended.stdout)["seconds"]) / BATCHES
+    passes = [float(json.loads(line)["seconds"]) for line in ended.stdout.splitlines()]
+    return min(passes) / BATCHES
 
 
 def hpvm_seconds(binary: Path, threads: int, place: Path) -> float:
@@ -63,7 +69,7 @@ def hpvm_seconds(binary: Path, threads: int, place: Path) -> float:
     found = run_compiled(binary, (), place, threads=threads)
     if found.status:
         raise SystemExit(found.error)
-    return statistics.fmean(found.batches)
+    return float(np.reshape(found.batches, (-1, BATCHES)).mean(1).min())
 
 
 def measured(graph: Graph, batch: int, threads: int, rounds: int) -> str:
@@ -82,7 +88,7 @@ def measured(graph: Graph, batch: int, threads: int, rounds: int) -> str:
             logs.append(math.log(taken["hpvm"] / taken["own"]))
             times.append(taken["own"])
         pair = [np.fromfile(place / name, np.float32) for name in ("own.bin", "hpvm.bin")]
-        apart = float(np.abs(pair[0] - pair[1]).max() / np.abs(pair[0]).max())
+        apart = float(np.abs(pair[0] - pair[1][: pair[0].size]).max() / np.abs(pair[0]).max())
     mean = statistics.fmean(logs)
     half = two_sided(0.05, rounds - 1) * statistics.stdev(logs) / math.sqrt(rounds)
     ratio, low, high = (math.exp(mean + side) for side in (0, -half, half))

@@ -5,7 +5,7 @@
 Thirty small models of transformers with random weights are exported by torch, in opsets 13 to 21 in
 turn, and each file is run as `assay run FILE.onnx` would. Needs torch, transformers, onnxscript and
 the backends.
-Exit status 1 if a file that was exported fails somewhere or gives other outputs.
+Exit status 1 if a file that was exported is refused or fails somewhere, or gives other outputs.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from assay import registry
+from assay.core.errors import AssayError, EndingError
 from assay.engine import plan
 
-BACKENDS = ("onnxruntime", "openvino")
+BACKENDS = ("onnxruntime", "openvino", "native")
 NEAR = 1e-3  # of the largest output
 OPSETS = (18, 13, 19, 17, 20, 15, 21)
 
@@ -85,7 +86,11 @@ def main() -> int:
     exported = [row for row in rows if len(row) > 1]
     for at, backend in enumerate(BACKENDS):
         good = sum(row[at].endswith("ok") for row in exported)
-        print(f"{backend}: {good} of {len(exported)} files run, with torch's outputs")
+        refused = sum(" refused: " in row[at] for row in exported)
+        print(
+            f"{backend}: {good} of {len(exported)} files run, with torch's outputs; "
+            f"{refused} refused, {len(exported) - good - refused} wrong or failed"
+        )
     print(f"{len(rows) - len(exported)} of {len(rows)} could not be exported")
     return int(any("ok" not in cell for row in exported for cell in row))
 
@@ -160,8 +165,10 @@ def _ran(backend: str, path: Path, model: Any) -> str:
         with registry.backend(backend).open(lambda: job, case) as session:
             session.step()
             found = session.outputs().ravel()
+    except (AssayError, EndingError) as error:
+        return f"refused: {str(error).splitlines()[0][:160]}"
     except Exception as error:
-        return f"failed: {str(error).splitlines()[0][:60]}"
+        return f"failed: {type(error).__name__}: {str(error).splitlines()[0][:60]}"
     with torch.no_grad():
         given = {key: torch.from_numpy(array) for key, array in job.train_batch[0].items()}
         outputs = [one for one in model(**given) if isinstance(one, torch.Tensor)]

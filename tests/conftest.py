@@ -28,7 +28,7 @@ _PROGRAMS = {
     "compiler": ("g++", "c++"),
 }
 _PROGRAMS |= {"hyperfine": ("hyperfine",), "qemu": ("qemu-x86_64",), "clang": ("clang++",)}
-_PROGRAMS |= {name: (name,) for name in ("buildah", "mmdebstrap")}
+_PROGRAMS |= {name: (name,) for name in ("buildah", "mmdebstrap", "ip")}
 _skipped: Counter[str] = Counter()
 
 

@@ -33,9 +33,16 @@ def try_out(built: Path, place: Path) -> None:
     )
     _call(run / "python", "-m", "assay", "show", "last", at=place)
     _call(run / "python", "-c", NATIVE, at=place)
+    (foreign,) = (built.parent / "foreign").glob("*.whl")  # HPVM's names, which ask for Keras too
+    _call(run / "python", "-m", "pip", "install", "--quiet", "--no-deps", str(foreign), at=place)
+    _call(run / "python", "-c", FOREIGN, at=place)
 
 
 # What a build could forget: files that are no Python.
+FOREIGN = (
+    "from importlib.util import find_spec; assert find_spec('Benchmark'); "
+    "from keras_frontend.approxhpvm_translator import translate_to_approxhpvm"
+)
 NATIVE = "from assay.native.build import RUNTIME; assert list(RUNTIME.glob('*.cpp')), RUNTIME"
 
 

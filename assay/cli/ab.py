@@ -37,7 +37,8 @@ Examples:
   assay ab ./my.py:MyNet@torch --commit main --commit HEAD --gate
 
 Exit status: 0 decided, 6 cannot tell, 1 a contender failed. With --gate, 5 if the candidate is
-slower."""
+slower.
+  assay ab resnet50@torch resnet50@jax --on ray://HOST:10001"""
 )
 @click.argument("cases", nargs=-1, metavar="CASE CASE", shell_complete=complete.cases)
 @click.option(
@@ -95,6 +96,7 @@ slower."""
     "--build", default="", metavar="COMMAND", help="Run in the checkout of each --commit first."
 )
 @click.option("--any-outputs", is_flag=True, help="Do not compare their outputs.")
+@options.cluster
 @options.cold
 @options.label
 @options.tag
@@ -112,7 +114,12 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
         raise UsageError(
             "--resume was given with something to compare.", hint="A run has its own contenders."
         )
-    found = ab.resume(resume, given["home"], line) if resume else _begun(cases, given, line)
+    needs = options.needs(given)
+    found = (
+        ab.resume(resume, given["home"], line, given["on"], needs)
+        if resume
+        else _begun(cases, given, line)
+    )
     last = last_of(_announced(found, line), lambda one: _show(one, given))
     return 1 if last.failures else _status(last.verdict, given["gate"])
 
@@ -121,11 +128,15 @@ def _begun(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Ite
     names = ("commands", "pythons", "commits", "metric", "pairs", "build")
     return ab.ab(
         *cases,
-        **{name: given[name] for name in (*names, "higher_is_better", "same", "label", "home")},
+        **{
+            name: given[name]
+            for name in (*names, "higher_is_better", "same", "label", "home", "on")
+        },
         **{name: given[name] for name in ("budget", "minimum", "timeout", "cold")},
         outputs=not given["any_outputs"],
         tags=options.pairs(given["tags"], "--tag"),
         progress=line,
+        need=options.needs(given),
     )
 
 

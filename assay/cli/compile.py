@@ -67,6 +67,11 @@ Examples:
     help="Inputs from which int8 finds its ranges: the file that was given to assay tune.",
 )
 @click.option(
+    "--program-only",
+    is_flag=True,
+    help="Write no pictures beside it, and tell only what is wrong.",
+)
+@click.option(
     "--portable",
     is_flag=True,
     help="Build for any CPU of this architecture; the program uses the best code it can run.",
@@ -90,6 +95,8 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
         knobs=_knobs(given["config"], given["knobs"]),
         data=given["data"],
     )
+    if given["program_only"]:
+        return 0
     printing.put(str(made.program))
     kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"
     options.say(f"{made.layers} layers over {kernels}" + (", built before" if made.cached else ""))

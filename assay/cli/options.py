@@ -140,6 +140,28 @@ def axes(pairs: Mapping[str, str]) -> dict[str, list[str]]:
     return {name: values(text) for name, text in pairs.items()}
 
 
+def cluster(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where else: a Ray cluster, and what its nodes have to have."""
+    on = click.option(
+        "--on",
+        default="",
+        metavar="ADDRESS",
+        help="Measure on a Ray cluster: ray://HOST:10001, HOST:6379, or ray for the one here.",
+    )
+    need = click.option(
+        "--need",
+        "need",
+        default="",
+        metavar="k=v,…",
+        help="With --on: what a node has to have: cpus=N, gpus=N, accelerator=TYPE.",
+    )
+    return on(need(function))
+
+
+def needs(given: Mapping[str, Any]) -> dict[str, str]:
+    return pairs(values(given["need"]), "--need") if given["need"] else {}
+
+
 def timeout(default: str, limit: str) -> Callable[[Any], Any]:
     return click.option("--timeout", default=default, show_default=True, help=f"Limit for {limit}.")
 

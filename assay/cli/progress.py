@@ -78,10 +78,12 @@ def write_over(text: str) -> None:
 
 
 def _which(progress: Progress) -> str:
-    """`[2/6] `, and of several processes of a case `[2/6, process 3/5] `."""
+    """`[2/6] `, of several processes of a case `[2/6, process 3/5] `, and where."""
     parts = [f"{progress.number}/{progress.count}"] if progress.count > 1 else []
     if progress.processes > 1:
         parts.append(f"process {progress.process}/{progress.processes}")
+    if progress.node:
+        parts.append(f"{progress.at_once} at once, this on {_one_line(progress.node)}")
     return f"[{', '.join(parts)}] " if parts else ""
 
 

@@ -26,7 +26,8 @@ Examples:
   assay race transformer-decoder:task=generate -b torch,jax --metric time_to_first_token
   assay race --resume last                               for its budget once more
 
-Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well."""
+Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well.
+  assay race mnist-mlp --on ray://HOST:10001"""
 )
 @click.argument("workload", required=False, shell_complete=complete.cases)
 @click.option(
@@ -57,6 +58,7 @@ Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well."""
     "time_per_output_token or token_time (over all rows).",
 )
 @options.timeout("10m", "one process")
+@options.cluster
 @options.cold
 @options.resume("Continue a race, for its budget once more.")
 @options.label
@@ -73,7 +75,9 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:  # n
     if bool(workload) == bool(resume):
         raise UsageError("A race needs a workload, or --resume.", hint="Try: assay race mnist-mlp")
     found = (
-        race.resume(resume, given["home"], line) if resume else _begun(str(workload), given, line)
+        race.resume(resume, given["home"], line, given["on"], options.needs(given))
+        if resume
+        else _begun(str(workload), given, line)
     )
     last = last_of(_announced(found, line), lambda one: _show(one, given))
     if last.places[0].state != "in":
@@ -102,6 +106,8 @@ def _begun(workload: str, given: dict[str, Any], line: LiveLine) -> Iterator[Rac
         label=given["label"],
         home=given["home"],
         progress=line,
+        on=given["on"],
+        need=options.needs(given),
     )
 
 

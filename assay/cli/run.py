@@ -15,8 +15,9 @@ from assay.cli.outcome import carried_out, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.core.errors import UsageError
 from assay.core.records import Query
-from assay.engine.cases import Measured, measured, resumed
-from assay.verbs.run import planned
+from assay.engine.cases import Measured
+from assay.verbs.run import carried_out as carried_out_on
+from assay.verbs.run import gone_on_with, planned
 from assay.views.run import check_columns
 
 # Flags that stand for a parameter of the workload or an option of the backend; commas make a sweep.
@@ -67,6 +68,8 @@ Examples:
   assay run --suite keras-benchmarks -b keras-jax,keras-torch
   assay run --suite accuracy --first 500
   assay run mnist-mlp -b torch --in assay/torch:2.13
+  assay run --suite keras-benchmarks --on ray://HOST:10001
+  assay run resnet50@torch --on ray --need gpus=1,accelerator=H100
   assay run --plan plan.toml --every night
   assay run --resume last"""
 )
@@ -107,6 +110,7 @@ Examples:
     metavar="FOLDER:PLACE[:ro]",
     help="With --in: a folder that the container sees; repeatable.",
 )
+@options.cluster
 @options.backends
 @options.params
 @options.backend_options
@@ -156,7 +160,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
             hint="A run has its own cases; name none.",
         )
     if resume:
-        found = resumed(resume, "run", given["home"], line)
+        found = gone_on_with(resume, given["home"], line, given["on"], options.needs(given))
     elif cases or given["suite"]:
         found = _run(cases, given, line)
     else:
@@ -226,4 +230,4 @@ def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Itera
         tags=options.pairs(given["tags"], "--tag"),
         first=given["first"],
     )
-    return measured(plan, given["home"], line)
+    return carried_out_on(plan, given["home"], line, given["on"], options.needs(given))

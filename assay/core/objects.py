@@ -54,7 +54,7 @@ def check_place(place: str) -> str:
 def put_folder(folder: Path, place: str) -> int:
     """All files of a folder below `place`, under their own names; how many."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    with _talking(place) as system:
+    with talking(place) as system:
         for path in files:
             target = f"{_bare(place)}/{path.relative_to(folder).as_posix()}"
             if not is_remote(place):
@@ -66,7 +66,7 @@ def put_folder(folder: Path, place: str) -> int:
 def fetch(url: str, target: Path) -> None:
     """An object, or all below a prefix, as `target`: a file or a folder."""
     bare = _bare(check_place(url))
-    with _talking(url) as system:
+    with talking(url) as system:
         if system.isdir(bare):
             system.get(bare, str(target), recursive=True)
         else:
@@ -78,7 +78,7 @@ def _bare(place: str) -> str:
 
 
 @contextmanager
-def _talking(place: str) -> Iterator[Any]:
+def talking(place: str) -> Iterator[Any]:
     """fsspec's file system for a place; what goes wrong with it is said in words."""
     scheme = place.partition("://")[0] if is_remote(place) else "file"
     try:

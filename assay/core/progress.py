@@ -23,6 +23,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
     process: int = 1  # of this case, among `processes`
     processes: int = 1
+    node: str = ""  # of a cluster, that it is on
+    at_once: int = 0  # cases that are measured at the same time, on all nodes
 
 
 ProgressCallback = Callable[[Progress], None]

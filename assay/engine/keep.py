@@ -18,7 +18,9 @@ from assay.core.records import Plan, Query, Result
 from assay.core.redaction import safe_text, safe_values, without_tokens
 from assay.core.settings import Home
 from assay.engine.command import uninterrupted
+from assay.engine.elsewhere import Elsewhere
 from assay.engine.shared_cache import beside_cases
+from assay.machine import environment
 from assay.machine.doctor import peaks_for
 from assay.registry import open_store
 from assay.stores import folders, summaries
@@ -32,10 +34,13 @@ A = TypeVar("A")
 class Run:
     """A run while it is measured. Nobody else measures it at the same time."""
 
-    def __init__(self, plan: Plan, store: Store, folder: Path) -> None:
+    def __init__(
+        self, plan: Plan, store: Store, folder: Path, elsewhere: Elsewhere | None = None
+    ) -> None:
         self.plan, self.name, self.store = plan, folder.name, store
+        self.elsewhere = elsewhere  # machines that measure for this one
         self._folder = folder
-        self._peaks = peaks_for(store.home)
+        self._peaks = peaks_for(store.home) if elsewhere is None else {}
 
     def new_case(self) -> CasePlace:
         return folders.new_case(self._folder)
@@ -77,35 +82,39 @@ class Run:
     def _kept(self, result: Result) -> Reading:
         """With what the plan and the doctor know of it, so that it explains itself for ever."""
         machine = {**result.environment.machine, **self._peaks}
+        found = msgspec.structs.replace(result.environment, machine=machine)
+        if self.elsewhere:  # what was typed, and in which checkout, is known here
+            here = environment.here()
+            found = msgspec.structs.replace(found, command=here.command, git=found.git or here.git)
         whole = msgspec.structs.replace(
             result,
             reason=without_tokens(result.reason),
             label=self.plan.label,
             tags={**self.plan.tags, **result.tags},
-            environment=msgspec.structs.replace(result.environment, machine=machine),
+            environment=found,
         )
         self.store.append(whole)
         return summaries.read(self.store, whole)
 
 
 @contextmanager
-def new_run(plan: Plan, home: Home) -> Iterator[Run]:
+def new_run(plan: Plan, home: Home, elsewhere: Elsewhere | None = None) -> Iterator[Run]:
     check_not_loading()
     plan = msgspec.structs.replace(plan, label=safe_text(plan.label), tags=safe_values(plan.tags))
     with closing(open_store(home)) as store:
         folder = store.new_run(plan)
         with locked(store, folder.name), beside_cases(folder, plan):
-            yield Run(plan, store, folder)
+            yield Run(plan, store, folder, elsewhere)
 
 
 @contextmanager
-def resumed_run(name: str, home: Home) -> Iterator[Run]:
+def resumed_run(name: str, home: Home, elsewhere: Elsewhere | None = None) -> Iterator[Run]:
     """A run taken up again, by its whole name: `resumable` gives it."""
     with closing(open_store(home)) as store:
         folder = store.folder(name)
         plan = store.plan(name)
         with locked(store, folder.name), beside_cases(folder, plan):
-            yield Run(plan, store, folder)
+            yield Run(plan, store, folder, elsewhere)
 
 
 def resumable(text: str, verb: str, home: Home) -> str:

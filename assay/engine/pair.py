@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -19,10 +19,10 @@ from assay.core.progress import ProgressCallback
 from assay.core.records import Procedure, Result, Samples, Value
 from assay.engine import task
 from assay.engine.contenders import Contender, Pair
-from assay.engine.keep import Run
 from assay.engine.measure_case import measure_case
 from assay.engine.racer import HeatEntry
 from assay.engine.turns import Turns, run_heat
+from assay.stores.folders import CasePlace
 from assay.stores.runs import tagged_number
 
 SIDES = ("baseline", "candidate")
@@ -44,10 +44,16 @@ class PairResults(NamedTuple):
     apart: str  # why they were not warm together; "": they were
 
 
+class HasPlaces(Protocol):
+    """A run, or what stands for it on another machine."""
+
+    def new_case(self) -> CasePlace: ...
+
+
 class PairSetting(NamedTuple):
     """What every pair of a comparison shares."""
 
-    run: Run
+    run: HasPlaces
     procedure: Procedure
     minimum: float
     deadline: float
@@ -180,5 +186,5 @@ def _both(found: Mapping[str, Result], number: int, order: str) -> tuple[Result,
     return first, second
 
 
-def _entry(side: str, one: Contender, run: Run) -> HeatEntry:
+def _entry(side: str, one: Contender, run: HasPlaces) -> HeatEntry:
     return HeatEntry(side, one.case, run.new_case())

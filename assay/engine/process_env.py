@@ -72,18 +72,23 @@ def variables(case: Case, folder: Path) -> dict[str, str]:
     count = {"OMP_NUM_THREADS": str(threads)} if threads != "all" else {}
     return {
         **COMMON,
-        **_home(folder),
+        **_store(folder),
         **shared_cache.variables(folder),
         **count,
         **registry.backend(case.backend).variables(case, folder),
     }
 
 
-def _home(folder: Path) -> dict[str, str]:
-    """Where data is kept, for workers that read it: `HOME/runs/RUN/NNN`, or, of a store elsewhere,
-    `HOME/stores/NAME/runs/RUN/NNN`. The store itself is no worker's business, nor its password."""
+def home_of(folder: Path) -> Path | None:
+    """Where data is kept, by the folder of a case: `HOME/runs/RUN/NNN`, or, of a store elsewhere,
+    `HOME/stores/NAME/runs/RUN/NNN`."""
     runs = next((place for place in folder.absolute().parents if place.name == "runs"), None)
     if runs is None:
-        return {}
-    home = runs.parents[2] if runs.parents[1].name == "stores" else runs.parent
-    return {"ASSAY_HOME": str(home), "ASSAY_STORE": ""}
+        return None
+    return runs.parents[2] if runs.parents[1].name == "stores" else runs.parent
+
+
+def _store(folder: Path) -> dict[str, str]:
+    """For workers that read data. The store itself is not their business, nor its password."""
+    home = home_of(folder)
+    return {} if home is None else {"ASSAY_HOME": str(home), "ASSAY_STORE": ""}

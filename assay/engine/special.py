@@ -14,6 +14,7 @@ from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Evaluation, Plan, Value
 from assay.engine import stepping
 from assay.engine.measure_case import Conduct
+from assay.engine.process_env import home_of
 
 # In the case's folder.
 PREDICTIONS = "predictions.npy"  # the class of every example
@@ -57,7 +58,7 @@ def _evaluated(plan: Plan, case: Case, folder: Path, progress: ProgressCallback)
     train = _train(plan, folder.absolute())
     return SpecialRequest(
         conduct=lambda worker: stepping.evaluated(worker, case, order, progress, train),
-        lacking=_lacking(case, evaluation, folder.parents[2]),
+        lacking=_lacking(case, evaluation, home_of(folder) or folder.parents[2]),
         facts={"split": order.split, **_expectation(case, evaluation), **_training_facts(plan)},
     )
 

@@ -28,6 +28,8 @@ def activated(op: ActivationOp, values: Array) -> Array:
         return _elu(values, op.alpha)
     if op.kind == "clip":
         return np.asarray(np.clip(values, *map(values.dtype.type, (op.alpha, op.limit))))
+    if op.kind == "levels":
+        return _levels(values, np.float32(op.alpha), np.float32(op.limit))
     return _PLAIN[op.kind](values).astype(values.dtype)
 
 
@@ -35,6 +37,13 @@ def _relu(values: Array, alpha: float) -> Array:
     if not alpha:  # no product: infinity times 0 is no number
         return np.asarray(np.maximum(values, values.dtype.type(0)))
     return np.where(values > 0, values, values * values.dtype.type(alpha))
+
+
+def _levels(values: Array, low: np.float32, high: np.float32) -> Array:
+    """As the runtime does it, in float32: which level a number has is a matter of its last bit."""
+    steps = np.nan_to_num((values.astype(np.float32) - low) * (np.float32(256) / (high - low)))
+    found: Array = np.floor(np.clip(steps, 0, 255)) * ((high - low) / np.float32(256)) + low
+    return np.asarray(found.astype(values.dtype))
 
 
 def _sigmoid(values: Array) -> Array:

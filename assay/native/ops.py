@@ -41,6 +41,7 @@ ActivationKind = Literal[
     "erf",
     "sin",
     "cos",
+    "levels",
 ]
 
 
@@ -50,6 +51,7 @@ class ActivationOp(msgspec.Struct, frozen=True, tag="activation"):
     kind: ActivationKind
     alpha: float = 0.0  # relu: slope below 0; elu: its scale; clip: the smallest result
     limit: float = 0.0  # relu: the largest result, 0: none; clip: the largest result
+    # levels: the range that has 256 of them, from alpha up to limit; each counts from its lower end
 
 
 class ResidualOp(msgspec.Struct, frozen=True, tag="residual"):

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.core.errors import NotPossibleError, StoreError
+from assay.core import objects
+from assay.core.errors import AssayError, StoreError
 from assay.core.files import written_whole
 from assay.core.redaction import without_tokens
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 PIECE = 4 << 20  # bytes of a row; a larger file has several
+HINT = "Its URL stands behind files= in the store's URL; s3:// needs pip install s3fs."
 _OURS = ("result.json", "amended.json")  # of a case: never in an object store
 
 
@@ -140,42 +142,35 @@ def _content(connection: Connection, run: str, file: ListedFile, url: str) -> It
 def remove(connection: Connection, run: str, below: str, url: str) -> None:
     for file in listed(connection, run, below):
         if not file.here and url:
-            system, place = _system(url)
-            with _explained(url):
+            with _talking(url) as (system, place):
                 system.rm_file(f"{place}/{run}/{file.path}")
     connection.execute("DELETE FROM files WHERE run = %s AND starts_with(path, %s)", (run, below))
 
 
 @contextmanager
 def _object(url: str, run: str, path: str, mode: str) -> Iterator[Any]:
-    system, place = _system(url)
-    with _explained(url):
-        if "w" in mode:
+    with _talking(url) as (system, place):
+        if "w" in mode and not objects.is_remote(url):
             system.makedirs(f"{place}/{run}/{path}".rpartition("/")[0], exist_ok=True)
         with system.open(f"{place}/{run}/{path}", mode) as opened:
             yield opened
 
 
-def _system(url: str) -> tuple[Any, str]:
-    try:
-        import fsspec
-    except ImportError as error:
-        raise NotPossibleError(
-            f"Files in an object store need fsspec ({error}).",
-            hint="pip install 'assay[postgresql]', and s3fs, gcsfs or adlfs for the store.",
-        ) from None
-    with _explained(url):
-        system, place = fsspec.core.url_to_fs(url)
-    return system, str(place).rstrip("/")
-
-
 @contextmanager
-def _explained(url: str) -> Iterator[None]:
+def _talking(url: str) -> Iterator[tuple[Any, str]]:
+    """fsspec's file system for a URL, and the place there; what goes wrong is said in words."""
     try:
-        yield
-    except (OSError, ValueError, ImportError) as error:
+        if objects.is_remote(url):
+            with objects.talking(url) as system:
+                yield system, url.partition("://")[2].rstrip("/")
+        else:
+            import fsspec
+
+            system, place = fsspec.core.url_to_fs(url)
+            yield system, str(place).rstrip("/")
+    except (OSError, ValueError, ImportError, AssayError) as error:
         raise StoreError(
             f"The object store {without_tokens(url)} cannot be used "
-            f"({without_tokens(str(error))}).",
-            hint="Its URL stands behind files= in the store's URL; s3:// needs pip install s3fs.",
+            f"({without_tokens(str(error)).rstrip('.')}).",
+            hint=getattr(error, "hint", "") or HINT,
         ) from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -15,15 +16,19 @@ from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Plan, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
-from assay.engine import contenders, monitoring, revisions, shared_cache
+from assay.engine import contenders, elsewhere_turns, monitoring, revisions, shared_cache
 from assay.engine.comparison_state import ComparisonRequest, ComparisonState, why_ended
+from assay.engine.elsewhere import Elsewhere
 from assay.engine.given import CaseLike
 from assay.engine.keep import Run, new_run, resumable, resumed_run
 from assay.engine.pair import PairResults, PairSetting, pairs_of, take_pair
 from assay.logs.patterns import compile_pattern
 from assay.machine.environment import safe_tags
+from assay.platforms.cluster.address import check_where, machines
 from assay.registry import open_store
 from assay.stores.runs import COMPARISON, REQUEST, read_document
+
+Where = AbstractContextManager[Elsewhere | None]
 
 # Metrics that every case has, and every case that makes text.
 OF_CASES = ("step_time", "item_time", *compare.ONCE, *generation.TIMED)
@@ -48,16 +53,19 @@ def ab(
     tags: Mapping[str, str] | None = None,
     home: Home = None,
     progress: ProgressCallback = ignore,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
 ) -> Iterator[Comparison]:
     """Compare two contenders; what is known is yielded after each pair, and kept with the run.
 
-    The last one says why it `ended`. With `same`, one case or command is compared to itself; `cold`
-    shares nothing compiled; `build` is a command that is run in the checkout of each commit.
+    The last one says why it `ended`. With `same`, one is compared to itself; `cold` shares nothing
+    compiled; `build` is run in each commit's checkout; `on` is a Ray cluster, for both of a pair.
 
     >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
     """
     name, equals, pattern = metric.partition("=")
+    _check_elsewhere(on, need, {"--python": pythons, "--commit": commits})
     _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
     _check_pattern(name, pattern, commands) if equals else _check_metric(name, commands)
     name = name or (contenders.WALL if commands else "")
@@ -66,9 +74,7 @@ def ab(
     if same and len(commands or cases) == 1:
         commands, cases = [*commands] * 2, cases * 2
     request = ComparisonRequest(
-        pair=contenders.of_commands(commands, (name, pattern), limit)
-        if commands
-        else contenders.of_cases(cases, pythons, commits),
+        pair=_pair_of(commands, (name, pattern), limit, (cases, pythons, commits)),
         terms=compare.Terms(name, as_share(minimum, "The smallest effect", "1%"), better),
         budget=as_seconds(budget, "budget", "5m"),
         pairs=min(pairs, sequential.MOST),
@@ -78,18 +84,34 @@ def ab(
         build=build,
     )
     _check_same(request.pair, same)
-    return _compared(request, _planned(request, label, dict(tags or {})), home, progress)
+    return _compared(request, _planned(request, label, tags), home, progress, machines(on, need))
+
+
+def _pair_of(
+    commands: Sequence[str],
+    metric: tuple[str, str],
+    limit: float,
+    of_cases: tuple[Sequence[CaseLike], Sequence[str], Sequence[str]],
+) -> contenders.Pair:
+    if commands:
+        return contenders.of_commands(commands, metric, limit)
+    return contenders.of_cases(*of_cases)
 
 
 def resume(
-    run: str, home: Home = None, progress: ProgressCallback = ignore
+    run: str,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
 ) -> Iterator[Comparison]:
     """Go on with a comparison that was interrupted or undecided, for its budget once more."""
     name = resumable(run, "ab", home)
     with closing(open_store(home)) as store:
         request = read_document(store, name, REQUEST, ComparisonRequest)
     contenders.check_whole(request.pair, name)
-    return _resumed(request, name, home, progress)
+    _check_elsewhere(on, need, {"--commit": [one.commit for one in request.pair if one.commit]})
+    return _resumed(request, name, home, progress, machines(on, need))
 
 
 def kept(run: str, home: Home = None) -> Comparison:
@@ -98,14 +120,26 @@ def kept(run: str, home: Home = None) -> Comparison:
         return read_document(store, run, COMPARISON, Comparison)
 
 
-def _planned(request: ComparisonRequest, label: str, tags: dict[str, str]) -> Plan:
+def _planned(request: ComparisonRequest, label: str, tags: Mapping[str, str] | None) -> Plan:
     return Plan(
         cases=tuple(contender.case for contender in request.pair),
         procedure=request.procedure,
         label=label,
-        tags=safe_tags(tags),
+        tags=safe_tags(dict(tags or {})),
         verb="ab",
     )
+
+
+def _check_elsewhere(
+    on: str, need: Mapping[str, str] | None, of_this_machine: Mapping[str, Sequence[str]]
+) -> None:
+    check_where(on, need)
+    for name, given in of_this_machine.items():
+        if on and given:
+            raise UsageError(
+                f"{name} names a folder of this machine, and --on {on} measures on others.",
+                hint="On a cluster, compare two cases or two commands that its nodes have.",
+            )
 
 
 def _check_mixture(of_cases: Mapping[str, Sequence[object]], commands: Sequence[str]) -> None:
@@ -160,18 +194,18 @@ def _check_same(pair: contenders.Pair, wanted: bool) -> None:
 
 
 def _compared(
-    request: ComparisonRequest, plan: Plan, home: Home, progress: ProgressCallback
+    request: ComparisonRequest, plan: Plan, home: Home, progress: ProgressCallback, where: Where
 ) -> Iterator[Comparison]:
-    with new_run(plan, home) as run:
+    with where as there, new_run(plan, home, there) as run:
         safe = contenders.without_secrets(request.pair)
         run.keep_document(REQUEST, msgspec.structs.replace(request, pair=safe))
         yield from _followed(request, ComparisonState(request, run.name), run, progress)
 
 
 def _resumed(
-    request: ComparisonRequest, name: str, home: Home, progress: ProgressCallback
+    request: ComparisonRequest, name: str, home: Home, progress: ProgressCallback, where: Where
 ) -> Iterator[Comparison]:
-    with resumed_run(name, home) as run:
+    with where as there, resumed_run(name, home, there) as run:
         state = ComparisonState(request, name)
         for results in pairs_of(run.results()):
             state.add(PairResults(results, {}, ""))
@@ -182,7 +216,7 @@ def _followed(
     request: ComparisonRequest, state: ComparisonState, run: Run, progress: ProgressCallback
 ) -> Iterator[Comparison]:
     setting = PairSetting(run, request.procedure, request.terms.minimum, state.deadline, progress)
-    for found, _ in run.keep(_pairs(request, state, setting)):
+    for found, _ in run.keep(_pairs(request, state, run, setting)):
         run.keep_document(COMPARISON, found)
         yield found
 
@@ -196,16 +230,15 @@ def _builder(command: str) -> Callable[[Path], None]:
 
 
 def _pairs(
-    request: ComparisonRequest, state: ComparisonState, setting: PairSetting
+    request: ComparisonRequest, state: ComparisonState, run: Run, setting: PairSetting
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """What is known after each pair, and its results."""
-    state.notes += shared_cache.notes(setting.run.plan)
+    state.notes += shared_cache.notes(run.plan)
+    take = take_pair if run.elsewhere is None else partial(elsewhere_turns.take_pair, run)
     found = state.comparison()
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not found.ended:
-            samples = take_pair(
-                pair, setting, state.pairs + 1, found.pairs, state.apart, state.facts()
-            )
+            samples = take(pair, setting, state.pairs + 1, found.pairs, state.apart, state.facts())
             state.add(samples)
             found = state.comparison()
             found = msgspec.structs.replace(found, ended=why_ended(request, found, state))

@@ -26,7 +26,9 @@ from assay.engine.tune.pictures import calibration_items
 from assay.native import compile as native_compile
 from assay.native.answers import answers_of
 from assay.native.compile import Compiled
+from assay.native.knobs.simulated import is_rounded
 from assay.native.toolchain import Kernels, toolchain
+from assay.verbs.configured import CompileRequest, take_configurations
 from assay.workloads.user._benchmark_class import BenchmarkClass
 
 # Of the largest output: a number halfway between two bytes may fall to either side, and what
@@ -62,6 +64,14 @@ def compile_model(
     'ONNX Runtime'
     """
     tools = toolchain(kernels, portable)  # what is lacking is told before a model is built
+    given = CompileRequest(
+        model=model if isinstance(model, str) else "",
+        weights=str(weights),
+        params=params or {},
+        kernels=kernels,
+        portable=portable,
+        kernel=kernel or {},
+    )
     found = captured(model, weights, params)
     held = items or ((calibration_items(str(data), found.graph),) if data else ())
     wanted = calibrated(model, found.graph, knobs or {}, held)
@@ -69,13 +79,16 @@ def compile_model(
     answers, names, rounding = found.answers, found.graph.outputs, found.rounding
     if wanted.knobs:
         answers = answers_of(made.graph, answers.inputs)
-        bytes_ = any(node.dtype == "uint8" for node in made.graph.nodes)
-        rounding = (lambda: BYTES / UNLUCKY) if bytes_ else rounding
+        rounded = any(is_rounded(node) for node in made.graph.nodes)
+        rounding = (lambda: BYTES / UNLUCKY) if rounded else rounding
     differences = [
         agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge, rounding)
         for outputs in made.outputs(answers.inputs).values()
     ]
-    return native_compile.placed(made, output, answers.judge, max(differences))
+    placed = native_compile.placed(made, output, answers.judge, max(differences))
+    if not wanted.knobs:
+        take_configurations(placed, found.graph, given)
+    return placed
 
 
 def write_data(model: str, made: Compiled, folder: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 
 import msgspec
 
@@ -19,16 +19,20 @@ from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Result, Value
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
-from assay.engine import plan
+from assay.engine import elsewhere_turns, plan
 from assay.engine.contenders import check_size
+from assay.engine.elsewhere import Elsewhere
 from assay.engine.given import Axes, CaseLike, axes, backend_names
 from assay.engine.keep import Run, new_run, resumable, resumed_run
 from assay.engine.race_state import HeatKeepGoing, RaceState
 from assay.engine.racer import HeatEntry
 from assay.engine.turns import Heat, run_heat
 from assay.machine.environment import safe_tags
+from assay.platforms.cluster.address import check_where, machines
 from assay.registry import open_store
 from assay.stores.runs import RACE, read_document, tagged_number
+
+Where = AbstractContextManager[Elsewhere | None]
 
 MINIMUM = 0.02
 WARM_UP = 5.0  # seconds that a warm-up is reckoned from
@@ -55,15 +59,19 @@ def race(
     label: str = "",
     home: Home = None,
     progress: ProgressCallback = ignore,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
 ) -> Iterator[Race]:
     """The fastest configuration here, by time per item; the standing is yielded after each heat.
 
     `metric` is another time of what makes text: time_to_first_token, time_per_output_token, or
-    token_time, that of a token over all rows.
+    token_time, that of a token over all rows. `on` is a Ray cluster: all of a heat are on one
+    node of it, which has what they `need`.
 
     >>> for found in assay.race("vgg16", over={"batch_size": [8, 32]}):
     ...     print(found.heats, found.places[0].key, found.ended)
     """
+    check_where(on, need)
     procedure = Procedure(
         budget=as_seconds(budget, "budget", "5m"),
         target=as_share(minimum, "The smallest effect", "2%"),
@@ -78,12 +86,19 @@ def race(
         tags=safe_tags({"race": _text(workload)}),
         verb="race",
     )
-    return _new(made, home, progress)
+    return _new(made, home, progress, machines(on, need))
 
 
-def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Race]:
+def resume(
+    run: str,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
+) -> Iterator[Race]:
     """Go on with a race that was interrupted, or ran out of time, for its budget once more."""
-    return _resumed(resumable(run, "race", home), home, progress)
+    check_where(on, need)
+    return _resumed(resumable(run, "race", home), home, progress, machines(on, need))
 
 
 def kept(run: str, home: Home = None) -> Race:
@@ -202,13 +217,13 @@ def _natural(key: str) -> list[tuple[str, int]]:
     return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", key)]
 
 
-def _new(made: Plan, home: Home, progress: ProgressCallback) -> Iterator[Race]:
-    with new_run(made, home) as run:
+def _new(made: Plan, home: Home, progress: ProgressCallback, where: Where) -> Iterator[Race]:
+    with where as there, new_run(made, home, there) as run:
         yield from _raced(run, RaceState(made, run.name, [], {}), progress)
 
 
-def _resumed(name: str, home: Home, progress: ProgressCallback) -> Iterator[Race]:
-    with resumed_run(name, home) as run:
+def _resumed(name: str, home: Home, progress: ProgressCallback, where: Where) -> Iterator[Race]:
+    with where as there, resumed_run(name, home, there) as run:
         wrong = {p.key: p.reason for p in _places(run) if p.state == "wrong"}
         yield from _raced(run, RaceState(run.plan, name, _earlier(run), wrong), progress)
 
@@ -238,9 +253,13 @@ def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
         HeatEntry(name, state.cases[name], run.new_case(), state.facts(name))
         for name in state.next_heat()
     ]
-    more = HeatKeepGoing(state.rules, state.deadline)
     deadlines = state.deadlines(len(entries))
-    heat = run_heat(entries, procedure, progress, more, seed=number, deadlines=deadlines)
+    if run.elsewhere is None:
+        more = HeatKeepGoing(state.rules, state.deadline)
+        heat = run_heat(entries, procedure, progress, more, seed=number, deadlines=deadlines)
+    else:
+        setting = elsewhere_turns.HeatSetting(procedure, state.rules, state.deadline, deadlines)
+        heat = elsewhere_turns.run_heat(run, entries, setting, progress, number)
     tags = {"heat": str(number), "order": compare.IN_TURNS}
     results = {
         name: msgspec.structs.replace(result, tags=tags) for name, result in heat.results.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.core.progress import ProgressCallback, ignore
@@ -10,10 +10,12 @@ from assay.core.records import Plan, Procedure, Result
 from assay.core.settings import Home
 from assay.engine import given as forms
 from assay.engine import plan as planning
-from assay.engine.cases import measured, resumed
+from assay.engine.cases import Measured, measured, resumed
+from assay.engine.elsewhere import Elsewhere
 from assay.engine.given import Axes, CaseLike
 from assay.engine.live import live, of_keywords
 from assay.machine.environment import safe_tags
+from assay.platforms.cluster.address import check_where, machines
 from assay.verbs.evaluate import of_suite, prepared
 from assay.workloads import suites
 
@@ -23,20 +25,58 @@ def run(
     model: Any = None,  # noqa: ANN401 (an object: see live)
     home: Home = None,
     progress: ProgressCallback = ignore,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
     **given: Any,  # noqa: ANN401 (see planned)
 ) -> Iterator[Result]:
     """Measure every combination of these; each result is kept, then yielded.
 
     A case is a text, a `Case`, or a function of a file; `model=` is an object, with what `live`
     takes beside it: example, loss, targets. What else can be given is what `planned` takes: suite,
-    backends, params, options, label, tags, and the parts of a `Procedure`.
+    backends, params, options, label, tags, and the parts of a `Procedure`. `on` is the
+    address of a Ray cluster, whose nodes measure, and `need` what a node has to have.
 
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"], budget="5s"):
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
     forms.check_keywords("assay.run", given, planned, Procedure, run, live)
     plan = planned(*of_keywords(cases, model, given, home), **given)
-    return (found.reading.result for found in measured(plan, home, progress))
+    return (found.reading.result for found in carried_out(plan, home, progress, on, need))
+
+
+def carried_out(
+    plan: Plan,
+    home: Home,
+    progress: ProgressCallback,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
+) -> Iterator[Measured]:
+    """A plan measured here, or on the nodes of a cluster."""
+    check_where(on, need)
+    if not on:
+        return measured(plan, home, progress)
+    return _on_cluster(lambda there: measured(plan, home, progress, there), on, need)
+
+
+def gone_on_with(
+    run: str,
+    home: Home,
+    progress: ProgressCallback,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
+) -> Iterator[Measured]:
+    """What an interrupted run lacks, measured here or on a cluster, wherever it was begun."""
+    check_where(on, need)
+    if not on:
+        return resumed(run, "run", home, progress)
+    return _on_cluster(lambda there: resumed(run, "run", home, progress, there), on, need)
+
+
+def _on_cluster(
+    work: Callable[[Elsewhere | None], Iterator[Measured]], on: str, need: Mapping[str, str] | None
+) -> Iterator[Measured]:
+    with machines(on, need) as there:
+        yield from work(there)
 
 
 def planned(
@@ -69,6 +109,12 @@ def planned(
     )
 
 
-def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Result]:
-    """Measure what an interrupted run still lacks, into the same run."""
-    return (found.reading.result for found in resumed(run, "run", home, progress))
+def resume(
+    run: str,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
+) -> Iterator[Result]:
+    """Measure what an interrupted run still lacks, into the same run; here, or on a cluster."""
+    return (found.reading.result for found in gone_on_with(run, home, progress, on, need))

@@ -44,6 +44,35 @@ def test_a_network_lies_beside_the_pictures_it_is_tested_on(assay, monkeypatch, 
     assert status == 0 and err.rstrip().endswith("build/resnet18-cifar10 -t test")
     assert "75 images" in ran.stdout
     assert float((tmp_path / "final_accuracy").read_text()) > 80
+    _runs_by_a_configuration(tmp_path / "build" / "resnet18-cifar10")
+
+
+def _runs_by_a_configuration(program):
+    """The exact one is the program's own; another is compiled, kept and found again."""
+    lines = program.with_name(f"{program.name}.lines").read_text().splitlines()
+    rows = [" ".join(f"{op} fp32 1" for op in line.split("\t")[0].split()) for line in lines]
+    for name in ("exact", "half", "wrong"):
+        text = "".join(f"{number} gpu {row}\n" for number, row in enumerate(rows, 1))
+        changes = {
+            "half": ("conv fp32 1", "conv perf_fp16 153"),
+            "wrong": ("1 gpu conv", "1 gpu mul"),
+        }
+        text = text.replace(*changes.get(name, ("", "")), 1)
+        (program.parent / name).write_text(f"0\n+++++\nconf1 1 1 90 0\n{text}-----\n")
+
+    def ran(name):
+        words = [str(program), "-t", "tune", "-c", str(program.parent / name), "--choose", "0"]
+        return subprocess.run(words, capture_output=True, text=True, check=False)
+
+    found = {name: ran(name) for name in ("exact", "half", "wrong")}
+    again = ran("half")
+
+    assert "75 images" in found["exact"].stdout and found["exact"].stderr == ""
+    assert "75 images" in found["half"].stdout
+    assert found["half"].stderr.startswith("building conf1 of ")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert found["wrong"].returncode == 2
+    assert "wrong, line 4: line 1 of resnet18-cifar10 is 'conv add relu'" in found["wrong"].stderr
 
 
 def test_without_a_compiler_nothing_is_left(assay, monkeypatch, tmp_path):
@@ -82,7 +111,7 @@ def test_knobs_are_given_by_layer_or_by_a_configuration(assay, monkeypatch, tmp_
     for given, complaint in (
         (("--knob", "conv=fast"), "takes the number of a knob"),
         (("--knob", "conv=123", "--config", "a.txt"), "were both given"),
-        (("--knob", "conv=7"), "cannot be computed here"),
+        (("--knob", "conv=7"), "there are no items"),
         (("--config", "none.txt"), "cannot be read"),
         (("--knob", "conv=13"), "there are no items"),
     ):

@@ -93,7 +93,7 @@ def test_a_program_runs_wherever_its_folder_was_moved(built, folder):
     [
         (("-t", "train"), "-t is 'train', but has to be one of test, tune."),
         (("--batch", "0"), "--batch is '0', but has to be a whole number, 1 or more."),
-        (("-c", "confs.txt"), "The config confs.txt was given, but this program computes fp32"),
+        (("-c", "confs.txt"), "-c is confs.txt, but there is no "),
         (("--kernels", "onednn"), "built without oneDNN"),
         (("--fast", "1"), "There is no option --fast"),
         (("-t",), "Nothing follows -t."),

@@ -10,7 +10,7 @@ import msgspec
 from assay.core.errors import UsageError
 from assay.native.hpvm.configs import ConfigFile, ConfigLine, Configuration, KnobChoice
 from assay.native.hpvm.dataflow import Dataflow, Leaf, fused_lines
-from assay.native.hpvm.knobs import explained, not_executed
+from assay.native.hpvm.knobs import explained, simulated
 
 TIE = 0.01  # points of accuracy: what loses no more than that beside another loses the same
 Gain = Literal["speedup", "energy"]
@@ -80,8 +80,8 @@ def remarks(configs: ConfigFile) -> tuple[str, ...]:
     half = [line for line in lines if line.device == "cpu" and _half(line)]
     if half:
         found.append(f"line {half[0].where} is half precision on the cpu, which HPVM never reads")
-    if kinds := not_executed(choice.kind for line in lines for choice in line.choices):
-        found.append(f"{', '.join(kinds)}: read, but not executed")
+    if kinds := simulated(choice.kind for line in lines for choice in line.choices):
+        found.append(f"{', '.join(kinds)}: simulated here, so that nothing is quicker")
     if any(_half(line) for line in lines):
         found.append("half precision is emulated here: weights are rounded, and nothing is quicker")
     return tuple(found)

@@ -8,13 +8,14 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from assay.core.errors import NotPossibleError, UsageError
+from assay.core.errors import UsageError
 from assay.native import reference
 from assay.native.graph import Array, Graph, Node
 from assay.native.kernels import layer_named
 from assay.native.knobs.chains import over_bytes, whole_layer
 from assay.native.knobs.correcting import corrected, low_rank, moments
 from assay.native.knobs.sampling import left_out, sampled
+from assay.native.knobs.simulated import fewer_terms, promise
 from assay.native.knobs.table import BASELINE, Knob, knob, why_not
 from assay.native.ops import ConvOp, DenseOp
 from assay.native.passes.pipeline import drop_dead
@@ -40,10 +41,11 @@ def applied(
     if not chosen:
         return graph
     layers = {name for name, found in chosen.items() if found.int8}
-    if layers and not items and not calibration:
+    ranged = [each.name for each in chosen.values() if each.ranged]
+    if ranged and not items and not calibration:
         raise UsageError(
-            f"{len(layers)} layers of {graph.name} are to be int8, but there are no items to find "
-            "their ranges from.",
+            f"{len(ranged)} layers of {graph.name} are to be {ranged[0]}, but there are no items "
+            "to find their ranges from.",
             hint="Give some of the model's inputs.",
         )
     seen = any(found.calibrated for found in chosen.values())
@@ -93,12 +95,6 @@ def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
     found = {}
     for layer, number in knobs.items():
         wanted, node = knob(number), node_named(graph, layer)
-        if wanted.runs == "simulated":
-            raise NotPossibleError(
-                f"The knob {number} ({wanted.name}) of '{layer}' cannot be "
-                f"computed here: {wanted.summary}.",
-                hint=f"{BASELINE} leaves it as it is.",
-            )
         if why := why_not(wanted, node, graph):
             raise UsageError(
                 f"The knob {number} ({wanted.name}) does not fit '{layer}': {why}.",
@@ -117,6 +113,10 @@ def node_named(graph: Graph, layer: str) -> Node:
 
 def _changed(node: Node, found: Knob, by: Changing) -> list[Node]:
     """All but what bytes change."""
+    if found.name == "swing_level":
+        return promise(node, int(found.parameters[0]), by.graph, by.values, by.made)
+    if found.name == "red_samp":
+        return fewer_terms(node, found.parameters[0], found.half, by.graph, by.made)
     op = node.op
     assert isinstance(op, ConvOp | DenseOp)
     weight = by.graph.constants[op.weight]

@@ -11,7 +11,7 @@ import msgspec
 
 from assay.core.errors import UsageError
 from assay.native.graph import Graph, Node
-from assay.native.ops import ConvOp, DenseOp, GlobalPoolOp, PoolOp, ReduceOp
+from assay.native.ops import ConvOp, DenseOp, GlobalPoolOp, Op, PoolOp
 
 OURS = frozenset({13, 14, 51, 321, 431})  # the first id of each family that HPVM has not
 Kind = Literal["conv", "dense", "reduce", "any"]
@@ -31,7 +31,12 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def calibrated(self) -> bool:
         """Ranges are found, or weights corrected, on items."""
-        return self.int8 or self.name.startswith(("samp", "low_rank"))
+        return self.ranged or self.name.startswith(("samp", "low_rank"))
+
+    @property
+    def ranged(self) -> bool:
+        """It cannot do without items."""
+        return self.int8 or self.name == "swing_level"
 
 
 _EMULATED = "a CPU has no float16 products: weights are rounded to float16, and computed as float32"
@@ -85,7 +90,7 @@ def _reductions() -> list[Knob]:
             parameters=(share,),
             half=bool(number % 2),
             runs="simulated",
-            summary=f"{share:.0%} of what a mean or maximum is over left out",
+            summary=f"{share:.0%} of what a mean is over left out",
         )
         for number, share in enumerate((0.5, 0.5, 0.4, 0.4, 0.25, 0.25))
     ]
@@ -159,10 +164,12 @@ def _families() -> dict[str, str]:
 def why_not(each: Knob, node: Node, graph: Graph) -> str:
     """Why a knob does not apply to a node of an optimized graph; "" where it does."""
     op = node.op
-    if each.id in (BASELINE, HALF) or (each.runs == "simulated" and _linear(node)):
+    if each.id in (BASELINE, HALF):
         return ""
     if each.kind == "reduce":
-        return "" if _reduces(node) else "it takes no mean or maximum"
+        return _why_not_fewer(op)
+    if each.name == "swing_level":
+        return "" if _linear(node) else f"it is no {_wanted(each)}"
     if isinstance(op, ConvOp) and op.groups == 1 and each.kind in ("conv", "any"):
         window = graph.constants[op.weight].shape[2:]
         return "" if each.name != "low_rank" or window == (1, 1) else "its window is not 1 by 1"
@@ -174,7 +181,7 @@ def why_not(each: Knob, node: Node, graph: Graph) -> str:
 
 def offered(node: Node, graph: Graph) -> tuple[int, ...]:
     """The knobs of a node that this machine computes and not only emulates."""
-    if not _linear(node) and not _reduces(node):
+    if not _linear(node):
         return (BASELINE,)
     known = sorted(KNOBS.values(), key=lambda each: each.id)
     return tuple(each.id for each in known if each.runs == "yes" and not why_not(each, node, graph))
@@ -184,10 +191,11 @@ def _linear(node: Node) -> bool:
     return isinstance(node.op, ConvOp | DenseOp)
 
 
-def _reduces(node: Node) -> bool:
-    return isinstance(node.op, GlobalPoolOp | ReduceOp) or (
-        isinstance(node.op, PoolOp) and node.op.kind == "average"
-    )
+def _why_not_fewer(op: Op) -> str:
+    if not isinstance(op, GlobalPoolOp | PoolOp) or op.kind != "average":
+        return "it takes no mean over windows"
+    padded = isinstance(op, PoolOp) and any(op.pads)
+    return "its windows go beyond the picture" if padded else ""
 
 
 def _wanted(each: Knob) -> str:

@@ -136,6 +136,14 @@ ASSAY_INLINE Vector hard_sigmoid(Vector x) {
     return at_most(at_least(x * (1.0f / 6) + 0.5f, Vector{}), fill(1.0f));
 }
 
+// The lower end of the level that a number is in, of 256.
+ASSAY_INLINE Vector levels(Vector x, float low, float high) {
+    const Vector steps = (x - low) * (256.0f / (high - low));
+    const Vector held = steps == steps ? at_most(at_least(steps, Vector{}), fill(255.0f)) : Vector{};
+    const Whole whole = __builtin_convertvector(held, Whole);  // towards 0: there is nothing below
+    return __builtin_convertvector(whole, Vector) * ((high - low) / 256.0f) + low;
+}
+
 inline float apply_one(Function function, float x) {
     switch (function) {
         case Function::sqrt: return std::sqrt(x);
@@ -169,6 +177,7 @@ ASSAY_INLINE Vector apply(const Post& post, Vector x) {
         case Function::negative: return -x;
         case Function::reciprocal: return 1.0f / x;
         case Function::erf: return erf(x);
+        case Function::levels: return levels(x, post.alpha, post.limit);
         default: return by_lane(x, [&post](float one) { return apply_one(post.function, one); });
     }
 }

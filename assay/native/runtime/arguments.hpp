@@ -14,7 +14,7 @@ struct Arguments {
     std::string set = "test";
     std::string layout;  // of images in the files; "": channels-first
     std::string data;    // folder of inputs and labels; "": where the binary lies
-    std::string config;  // "": full precision
+    std::string config;  // "" and fp32: as this program computes by itself
     std::string outputs;  // file for the network's outputs; "": none
     Size batch = 64, repeat = 1;
     int threads = 0;  // 0: as many as this process may use
@@ -28,7 +28,7 @@ constexpr const char* usage =
     "  -t, -d test|tune     which images; NAME_input.bin and NAME_labels.bin are read\n"
     "  --data DIR           where they are, if not beside this program\n"
     "  --layout L           of images in the files: channels-first or channels-last\n"
-    "  -c, --config FILE    a config; only fp32 is known so far\n"
+    "  -c, --config FILE    a configuration of HPVM's form: the file's first, or FILE:NAME\n"
     "  --batch N            images in one step (64)\n"
     "  --threads N          as many as it may use, if not given\n"
     "  --repeat N           go over the images so many times; accuracy is of the last\n"
@@ -98,8 +98,6 @@ inline Arguments arguments(int count, char** words) {
         else if (i + 1 == count && flag[0] == '-') throw Mistake("Nothing follows " + flag + ".");
         else set_value(found, flag, words[++i]);
     }
-    if (!found.config.empty() && found.config != "fp32")
-        throw Mistake("The config " + found.config + " was given, but this program computes fp32 only.");
     return found;
 }
 

@@ -13,7 +13,7 @@ enum class Function {
     residual,  // not a function: another value is added
     relu, tanh, sigmoid, elu, selu, gelu, gelu_tanh, silu, softplus, softsign,
     exponential, hard_sigmoid, hard_silu, mish, clip, sqrt, square, abs, negative, reciprocal,
-    log, erf, sin, cos,
+    log, erf, sin, cos, levels,
 };
 
 // Something done to a result before it is written for good.
@@ -21,6 +21,7 @@ struct Post {
     Function function = Function::relu;
     float alpha = 0;  // relu: slope below 0; elu: scale; clip: the smallest result
     float limit = 0;  // relu: the largest result, 0: none; clip: the largest result
+    // levels: of 256 from alpha to limit, the one that a number is in
 };
 
 using Posts = std::vector<Post>;

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "arguments.hpp"
+#include "configured.hpp"
 #include "engine.hpp"
 
 namespace assay {
@@ -241,6 +241,8 @@ inline void run_program(int count, char** words) {
     const std::string folder = asked.data.empty() ? data_folder(model) : asked.data + "/";
     const int threads = asked.threads ? asked.threads : cpus();
     order_of(asked, net);  // a mistake is told before anything is read
+    if (!asked.config.empty() && asked.config != "fp32")
+        configure(asked, own_folder() + model, model, folder, count, words);
     const std::string weights = own_folder() + model + ".weights";
     if (asked.layers) {
         Engine engine(weights, {asked.batch, threads, asked.allowed, asked.seconds});
@@ -271,6 +273,8 @@ inline int program(int count, char** words) {
     try {
         run_program(count, words);
         return 0;
+    } catch (const Told& told) {
+        return told.status;
     } catch (const Mistake& mistake) {
         return told(mistake.what(), 2);
     } catch (const std::bad_alloc&) {

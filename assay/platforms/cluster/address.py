@@ -1,0 +1,57 @@
+"""Where a plan is measured: on this machine, or on a cluster that an address names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from assay.core.errors import NotPossibleError, UsageError
+from assay.engine.elsewhere import Elsewhere
+from assay.platforms.cluster.needs import parse_needs
+
+PORT = 10001  # of Ray's client server
+FORMS = "Use ray://HOST:10001, or HOST:6379 or ray for a cluster that this machine belongs to."
+_ADDRESS = re.compile(r"(ray://)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:]+\])(?::([0-9]{1,5}))?/?")
+
+
+@contextmanager
+def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Elsewhere | None]:
+    """The cluster at an address, with what each case needs of a node; None: this machine."""
+    if not on:
+        yield None
+        return
+    address, needs = address_of(on), parse_needs(need or {})
+    try:
+        from assay.platforms.cluster import _link
+    except ImportError as error:
+        raise NotPossibleError(
+            f"--on needs Ray, which is not installed ({error.name}).",
+            hint="pip install 'assay[cluster]'",
+        ) from None
+    from assay.platforms.cluster.spreading import RayCluster
+
+    with _link.connected(address) as link:
+        yield RayCluster(link, needs)
+
+
+def check_where(on: str, need: Mapping[str, str] | None) -> None:
+    """Before anything else is: what can be said without the cluster."""
+    if on:
+        address_of(on)
+        parse_needs(need or {})
+    elif need:
+        raise UsageError(
+            f"--need {next(iter(need))} was given without --on.",
+            hint="It says what a node of a cluster has to have: --on ray://HOST:10001",
+        )
+
+
+def address_of(text: str) -> str:
+    """As Ray takes it."""
+    found = _ADDRESS.fullmatch(text)
+    if text == "ray":
+        return "auto"
+    if not found or not (found[1] or found[3]) or int(found[3] or 1) > 65535:
+        raise UsageError(f"--on got '{text}', which is no address of a Ray cluster.", hint=FORMS)
+    return f"{found[1] or ''}{found[2]}:{found[3] or PORT}"
