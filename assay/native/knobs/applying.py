@@ -114,7 +114,7 @@ def node_named(graph: Graph, layer: str) -> Node:
 def _changed(node: Node, found: Knob, by: Changing) -> list[Node]:
     """All but what bytes change."""
     if found.name == "swing_level":
-        return promise(node, int(found.parameters[0]), by.graph, by.values, by.made)
+        return promise(node, int(found.parameters[0]), by.graph, by.calibration.values, by.made)
     if found.name == "red_samp":
         return fewer_terms(node, found.parameters[0], found.half, by.graph, by.made)
     op = node.op
