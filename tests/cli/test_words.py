@@ -14,6 +14,7 @@ from assay.cli.words import REMOVING, SYNONYMS, no_verb
         ("versus", "assay ab --help"),
         ("bench-mark", "assay run --help"),
         ("fastest", "assay race --help"),
+        ("quantize", "assay tune --help"),
         ("Accuracy", "assay evaluate --help"),
         ("graph", "assay plot --help"),
         ("backends", "'list backends'"),

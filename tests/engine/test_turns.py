@@ -27,7 +27,7 @@ def heat(tmp_path, endings):
             entries,
             more.pop("procedure", QUICK),
             lambda _: None,
-            lambda taken, _: len(next(iter(taken.values()))) < turns,
+            lambda so_far: len(next(iter(so_far.taken.values()))) < turns,
             **more,
         )
 

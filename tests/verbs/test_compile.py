@@ -33,6 +33,7 @@ def test_a_folder_gets_the_program_its_weights_and_its_source(tmp_path):
     assert sorted(path.name for path in (tmp_path / "build").iterdir()) == [
         "three",
         "three.cpp",
+        "three.lines",
         "three.weights",
     ]
     assert ([value.shape for value in made.inputs], made.onednn) == ([(2, 6, 6)], False)

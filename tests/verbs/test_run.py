@@ -15,7 +15,7 @@ QUICK = assay.Procedure(samples=3, steps_per_sample=1)
 
 
 def test_a_resumed_run_measures_only_what_is_missing(home, endings, monkeypatch):
-    from assay.engine import cases as engine
+    from assay.engine import elsewhere as engine
 
     real = engine.measure_case
 
@@ -100,7 +100,7 @@ def test_whoever_watches_hears_of_each_phase(endings):
         (("mnist-mlp@jax",), {"target": "200%"}, "target is 2"),
         (("mnist-mlp@jax",), {"procedure": QUICK, "budget": "1s"}, "Both procedure and budget"),
         (("mnist-mlp",), {"backends": "jaxx"}, "no backend named 'jaxx'"),
-        ((object(),), {}, "An object of the class object cannot be sent"),
+        ((object(),), {}, "An object of the class object is no case"),
     ],
 )
 def test_a_mistake_is_raised_by_the_call_before_anything_is_kept(home, cases, given, complaint):
@@ -168,6 +168,6 @@ def test_a_function_of_a_script_is_measured_from_the_script(tmp_path, guard, sai
 def test_a_model_is_refused_in_one_sentence(keras):
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
 
-    with pytest.raises(UsageError, match="class Sequential cannot be sent to a fresh") as caught:
+    with pytest.raises(UsageError, match="class Sequential is no case") as caught:
         run.run(model)
-    assert "'FILE.py:NAME'" in caught.value.hint
+    assert "assay.live(model, example=" in caught.value.hint

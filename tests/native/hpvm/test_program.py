@@ -124,7 +124,8 @@ def hand_data(labels, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("sanitize", [False, True])
+# a runtime with sanitizers takes two minutes to compile
+@pytest.mark.parametrize("sanitize", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_program_written_by_hand_gives_the_oracles_numbers(
     settings, hand_data, oracle, tmp_path, monkeypatch, sanitize
 ):
