@@ -68,6 +68,6 @@ def with_peaks(result: Result) -> Result:
 
 
 def ending(unit: Unit, plan: Plan, status: Status, reason: str) -> Result:
-    """Of a case of which nothing came back; for want of a better, the machine is this one."""
+    """Of a case of which nothing came back: its environment is that of this machine."""
     made = blank(unit.case, plan.procedure, unit.places[0])
     return msgspec.structs.replace(made, status=status, reason=reason)

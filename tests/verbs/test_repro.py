@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 
 import msgspec
@@ -11,6 +12,7 @@ import assay
 from assay.core.errors import UsageError
 from assay.core.records import Plan
 from assay.registry import open_store
+from assay.verbs import repro
 from tests.engine.test_repro import RESULT, with_case
 
 
@@ -40,6 +42,28 @@ def test_a_result_is_measured_again_and_compared(endings):
     assert (again.case, again.procedure) == (first.case, first.procedure)
     assert again.tags["repro"] == found.repro
     assert found.ratio.low <= found.ratio.value <= found.ratio.high
+
+
+@pytest.mark.parametrize(
+    ("factors", "answer", "words"),
+    [
+        ((1.5, 1.4), "differs", "differs by 50.0 %: .* measured once more, it differs by 40.0 %"),
+        ((1.5, 1.0), "cannot", "cannot tell: it differs by 50.0 %: .* once more: reproduced"),
+        ((1.5, 0.5), "cannot", "cannot tell: .* 50.0 % slower .* 50.0 % faster"),
+    ],
+)
+def test_a_difference_is_told_if_it_is_there_once_more(monkeypatch, factors, answer, words):
+    """Seen: one of ten honest cases "differs by 34 %", as the machine was faster by then."""
+    first, *others = (keep(RESULT, factor) for factor in (1.0, *factors))
+    kept = {reading.result.id: reading.result for reading in assay.readings()}
+    measured = iter(others)
+    monkeypatch.setattr(repro.asked, "lacking", lambda _: [])
+    monkeypatch.setattr(repro, "_again", lambda *_: kept[next(measured)])
+
+    found = assay.repro(first)
+
+    assert (found.answer, next(measured, None)) == (answer, None)
+    assert re.match(words, found.sentence)
 
 
 @pytest.mark.parametrize(
