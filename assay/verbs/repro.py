@@ -166,7 +166,8 @@ def _judged(result: Result, again: Result, told: Reproduction) -> Reproduction:
 
 def _confirmed(found: Reproduction, third: Reproduction) -> Reproduction:
     """A difference, if it is there when measured once more: a machine may be slow for a while."""
-    if third.answer == "differs" and (third.ratio.value > 1) == (found.ratio.value > 1):
+    slower = {one.ratio.value > 1 for one in (found, third) if one.ratio}
+    if third.answer == "differs" and len(slower) == 1:
         sentence = f"{found.sentence}; measured once more, it {third.sentence}"
         return msgspec.structs.replace(found, sentence=sentence)
     return msgspec.structs.replace(
