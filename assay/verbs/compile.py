@@ -21,11 +21,11 @@ from assay.core.sessions import Examples
 from assay.engine import plan
 from assay.engine.agreement import UNLUCKY, agreement
 from assay.engine.calibration import calibrated
-from assay.engine.capture import captured, model_of
+from assay.engine.capture import CapturedModel, captured, model_of
 from assay.engine.tune.pictures import calibration_items
 from assay.native import compile as native_compile
 from assay.native.answers import answers_of
-from assay.native.compile import Compiled
+from assay.native.compile import BuiltModel, Compiled
 from assay.native.knobs.simulated import is_rounded
 from assay.native.toolchain import Kernels, toolchain
 from assay.verbs.configured import CompileRequest, take_configurations
@@ -76,19 +76,25 @@ def compile_model(
     held = items or ((calibration_items(str(data), found.graph),) if data else ())
     wanted = calibrated(model, found.graph, knobs or {}, held)
     made = native_compile.built_model(found.graph, tools, replace(wanted, kernel=kernel or {}))
-    answers, names, rounding = found.answers, found.graph.outputs, found.rounding
-    if wanted.knobs:
-        answers = answers_of(made.graph, answers.inputs)
-        rounded = any(is_rounded(node) for node in made.graph.nodes)
-        rounding = (lambda: BYTES / UNLUCKY) if rounded else rounding
-    differences = [
-        agreement(made.emitted.name, names, outputs, answers.outputs, answers.judge, rounding)
-        for outputs in made.outputs(answers.inputs).values()
-    ]
-    placed = native_compile.placed(made, output, answers.judge, max(differences))
+    judge, difference = _judged(made, found, bool(wanted.knobs))
+    placed = native_compile.placed(made, output, judge, difference)
     if not wanted.knobs:
         take_configurations(placed, found.graph, given)
     return placed
+
+
+def _judged(made: BuiltModel, found: CapturedModel, knobs: bool) -> tuple[str, float]:
+    """Who judged the outputs, and how far off they are; with knobs, the reference computes them."""
+    answers, rounding = found.answers, found.rounding
+    if knobs:
+        answers = answers_of(made.graph, answers.inputs)
+        rounded = any(is_rounded(node) for node in made.graph.nodes)
+        rounding = (lambda: BYTES / UNLUCKY) if rounded else rounding
+    name, names = made.emitted.name, found.graph.outputs
+    return answers.judge, max(
+        agreement(name, names, outputs, answers.outputs, answers.judge, rounding)
+        for outputs in made.outputs(answers.inputs).values()
+    )
 
 
 def write_data(model: str, made: Compiled, folder: Path) -> str:

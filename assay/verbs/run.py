@@ -19,6 +19,8 @@ from assay.platforms.cluster.address import check_where, machines
 from assay.verbs.evaluate import of_suite, prepared
 from assay.workloads import suites
 
+Work = Callable[[Elsewhere | None], Iterator[Measured]]  # on these machines; None: here
+
 
 def run(
     *cases: CaseLike,
@@ -52,10 +54,7 @@ def carried_out(
     need: Mapping[str, str] | None = None,
 ) -> Iterator[Measured]:
     """A plan measured here, or on the nodes of a cluster."""
-    check_where(on, need)
-    if not on:
-        return measured(plan, home, progress)
-    return _on_cluster(lambda there: measured(plan, home, progress, there), on, need)
+    return _somewhere(lambda there: measured(plan, home, progress, there), on, need)
 
 
 def gone_on_with(
@@ -66,15 +65,16 @@ def gone_on_with(
     need: Mapping[str, str] | None = None,
 ) -> Iterator[Measured]:
     """What an interrupted run lacks, measured here or on a cluster, wherever it was begun."""
+    return _somewhere(lambda there: resumed(run, "run", home, progress, there), on, need)
+
+
+def _somewhere(work: Work, on: str, need: Mapping[str, str] | None) -> Iterator[Measured]:
+    """Here, its mistakes are told by the call; of a cluster, once it is reached."""
     check_where(on, need)
-    if not on:
-        return resumed(run, "run", home, progress)
-    return _on_cluster(lambda there: resumed(run, "run", home, progress, there), on, need)
+    return _on_cluster(work, on, need) if on else work(None)
 
 
-def _on_cluster(
-    work: Callable[[Elsewhere | None], Iterator[Measured]], on: str, need: Mapping[str, str] | None
-) -> Iterator[Measured]:
+def _on_cluster(work: Work, on: str, need: Mapping[str, str] | None) -> Iterator[Measured]:
     with machines(on, need) as there:
         yield from work(there)
 

@@ -6,7 +6,6 @@ pickle. Only a worker reads that part: to load it is to run code, as it is of a 
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Mapping
 from io import BytesIO
@@ -22,6 +21,7 @@ from assay.core.files import user_path
 from assay.core.loading import loading
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
+from assay.workloads.user._model_file import version_of
 
 SUFFIX = ".live"
 BATCH_SIZE = 32  # of an example that is a function of it
@@ -54,9 +54,7 @@ class LiveModel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version(self) -> str:
-        """Another file, another version."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        return version_of(self.path)
 
     @property
     def params(self) -> Mapping[str, Value]:

@@ -23,6 +23,12 @@ from assay.formats.onnx_header import FLOATING, ModelInput
 from assay.workloads.user import _archives
 
 
+def version_of(path: Path) -> str:
+    """Another file, another version."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+
+
 class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
     """What every sort of file has in common; `build` makes a job of it for its kind."""
 
@@ -41,9 +47,7 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version(self) -> str:
-        """Another file, another version."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        return version_of(self.path)
 
     @property
     def params(self) -> Mapping[str, Value]:
