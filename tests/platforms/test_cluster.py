@@ -92,7 +92,7 @@ def test_contenders_of_a_pair_are_on_one_node(cluster, home):
 
     assert driver.returncode == 0, err
     assert json.loads(out)["verdict"] == "slower"
-    assert {result.environment.system["hostname"] for result in results(home)} == {"one"}
+    assert len({result.environment.system["hostname"] for result in results(home)}) == 1
 
 
 def test_a_node_with_another_version_of_assay_is_left_out(cluster, endings, home, tmp_path):
@@ -110,7 +110,8 @@ def test_a_node_with_another_version_of_assay_is_left_out(cluster, endings, home
 
     assert driver.returncode == 0, err
     assert "old is left out: it has assay 0.0.1" in err
-    assert {result.environment.system["hostname"] for result in results(home)} == {"one"}
+    hosts = {result.environment.system["hostname"] for result in results(home)}
+    assert hosts and hosts <= {"one", "two"}  # the second, unless a test before this killed it
 
 
 @pytest.mark.parametrize(
