@@ -92,7 +92,8 @@ def test_contenders_of_a_pair_are_on_one_node(cluster, home):
 
     assert driver.returncode == 0, err
     assert json.loads(out)["verdict"] == "slower"
-    assert len({result.environment.system["hostname"] for result in results(home)}) == 1
+    nodes = {(one.tags["pair"], one.environment.system["hostname"]) for one in results(home)}
+    assert len(nodes) == len({pair for pair, _ in nodes}) == 2
 
 
 def test_a_node_with_another_version_of_assay_is_left_out(cluster, endings, home, tmp_path):
