@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 from assay.analysis import compare, sequential
 from assay.analysis.intervals import quantile, student
 from assay.core.findings import PairRatio
-from assay.core.records import Procedure, Samples
+from assay.core.records import Procedure
 from assay.engine import pair, plan
 from assay.engine.racer import TURN, HeatEntry
-from assay.engine.turns import run_heat
+from assay.engine.turns import Turns, run_heat
 from assay.stores.folders import CasePlace
 
 HERE = Path(__file__).parent
@@ -97,8 +97,8 @@ def _pair(inner: tuple[int, int], seed: int) -> Array:
     return np.array([compare.turns(result, "step_time") for result in found])
 
 
-def _unfinished(turns: Mapping[str, Sequence[Samples]], _: float) -> bool:
-    return any(len(taken) < TURNS for taken in turns.values())
+def _unfinished(turns: Turns) -> bool:
+    return any(len(taken) < TURNS for taken in turns.taken.values())
 
 
 def _ignore(*_: object) -> None:
