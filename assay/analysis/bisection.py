@@ -70,7 +70,7 @@ def _student(t: float, degrees: float) -> float:
         return math.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
     half = degrees / 2
     scale = math.exp(math.lgamma(half + 0.5) - math.lgamma(half)) / math.sqrt(degrees * math.pi)
-    return scale * (1 + t**2 / degrees) ** -(half + 0.5)
+    return scale * math.pow(1 + t**2 / degrees, -half - 0.5)
 
 
 def next_place(chances: Sequence[float], skipped: Collection[int]) -> int:
