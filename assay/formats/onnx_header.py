@@ -55,7 +55,7 @@ class OnnxHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(path: Path) -> OnnxHeader:
-    """Raises UsageError over what is no ONNX file, or not all of one, the files beside it included."""
+    """Raises UsageError over what is no ONNX file, or not all of one with the files beside it."""
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
