@@ -198,7 +198,7 @@ def _pyperf(python: str, folder: Path) -> dict[str, Any]:
     for inner in todo:
         file = folder / f"{inner}-{len(files[inner])}.json"
         setup = f"import sys; sys.path.insert(0, {str(WORK.parent)!r}); import products; "
-        command = [python, "-m", "pyperf", "timeit", "-q", "-o", file]
+        command = [python, "-m", "pyperf", "timeit", "-q", "-o", str(file)]
         command += ["-s", f"{setup}step = products.work({inner})", "step()"]
         begun = time.monotonic()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=_ENVIRONMENT)
@@ -214,7 +214,7 @@ def _pyperf(python: str, folder: Path) -> dict[str, Any]:
 
 def _compare_to(python: str, one: Path, other: Path) -> dict[str, Any]:
     """The verdict of pyperf, and the ratio of means that a bare threshold would look at."""
-    command = [python, "-m", "pyperf", "compare_to", one, other]
+    command = [python, "-m", "pyperf", "compare_to", str(one), str(other)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     verdict = next((word for word in ("slower", "faster") if word in said), "not significant")
     means = [_mean(file) for file in (one, other)]
