@@ -30,9 +30,9 @@ def text(*rows):
 
 
 @pytest.fixture
-def built(checked_tools, native_cache, tmp_path):
+def built(plain_tools, native_cache, tmp_path):
     """A program in a folder of its own, with two pictures and the line that it is said to have."""
-    found = compiled(small(), checked_tools, native_cache)[1]
+    found = compiled(small(), plain_tools, native_cache)[1]
     for file in found.files:
         shutil.copy(file, tmp_path)
     write_data(tmp_path, np.zeros((2, 2, 6, 6)), [0, 0])
