@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from assay.native.toolchain import Toolchain
 from assay.native.weightfile import write_weights
 
 RUNTIME = Path(__file__).parent / "runtime"
+BEGUN, DAY = ".building-", 24 * 3600  # how folders begin that are being filled; seconds
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,12 +151,21 @@ def _cpu_lines() -> list[str]:
         return []
 
 
+def _forget_killed(folder: Path) -> None:
+    """What builds have left that were killed: nothing was added to it for a day."""
+    for begun in folder.glob(f"{BEGUN}*"):
+        with suppress(OSError):
+            if time.time() - begun.stat().st_mtime > DAY:
+                shutil.rmtree(begun, ignore_errors=True)
+
+
 @contextmanager
 def filled(folder: Path) -> Iterator[Path]:
     """A fresh folder beside `folder` that takes its name at the end, or is gone."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
+        _forget_killed(folder.parent)
+        fresh = Path(tempfile.mkdtemp(prefix=BEGUN, dir=folder.parent))
     except OSError as error:
         raise AssayError(
             f"{folder.parent} cannot be written ({error.strerror}).",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import msgspec
 import pytest
 
 from assay.core.errors import AssayError, NotPossibleError
 from assay.native import toolchain as compiler
-from assay.native.build import build, digest
+from assay.native.build import build, digest, filled
 from assay.native.emit import emit
 from assay.native.toolchain import Toolchain, toolchain
 from tests.native.test_emit import small
@@ -43,6 +46,18 @@ def test_the_same_model_is_built_once(plain_tools, native_cache):
 
     assert (first.cached, second.cached) == (False, True)
     assert second.program.stat().st_mtime_ns == stamp
+
+
+def test_what_killed_builds_have_left_goes_after_a_day(tmp_path):
+    for name, age in (("old", 2), ("new", 0)):
+        (tmp_path / f".building-{name}").mkdir()
+        stamp = time.time() - age * 24 * 3600
+        os.utime(tmp_path / f".building-{name}", (stamp, stamp))
+
+    with filled(tmp_path / "made") as fresh:
+        (fresh / "file").write_text("")
+
+    assert {path.name for path in tmp_path.iterdir()} == {".building-new", "made"}
 
 
 def test_other_weights_flags_and_sources_are_other_builds():
