@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -96,13 +97,37 @@ def runtime_parts(tools: Toolchain, cache: Path) -> list[Path]:
     folder = cache / f"runtime-{tools_digest(tools)}"
     names = ["entry.o", *(f"runtime{level}.o" for level in range(len(tools.levels)))]
     if not folder.is_dir():
-        with filled(folder) as fresh:
-            count = f"-DASSAY_LEVELS={len(tools.levels)}"
-            tools.compile(RUNTIME / "entry.cpp", fresh / "entry.o", RUNTIME, count)
-            for level, flags in enumerate(tools.levels):
-                more = (*flags, *_named(level))
-                tools.compile(RUNTIME / "runtime.cpp", fresh / f"runtime{level}.o", RUNTIME, *more)
+        with _alone(folder):
+            _compile_runtime(tools, folder)
     return [folder / name for name in names]
+
+
+def _compile_runtime(tools: Toolchain, folder: Path) -> None:
+    if folder.is_dir():
+        return  # another has made it meanwhile
+    with filled(folder) as fresh:
+        count = f"-DASSAY_LEVELS={len(tools.levels)}"
+        tools.compile(RUNTIME / "entry.cpp", fresh / "entry.o", RUNTIME, count)
+        for level, flags in enumerate(tools.levels):
+            more = (*flags, *_named(level))
+            tools.compile(RUNTIME / "runtime.cpp", fresh / f"runtime{level}.o", RUNTIME, *more)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """The only one to make `folder`: what takes a minute is waited for, and not made twice."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = open(folder.with_name(f"{folder.name}.lock"), "w")  # noqa: SIM115
+    except OSError:
+        yield  # whoever writes there will tell
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            Path(lock.name).unlink(missing_ok=True)
 
 
 def tools_digest(tools: Toolchain) -> str:
