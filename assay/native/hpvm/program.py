@@ -48,7 +48,7 @@ def compile_program(
         part, linked = Path(folder) / "program.o", Path(folder) / "program"
         tools.compile(place, part, SHIM, *LENIENT, "-O1")
         tools.link([part, shim], linked, shared=False)
-        with user_file(target) as temporary:  # not before: a linker does not say why it cannot write
+        with user_file(target) as temporary:  # a linker would not say why
             shutil.copy(linked, temporary)
     return user_path(target)
 
