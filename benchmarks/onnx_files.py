@@ -182,9 +182,19 @@ def _positional(model: Any, name: str) -> Any:
             self.model = model
 
         def forward(self, given: Any) -> Any:
-            return self.model(**{name: given})
+            return tensors(self.model(**{name: given}))
 
     return Positional().eval()
+
+
+def tensors(found: Any) -> tuple[Any, ...]:
+    """What a model gives, alone or in a record of transformers."""
+    import torch
+
+    if isinstance(found, torch.Tensor):
+        return (found,)
+    parts = found.to_tuple() if hasattr(found, "to_tuple") else found
+    return tuple(one for one in parts if isinstance(one, torch.Tensor))
 
 
 def made(name: str) -> tuple[Any, Mapping[str, Any]]:
@@ -213,7 +223,7 @@ def _configured(name: str) -> tuple[Any, Mapping[str, Any]]:
     import transformers
 
     config = getattr(transformers, f"{name}Config")(**CONFIGURED[name])
-    config.use_cache, config.return_dict = False, False
+    config.use_cache = False
     config._attn_implementation = "eager"
     model = getattr(transformers, f"{name}Model")(config).eval()
     if "image_size" in CONFIGURED[name]:
@@ -237,10 +247,7 @@ def _ran(backend: str, path: Path, model: Any) -> str:
         return f"failed: {type(error).__name__}: {str(error).splitlines()[0][:60]}"
     with torch.no_grad():
         given = {key: torch.from_numpy(array) for key, array in job.train_batch[0].items()}
-        found_by_torch = model(**given)
-    if isinstance(found_by_torch, torch.Tensor):
-        found_by_torch = (found_by_torch,)
-    outputs = [one for one in found_by_torch if isinstance(one, torch.Tensor)]
+        outputs = tensors(model(**given))
     wanted = np.concatenate([one.numpy().ravel() for one in outputs])
     if found.size != wanted.size:
         return f"gives {found.size} values, torch {wanted.size}"
