@@ -100,28 +100,29 @@ class ByteDepthwise : public Step {
     }
 
     void compute(Size row, Size top, const Byte* ring) const {
+        std::vector<const Byte*> from;  // a row of taps for each row of the window
+        for (Size y = 0; y < g_.window[0]; ++y)
+            from.push_back(ring + (top + y * g_.dilations[0]) % ring_ * line_);
         for (Size c = 0; c < g_.channels; c += lanes) {
-            if (g_.window[0] == 3) pixels<3>(row, top, c, ring);
-            else pixels<0>(row, top, c, ring);
+            if (g_.window[0] == 3) pixels<3>(row, c, from.data());
+            else pixels<0>(row, c, from.data());
         }
     }
 
     // All pixels of an output row, of a vector of channels; 0: a window of any height.
     template <int high>
-    ASSAY_INLINE void pixels(Size row, Size top, Size c, const Byte* ring) const {
+    ASSAY_INLINE void pixels(Size row, Size c, const Byte* const* from) const {
         const Size count = high ? high : g_.window[0], left = g_.channels - c;
         const Signed* weight = rows_->weights.data() + c * taps;
-        for (Size x = 0; x < g_.wide; ++x) {
+        Size at = row * g_.wide * g_.channels + c;
+        for (Size place = c * taps; place < line_; place += channels_ * taps, at += g_.channels) {
             Whole sum{};
             for (Size y = 0; y < count; ++y) {
-                const Byte* from = ring + (top + y * g_.dilations[0]) % ring_ * line_ +
-                                   (x * channels_ + c) * taps;
                 Whole value;
-                std::memcpy(&value, from, sizeof value);
+                std::memcpy(&value, from[y] + place, sizeof value);
                 sum = added(sum, value, row_of(weight + y * channels_ * taps, std::int32_t{}));
             }
-            keeping_.write(__builtin_convertvector(sum, Vector), c, output_,
-                           (row * g_.wide + x) * g_.channels + c, left);
+            keeping_.write(__builtin_convertvector(sum, Vector), c, output_, at, left);
         }
     }
 

@@ -26,8 +26,9 @@ struct Keeping {
         return sums * load(scales + filter) + load(bias + filter);
     }
 
-    // Finished and written to a place of the output; `left` of its numbers are there.
-    ASSAY_INLINE void finish(Vector value, float* to, Size at, Size left) const {
+    // Finished and written to a place of the output; `left` of its numbers are there. Not inline: all
+    // the functions there are would take the registers of the loop around it.
+    __attribute__((noinline)) void finish(Vector value, float* to, Size at, Size left) const {
         if (after.adds) value += added_to(at, left);
         if (after.relu) value = at_least(value, Vector{});
         if (!after.rest.empty()) value = passed(value, at, left);
