@@ -99,7 +99,8 @@ class Tuner:
         tried = candidates(graph, costs, calibration)
         found = self._effects(graph, tried, held.choosing, state, folder)
         tune = _searchable(costs, tried, found, held.choosing)
-        return PreparedTuning(model, graph, held, calibration, times, tried, tune, state)
+        ready = PreparedTuning(model, graph, held, calibration, times, tried, tune, state)
+        return ready._replace(tune=self._refined(ready, folder))
 
     def _about(self, model: Graph, held: TunePictures) -> dict[str, str]:
         """What an interrupted tuning has to be gone on with."""
@@ -137,6 +138,20 @@ class Tuner:
             found = program.measured(some, state, self._threads, told)
             judging.check_trained(self.request.model, found.exact, choosing.labels[:most])
             return found
+
+    def _refined(self, held: PreparedTuning, folder: Path) -> Tune:
+        """Knowing what the boldest choice that may be within the loss really does."""
+        boldest = confirming.to_confirm(held.tune, self.request.max_loss)[-1]
+        if not any(boldest.choice):
+            return held.tune
+        with self.stages.during("refine"):
+            choices = [knobs_of(held.tune, boldest)]
+            program = FrontProgram(
+                held.graph, choices, held.calibration, self.tools, _fresh(folder)
+            )
+            items = held.pictures.choosing.inputs[: len(held.tune.outputs)]
+            found = next(program.outputs("boldest", items, held.state, self._threads))
+            return held.tune.refined(boldest.choice, found)
 
     def _confirmed(self, held: PreparedTuning, folder: Path) -> tuple[TunedPoint, ...]:
         chosen = confirming.to_confirm(held.tune, self.request.max_loss)
