@@ -9,6 +9,7 @@ from assay import registry
 from assay.engine import plan
 from assay.native import toolchain
 from assay.native.knobs.kept_items import keep_items
+from assay.workloads.net import nets
 from tests.backends.opened import SMALL, opened
 from tests.backends.test_same_outputs import expected, near
 
@@ -30,9 +31,12 @@ def test_outputs_are_those_of_numpy(tmp_path, cache_home, monkeypatch):
 CONFIG = """0
 +++++
 conf1 1 1 90 0
-1 cpu mul int8 13 add fp32 11 relu fp32 11
-2 cpu mul int8 13 add fp32 11 relu fp32 11
-3 cpu mul int8 13 add fp32 11
+1 cpu conv int8 13 add fp32 1 relu fp32 1
+2 cpu conv int8 13 add fp32 1 relu fp32 1 pool_max fp32 1
+3 cpu conv int8 13 add fp32 1 relu fp32 1
+4 cpu conv int8 13 add fp32 1 relu fp32 1 pool_max fp32 1
+5 cpu mul int8 13 add fp32 1 relu fp32 1
+6 cpu mul fp32 11 add fp32 1
 -----
 """
 
@@ -41,14 +45,15 @@ conf1 1 1 90 0
 def test_a_configuration_is_run_with_the_ranges_kept_beside_it(tmp_path, cache_home, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
     (tmp_path / "best.txt").write_text(CONFIG)
-    keep_items(tmp_path, np.random.default_rng(0).random((50, 784), np.float32))
-    text = f"{SMALL['mnist-mlp']}@native:kernels=portable,threads=1,config={tmp_path}/best.txt"
+    net = registry.workload("cifar10-cnn").net(filters=4, units=8)
+    keep_items(tmp_path, np.moveaxis(nets.batch(net, 50, 1)[0], -1, 1))
+    text = f"{SMALL['cifar10-cnn']}@native:kernels=portable,threads=1,config={tmp_path}/best.txt"
 
     with opened(text, tmp_path / "worker") as session:
         found, facts = session.outputs(), session.facts
 
-    wanted = expected("mnist-mlp")
-    assert "3 int8" in facts["kernels"]
+    wanted = expected("cifar10-cnn")
+    assert "5 int8" in facts["kernels"]
     assert not near(found, wanted)  # they are bytes
     assert np.abs(found - wanted).max() < 0.1 * np.abs(wanted).max()
 

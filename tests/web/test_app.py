@@ -347,13 +347,23 @@ def test_a_tuning_shows_its_front(client, keep, home):
     lost = LossInterval(points=0.4, low=0.1, high=0.7, pictures=5000, bound=0.6)
     point = partial(
         TunedPoint,
-        predicted=0.3, confirmed=lost, test=lost, seconds=1e-3, promised=True,
-        accuracy=84.6, accuracy_low=83.0, accuracy_high=86.0,
+        predicted=0.3,
+        confirmed=lost,
+        test=lost,
+        seconds=1e-3,
+        promised=True,
+        accuracy=84.6,
+        accuracy_low=83.0,
+        accuracy_high=86.0,
     )
     speeds = {"speedup": 2.2, "speedup_low": 2.1, "speedup_high": 2.3}
     exact = dict.fromkeys(speeds, 1.0)
     found = Tuning(
-        model="net", objective="time", max_loss=1.0, seed=0, batch=1,
+        model="net",
+        objective="time",
+        max_loss=1.0,
+        seed=0,
+        batch=1,
         points=(
             point(name="conf1", knobs={}, words="exact", **exact),
             point(name="conf2", knobs={"conv": 13}, words="1 int8", **speeds),
