@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,10 +45,11 @@ def compile_program(
     tools = toolchain("portable", settings.portable, settings.sanitize)
     shim = _shim(tools, settings)
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as folder:
-        part = Path(folder) / "program.o"
+        part, linked = Path(folder) / "program.o", Path(folder) / "program"
         tools.compile(place, part, SHIM, *LENIENT, "-O1")
-        with user_file(target) as temporary:
-            tools.link([part, shim], temporary, shared=False)
+        tools.link([part, shim], linked, shared=False)
+        with user_file(target) as temporary:  # a linker would not say why
+            shutil.copy(linked, temporary)
     return user_path(target)
 
 
@@ -97,7 +99,7 @@ def _shim(tools: Toolchain, settings: ModelSettings) -> Path:
     folder = cache / f"hpvm-{hashlib.sha256(text).hexdigest()[:32]}"
     if not folder.is_dir():
         with filled(folder) as fresh:
-            tools.compile(SHIM / "shim.cpp", fresh / "shim.o", SHIM)
+            tools.compile(SHIM / "shim.cpp", fresh / "shim.o", SHIM, "-O1")
     return folder / "shim.o"
 
 
