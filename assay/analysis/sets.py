@@ -64,7 +64,7 @@ def side(results: Iterable[Result], metric: str) -> Side | None:
     errors: list[float] = []
     unit = ""
     for result in results:
-        for values in _processes(result, metric):
+        for values in processes(result, metric):
             medians.append(float(np.median(values)))
             errors.append(_error(values))
             unit = _unit(result, metric)
@@ -173,7 +173,8 @@ def _verdict(ratio: Quantity, unit: str, minimum: float) -> str:
     return "higher" if ratio.value > 1 else "lower"
 
 
-def _processes(result: Result, metric: str) -> Iterator[Sequence[float]]:
+def processes(result: Result, metric: str) -> Iterator[Sequence[float]]:
+    """The values of each process that ended well."""
     if result.status != "ok":
         return
     told = metric in result.reported
