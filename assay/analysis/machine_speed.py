@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from assay.core.records import Result
 
-MOVED = 0.03  # as a logarithm; less is the noise of the yardstick
+MOVED = 0.05  # as a logarithm; less is the noise of the yardstick
 
 
 def machine_change(old: Result, new: Sequence[Result]) -> float:
