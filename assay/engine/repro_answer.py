@@ -18,7 +18,7 @@ FEWEST = 3  # processes, not all of which meet a bad moment
 ESTIMATOR = "the new time over the old, 99 % prediction interval"
 
 
-class Series(NamedTuple):
+class KeptTimes(NamedTuple):
     """Kept results of the case on this machine, in the order of time."""
 
     typical: Sequence[float] = ()
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
     advice: str = ""  # where it is undecided
 
 
-def answered(old: Result, new: Sequence[Result], within: float, series: Series) -> Answer:
+def answered(old: Result, new: Sequence[Result], within: float, series: KeptTimes) -> Answer:
     """Of the metric the case is about. Other programs make steps slower, never faster: where the
     machine was busy, typical steps may differ as they like, and the fastest tell."""
     metric = sets.main_metric([old])

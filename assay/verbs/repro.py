@@ -25,7 +25,7 @@ from assay.verbs.run import run
 from assay.views import repro_files
 
 if TYPE_CHECKING:
-    from assay.engine.repro_answer import Series
+    from assay.engine.repro_answer import KeptTimes
 
 PROCESSES = 5  # at least: fewer do not tell how much processes differ
 TAG = "repro"
@@ -177,15 +177,15 @@ def _judged(
     )
 
 
-def _series(result: Result, metric: str, home: Home) -> Series:
-    from assay.engine.repro_answer import Series
+def _series(result: Result, metric: str, home: Home) -> KeptTimes:
+    from assay.engine.repro_answer import KeptTimes
 
     known = series_of(result).id
     with closing(open_store(home)) as store:
         typical, fastest = (
             [point.value for point in store.points(known, name, TIMES)] for name in (metric, "min")
         )
-    return Series(typical, fastest)
+    return KeptTimes(typical, fastest)
 
 
 def _written(result: Result, found: Reproduction, folder: Path) -> Reproduction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from assay.engine.repro_answer import Series, answered
+from assay.engine.repro_answer import KeptTimes, answered
 from tests.engine.test_repro import RESULT
 
 BUSY = {"machine_busy_cores": 2.0, "mean_cpu_percent": 20.0}
@@ -29,7 +29,7 @@ def times(factor: float, processes=NEAR):
 
 
 def answer(old, *new, within=0.5):
-    return answered(old, list(new), within, Series())
+    return answered(old, list(new), within, KeptTimes())
 
 
 def test_the_same_again_is_reproduced_within_what_the_interval_allows():
