@@ -11,13 +11,13 @@ from assay.analysis import compare
 from assay.core.errors import NotPossibleError
 from assay.core.findings import PairRatio
 from assay.core.progress import ProgressCallback
-from assay.core.records import Plan, Procedure, Value
+from assay.core.records import Plan, Procedure, Result
 from assay.engine import pair as pairs
 from assay.engine import turns
 from assay.engine.contenders import Pair
 from assay.engine.elsewhere import LostUnit, Unit, with_peaks
 from assay.engine.keep import Run
-from assay.engine.pair import NO_FACTS, PairResults, PairSetting
+from assay.engine.pair import FIRST, PairResults, PairSetting
 from assay.engine.race_state import HeatKeepGoing
 from assay.engine.racer import HeatEntry
 from assay.engine.shared_cache import beside_cases
@@ -36,7 +36,7 @@ class PairRequest(NamedTuple):
     number: int
     known: Sequence[PairRatio]
     apart: str
-    facts: Mapping[str, Mapping[str, Value]]
+    earlier: Mapping[str, Result]
 
 
 class HeatSetting(NamedTuple):
@@ -64,12 +64,12 @@ def take_pair(
     number: int,
     known: Sequence[PairRatio],
     apart: str = "",
-    facts: Mapping[str, Mapping[str, Value]] = NO_FACTS,
+    earlier: Mapping[str, Result] = FIRST,
 ) -> PairResults:
     """As `pair.take_pair`, on a node."""
     left = setting.deadline - time.monotonic()
     request = PairRequest(
-        pair, run.plan, setting.procedure, setting.minimum, left, number, known, apart, facts
+        pair, run.plan, setting.procedure, setting.minimum, left, number, known, apart, earlier
     )
     places = (run.new_case(), run.new_case())
     unit = Unit(take_pair_there, (request,), pair[0].case, places, setting.progress)
@@ -126,7 +126,7 @@ def take_pair_there(
     setting = PairSetting(_Places(places), request.procedure, request.minimum, deadline, progress)
     with beside_cases(places[0].folder.parent, request.plan):
         found = pairs.take_pair(
-            request.pair, setting, request.number, request.known, request.apart, request.facts
+            request.pair, setting, request.number, request.known, request.apart, request.earlier
         )
     first, second = (with_peaks(result) for result in found.results)
     return found._replace(results=(first, second))

@@ -238,7 +238,9 @@ def _pairs(
     found = state.comparison()
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not found.ended:
-            samples = take(pair, setting, state.pairs + 1, found.pairs, state.apart, state.facts())
+            samples = take(
+                pair, setting, state.pairs + 1, found.pairs, state.apart, state.earlier()
+            )
             state.add(samples)
             found = state.comparison()
             found = msgspec.structs.replace(found, ended=why_ended(request, found, state))

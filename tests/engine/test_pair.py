@@ -11,7 +11,7 @@ from assay.core.records import Plan, Procedure, Samples
 from assay.engine import contenders
 from assay.engine import pair as engine
 from assay.engine.keep import new_run
-from assay.engine.pair import APART, COMMANDS, NOT_RUN, PairKeepGoing, PairSetting, take_pair
+from assay.engine.pair import APART, COMMANDS, NOT_RUN, SIDES, PairKeepGoing, PairSetting, take_pair
 from assay.engine.turns import NO_ROOM, Turns
 from assay.testing import FakeClock
 
@@ -140,3 +140,18 @@ def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, n
     setting = PairSetting(None, QUICK, minimum=0.01, deadline=50.0, progress=None)
 
     assert PairKeepGoing(setting, known=[])(Turns(taken, opening, spent(taken))) is more
+
+
+def test_what_a_pair_showed_is_not_found_out_again(endings, setting):
+    pair = of_cases(endings, "fine", "fine:size=9")
+    first = take_pair(pair, setting, 1, [])
+
+    again = take_pair(pair, setting, 2, [], earlier=dict(zip(SIDES, first.results, strict=True)))
+
+    for before, after in zip(first.results, again.results, strict=True):
+        steps = [
+            {part.steps for part in one.samples if part.phase == "steady"}
+            for one in (before, after)
+        ]
+        assert steps[0] == steps[1] and after.facts == before.facts
+    assert not again.outputs

@@ -50,7 +50,7 @@ def fake_pairs(monkeypatch, *ratios):
     """Pairs that have these ratios, in no time."""
     ratios = iter(ratios)
 
-    def take(pair, setting, number, known, apart, facts):
+    def take(pair, setting, number, known, apart, earlier):
         found = []
         for side, one, value in zip(pairing.SIDES, pair, (1.0, next(ratios)), strict=True):
             part = Samples(metric="step_time", unit="s", phase="steady", values=(value,))
