@@ -90,7 +90,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--show", type=Path, metavar="FILE")
-    parser.add_argument("--backends", default=",".join(BACKENDS))
+    parser.add_argument("--backends", default=",".join(BACKENDS), help="native:kernels=portable")
     given = parser.parse_args()
     if given.show:
         show(_kept(given.show))
@@ -149,7 +149,7 @@ def tried(name: str, opset: int, backends: list[str]) -> dict[str, Any]:
         for number in dict.fromkeys((opset, 18, 17)):
             error = _exported(model, inputs, number, path)
             if not error:
-                found = {one: _ran(one, path, model) for one in backends}
+                found = {one.partition(":")[0]: _ran(one, path, model) for one in backends}
                 return {"model": name, "opset": number, **found}
     return {"model": name, "opset": 0, "error": error}
 
@@ -245,7 +245,7 @@ def _ran(backend: str, path: Path, model: Any) -> str:
     case = plan.resolve(plan.parse_case(f"{path}@{backend}"))
     job = registry.workload(case.workload).kinds["onnx"](**case.params)
     try:
-        with registry.backend(backend).open(lambda: job, case) as session:
+        with registry.backend(case.backend).open(lambda: job, case) as session:
             session.step()
             found = session.outputs().ravel()
     except (AssayError, EndingError) as error:
