@@ -78,7 +78,7 @@ def record(condition: str, count: int) -> None:
         name = f"{condition} {kind}"
         earlier = [kept[name]] if name in kept else []
         kept[name] = np.concatenate([*earlier, np.array(pairs, dtype=np.float32)])
-    np.savez_compressed(DATA, **kept)  # type: ignore[arg-type]
+    np.savez_compressed(DATA, **kept)
 
 
 def _pair(inner: tuple[int, int], seed: int) -> Array:

@@ -182,7 +182,7 @@ def by_hand(name: str, tiny: bool) -> float:
 def by_assay(name: str, tiny: bool) -> float:
     with tempfile.TemporaryDirectory() as home:
         words = ["run", case(CONFIGURATIONS[name], tiny), "--format", "json", "--home", home]
-        words += ["--budget", pace(tiny).budget]
+        words += ["--budget", f"{pace(tiny).budget}s"]
         code = "from assay.cli import main; main()"
         out = output_of([sys.executable, "-c", code, *words], dict(os.environ))
     (result,) = json.loads(out)["results"]

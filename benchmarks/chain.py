@@ -131,7 +131,8 @@ def chain(given: argparse.Namespace) -> None:
 
 def one_chain(made: Repository, seed: int, given: argparse.Namespace) -> dict[str, object]:
     slow = random.Random(seed).randrange(BEFORE, COMMITS - 3)
-    start, told = time.monotonic(), {"seed": seed, "slow": slow, "right": False}
+    start = time.monotonic()
+    told: dict[str, object] = {"seed": seed, "slow": slow, "right": False}
     refuted = 0
     for number in range(COMMITS + AFTER):
         if number < COMMITS:
@@ -180,7 +181,7 @@ def nights(given: argparse.Namespace) -> None:
             found = made.checked(given)
             outcome = (found and found.outcome) or "no suspicion"
             tally[outcome] = tally.get(outcome, 0) + 1
-            told = {"night": night + 1, "outcome": outcome, "tally": tally}
+            told: dict[str, object] = {"night": night + 1, "outcome": outcome, "tally": tally}
             told |= {"how": found.confirmation, "suspected": found.size} if found else {}
             print(json.dumps({**told, "seconds": round(time.monotonic() - start)}), flush=True)
 

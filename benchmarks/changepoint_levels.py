@@ -28,12 +28,12 @@ class Job(NamedTuple):
 
     length: int
     phi: float
-    count: int
+    rows: int
     seed: int
 
     def series(self) -> Array:
         rng = np.random.default_rng([self.seed, self.length, round(10 * self.phi)])
-        return correlated(rng, self.count, self.length, self.phi)
+        return correlated(rng, self.rows, self.length, self.phi)
 
 
 def jobs(length: int, phi: float, series: int) -> list[Job]:

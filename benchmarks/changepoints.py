@@ -53,7 +53,8 @@ def with_outliers(rng: np.random.Generator, count: int, length: int) -> Array:
     """5 % are 5 to 15 sigma off, to either side."""
     found = rng.standard_normal((count, length))
     off = rng.random(found.shape) < 0.05
-    return found + off * rng.choice([-1, 1], found.shape) * rng.uniform(5, 15, found.shape)
+    sides = rng.choice([-1, 1], found.shape)
+    return np.asarray(found + off * sides * rng.uniform(5, 15, found.shape))
 
 
 def bimodal(rng: np.random.Generator, count: int, length: int) -> Array:

@@ -44,7 +44,7 @@ class Trace(NamedTuple):
 
 
 class Trial(NamedTuple):
-    count: int
+    taken: int
     estimate: Estimate
     steady: bool
 
@@ -118,7 +118,7 @@ def _table(title: str, traces: list[Trace], number: int) -> None:
     for trace in traces:
         found = trials(trace, number)
         covered = np.mean([t.estimate.low <= trace.truth <= t.estimate.high for t in found])
-        count = np.mean([t.count for t in found])
+        count = np.mean([t.taken for t in found])
         width = np.median([t.estimate.half_width for t in found]) / trace.truth
         unsteady = 1 - np.mean([t.steady for t in found])
         mark = "" if 0.93 <= covered <= 0.97 else "  outside 93 to 97 %"
@@ -140,7 +140,7 @@ def _savings(traces: list[Trace], number: int) -> None:
         )
         if worst <= bound:
             break
-    counts = {name: float(np.mean([t.count for t in group])) for name, group in found.items()}
+    counts = {name: float(np.mean([t.taken for t in group])) for name, group in found.items()}
     total, share = sum(counts.values()), sum(counts.values()) / (FIXED * len(traces))
     print(f"\nerror that 95 % of trials keep, on the worst trace: fixed {FIXED}: {bound:.2%}; ")
     print(f"rule at target {target:.0%}: {worst:.2%} with {total:.0f} samples over the set, ")
@@ -157,7 +157,7 @@ def _remembering(random: np.random.Generator, count: int, memory: float) -> Arra
         return noise[100:]
     # a sum of the past, to where it is forgotten
     past = memory ** np.arange(100)
-    return np.convolve(noise, past)[100 : count + 100] * np.sqrt(1 - memory**2)
+    return np.asarray(np.convolve(noise, past)[100 : count + 100] * np.sqrt(1 - memory**2))
 
 
 def _stretch(whole: Array, random: np.random.Generator) -> Array:

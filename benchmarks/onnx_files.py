@@ -245,13 +245,15 @@ def _ran(backend: str, path: Path, model: Any) -> str:
     case = plan.resolve(plan.parse_case(f"{path}@{backend}"))
     job = registry.workload(case.workload).kinds["onnx"](**case.params)
     try:
-        with registry.backend(case.backend).open(lambda: job, case) as session:
+        opened: Any = registry.backend(case.backend).open(lambda: job, case)
+        with opened as session:
             session.step()
             found = session.outputs().ravel()
     except (AssayError, EndingError) as error:
         return f"refused: {str(error).splitlines()[0][:160]}"
     except Exception as error:
         return f"failed: {type(error).__name__}: {str(error).splitlines()[0][:60]}"
+    assert job.train_batch
     with torch.no_grad():
         given = {key: torch.from_numpy(array) for key, array in job.train_batch[0].items()}
         outputs = tensors(model(**given))

@@ -75,7 +75,8 @@ def ratios(backend: str, seconds: float) -> list[float]:
     """Logarithms of assay's time over the loop's, one for each pair."""
     case = plan.resolve(plan.parse_case(f"{CASE}{backend}:threads=1"))
     order = random.Random(0)
-    with registry.backend(backend).open(_builder(case), case) as session:
+    opened: Any = registry.backend(backend).open(_builder(case), case)
+    with opened as session:
         steps = max(1, round(PIECE / min(s for _, s in timing.take(session, 1, 50, 2.0))))
         ways = (
             functools.partial(_by_assay, session, steps),

@@ -66,7 +66,7 @@ def record(count: int) -> None:
             print(number, name, result.status, result.reason, flush=True)
             row = np.array([compare.turns(result, "step_time")], dtype=np.float32)
             kept[name] = np.concatenate([kept[name], row]) if name in kept else row
-        np.savez_compressed(DATA, **kept)  # type: ignore[arg-type]
+        np.savez_compressed(DATA, **kept)
 
 
 def report() -> None:

@@ -19,6 +19,7 @@ import tempfile
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -115,7 +116,7 @@ def slower(results: list[Result], file: Path, home: str) -> dict[str, object]:
     return told
 
 
-def reproduced(result: Result, home: str) -> dict[str, object]:
+def reproduced(result: Result, home: str) -> dict[str, Any]:
     found = assay.repro(result.id, home=home)
     key = result.case.key.rpartition("/")[2]
     print(f"{key:50} {found.sentence}", file=sys.stderr, flush=True)

@@ -28,13 +28,14 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from dashboard import START, timedelta
+
 from assay.core import codec
 from assay.core.findings import ANALYSIS, Summary
 from assay.core.records import Case, Query, Result
 from assay.core.series import series_of
 from assay.registry import open_store
 from assay.stores import _pg_files, _pg_index, _pg_runs, _points, _rows
-from benchmarks.dashboard import START, timedelta
 from tests.kept_runs import made_result
 from tests.postgres import PostgresServer, running
 

@@ -15,7 +15,7 @@ class Pace(NamedTuple):
     steps: int = 30  # of one sample by hand
     repeats: int = 9
     warmup: float = 3.0  # seconds from the first step
-    budget: str = "5s"  # of assay
+    budget: float = 5.0  # seconds, of assay
 
 
 class Configuration(NamedTuple):
@@ -121,4 +121,4 @@ def case(one: Configuration, tiny: bool) -> str:
 
 
 def pace(tiny: bool) -> Pace:
-    return Pace(steps=2, repeats=3, warmup=0.1, budget="0.5s") if tiny else Pace()
+    return Pace(steps=2, repeats=3, warmup=0.1, budget=0.5) if tiny else Pace()

@@ -40,8 +40,8 @@ def _keras_jax(model: Any, data: Any) -> Any:
 
     batch = jax.device_put(data)
     step_function = jax.jit(model.train_step, donate_argnums=0)
-    variables = (model.trainable_variables, model.non_trainable_variables)
-    variables += (model.optimizer.variables, model.metrics_variables)
+    weights = (model.trainable_variables, model.non_trainable_variables)
+    variables = (*weights, model.optimizer.variables, model.metrics_variables)
     state = [tuple([v.value for v in part] for part in variables)]
 
     def step() -> Any:

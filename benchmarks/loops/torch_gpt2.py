@@ -60,17 +60,19 @@ class Block(nn.Module):
         return [part.view(shape).transpose(1, 2) for part in parts]
 
     def forward(self, x: Any) -> Any:
-        found = functional.scaled_dot_product_attention(*self.split(x), is_causal=True)
+        query, key, value = self.split(x)
+        found = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         return self.rest(x, found)
 
     def cached(self, x: Any, cache: Any, at: Any, mask: Any) -> Any:
-        query, *new = self.split(x)
-        for part, value in zip(cache, new, strict=True):
-            part.index_copy_(2, at, value)
+        query, key, value = self.split(x)
+        keys, values = cache
+        keys.index_copy_(2, at, key)
+        values.index_copy_(2, at, value)
         if mask is None:
-            found = functional.scaled_dot_product_attention(query, *new, is_causal=True)
+            found = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         else:
-            found = functional.scaled_dot_product_attention(query, *cache, attn_mask=mask)
+            found = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
         return self.rest(x, found)
 
     def rest(self, x: Any, found: Any) -> Any:

@@ -56,7 +56,8 @@ def _captured(step: Callable[[], Any]) -> Callable[[], Any]:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
-    return graph.replay
+    replay: Callable[[], Any] = graph.replay
+    return replay
 
 
 def _vgg16(image: int) -> nn.Module:

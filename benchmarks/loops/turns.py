@@ -23,7 +23,8 @@ from assay.engine import plan, process_env, shared_cache
 from assay.engine.racer import HeatEntry, Racer
 from assay.stores.folders import new_case
 
-Step, Wait = Callable[[], Any], Callable[[Any], object]
+Step = Callable[[], Any]
+Wait = Callable[[Any], object]
 
 
 def warm_up(step: Step, wait: Wait, seconds: float) -> None:
@@ -101,7 +102,7 @@ class Sides:
         command: Sequence[str],
         variables: dict[str, str],
         home: Path,
-        budget: str,
+        budget: float,
     ) -> None:
         run = home / "runs" / "by-hand"
         for shared in (shared_cache.NAME, shared_cache.WEIGHTS):
