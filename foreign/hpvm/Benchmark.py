@@ -13,7 +13,6 @@ from assay.compat.hpvm_class import Benchmark as _Benchmark
 from assay.compat.hpvm_frontend import compiled
 from assay.core.errors import AssayError
 from assay.native.hpvm.frontend import translate_to_approxhpvm
-from assay.weights import _keras
 
 
 class Benchmark(_Benchmark):
@@ -28,6 +27,8 @@ class Benchmark(_Benchmark):
             sys.exit(error.status)
 
     def _export(self, words: list[str]) -> None:
+        from assay.weights import _keras  # here: the name is there without Keras too
+
         request = read_words(self.name, words)
         model = self.buildModel()
         x_train, y_train, x_test, y_test, x_tune, y_tune = self.data_preprocess()
