@@ -3,13 +3,16 @@
 A folder with SQLite and a PostgreSQL server (from Debian's package, started here) get the same
 results, appended as a measurement would but for their run folders. Both are then asked in turns.
 
-    python benchmarks/stores.py [--results 100000] [--series 1000] [--requests 40] [--only NAME]
+At last, writers append at once, each in a process of its own: a result, its log and its summary.
+
+    python -u benchmarks/stores.py [--results 100000] [--series 1000] [--requests 40] [--only NAME]
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import multiprocessing
 import os
 import random
 import resource
@@ -20,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +32,10 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from assay.analysis.summary import summarize
 from assay.core import codec
 from assay.core.findings import ANALYSIS, Summary
-from assay.core.records import Case, Query, Result
+from assay.core.records import Case, Plan, Query, Result
 from assay.core.series import series_of
 from assay.registry import open_store
 from assay.stores import _pg_files, _pg_index, _pg_runs, _points, _rows
@@ -58,12 +63,13 @@ def main() -> None:
             print(f"{name}: {given.results} results kept in {time.perf_counter() - began:.0f} s")
         weigh(Path(folder) / "home", server, given.results)
         compare(places, given.requests)
+        if "postgresql" in places:
+            for writers in (1, 8):
+                append_at_once(places["postgresql"], writers)
 
 
 def fill(place: str, results: int, series: int) -> None:
     """The index of both stores, and the documents where they lie in the database."""
-    from assay.analysis.summary import summarize
-
     summaries = [summarize(result_of(number, series)) for number in range(series)]
     with closing(open_store(place)) as store:
         if hasattr(store, "_link"):
@@ -189,6 +195,36 @@ def compare(places: dict[str, str], requests: int) -> None:
             f"{what}, {name}: median {statistics.median(wall):.1f} ms, p95 {tail:.1f} ms, "
             f"CPU of this process {statistics.median(cpu):.1f} ms"
         )
+
+
+def append_at_once(place: str, writers: int, each: int = 50) -> None:
+    """As measurements of several machines would; on this one they share its cores."""
+    forks = multiprocessing.get_context("fork")
+    together = forks.Barrier(writers + 1)
+    pool = [forks.Process(target=_append, args=(place, each, together)) for _ in range(writers)]
+    for one in pool:
+        one.start()
+    together.wait()
+    began = time.perf_counter()
+    for one in pool:
+        one.join()
+    rate = writers * each / (time.perf_counter() - began)
+    assert all(one.exitcode == 0 for one in pool)
+    print(f"postgresql, {writers} writing at once: {rate:.0f} results/s")
+
+
+def _append(place: str, count: int, together: Barrier) -> None:
+    from assay.stores import folders
+
+    result, summary = result_of(0, 1_000), summarize(result_of(0, 1_000))
+    with closing(open_store(place)) as store:
+        run = store.new_run(Plan(cases=(result.case,)))
+        together.wait()
+        for _ in range(count):
+            case = folders.new_case(run)
+            (case.folder / "worker.log").write_bytes(b"a line that a worker printed\n" * 100)
+            store.append(msgspec.structs.replace(result, id=case.id))
+            store.keep_summary(case.id, ANALYSIS, summary)
 
 
 def timed(action: Callable[[], object]) -> tuple[float, float]:

@@ -21,6 +21,10 @@ from assay.platforms.cluster import _node
 from assay.platforms.cluster.needs import Seat
 
 REACH = 10.0  # seconds until a cluster has to answer
+TRIES = 3  # to become a client
+# Ray's head starts a process for each client by a fork beside threads, which now and then ends at
+# once, above all on a busy machine; the next one lives.
+NOT_STARTED = "Starting Ray client server failed"
 # What is told of a node or a worker process that is gone, not of a unit that failed.
 LOST = (
     exceptions.LocalRayletDiedError,
@@ -32,6 +36,7 @@ LOST = (
     exceptions.WorkerCrashedError,
 )
 TOKEN = "A cluster with RAY_AUTH_MODE=token wants the same here, and its RAY_AUTH_TOKEN."
+HEAD = "Its head node ended the process of this client; it may lack memory: look at its log."
 INSTALL = "Use the Python and the Ray of the cluster here, and look at its log."
 
 
@@ -147,19 +152,26 @@ def _check_reachable(address: str) -> None:
 
 def _init(address: str) -> None:
     logging.getLogger("ray").setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            ray.init(address, log_to_driver=False, configure_logging=False)
-    except exceptions.AuthenticationError as error:
-        raise NotPossibleError(f"The Ray cluster refused: {_first(error)}", hint=TOKEN) from None
-    except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
-        said = str(error).lower()  # without the right token, Ray's client is left without an answer
-        denied = any(word in said for word in ("token", "auth", "timeout"))
-        where = "of this machine" if address == "auto" else f"at {address}"
-        raise NotPossibleError(
-            f"The Ray cluster {where} cannot be used ({_first(error)}).",
-            hint=TOKEN if denied else INSTALL,
-        ) from None
+    for left in reversed(range(TRIES)):
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                ray.init(address, log_to_driver=False, configure_logging=False)
+            return
+        except exceptions.AuthenticationError as error:
+            raise NotPossibleError(f"The Ray cluster refused: {_why(error)}", hint=TOKEN) from None
+        except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
+            ray.shutdown()
+            if not left or NOT_STARTED not in str(error):
+                raise unusable(address, error) from None
+
+
+def unusable(address: str, error: Exception) -> NotPossibleError:
+    """What is wrong with a cluster that could not be connected to."""
+    said = str(error).lower()  # without the right token, Ray's client is left without an answer
+    denied = any(word in said for word in ("token", "auth", "timeout"))
+    where = "of this machine" if address == "auto" else f"at {address}"
+    hint = HEAD if NOT_STARTED in str(error) else TOKEN if denied else INSTALL
+    return NotPossibleError(f"The Ray cluster {where} cannot be used ({_why(error)}).", hint=hint)
 
 
 @contextmanager
@@ -169,14 +181,16 @@ def _told() -> Iterator[None]:
         yield
     except (ConnectionError, exceptions.RaySystemError, exceptions.RpcError) as error:
         raise NotPossibleError(
-            f"The Ray cluster does not answer any more ({_first(error)}).",
+            f"The Ray cluster does not answer any more ({_why(error)}).",
             hint="What was measured is kept; go on with --resume last when it is back.",
         ) from None
 
 
-def _first(error: BaseException) -> str:
+def _why(error: BaseException) -> str:
+    """The line that says it: the first, or the last of a traceback that a server sent."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__).rstrip(".")[:300]
+    line = -1 if any(line.startswith("Traceback") for line in lines) else 0
+    return (lines[line] if lines else type(error).__name__).rstrip(".")[:300]
 
 
 @contextmanager
