@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 from assay.analysis import compare, sequential
 from assay.analysis.intervals import quantile, student
 from assay.core.findings import PairRatio
-from assay.core.records import Procedure, Samples
+from assay.core.records import Procedure
 from assay.engine import pair, plan
 from assay.engine.racer import TURN, HeatEntry
-from assay.engine.turns import run_heat
+from assay.engine.turns import Turns, run_heat
 from assay.stores.folders import CasePlace
 
 HERE = Path(__file__).parent
@@ -97,8 +97,8 @@ def _pair(inner: tuple[int, int], seed: int) -> Array:
     return np.array([compare.turns(result, "step_time") for result in found])
 
 
-def _unfinished(turns: Mapping[str, Sequence[Samples]], _: float) -> bool:
-    return any(len(taken) < TURNS for taken in turns.values())
+def _unfinished(turns: Turns) -> bool:
+    return any(len(taken) < TURNS for taken in turns.taken.values())
 
 
 def _ignore(*_: object) -> None:
@@ -198,7 +198,7 @@ def _pyperf(python: str, folder: Path) -> dict[str, Any]:
     for inner in todo:
         file = folder / f"{inner}-{len(files[inner])}.json"
         setup = f"import sys; sys.path.insert(0, {str(WORK.parent)!r}); import products; "
-        command = [python, "-m", "pyperf", "timeit", "-q", "-o", file]
+        command = [python, "-m", "pyperf", "timeit", "-q", "-o", str(file)]
         command += ["-s", f"{setup}step = products.work({inner})", "step()"]
         begun = time.monotonic()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=_ENVIRONMENT)
@@ -214,7 +214,7 @@ def _pyperf(python: str, folder: Path) -> dict[str, Any]:
 
 def _compare_to(python: str, one: Path, other: Path) -> dict[str, Any]:
     """The verdict of pyperf, and the ratio of means that a bare threshold would look at."""
-    command = [python, "-m", "pyperf", "compare_to", one, other]
+    command = [python, "-m", "pyperf", "compare_to", str(one), str(other)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     verdict = next((word for word in ("slower", "faster") if word in said), "not significant")
     means = [_mean(file) for file in (one, other)]

@@ -1,15 +1,17 @@
 """assay's figures against loops written by hand, taking turns in one call.
 
 VGG16, ResNet50 and GPT-2 (trained, and generating). Each configuration is measured by a plain
-script of its framework (this file, `--one NAME`) and by `assay run`, each in fresh processes, in
-turn; printed are both medians and their ratio, and with three rounds or more the ratio's interval.
+script of its framework (this file, `--one NAME`) and by a worker of assay, each in a fresh process;
+both are kept warm, pinned to the same CPUs, and take turns in an order drawn anew each time.
+Printed are both medians and their ratio, and with three rounds or more the ratio's interval; every
+round has fresh processes.
 
     python benchmarks/by_hand.py [--only NAME,NAME] [--rounds 3] [--minutes 9] [--json FILE]
 
-NAME is a configuration or the beginning of some: gpt2, generate, resnet50-torch. Rounds go through
-all of them, the side that comes first drawn anew each time; --minutes leaves out a pair that
-would take longer than is left, so that with too many names there are fewer rounds. --json writes
-all that was measured, after each round; --tiny takes networks and times that suit a laptop.
+NAME is a configuration or the beginning of some: gpt2, generate, resnet50-torch. A round goes
+through all of them, `--together` of them opened at once; --minutes leaves out what would take
+longer than is left. --json writes all that was measured, as it comes; --tiny takes networks and
+times that suit a laptop; --apart has one side after the other, assay's as a whole `assay run`.
 """
 
 from __future__ import annotations
@@ -24,123 +26,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-COMPILED = "precision=bfloat16,data_format=channels_last,compiler=on"
-GPT2 = {"layers": 12, "width": 768, "heads": 12, "vocabulary": 50257, "length": 1024}
-SMALL = {"layers": 2, "width": 32, "heads": 2, "vocabulary": 100, "length": 32}
+from loops import turns
+from loops.configurations import CONFIGURATIONS, case, pace, sizes
 
-
-class Pace(NamedTuple):
-    """How long everything takes."""
-
-    steps: int = 30  # of one sample by hand
-    repeats: int = 9
-    warmup: float = 3.0  # seconds from the first step
-    budget: str = "5s"  # of assay
-
-
-class Configuration(NamedTuple):
-    wish: dict[str, Any]  # what the hand-written loop does
-    workload: str  # the same as a case of assay: what, and by which backend
-    backend: str
-
-
-def torch(net: str, workload: str, backend: str, **wish: Any) -> Configuration:
-    return Configuration({"frame": "torch", "net": net, **wish}, workload, f"torch:{backend}")
-
-
-def jax(net: str, workload: str, backend: str = "", **wish: Any) -> Configuration:
-    return Configuration(
-        {"frame": "jax", "net": net, **wish}, workload, f"jax:{backend}".strip(":")
-    )
-
-
-def keras(net: str, engine: str, workload: str) -> Configuration:
-    wish = {"frame": "keras", "net": net, "engine": engine, "policy": "mixed_bfloat16"}
-    return Configuration(wish, workload, f"keras-{engine}:precision=bfloat16")
-
-
-VGG16, RESNET, TRAINED = "vgg16:{pictures}", "resnet50:{pictures}", "transformer-decoder:{text}"
-GENERATED = f"{TRAINED},task=generate,{{tokens}}"
-CONFIGURATIONS = {
-    "gpt2-torch-autocast": torch(
-        "gpt2", TRAINED, "precision=bfloat16,compiler=on", autocast=True, compile=True
-    ),
-    "gpt2-torch-pure": torch(
-        "gpt2", TRAINED, "precision=pure-bfloat16,compiler=on", pure=True, compile=True
-    ),
-    "gpt2-jax": jax("gpt2", TRAINED, "precision=bfloat16", mixed=True),
-    "generate-jax": jax("gpt2", GENERATED, "precision=pure-bfloat16", pure=True, generate=True),
-    "generate-torch": torch(
-        "gpt2",
-        GENERATED,
-        "precision=pure-bfloat16,cuda_graphs=on",
-        pure=True,
-        generate=True,
-        graph=True,
-    ),
-    "resnet50-torch-256": torch(
-        "resnet50", RESNET, COMPILED, autocast=True, compile=True, batch=256
-    ),
-    "resnet50-keras-jax-32": keras("resnet50", "jax", RESNET),
-    "resnet50-jax-32": jax("resnet50", RESNET, "precision=bfloat16", mixed=True),
-    "resnet50-torch-32": torch("resnet50", RESNET, COMPILED, autocast=True, compile=True),
-    "torch-float32": torch("vgg16", VGG16, "data_format=channels_first"),
-    "torch-tf32": torch(
-        "vgg16", VGG16, "precision=tf32,data_format=channels_last", tf32=True, last=True
-    ),
-    "torch-autocast-compiled": torch(
-        "vgg16", VGG16, COMPILED, autocast=True, last=True, compile=True
-    ),
-    "torch-pure-bfloat16-graph": torch(
-        "vgg16",
-        VGG16,
-        "precision=pure-bfloat16,data_format=channels_last,compiler=on,cuda_graphs=on",
-        pure=True,
-        last=True,
-        compile=True,
-        graph=True,
-    ),
-    "jax-float32": jax("vgg16", VGG16, products="highest"),
-    "jax-pure-bfloat16": jax("vgg16", VGG16, "precision=pure-bfloat16", pure=True),
-    "keras-jax-bfloat16": keras("vgg16", "jax", VGG16),
-    "keras-torch-bfloat16": keras("vgg16", "torch", VGG16),
-}
-BATCHES = {"vgg16": 16, "resnet50": 32, "gpt2": 8}
-
-
-def sizes(wish: dict[str, Any], tiny: bool) -> dict[str, int]:
-    """What the hand-written loop is given."""
-    net = wish["net"]
-    batch = 2 if tiny else wish.get("batch", BATCHES[net])
-    if net == "gpt2":
-        tokens = {"prompt": 4, "generated": 5} if tiny else {"prompt": 32, "generated": 64}
-        return {"batch": batch, **(SMALL if tiny else GPT2), **tokens}
-    # Keras applications have one width
-    narrower = 8 if tiny and wish["frame"] != "keras" else 1
-    return {"batch": batch, "image": 32 if tiny else 224, "narrower": narrower}
-
-
-def case(one: Configuration, tiny: bool) -> str:
-    """The same for assay. A tiny one is not compiled by torch, nor captured: that takes minutes."""
-    given = sizes(one.wish, tiny)
-    narrower = given.get("narrower", 1) if one.wish["net"] == "resnet50" else 1
-    workload = one.workload.format(
-        pictures=f"batch_size={given['batch']},image_size={given.get('image')}"
-        + (f",narrower={narrower}" if narrower > 1 else ""),
-        text=",".join(
-            f"{'batch_size' if name == 'batch' else name}={value}"
-            for name, value in given.items()
-            if name not in {"prompt", "generated"}
-        ),
-        tokens=f"prompt={given.get('prompt')},generated={given.get('generated')}",
-    )
-    backend = one.backend
-    if tiny and backend.startswith("torch"):
-        backend = backend.replace(",compiler=on", "").replace(",cuda_graphs=on", "")
-    return f"{workload}@{backend}"
+Found = dict[str, list[tuple[float, float]]]  # by configuration: seconds by hand, and by assay
 
 
 def main() -> None:
@@ -149,57 +42,86 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--turns", type=int, default=10, help="of each side, in one round")
+    parser.add_argument("--together", type=int, default=4, help="configurations opened at once")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--only", default="", help="the same as NAMEs, joined by commas")
     parser.add_argument("--json", metavar="FILE", help="write what was measured there")
     parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--apart", action="store_true", help="each side by itself")
     parser.add_argument("--one", choices=CONFIGURATIONS, help="time this loop by hand, here")
+    parser.add_argument("--serve", action="store_true", help="with --one: whenever asked to")
     given = parser.parse_args()
     if given.one:
-        print(json.dumps(one(given.one, given.tiny)))
+        step, wait = made(given.one, given.tiny)
+        if given.serve:
+            turns.serve(step, wait, pace(given.tiny).warmup)
+        else:
+            print(json.dumps(one(step, wait, given.tiny)))
         return
     asked = [*given.names, *filter(None, given.only.split(","))]
     if unknown := [name for name in asked if not _beginning(name)]:
         parser.error(f"no configuration begins so: {' '.join(unknown)}")
     chosen = [name for name in CONFIGURATIONS if not asked or name.startswith(tuple(asked))]
-    table(pairs(chosen, given))
+    with tempfile.TemporaryDirectory() as home:
+        table(rounds(chosen, given, Path(home)))
 
 
 def _beginning(text: str) -> list[str]:
     return [name for name in CONFIGURATIONS if name.startswith(text)]
 
 
-def pairs(names: list[str], given: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
+def rounds(names: list[str], given: argparse.Namespace, home: Path) -> Found:
     """Round by round, until the rounds or the time are spent."""
     end = time.monotonic() + 60 * given.minutes
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    lasted: dict[str, float] = {}
+    size = 1 if given.apart else given.together
+    groups = [tuple(names[at : at + size]) for at in range(0, len(names), size)]
+    taken: Found = {name: [] for name in names}
+    lasted: dict[tuple[str, ...], float] = {}
     for _ in range(given.rounds):
-        for name in names:
+        for group in groups:
             start = time.monotonic()
-            if start + lasted.get(name, 0.0) > end:
-                print(f"{name}: left out, the time is nearly spent", flush=True)
+            if start + lasted.get(group, 0.0) > end:
+                print(f"{' '.join(group)}: left out, the time is nearly spent", flush=True)
                 continue
-            try:
-                taken[name].append(pair(name, given.tiny))
-            except RuntimeError as error:
-                print(f"{name}: {error}", flush=True)
-                continue
-            lasted[name] = time.monotonic() - start
-            hand, lab = (1e3 * seconds for seconds in taken[name][-1])
-            print(f"{name}: {hand:.3f} ms by hand, {lab:.3f} ms ({lasted[name]:.0f} s)", flush=True)
-        if given.json:
-            Path(given.json).write_text(json.dumps(summary(taken), indent=1) + "\n")
+            found = apart(group[0], given.tiny) if given.apart else in_turns(group, given, home)
+            lasted[group] = time.monotonic() - start
+            for name, pair in found.items():
+                hand, lab = (1e3 * seconds for seconds in pair)
+                taken[name].append(pair)
+                print(f"{name}: {hand:.3f} ms by hand, {lab:.3f} ms", flush=True)
+            print(f"({lasted[group]:.0f} s)", flush=True)
+            if given.json:
+                Path(given.json).write_text(json.dumps(summary(taken), indent=1) + "\n")
     return taken
 
 
-def pair(name: str, tiny: bool) -> tuple[float, float]:
-    """Seconds of a step, by hand and by assay; who is first is drawn."""
-    found = {side.__name__: side(name, tiny) for side in random.sample((by_hand, by_assay), 2)}
-    return found["by_hand"], found["by_assay"]
+def in_turns(
+    group: tuple[str, ...], given: argparse.Namespace, home: Path
+) -> dict[str, tuple[float, float]]:
+    sides = []
+    for number, name in enumerate(group):
+        tiny = given.tiny
+        command = [sys.executable, __file__, "--one", name, "--serve", *(["--tiny"] * tiny)]
+        text, variables = case(CONFIGURATIONS[name], tiny), hand_variables(name)
+        with turns.pinned(number, len(group)):
+            sides.append(turns.Sides(name, text, command, variables, home, pace(tiny).budget))
+    return turns.taken(sides, given.turns)
 
 
-def summary(taken: dict[str, list[tuple[float, float]]]) -> list[dict[str, Any]]:
+def apart(name: str, tiny: bool) -> dict[str, tuple[float, float]]:
+    """One side after the other; who is first is drawn."""
+    found: dict[str, float] = {}
+    try:
+        for side in random.sample((by_hand, by_assay), 2):
+            found[side.__name__] = side(name, tiny)
+    except RuntimeError as error:
+        print(f"{name}: {error}", flush=True)
+        return {}
+    return {name: (found["by_hand"], found["by_assay"])}
+
+
+def summary(taken: Found) -> list[dict[str, Any]]:
     return [
         {
             "configuration": name,
@@ -215,7 +137,7 @@ def summary(taken: dict[str, list[tuple[float, float]]]) -> list[dict[str, Any]]
     ]
 
 
-def table(taken: dict[str, list[tuple[float, float]]]) -> None:
+def table(taken: Found) -> None:
     print("| configuration | by hand | assay | assay / by hand | interval | each round |")
     print("|---|---:|---:|---:|---|---|")
     for name, found in taken.items():
@@ -241,11 +163,14 @@ def interval(ratios: list[float]) -> tuple[float, float] | None:
     return middle - half, middle + half
 
 
-def by_hand(name: str, tiny: bool) -> float:
+def hand_variables(name: str) -> dict[str, str]:
     engine = CONFIGURATIONS[name].wish.get("engine", "jax")
-    variables = os.environ | {"KERAS_BACKEND": engine, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    return {"KERAS_BACKEND": engine, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
+
+def by_hand(name: str, tiny: bool) -> float:
     words = ["--one", name, *(["--tiny"] if tiny else [])]
-    out = output_of([sys.executable, __file__, *words], variables)
+    out = output_of([sys.executable, __file__, *words], os.environ | hand_variables(name))
     return float(json.loads(out.splitlines()[-1]))
 
 
@@ -268,26 +193,22 @@ def output_of(words: list[str], variables: dict[str, str]) -> str:
     return done.stdout
 
 
-def pace(tiny: bool) -> Pace:
-    return Pace(steps=2, repeats=3, warmup=0.1, budget="0.5s") if tiny else Pace()
-
-
-def one(name: str, tiny: bool) -> float:
-    """Median seconds of a step of the loop written by hand."""
-    wish, how = CONFIGURATIONS[name].wish, pace(tiny)
+def made(name: str, tiny: bool) -> tuple[Callable[[], Any], Callable[[Any], object]]:
+    """The step written by hand, and what waits for it."""
+    wish = CONFIGURATIONS[name].wish
     if tiny:
         wish = {**wish, "compile": False, "graph": False}
     loop = importlib.import_module(f"loops.{wish['frame']}_{wish['net']}")
     step, wait = loop.make(wish, **sizes(wish, tiny))
-    begun, taken = time.perf_counter(), []
-    while time.perf_counter() - begun < how.warmup:  # a device that has just begun is fast
-        wait(step())
+    return step, wait
+
+
+def one(step: Callable[[], Any], wait: Callable[[Any], object], tiny: bool) -> float:
+    """Median seconds of a step of the loop written by hand."""
+    how, taken = pace(tiny), []
+    turns.warm_up(step, wait, how.warmup)
     for _ in range(how.repeats):
-        start = time.perf_counter()
-        for _ in range(how.steps):
-            last = step()
-        wait(last)
-        taken.append((time.perf_counter() - start) / how.steps)
+        taken.append(turns.timed(step, wait, how.steps))
     return statistics.median(taken)
 
 

@@ -54,6 +54,7 @@ def work():
     return lambda: float(numpy.sqrt(values * 1.5 + 2.0).sum())
 """,
 }
+PROCEDURE = ("--processes", "3", "--samples", "100", "--budget", "1s")
 AMOUNT = 40_000  # a few milliseconds, so that many a step is done without being interrupted
 
 
@@ -86,7 +87,7 @@ class Repository:
 
     def measure(self) -> None:
         """In a process of its own: a process knows one commit only."""
-        words = ["run", self.case, "--samples", "40", "--budget", "3s", "--home", str(self.home)]
+        words = ["run", self.case, *PROCEDURE, "--home", str(self.home)]
         path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         ended = subprocess.run(
             [sys.executable, "-m", "assay", *words],
@@ -99,10 +100,11 @@ class Repository:
         if ended.returncode:
             raise SystemExit(f"it could not be measured:\n{ended.stderr[-2000:]}")
 
-    def checked(self, budget: str) -> CheckedSeries | None:
+    def checked(self, given: argparse.Namespace) -> CheckedSeries | None:
         """The one series of the file; None where there are too few points yet."""
+        limits = [f"{given.metric}:3%"]
         found = assay.check(
-            fail_on=["step_time:3%"], confirm=True, budget=budget, query=Query(), home=self.home
+            fail_on=limits, confirm=True, budget=given.budget, query=Query(), home=self.home
         ).found
         return found[0] if found else None
 
@@ -135,22 +137,25 @@ def one_chain(made: Repository, seed: int, given: argparse.Namespace) -> dict[st
         if number < COMMITS:
             made.commit(AMOUNT if number < slow else round(AMOUNT * (1 + given.slower)))
         made.measure()
-        found = made.checked(given.budget) if number >= BEFORE - 2 else None
+        found = made.checked(given) if number >= BEFORE - 2 else None
         if found and found.outcome:
             refuted += found.outcome != "confirmed"
             said = f"{found.size:.4f} {found.outcome}: {found.confirmation}"
             print(f"commit {number}, slow {slow}: {said}", file=sys.stderr, flush=True)
         if found and found.outcome == "confirmed":
             told |= {"confirmed at": number, "size": found.size, "how": found.confirmation}
-            told |= bisected(made, found, given.budget)
+            told |= bisected(made, found, given)
             told["right"] = told["commits"] == [slow]
             break
     return {**told, "not confirmed": refuted, "seconds": round(time.monotonic() - start)}
 
 
-def bisected(made: Repository, found: CheckedSeries, budget: str) -> dict[str, object]:
+def bisected(
+    made: Repository, found: CheckedSeries, given: argparse.Namespace
+) -> dict[str, object]:
     ends = [made.commit_of(one) for one in (found.baseline_id, found.candidate_id)]
-    (*_, last) = assay.bisect(made.case, ends[0], ends[1], budget=budget, home=made.home)
+    how = {"metric": given.metric, "budget": given.budget, "home": made.home}
+    (*_, last) = assay.bisect(made.case, *ends, **how)
     return {
         "between": [made.commits.index(end) for end in ends],
         "commits": [made.commits.index(one) for one in last.suspects],
@@ -172,7 +177,7 @@ def nights(given: argparse.Namespace) -> None:
         tally: dict[str, int] = {}
         for night in range(given.nights):
             start = time.monotonic()
-            found = made.checked(given.budget)
+            found = made.checked(given)
             outcome = (found and found.outcome) or "no suspicion"
             tally[outcome] = tally.get(outcome, 0) + 1
             told = {"night": night + 1, "outcome": outcome, "tally": tally}
@@ -188,6 +193,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--slower", type=float, default=0.05)
     parser.add_argument("--kind", choices=sorted(WORK), default="python")
+    parser.add_argument("--metric", default="min", help="as of assay check and ab")
     parser.add_argument("--budget", default="60s", help="of each comparison")
     given = parser.parse_args()
     {"chain": chain, "nights": nights}[given.what](given)

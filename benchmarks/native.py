@@ -24,7 +24,7 @@ import itertools
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -36,7 +36,7 @@ from assay.core.records import Procedure, Result
 from assay.engine import plan
 from assay.engine.racer import OUT_OF_TIME, HeatEntry
 from assay.engine.shared_cache import NAME as SHARED_CACHE
-from assay.engine.turns import Heat, run_heat
+from assay.engine.turns import Heat, Turns, run_heat
 from assay.stores.folders import CasePlace
 from assay.workloads._evaluated import weights_file
 from assay.workloads.accuracy import AccuracyWorkload
@@ -178,8 +178,8 @@ def _weights(net: str) -> str:
 
 
 def _heat(entries: list[HeatEntry], rounds: int, end: float) -> Heat:
-    def keep_going(turns: Mapping[str, object], _: float) -> bool:
-        taken = min(len(each) for each in turns.values())  # type: ignore[arg-type]
+    def keep_going(turns: Turns) -> bool:
+        taken = min(len(each) for each in turns.taken.values())
         return taken < (rounds if time.monotonic() < end else ENOUGH)
 
     deadlines = [end] * len(entries) if end < math.inf else ()

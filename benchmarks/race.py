@@ -15,7 +15,7 @@ import math
 import random
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ from assay.core.records import Case, Procedure, Result, Samples
 from assay.engine import plan
 from assay.engine.race_state import FEWEST_TURNS, HeatKeepGoing
 from assay.engine.racer import TURN, HeatEntry
-from assay.engine.turns import TOGETHER, run_heat
+from assay.engine.turns import TOGETHER, Turns, run_heat
 from assay.stores.folders import CasePlace
 from assay.verbs.race import MINIMUM
 
@@ -129,7 +129,7 @@ def _count(turns: Mapping[str, Array], rules: compare.Terms) -> int:
     keep_going = HeatKeepGoing(rules, math.inf)
     for count in range(FEWEST_TURNS, TURNS):
         taken = {name: [_part(value) for value in row[:count]] for name, row in turns.items()}
-        if not keep_going(taken, opening=20.0):
+        if not keep_going(Turns(taken, opening=20.0, spent=0.0)):
             return count
     return TURNS
 
@@ -172,8 +172,8 @@ def _entry(name: str, case: Case, folder: Path) -> HeatEntry:
     return HeatEntry(name, case, CasePlace(name, place))
 
 
-def _unfinished(turns: Mapping[str, Sequence[Samples]], _: float) -> bool:
-    return any(len(taken) < TURNS for taken in turns.values())
+def _unfinished(turns: Turns) -> bool:
+    return any(len(taken) < TURNS for taken in turns.taken.values())
 
 
 def _ignore(*_: object) -> None:

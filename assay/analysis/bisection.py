@@ -12,6 +12,9 @@ import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from assay.analysis.sequential import FEWEST
+from assay.core.changes import Tried
+
 SURE = 0.02  # how often a comparison may be wrong altogether, whatever its interval says
 _QUANTILE = 2.326  # of the 98 % interval that a comparison has
 _SLACK = 0.15  # of the effect: it need not be the same at each revision
@@ -23,10 +26,17 @@ class Weighed(NamedTuple):
     place: int  # of the revision; the good end is 0
     change: float
     error: float  # its standard error
+    degrees: float = math.inf  # of freedom of that
 
 
-def measured(place: int, ratio: float, low: float, high: float) -> Weighed:
-    return Weighed(place, math.log(ratio), (math.log(high) - math.log(low)) / (2 * _QUANTILE))
+def measured(one: Tried) -> Weighed:
+    """Its error is that of the mean of its pairs. Its interval says less: that holds at every look
+    at the comparison, so that of few pairs it is several times as wide as the error warrants."""
+    change = math.log(one.ratio)
+    if one.pairs >= FEWEST and one.spread > 0:
+        return Weighed(one.place, change, one.spread / math.sqrt(one.pairs), one.pairs - 1)
+    width = math.log(one.high) - math.log(one.low)
+    return Weighed(one.place, change, width / (2 * _QUANTILE))
 
 
 def probabilities(count: int, effect: float, seen: Sequence[Weighed]) -> list[float]:
@@ -41,11 +51,26 @@ def probabilities(count: int, effect: float, seen: Sequence[Weighed]) -> list[fl
     return [weight / sum(weights) for weight in weights]
 
 
+def decisive(one: Weighed, effect: float) -> bool:
+    """Whether it says changed or same as surely as a single comparison is believed."""
+    changed, same = (_likelihood(one, mean, effect) for mean in (effect, 0.0))
+    return max(changed, same) * SURE > min(changed, same)
+
+
 def _likelihood(one: Weighed, mean: float, effect: float) -> float:
-    """Normal about what is expected, and now and then anything at all."""
+    """Student's about what is expected, and now and then anything at all."""
     error = math.hypot(one.error, _SLACK * effect)
-    density = math.exp(-(((one.change - mean) / error) ** 2) / 2) / (error * math.sqrt(2 * math.pi))
+    density = _student((one.change - mean) / error, one.degrees) / error
     return (1 - SURE) * density + SURE / (4 * abs(effect))
+
+
+def _student(t: float, degrees: float) -> float:
+    """The density of Student's t."""
+    if math.isinf(degrees):
+        return math.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
+    half = degrees / 2
+    scale = math.exp(math.lgamma(half + 0.5) - math.lgamma(half)) / math.sqrt(degrees * math.pi)
+    return scale * math.pow(1 + t**2 / degrees, -half - 0.5)
 
 
 def next_place(chances: Sequence[float], skipped: Collection[int]) -> int:

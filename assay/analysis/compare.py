@@ -21,6 +21,7 @@ MINIMUM = 0.01  # the smallest change that is called one
 PROCESS_NOISE = 0.25  # two identical processes may differ so much; taken for granted below 3 pairs
 FEWEST_TURNS, MOST_TURNS = 7, 100
 ENOUGH = 8  # pairs; of fewer the spread between them often seems to be none, however large it is
+FASTEST = "min"  # the metric: the fastest step, of each turn where turns were taken
 IN_TURNS = "in turns"  # the tag `order` of results whose turns alternated
 ONCE: dict[str, tuple[str, Phase]] = {
     "first_step": ("step_time", "first"),
@@ -116,7 +117,7 @@ def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | 
 def values(result: Result, metric: str) -> Array:
     """What can be compared of a result: each turn's median where turns were taken, else all.
 
-    A metric was sampled, is made from one (item_time, decode_throughput), was reported once
+    A metric was sampled, is made from one (item_time, min, decode_throughput), was reported once
     (first_step, open_time), or was seen by a monitor.
     """
     if result.status != "ok":
@@ -126,6 +127,8 @@ def values(result: Result, metric: str) -> Array:
         return usable(result.values(*ONCE[metric]))
     if metric in result.peaks and not reported:
         return usable((result.peaks[metric],))
+    if metric == FASTEST and not reported:
+        return turns(result, "step_time", FASTEST)
     per_item = metric == "item_time" and not reported
     text = metric in generation.TIMED and not reported
     sampled = "step_time" if per_item else generation.TIMED[metric] if text else metric
@@ -135,10 +138,15 @@ def values(result: Result, metric: str) -> Array:
     return found / max(1, result.items) if per_item else found
 
 
-def turns(result: Result, metric: str) -> Array:
-    """One median for each turn."""
+def turns(result: Result, metric: str, compared: str = "") -> Array:
+    """One value for each turn."""
     parts = [p.values for p in result.samples if p.metric == metric and p.phase == "steady"]
-    return usable([float(np.median(part)) for part in parts])
+    return usable([of_turn(part, compared) for part in parts])
+
+
+def of_turn(values: Sequence[float], compared: str = "") -> float:
+    """The median of a turn's samples; the fastest, where that is what is compared."""
+    return float(np.min(values) if compared == FASTEST else np.median(values))
 
 
 def pairs_needed(comparison: Comparison) -> int:

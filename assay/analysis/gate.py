@@ -106,6 +106,13 @@ def against(baseline: Sequence[Point], candidate: Sequence[Point]) -> Judged:
     return _judged(whole, (0, place), (place, len(both)), p, 0)
 
 
+def stands_for_baseline(judged: Judged) -> int:
+    """The place of the point that is measured again for the baseline: not its last ones, for the
+    place of a shift is known to a few points only, and the last may already lie behind it."""
+    start, end = judged.baseline
+    return max(start, end - 1 - SIDE)
+
+
 def alarming(p_values: Sequence[float], level: float) -> list[bool]:
     """Which of many tests hold together: of those, a share of at most `level` is false, and where
     nothing changed at all, one is named in at most that share of checks (Benjamini and Hochberg

@@ -64,8 +64,9 @@ slower.
 @click.option(
     "--metric",
     default="",
-    help="What to compare: step_time (default), item_time, first_step, open_time or a peak; of "
-    "text time_to_first_token, time_per_output_token, token_time or decode_throughput; "
+    help="What to compare: step_time (default), min (the fastest step, which others disturb "
+    "least), item_time, first_step, open_time or a peak; of text time_to_first_token, "
+    "time_per_output_token, token_time or decode_throughput; "
     "of commands wall_time (default) or NAME=REGEX.",
 )
 @click.option("--budget", default="5m", show_default=True, help="Total time.")

@@ -102,7 +102,7 @@ class CheckedSeries(msgspec.Struct, frozen=True, kw_only=True):
     p: float = 1.0  # of the strict test, which counts over all series
     baseline: float = math.nan
     candidate: float = math.nan
-    baseline_id: str = ""  # the newest of each side
+    baseline_id: str = ""  # of each side, the result that is measured again for it
     candidate_id: str = ""
     baseline_points: int = 0
     candidate_points: int = 0
@@ -167,6 +167,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     ratio: float = math.nan
     low: float = math.nan
     high: float = math.nan
+    pairs: int = 0  # of processes that the comparison had
+    spread: float = 0.0  # standard deviation of their logarithms; 0: not known
     text: str = ""  # why it ended or was skipped
     run: str = ""  # of the comparison
 

@@ -48,7 +48,8 @@ class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
     def procedure(self) -> Procedure:
         cold = self.cold or self.terms.metric in compare.ONCE  # which a cache would change
         budget = min(WARM, self.budget / SHARE)
-        metric = self.terms.metric if self.terms.metric in generation.TIMED else ""
+        told = self.terms.metric in (*generation.TIMED, compare.FASTEST)
+        metric = self.terms.metric if told else ""
         return Procedure(budget=budget, timeout=self.timeout, cold=cold, metric=metric)
 
 

@@ -122,7 +122,11 @@ class PairKeepGoing:
         return count < compare.turns_wanted(self._known, turns.opening, turns.spent / count)
 
     def _close(self, baseline: Sequence[Samples], candidate: Sequence[Samples]) -> bool:
-        logs = [np.log([np.median(part.values) for part in side]) for side in (baseline, candidate)]
+        metric = self._setting.procedure.metric
+        logs = [
+            np.log([compare.of_turn(part.values, metric) for part in side])
+            for side in (baseline, candidate)
+        ]
         error = quantile(logs[1] - logs[0]).half_width / student(np.inf)
         return error < self._setting.minimum / CLOSE
 

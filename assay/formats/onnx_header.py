@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from assay.core.errors import UsageError
+from assay.core.external_data import EXTERNAL, external_data
 from assay.core.protobuf import DamagedError, fields
 
 # TensorProto.DataType → numpy's name
@@ -50,14 +51,15 @@ class OnnxHeader(msgspec.Struct, frozen=True, kw_only=True):
     opset: int
     inputs: tuple[ModelInput, ...]
     parameters: int  # floating-point numbers the file brings
+    beside: tuple[Path, ...] = ()  # files with values of its tensors
 
 
 def read(path: Path) -> OnnxHeader:
-    """Raises UsageError over what is no ONNX file, or not all of one."""
+    """Raises UsageError over what is no ONNX file, or not all of one with the files beside it."""
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        return _header(memoryview(mapped))  # unmapped with the last view of it
+        return _header(memoryview(mapped), path)  # unmapped with the last view of it
     except OSError as error:
         raise UsageError(
             f"The file {path} cannot be read ({error.strerror}).", hint="Give an ONNX file's path."
@@ -69,7 +71,7 @@ def read(path: Path) -> OnnxHeader:
         ) from None
 
 
-def _header(data: Any) -> OnnxHeader:  # noqa: ANN401 (bytes that are mapped)
+def _header(data: Any, path: Path) -> OnnxHeader:  # noqa: ANN401 (bytes that are mapped)
     opset, graph = 0, None
     for number, value in fields(data):
         if number == 7:
@@ -80,19 +82,14 @@ def _header(data: Any) -> OnnxHeader:  # noqa: ANN401 (bytes that are mapped)
                 opset = int(parts.get(2, 0))
     if graph is None or not opset:
         raise DamagedError("it has no graph" if opset else "it names no opset")
-    inputs, tables, held, parameters = _graph(graph)
-    own = [one for one in inputs if one.name not in held]
-    bounded = (msgspec.structs.replace(one, below=tables.get(one.name, 0)) for one in own)
-    return OnnxHeader(opset=opset, inputs=tuple(bounded), parameters=parameters)
+    return _graph(graph, opset, path)
 
 
-def _graph(data: Any) -> tuple[list[ModelInput], dict[str, int], set[str], int]:  # noqa: ANN401
-    """Inputs, the rows of the table that each looks up, names the file has values of, their count.
-
-    Initializers may stand before or after the nodes.
-    """
+def _graph(data: Any, opset: int, path: Path) -> OnnxHeader:  # noqa: ANN401
+    """Initializers may stand before or after the nodes."""
     inputs: list[ModelInput] = []
-    rows: dict[str, int] = {}
+    rows: dict[str, int] = {}  # of each tensor that the file has the values of
+    beside: set[Path] = set()
     lookups: list[tuple[str, str]] = []  # table, what is looked up
     same: dict[str, str] = {}
     parameters = 0
@@ -100,17 +97,27 @@ def _graph(data: Any) -> tuple[list[ModelInput], dict[str, int], set[str], int]:
         if number == 1:
             _look_at_node(value, lookups, same)
         elif number == 5:
-            name, dims, kind = _tensor(value)
+            name, dims, kind, where = _tensor(value)
             rows[name] = dims[0] if dims else 1
             parameters += math.prod(dims) if TYPES.get(kind) in FLOATING else 0
+            beside |= {external_data(path, where).path} if where else set()
         elif number == 11:
             inputs.append(_input(value))
-    tables: dict[str, int] = {}
-    for table, what in lookups:
-        origin = _origin(what, same)
+    tables = _tables(rows, [(table, _origin(what, same)) for table, what in lookups])
+    own = [one for one in inputs if one.name not in rows]
+    bounded = (msgspec.structs.replace(one, below=tables.get(one.name, 0)) for one in own)
+    return OnnxHeader(
+        opset=opset, inputs=tuple(bounded), parameters=parameters, beside=tuple(sorted(beside))
+    )
+
+
+def _tables(rows: Mapping[str, int], lookups: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """How many rows the table has that each input looks up, the smallest of several."""
+    found: dict[str, int] = {}
+    for table, origin in lookups:
         if table in rows:
-            tables[origin] = min(rows[table], tables.get(origin, rows[table]))
-    return inputs, tables, set(rows), parameters
+            found[origin] = min(rows[table], found.get(origin, rows[table]))
+    return found
 
 
 def _look_at_node(data: Any, lookups: list[tuple[str, str]], same: dict[str, str]) -> None:  # noqa: ANN401
@@ -136,9 +143,9 @@ def _origin(name: str, same: dict[str, str]) -> str:
     return name
 
 
-def _tensor(data: Any) -> tuple[str, list[int], int]:  # noqa: ANN401
-    """Name, sizes and type; its values are stepped over."""
-    name, dims, kind = "", [], 0
+def _tensor(data: Any) -> tuple[str, list[int], int, list[Any]]:  # noqa: ANN401
+    """Name, sizes and type, and where its values lie if not here; values are stepped over."""
+    name, dims, kind, where, location = "", [], 0, [], 0
     for number, value in fields(data):
         if number == 1:  # one by one, or packed
             dims += [value] if isinstance(value, int) else list(_packed(value))
@@ -146,7 +153,11 @@ def _tensor(data: Any) -> tuple[str, list[int], int]:  # noqa: ANN401
             kind = int(value)
         elif number == 8:
             name = _text(value)
-    return name, [int(size) for size in dims], kind
+        elif number == 13:
+            where.append(value)
+        elif number == 14:
+            location = int(value)
+    return name, [int(size) for size in dims], kind, where if location == EXTERNAL else []
 
 
 def _packed(data: Any) -> Iterator[int]:  # noqa: ANN401

@@ -31,7 +31,7 @@ from assay.stores.runs import COMPARISON, REQUEST, read_document
 Where = AbstractContextManager[Elsewhere | None]
 
 # Metrics that every case has, and every case that makes text.
-OF_CASES = ("step_time", "item_time", *compare.ONCE, *generation.TIMED)
+OF_CASES = ("step_time", "item_time", compare.FASTEST, *compare.ONCE, *generation.TIMED)
 
 
 def ab(

@@ -12,6 +12,7 @@ import msgspec
 from assay.analysis import bisection
 from assay.core.changes import Bisection, Tried
 from assay.core.errors import AssayError, UsageError
+from assay.core.findings import Comparison
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure
 from assay.core.settings import Home
@@ -162,11 +163,7 @@ def _ended(found: Bisection, text: str) -> Bisection:
 
 
 def _chances(found: Bisection) -> list[float]:
-    seen = [
-        bisection.measured(one.place, one.ratio, one.low, one.high)
-        for one in found.tried
-        if one.verdict != "skipped"
-    ]
+    seen = [bisection.measured(one) for one in found.tried if one.verdict != "skipped"]
     return bisection.probabilities(len(found.names) - 1, math.log(found.effect), seen)
 
 
@@ -187,7 +184,6 @@ def _tried(
     name = found.names[place]
     half = abs(math.sqrt(found.effect) - 1) if math.isfinite(found.effect) else found.minimum
     try:
-        sides = _sides(found, name, folder)
         compared = comparing.ab(
             msgspec.structs.replace(case, key=""),
             metric=found.metric,
@@ -198,15 +194,42 @@ def _tried(
             tags={"bisect": found.run},
             home=home,
             progress=progress,
-            **sides,  # type: ignore[arg-type]
+            **_sides(found, name, folder),  # type: ignore[arg-type]
         )
-        last = list(compared)[-1]
-        known = math.isfinite(found.effect)
-        for _ in range(0 if known else AGAIN):  # the ends have to be told apart first
-            if last.verdict == "cannot-tell" and not last.failures:
-                last = list(comparing.resume(last.run, home, progress))[-1]
+        if math.isfinite(found.effect):
+            return _until_decisive(compared, place, name, math.log(found.effect))
+        return _until_told(compared, place, name, home, progress)
     except AssayError as error:
         return Tried(place=place, name=name, verdict="skipped", text=f"{error}")
+
+
+def _until_decisive(compared: Iterator[Comparison], place: int, name: str, effect: float) -> Tried:
+    """Until it says on which side of the change the revision is as surely as one comparison is
+    believed; that takes fewer pairs than ab's verdict, which is about any effect."""
+    tried = Tried(place=place, name=name, verdict="skipped")
+    for last in compared:
+        tried = _of_comparison(last, place, name)
+        if tried.verdict != "skipped" and bisection.decisive(bisection.measured(tried), effect):
+            break
+    return tried
+
+
+def _until_told(
+    compared: Iterator[Comparison],
+    place: int,
+    name: str,
+    home: Home,
+    progress: ProgressCallback,
+) -> Tried:
+    """The ends have to be told apart first, so that the budget is spent several times."""
+    last = list(compared)[-1]
+    for _ in range(AGAIN):
+        if last.verdict == "cannot-tell" and not last.failures:
+            last = list(comparing.resume(last.run, home, progress))[-1]
+    return _of_comparison(last, place, name)
+
+
+def _of_comparison(last: Comparison, place: int, name: str) -> Tried:
     if last.failures or not last.ratio.n or not math.isfinite(last.ratio.high):
         text = "; ".join(last.failures) or last.ended
         return Tried(place=place, name=name, verdict="skipped", text=text, run=last.run)
@@ -217,6 +240,8 @@ def _tried(
         ratio=last.ratio.value,
         low=last.ratio.low,
         high=last.ratio.high,
+        pairs=last.ratio.n,
+        spread=last.spread if math.isfinite(last.spread) else 0.0,
         text=last.ended,
         run=last.run,
     )

@@ -126,17 +126,19 @@ def _judged(
         if judged is None:
             text = f"{len(points)} points since the last shift, but {FEWEST} are needed"
             return _series(one, threshold, text)
-        return _of(one, threshold, judged, points)
+        return _of(one, threshold, judged, points, gate.stands_for_baseline(judged))
     sides = baseline.sides(points)
     if not sides.baseline or not sides.candidate:
         return _series(one, threshold, _why_not(store, one, sides, baseline))
     judged = gate.against(*sides)
-    return _of(one, threshold, judged, [*sides.baseline[-gate.WINDOW :], *sides.candidate])
+    both = [*sides.baseline[-gate.WINDOW :], *sides.candidate]
+    return _of(one, threshold, judged, both, judged.baseline[1] - 1)
 
 
 def _of(
-    one: KeptSeries, threshold: Threshold, judged: Judged, points: Sequence[Point]
+    one: KeptSeries, threshold: Threshold, judged: Judged, points: Sequence[Point], stands: int
 ) -> CheckedSeries:
+    """`stands` is the place of the point that is measured again for the baseline."""
     from assay.analysis import gate
 
     worse = gate.is_worse(judged.size, threshold, one.unit)
@@ -152,7 +154,7 @@ def _of(
         p=judged.p if worse or better else 1.0,
         baseline=judged.levels[0],
         candidate=judged.levels[1],
-        baseline_id=points[judged.baseline[1] - 1].id,
+        baseline_id=points[stands].id,
         candidate_id=points[judged.candidate[1] - 1].id,
         baseline_points=counts[0],
         candidate_points=counts[1],

@@ -9,6 +9,7 @@ import pytest
 
 from assay.analysis import bisection
 from assay.analysis.bisection import Weighed
+from assay.core.changes import Tried
 
 EFFECT = math.log(1.05)
 
@@ -45,10 +46,42 @@ def test_what_could_not_be_measured_cannot_be_told_from_the_one_after():
     assert chance == pytest.approx(0.9)
 
 
-def test_an_interval_of_98_percent_becomes_a_standard_error():
-    found = bisection.measured(3, 1.05, 1.05 / 1.02, 1.05 * 1.02)
+def tried(**parts: object) -> Tried:
+    ends = {"low": 1.05 / 1.02, "high": 1.05 * 1.02}
+    return Tried(place=3, name="c", verdict="slower", ratio=1.05, **ends, **parts)
+
+
+def test_the_error_is_that_of_the_mean_of_the_pairs():
+    assert bisection.measured(tried(pairs=9, spread=0.03)) == (3, EFFECT, pytest.approx(0.01), 8)
+
+
+def test_without_pairs_an_interval_of_98_percent_becomes_a_standard_error():
+    found = bisection.measured(tried(pairs=2))
 
     assert found.error == pytest.approx(math.log(1.02) / 2.326)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "degrees", "enough"),
+    [
+        (EFFECT, 0.003, 3, True),  # surely changed
+        (0.0, 0.003, 3, True),  # surely the same
+        (EFFECT / 2, 0.003, 3, False),  # in the middle
+        (EFFECT, 0.03, 3, False),  # not known well
+        (EFFECT, 0.01, 2, False),  # three pairs may agree by chance
+        (EFFECT, 0.01, 30, True),
+    ],
+)
+def test_a_comparison_need_not_go_on_when_it_says_as_much_as_is_believed(
+    change, error, degrees, enough
+):
+    assert bisection.decisive(Weighed(1, change, error, degrees), EFFECT) is enough
+
+
+def test_the_density_of_students_t_has_an_area_of_one():
+    for degrees in (2, 5, math.inf):
+        area = sum(bisection._student(n / 100, degrees) for n in range(-20_000, 20_001)) / 100
+        assert area == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(5))

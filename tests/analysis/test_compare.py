@@ -120,6 +120,15 @@ def test_the_time_of_an_item_minds_the_batch():
     assert compare.pair_ratio(baseline, candidate, "item_time").ratio == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("order", ["in turns", "one after the other"])
+def test_the_fastest_step_of_each_turn_is_what_other_programs_disturb_least(order):
+    baseline = result([1.0, 3.0, 4.0], [1.0, 9.0, 9.0], order=order)
+    candidate = result([2.0, 2.0, 2.0], [5.0, 2.0, 8.0], order=order)
+
+    assert compare.pair_ratio(baseline, candidate, "min").ratio == pytest.approx(2)
+    assert compare.pair_ratio(baseline, candidate, "step_time").ratio != pytest.approx(2)
+
+
 @pytest.mark.parametrize(("metric", "value"), [("first_step", 7.0), ("peak_memory", 123.0)])
 def test_what_is_told_once_can_be_compared(metric, value):
     found = compare.values(result([1.0], peaks={"peak_memory": 123.0}), metric)

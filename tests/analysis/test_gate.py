@@ -49,6 +49,13 @@ def test_a_recent_shift_is_found_against_the_stretch_before():
     assert found.low < 1.1 < found.high
 
 
+def test_the_baseline_is_not_measured_again_where_the_shift_may_lie():
+    far = gate.Judged((10, 50), (50, 60), 1.1, 1.0, 1.2, (1.0, 1.1), 0.0, 0.0)
+
+    assert gate.stands_for_baseline(far) == 46
+    assert gate.stands_for_baseline(far._replace(baseline=(48, 50))) == 48
+
+
 def test_an_old_shift_is_the_new_baseline():
     values = np.exp(noise(90))
     values[30:] *= 1.1

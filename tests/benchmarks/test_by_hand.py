@@ -1,4 +1,4 @@
-"""benchmarks/by_hand.py: every configuration is a case, and a tiny one runs on both sides."""
+"""benchmarks/by_hand.py: every configuration is a case, and a tiny one takes turns with assay."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from assay.engine import plan
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "by_hand.py"
+sys.path.insert(0, str(SCRIPT.parent))
 SCRIPTED = runpy.run_path(str(SCRIPT))
 
 
@@ -35,7 +36,8 @@ def test_every_configuration_is_a_case_with_the_sizes_of_its_loop(name, tiny):
 @pytest.mark.timeout(600)
 def test_a_tiny_one_prints_both_times_and_their_ratio(tmp_path):
     kept = tmp_path / "kept.json"
-    words = ["--tiny", "--rounds", "1", "--only", "generate-jax", "--json", str(kept)]
+    words = ["--tiny", "--rounds", "1", "--turns", "2", "--only", "generate-jax"]
+    words += ["--json", str(kept)]
     ran = subprocess.run(
         [sys.executable, str(SCRIPT), *words], capture_output=True, text=True, check=False
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import runpy
 import subprocess
 import sys
@@ -9,6 +10,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
+from assay.analysis.compare import turns
+from assay.engine import plan
+from assay.engine.racer import HeatEntry
+from assay.stores.folders import CasePlace
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "native.py"
 
@@ -63,6 +69,18 @@ def test_a_cell_that_is_kept_is_not_measured_again(figures):
 
     assert ran.returncode == 0, ran.stderr
     assert figures.read_bytes() == before
+
+
+def test_contenders_take_as_many_turns_as_rounds_are_asked_for(script, endings, tmp_path):
+    entries = []
+    for name in ("native", "other"):
+        (tmp_path / name).mkdir()
+        case = plan.resolve(plan.parse_case(f"{endings}:fine@python"))
+        entries.append(HeatEntry(name, case, CasePlace(f"run/{name}", tmp_path / name)))
+
+    heat = script["_heat"](entries, 3, math.inf)
+
+    assert [len(turns(result, "step_time")) for result in heat.results.values()] == [3, 3]
 
 
 def test_an_unknown_net_is_named():

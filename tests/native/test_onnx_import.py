@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,7 +25,7 @@ SIZES = np.array([0, 24], np.int64)
 def test_what_is_written_is_read_again(graph):
     inputs = inputs_for(graph)
 
-    found = Importing(model_of(onnx_bytes(graph), "again"), {}).graph()
+    found = Importing(model_of(onnx_bytes(graph), Path("again")), {}).graph()
 
     assert [value.shape for value in found.inputs] == [value.shape for value in graph.inputs]
     for here, there in zip(
@@ -251,6 +253,71 @@ def test_a_file_that_is_none_is_told_in_a_sentence(data, tmp_path):
 
     with pytest.raises(UsageError, match=r"net\.onnx is no ONNX file that can be read"):
         read_onnx(tmp_path / "net.onnx")
+
+
+def beside(folder, name="net.onnx", **changed):
+    """A Gemm whose weights lie in net.data, after three other bytes; `changed` is told of them."""
+    import onnx
+    from onnx import external_data_helper
+
+    path = written(folder / name, NETS["flat"], weights={"g": HELD["g"]})
+    model = onnx.load(path)
+    (held,) = model.graph.initializer
+    place = {"location": "net.data", "offset": 3, "length": HELD["g"].nbytes, **changed}
+    (folder / "net.data").write_bytes(b"???" + HELD["g"].tobytes())
+    external_data_helper.set_external_data(held, **place)
+    held.ClearField("raw_data")
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+def test_weights_that_lie_beside_the_file_are_read(tmp_path):
+    path = beside(tmp_path)
+
+    graph = read_onnx(path)
+
+    told = judged(path, graph)
+    (found,) = reference.outputs(graph, *told.inputs, dtype=np.float64)
+    np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.real("onnx")
+def test_weights_lie_beside_a_link_or_where_it_leads(tmp_path):
+    """As in huggingface_hub's cache: links with names, to files without."""
+    for folder in ("blobs", "snapshot"):
+        (tmp_path / folder).mkdir()
+    beside(tmp_path / "blobs")
+    for name in ("net.onnx", "net.data"):
+        (tmp_path / "blobs" / name).rename(tmp_path / "blobs" / f"of-{name}")
+        (tmp_path / "snapshot" / name).symlink_to(tmp_path / "blobs" / f"of-{name}")
+
+    (weight,) = read_onnx(tmp_path / "snapshot" / "net.onnx").constants.values()
+
+    np.testing.assert_array_equal(weight, HELD["g"])
+
+
+@pytest.mark.real("onnx")
+@pytest.mark.parametrize(
+    "changed, why",
+    [
+        ({"location": "lost.data"}, "in the file lost.data, which is not beside it"),
+        ({"offset": 4}, "in the bytes 4 to 292 of net.data, which has 291"),
+        ({"offset": -1}, "in the bytes -1 to"),
+        ({"length": 280}, "280 bytes are too few for 'g'"),
+        ({"location": "../net.data"}, "../net.data, which is outside of the model's folder"),
+        ({"location": "/etc/hostname"}, "/etc/hostname, which is outside of the model's folder"),
+        ({"location": "link"}, "link, which is outside of the model's folder"),
+    ],
+)
+def test_weights_that_are_not_there_are_told_in_a_sentence(changed, why, tmp_path):
+    (tmp_path / "link").symlink_to("/etc/hostname")
+
+    with pytest.raises(UsageError) as caught:
+        read_onnx(beside(tmp_path, **changed))
+
+    assert why in str(caught.value)
+    assert caught.value.hint and len(str(caught.value).splitlines()) == 1
 
 
 def test_a_file_that_is_not_there_is_named():

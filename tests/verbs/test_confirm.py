@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.registry import open_store
-from assay.verbs import check
+from assay.verbs import ab, check
 from tests.verbs.test_history import keep_series
 
 
@@ -60,6 +60,16 @@ def test_a_real_slow_down_between_two_commits_is_confirmed(home, work):
     assert (one.judgement, one.outcome) == ("suspect", "confirmed")
     assert "slower" in one.confirmation and one.run
     assert check.status(found) == 5
+
+
+def test_the_fastest_step_is_confirmed_by_the_fastest_step(home, work):
+    kept(home, [0.002, 0.004], work)
+
+    found = assay.check(work[0], ["min:20%"], confirm=True, budget="8s")
+
+    (one,) = found.found
+    assert one.outcome == "confirmed"
+    assert ab.kept(one.run).metric == "min"
 
 
 def test_a_bad_moment_is_refuted(home, work):

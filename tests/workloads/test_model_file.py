@@ -56,6 +56,22 @@ def test_the_header_tells_inputs_axes_tables_and_parameters(tmp_path):
 
 
 @pytest.mark.real("onnx")
+def test_weights_beside_a_file_belong_to_its_version(tmp_path):
+    import onnx
+
+    file = onnx_file(tmp_path / "tiny.onnx")
+    onnx.save(onnx.load(file), file, save_as_external_data=True, location="w", size_threshold=0)
+    before = registry.workload(str(file)).version
+
+    (tmp_path / "w").write_bytes((2 * TABLE).tobytes())
+
+    assert registry.workload(str(file)).version != before
+    (tmp_path / "w").unlink()
+    with pytest.raises(UsageError, match=r"tiny\.onnx has its weights in the file w, which is not"):
+        registry.workload(str(file))
+
+
+@pytest.mark.real("onnx")
 @pytest.mark.parametrize("opset", [13, 17, 21])
 @pytest.mark.parametrize(
     "backend",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ import numpy as np
 
 from assay.core import protobuf
 from assay.core.errors import UsageError
+from assay.core.external_data import EXTERNAL, external_data
 from assay.native.graph import Array
 
 # Of TensorProto.DataType; others are refused where they are met.
 DTYPES = {1: "<f4", 2: "u1", 3: "i1", 5: "<i2", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2", 11: "<f8"}
 _FLOATS, _WHOLE32, _WHOLE64, _DOUBLES = 4, 5, 7, 10  # fields of a tensor that is not raw
-_EXTERNAL = 1
 
 
 class OnnxValue(msgspec.Struct, frozen=True):
@@ -50,14 +51,15 @@ def read_model(path: str | Path) -> OnnxModel:
     if not place.is_file():
         raise UsageError(f"There is no ONNX file {path}.", hint="Export the model into it first.")
     try:
-        return model_of(place.read_bytes(), place.stem)
+        return model_of(place.read_bytes(), place)
     except (protobuf.DamagedError, UnicodeDecodeError, IndexError, ValueError) as error:
         raise UsageError(
             f"{path} is no ONNX file that can be read ({error}).", hint="Is it whole?"
         ) from None
 
 
-def model_of(data: bytes, name: str) -> OnnxModel:
+def model_of(data: bytes, path: Path) -> OnnxModel:
+    """`path` is what the model is named by, and what other files lie beside."""
     parts = _grouped(data)
     opsets = [_grouped(each) for each in parts.get(8, [])]
     opset = next((_last(each, 2, 0) for each in opsets if not _last(each, 1, b"")), 0)
@@ -66,12 +68,12 @@ def model_of(data: bytes, name: str) -> OnnxModel:
         raise protobuf.DamagedError("it holds no graph")
     if 15 in graph:
         raise protobuf.DamagedError("it holds sparse weights")
-    weights = dict(_tensor(each) for each in graph.get(5, []))
+    weights = dict(_tensor(each, path) for each in graph.get(5, []))
     inputs = tuple(_value(each) for each in graph.get(11, []))
     return OnnxModel(
-        name=name,
+        name=path.stem,
         opset=opset,
-        nodes=tuple(_op(each) for each in graph.get(1, [])),
+        nodes=tuple(_op(each, path) for each in graph.get(1, [])),
         weights=weights,
         inputs=tuple(value for value in inputs if value.name not in weights),
         outputs=tuple(_value(each) for each in graph.get(12, [])),
@@ -96,19 +98,19 @@ def _text(parts: Mapping[int, list[Any]], field: int) -> str:
     return str(_last(parts, field, b"").decode())
 
 
-def _op(data: bytes) -> OnnxOp:
+def _op(data: bytes, path: Path) -> OnnxOp:
     parts = _grouped(data)
     return OnnxOp(
         kind=_text(parts, 4),
         inputs=tuple(protobuf.raw(each).decode() for each in parts.get(1, [])),
         outputs=tuple(protobuf.raw(each).decode() for each in parts.get(2, [])),
         name=_text(parts, 3),
-        attributes=dict(_attribute(each) for each in parts.get(5, [])),
+        attributes=dict(_attribute(each, path) for each in parts.get(5, [])),
         domain=_text(parts, 7),
     )
 
 
-def _attribute(data: bytes) -> tuple[str, Any]:
+def _attribute(data: bytes, path: Path) -> tuple[str, Any]:
     """Its name, and its value in the field of its kind."""
     parts = _grouped(data)
     name, kind = _text(parts, 1), _last(parts, 20, 0)
@@ -119,7 +121,7 @@ def _attribute(data: bytes) -> tuple[str, Any]:
     if kind == 3:
         return name, _last(parts, 4, b"").decode(errors="replace")
     if kind == 4:
-        return name, _tensor(_last(parts, 5, b""))[1]
+        return name, _tensor(_last(parts, 5, b""), path)[1]
     if kind in (6, 7):  # floats, ints
         return name, tuple(_numbers(parts.get(kind + 1, []), "<f4" if kind == 6 else ""))
     return name, None  # a graph or a list of texts, which no operation here reads
@@ -136,14 +138,18 @@ def _numbers(values: list[Any], packed: str) -> Iterator[Any]:
             yield from protobuf.varints(value)
 
 
-def _tensor(data: bytes) -> tuple[str, Array]:
+def _tensor(data: bytes, path: Path) -> tuple[str, Array]:
     parts = _grouped(data)
     name, kind = _text(parts, 8), _last(parts, 2, 0)
-    if _last(parts, 14, 0) == _EXTERNAL:
-        raise protobuf.DamagedError("its weights are in another file")
     if kind not in DTYPES:
         raise protobuf.DamagedError(f"the weights '{name}' are of ONNX's type {kind}")
     dims = tuple(_numbers(parts.get(1, []), ""))
+    if _last(parts, 14, 0) == EXTERNAL:
+        held = external_data(path, parts.get(13, []))
+        count = math.prod(dims)
+        if held.length < count * np.dtype(DTYPES[kind]).itemsize:
+            raise protobuf.DamagedError(f"{held.length} bytes are too few for '{name}' of {dims}")
+        return name, np.fromfile(held.path, DTYPES[kind], count, offset=held.offset).reshape(dims)
     if 9 in parts:
         return name, np.frombuffer(_last(parts, 9, b""), DTYPES[kind]).reshape(dims)
     packed = {_FLOATS: "<f4", _DOUBLES: "<f8", _WHOLE32: "", _WHOLE64: ""}

@@ -23,10 +23,16 @@ from assay.formats.onnx_header import FLOATING, ModelInput
 from assay.workloads.user import _archives
 
 
-def version_of(path: Path) -> str:
-    """Another file, another version."""
+def version_of(path: Path, beside: Sequence[Path] = ()) -> str:
+    """Another file, another version; `beside` it may lie others that belong to it."""
+    digests = [_digest(each) for each in (path, *beside)]
+    whole = hashlib.sha256("".join(digests).encode()).hexdigest() if beside else digests[0]
+    return whole[:12]
+
+
+def _digest(path: Path) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +46,7 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
     usual: Mapping[str, int] = {}  # sizes of free axes that the file suggests
     inference_only: str = ""
     facts: Mapping[str, Value] = {}
+    beside: tuple[Path, ...] = ()  # other files of the model
 
     @property
     def source(self) -> str:
@@ -47,7 +54,7 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version(self) -> str:
-        return version_of(self.path)
+        return version_of(self.path, self.beside)
 
     @property
     def params(self) -> Mapping[str, Value]:
@@ -83,7 +90,8 @@ def from_model_file(name: str) -> ModelFile:
     path = user_path(name)
     if not path.is_file():
         raise UsageError(f"There is no file {name}.", hint="Give the path of a model file.")
-    return _READ[path.suffix](path.resolve())
+    # A link stays one: what belongs to the model lies beside the link.
+    return _READ[path.suffix](path.absolute())
 
 
 def _onnx(path: Path) -> ModelFile:
@@ -96,6 +104,7 @@ def _onnx(path: Path) -> ModelFile:
         inputs=header.inputs,
         inference_only="an ONNX file cannot be trained",
         facts={"opset": header.opset, "parameters": header.parameters},
+        beside=header.beside,
     )
 
 
