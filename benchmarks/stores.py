@@ -75,7 +75,9 @@ def fill(place: str, results: int, series: int) -> None:
         if hasattr(store, "_link"):
             first = [(result_of(n, series), summaries[n]) for n in range(series)]
             store._link.change(lambda c: keep_in_database(c, first))
-            store._link.change(lambda c: repeat_nights(c, results // series))
+            for night in range(1, results // series):  # each in a transaction of its own
+                store._link.change(lambda c, night=night: repeat_night(c, night))
+            store._link.ask(lambda c: c.execute("VACUUM ANALYZE"))
             return
         for night in range(results // series):
             block = range(night * series, (night + 1) * series)
@@ -95,15 +97,13 @@ def keep_in_database(connection: psycopg.Connection[Any], found: Kept) -> None:
         _pg_index.keep_summary(connection, result.id, ANALYSIS, summary)
 
 
-def repeat_nights(connection: psycopg.Connection[Any], nights: int) -> None:
-    """The first night again and again, by the server itself: each with its own name and values."""
+def repeat_night(connection: psycopg.Connection[Any], night: int) -> None:
+    """The first night again, by the server itself, with its own name and values."""
     name = "to_char(date '2024-01-01' + night, 'YYYYMMDD') || '-030000-abcd'"
     day = "to_char(date '2024-01-01' + night, 'YYYY-MM-DD')"
-    for night in range(1, nights):
-        each = {"name": name, "day": day, "nights": f"(VALUES ({night})) AS n (night)"}
-        for statement in _REPEATED:
-            connection.execute(statement.format(**each))
-    connection.execute("ANALYZE")
+    each = {"name": name, "day": day, "nights": f"(VALUES ({night})) AS n (night)"}
+    for statement in _REPEATED:
+        connection.execute(statement.format(**each))
 
 
 _REPEATED = (
@@ -153,7 +153,6 @@ def weigh(home: Path, server: PostgresServer, results: int) -> None:
     print(f"sqlite, index alone: {index / results:.0f} B a result")
     if not server.execute("SELECT to_regclass('assay.files')")[0][0]:
         return
-    server.execute("VACUUM FULL assay.tallies")  # one transaction wrote it a million times
     rows = server.execute(
         "SELECT relname, pg_total_relation_size(c.oid), pg_indexes_size(c.oid) FROM pg_class c "
         "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'assay' AND relkind = 'r'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import threading
@@ -18,13 +19,14 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from assay.core.errors import NotPossibleError
 from assay.engine.elsewhere import Unit
 from assay.platforms.cluster import _node
+from assay.platforms.cluster.address import FORMS
 from assay.platforms.cluster.needs import Seat
 
 REACH = 10.0  # seconds until a cluster has to answer
 TRIES = 3  # to become a client
 # Ray's head starts a process for each client by a fork beside threads, which now and then ends at
 # once, above all on a busy machine; the next one lives.
-NOT_STARTED = "Starting Ray client server failed"
+NOT_STARTED = ("Starting Ray client server failed", "Proxy failed to Connect to backend")
 # What is told of a node or a worker process that is gone, not of a unit that failed.
 LOST = (
     exceptions.LocalRayletDiedError,
@@ -84,7 +86,7 @@ class RayLink:
                 **{**_on(seat.node.id), **held}, max_retries=0, name=unit.case.key
             )
             ids = [place.id for place in unit.places]
-            return task.remote(number, unit.function, unit.args, ids, self._board)
+            return task.remote(number, unit.function, unit.args, ids, os.getcwd(), self._board)
 
     def ended(self, running: Collection[Any], seconds: float) -> list[Any]:
         with _told():
@@ -161,16 +163,22 @@ def _init(address: str) -> None:
             raise NotPossibleError(f"The Ray cluster refused: {_why(error)}", hint=TOKEN) from None
         except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
             ray.shutdown()
-            if not left or NOT_STARTED not in str(error):
+            if not left or not _not_started(error):
                 raise unusable(address, error) from None
+
+
+def _not_started(error: Exception) -> bool:
+    return any(words in str(error) for words in NOT_STARTED)
 
 
 def unusable(address: str, error: Exception) -> NotPossibleError:
     """What is wrong with a cluster that could not be connected to."""
     said = str(error).lower()  # without the right token, Ray's client is left without an answer
     denied = any(word in said for word in ("token", "auth", "timeout"))
+    if "could not find any running ray" in said:
+        return NotPossibleError("This machine is no node of a running Ray cluster.", hint=FORMS)
     where = "of this machine" if address == "auto" else f"at {address}"
-    hint = HEAD if NOT_STARTED in str(error) else TOKEN if denied else INSTALL
+    hint = HEAD if _not_started(error) else TOKEN if denied else INSTALL
     return NotPossibleError(f"The Ray cluster {where} cannot be used ({_why(error)}).", hint=hint)
 
 
