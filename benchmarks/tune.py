@@ -25,6 +25,7 @@ from statistics import geometric_mean, median
 from typing import Any
 
 import numpy as np
+import tune_peers
 
 NETS = (
     *("lenet", "alexnet", "alexnet2", "mobilenet-cifar10", "resnet18-cifar10", "vgg16-cifar10"),
@@ -49,7 +50,10 @@ def main() -> None:
     speed: dict[str, dict[str, float]] = {}
     for net in asked.nets:
         folder = asked.output / net
-        prepared(net, folder, asked)
+        peers_ready(net, folder, asked)
+        if asked.prepare:
+            continue
+        tuned_ready(net, folder, asked)
         speed[net] = measured(net, folder, asked)
     for name in CONTENDERS[1:]:
         known = [each[name] for each in speed.values() if name in each]
@@ -57,25 +61,32 @@ def main() -> None:
             print(f"geometric mean over {len(known)}: {name} {geometric_mean(known):.2f}")
 
 
-def prepared(net: str, folder: Path, asked: argparse.Namespace) -> None:
-    """What every contender needs: the tuned configuration, ONNX files, pictures."""
+def peers_ready(net: str, folder: Path, asked: argparse.Namespace) -> None:
+    """What every contender needs: the graph, pictures, and the others' models."""
+    import assay
+    from assay.engine.tune.pictures import pictures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "test.npz").is_file():
+        held = pictures(net, "", _graph(folder), asked.max_loss, 0)
+        calibration = np.concatenate([held.calibration, held.choosing.inputs])[:CALIBRATION]
+        np.save(folder / "calibration300.npy", _last(calibration))
+        np.savez(folder / "test.npz", inputs=_last(held.test.inputs), labels=held.test.labels)
+    if not (folder / "net.onnx").is_file():
+        assay.export_onnx(net, folder / "net.onnx", params={"weights": "trained"})
+    if not (folder / "onnxruntime-int8.onnx").is_file():
+        tune_peers.onnxruntime_int8(folder)
+    if asked.nncf and not (folder / "openvino-int8.xml").is_file():
+        words = [asked.nncf, "-c", tune_peers.NNCF, str(folder)]
+        subprocess.run(words, check=True, env={**os.environ, **ONE})
+
+
+def tuned_ready(net: str, folder: Path, asked: argparse.Namespace) -> None:
     import assay
 
     if not (folder / "best.txt").is_file():
         found = assay.tune(net, folder, max_loss=asked.max_loss, batch=asked.batch)
         print(f"{net}: tuned in {found.seconds:.0f} s, {found.stages}", flush=True)
-    if (folder / "test.npz").is_file():
-        return
-    from assay.engine.tune.pictures import pictures
-
-    held = pictures(net, "", _graph(folder), asked.max_loss, 0)
-    calibration = np.concatenate([held.calibration, held.choosing.inputs])[:CALIBRATION]
-    np.save(folder / "calibration.npy", _last(calibration))
-    np.savez(folder / "test.npz", inputs=_last(held.test.inputs), labels=held.test.labels)
-    assay.export_onnx(net, folder / "net.onnx", params={"weights": "trained"})
-    _onnxruntime_int8(folder)
-    if asked.nncf:
-        subprocess.run([asked.nncf, "-c", NNCF, str(folder)], check=True, env={**os.environ, **ONE})
 
 
 def measured(net: str, folder: Path, asked: argparse.Namespace) -> dict[str, float]:
@@ -167,11 +178,11 @@ def _turn(folder: Path, contender: str, batch: int, accuracy: bool) -> None:
 
 
 def _native(folder: Path, contender: str, batch: int) -> Call:
-    from assay.engine.calibration import ITEMS
     from assay.native.build import build
     from assay.native.emit import emit
     from assay.native.knobs.applying import applied
     from assay.native.knobs.from_config import knobs_in
+    from assay.native.knobs.kept_items import items_beside
     from assay.native.loaded import Loaded
     from assay.native.passes.pipeline import optimized
     from assay.native.toolchain import toolchain
@@ -179,8 +190,8 @@ def _native(folder: Path, contender: str, batch: int) -> Call:
     graph = _graph(folder)
     best = optimized(graph)
     if contender == "tuned":
-        items = np.load(folder / "calibration.npy")[:ITEMS]
-        best = applied(best, knobs_in(graph, folder / "best.txt"), (items,))
+        knobs = knobs_in(graph, folder / "best.txt")
+        best = applied(best, knobs, items_beside(folder / "best.txt", graph))
     emitted = emit(best)
     loaded = Loaded(build(emitted, toolchain()), emitted, batch, 1, "auto", 2.0)
     bound: dict[int, tuple[Any, Any]] = {}
@@ -196,102 +207,12 @@ def _native(folder: Path, contender: str, batch: int) -> Call:
     return call
 
 
-def _openvino(folder: Path, contender: str, batch: int) -> Call:
-    import openvino
-
-    core = openvino.Core()
-    name = "openvino-int8.xml" if contender.endswith("int8") else "net.onnx"
-    model = core.read_model(folder / name)
-    shape = model.input(0).partial_shape
-    shape[0] = batch
-    model.reshape({model.input(0): shape})
-    settings = {"INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY"}
-    settings["INFERENCE_PRECISION_HINT"] = "f32"  # else bfloat16 is taken where the CPU has it
-    request = core.compile_model(model, "CPU", settings).create_infer_request()
-
-    def call(items: Array) -> Array:
-        found: Array = next(iter(request.infer({0: items}, share_inputs=True).values())).copy()
-        return found
-
-    return call
-
-
-def _onnxruntime(folder: Path, contender: str, batch: int) -> Call:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    name = "onnxruntime-int8.onnx" if contender.endswith("int8") else "net.onnx"
-    session = onnxruntime.InferenceSession(str(folder / name), options)
-    entry = session.get_inputs()[0].name
-    return lambda items: session.run(None, {entry: items})[0]
-
-
-def _torch_int8(folder: Path, contender: str, batch: int) -> Call:
-    import torch
-    from torch.ao.quantization import get_default_qconfig_mapping
-    from torch.ao.quantization.quantize_fx import convert_fx, prepare_fx
-
-    from assay import registry
-
-    torch.set_num_threads(1)
-    workload = registry.workload(folder.name)
-    params = {**workload.params, "weights": "trained"}
-    model = workload.kinds["torch"](**params).model.eval()
-    items = torch.from_numpy(_first(np.load(folder / "calibration.npy")))
-    ready = prepare_fx(model, get_default_qconfig_mapping("x86"), (items[:1],))
-    with torch.inference_mode():
-        for row in range(0, len(items), 50):
-            ready(items[row : row + 50])
-    made = convert_fx(ready)
-
-    def call(given: Array) -> Array:
-        with torch.inference_mode():
-            found: Array = made(torch.from_numpy(_first(given))).numpy()
-        return found
-
-    return call
-
-
-def _onnxruntime_int8(folder: Path) -> None:
-    from onnxruntime import quantization
-
-    held = np.load(folder / "calibration.npy")
-
-    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc]
-        def __init__(self) -> None:
-            import onnx
-
-            name = onnx.load(folder / "net.onnx").graph.input[0].name
-            self._rows = iter([{name: held[row : row + 1]} for row in range(len(held))])
-
-        def get_next(self) -> dict[str, Array] | None:
-            return next(self._rows, None)
-
-    quantization.quantize_static(
-        str(folder / "net.onnx"),
-        str(folder / "onnxruntime-int8.onnx"),
-        Reader(),
-        quant_format=quantization.QuantFormat.QDQ,
-        per_channel=True,
-    )
-
-
-NNCF = """
-import sys, numpy, nncf, openvino
-folder = sys.argv[1]
-items = numpy.load(folder + "/calibration.npy")
-model = openvino.Core().read_model(folder + "/net.onnx")
-held = nncf.Dataset([items[row : row + 1] for row in range(len(items))])
-made = nncf.quantize(model, held, subset_size=len(items))
-openvino.save_model(made, folder + "/openvino-int8.xml", False)
-"""
 CALLS: dict[str, Callable[[Path, str, int], Call]] = {
     "fp32": _native,
     "tuned": _native,
-    "openvino": _openvino,
-    "onnxruntime": _onnxruntime,
-    "torch-int8": _torch_int8,
+    "openvino": tune_peers.openvino,
+    "onnxruntime": tune_peers.onnxruntime,
+    "torch-int8": tune_peers.torch_int8,
 }
 SAME = ("openvino-int8", "onnxruntime-int8")
 
@@ -315,10 +236,6 @@ def _last(items: Array) -> Array:
     return np.ascontiguousarray(np.moveaxis(items, 1, -1))
 
 
-def _first(items: Array) -> Array:
-    return np.ascontiguousarray(np.moveaxis(items, -1, 1))
-
-
 def _arguments() -> argparse.Namespace:
     words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     words.add_argument("nets", nargs="*", default=NETS)
@@ -327,6 +244,7 @@ def _arguments() -> argparse.Namespace:
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--batch", type=int, default=1)
     words.add_argument("--max-loss", type=float, default=1.0)
+    words.add_argument("--prepare", action="store_true", help="make the others' models, and end")
     words.add_argument("--turn", nargs=2, help=argparse.SUPPRESS)
     words.add_argument("--accuracy", action="store_true", help=argparse.SUPPRESS)
     return words.parse_args()

@@ -2,7 +2,8 @@
 
 Each knob of each layer was tried alone: its time, and by how much it moved the network's outputs.
 What a choice of one knob a layer does is predicted by the sum of both, which holds as long as the
-moves are small; the best predictions are measured afterwards. Everything is deterministic.
+moves are small; where they are large, a choice that was measured as a whole tells what it lacks.
+The best predictions are measured afterwards. Everything is deterministic.
 """
 
 from __future__ import annotations
@@ -41,14 +42,35 @@ class Predicted(NamedTuple):
     points: float  # lost
 
 
+class Lacking(NamedTuple):
+    """What the sum of moves lacks for a choice that was measured, and that choice's harm."""
+
+    moved: Array
+    harm: float
+
+
 class Tune:
     """What a search looks at: layers, the exact network's outputs on the tune set, and labels."""
 
     def __init__(
-        self, layers: Sequence[TunedLayer], outputs: Array, labels: NDArray[np.int64]
+        self,
+        layers: Sequence[TunedLayer],
+        outputs: Array,
+        labels: NDArray[np.int64],
+        lacking: Lacking | None = None,
     ) -> None:
         self.layers, self.outputs, self.labels = layers, outputs, labels
+        self.harm = [np.array([_spread(one.moved) for one in layer.tried]) for layer in layers]
         self._before = outputs.argmax(1) == labels
+        self._lacking = lacking
+
+    def refined(self, choice: Sequence[int], outputs: Array) -> Tune:
+        """The same, knowing the outputs of a choice: of others that do as much harm, or more, the
+        sum lacks the same, of milder ones a share."""
+        lacking = outputs - self.outputs - self.moved(choice)
+        return Tune(
+            self.layers, self.outputs, self.labels, Lacking(lacking, self._whole_harm(choice))
+        )
 
     def predict(self, choice: Sequence[int]) -> Predicted:
         chosen = [layer.tried[k] for layer, k in zip(self.layers, choice, strict=True)]
@@ -60,7 +82,13 @@ class Tune:
         total = np.zeros_like(self.outputs)
         for layer, k in zip(self.layers, choice, strict=True):
             total += layer.tried[k].moved
+        if self._lacking and self._lacking.harm > 0:
+            share = min(1.0, self._whole_harm(choice) / self._lacking.harm)
+            total += np.float32(share) * self._lacking.moved
         return total
+
+    def _whole_harm(self, choice: Sequence[int]) -> float:
+        return float(sum(harm[k] for harm, k in zip(self.harm, choice, strict=True)))
 
     def points(self, moved: Array) -> float:
         return loss(self._before, (self.outputs + moved).argmax(1) == self.labels).points
@@ -78,7 +106,7 @@ def search(tune: Tune, points: float) -> tuple[Predicted, ...]:
     within = [one for one in found.values() if one.points <= points]
     best = min(within, key=lambda one: (one.seconds, one.points))
     for one in _descent(tune, best, points):
-        found[one.choice] = one
+        found[one.choice] = tune.predict(one.choice)
     return front(found.values())
 
 
@@ -98,7 +126,7 @@ def _balanced(tune: Tune) -> Iterator[list[int]]:
     Harm is the mean square by which outputs move against each other: of moves that are
     independent it adds up over layers, and unlike a count of mistakes it is never 0 by chance.
     """
-    harm = [np.array([_spread(one.moved) for one in layer.tried]) for layer in tune.layers]
+    harm = tune.harm
     time = [np.array([one.seconds for one in layer.tried]) for layer in tune.layers]
     whole_harm = sum(float(one.max()) for one in harm) or 1.0
     whole_time = sum(float(one[0]) for one in time) or 1.0

@@ -51,7 +51,7 @@ Examples:
     "--config",
     default="",
     metavar="FILE[:NAME]",
-    help="Knobs for the layers, from a configuration file: its last, or the one named.",
+    help="Knobs for the layers, from a configuration file: its only inexact one, or NAME.",
 )
 @click.option(
     "--knob",

@@ -92,8 +92,8 @@ def script(name: str, words: tuple[str, ...], keras_backend: str, home: str | No
     "-c",
     "configs",
     default="",
-    metavar="FILE",
-    help="Configurations; the first is used, or FILE:NAME.",
+    metavar="FILE[:NAME]",
+    help="A configuration file: its only inexact one, or NAME.",
 )
 @click.option(
     "--kernels",

@@ -28,7 +28,8 @@ class TunedPoint(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # of its configuration
     knobs: dict[str, int]  # by layer; those that are not here are exact
     words: str = ""  # the same in words: how many layers have which
-    predicted: float  # points lost
+    predicted: float  # points lost, on the pictures that knobs were chosen by
+    measured: float | None = None  # points lost on the same pictures; None: nobody looked
     confirmed: LossInterval  # on pictures that no knob was chosen by
     test: LossInterval
     accuracy: float  # percent of the test pictures

@@ -17,6 +17,7 @@ from assay.native.compile import Changes
 from assay.native.graph import Array, Graph
 from assay.native.hpvm.configs import config_named
 from assay.native.knobs.from_config import knobs_in
+from assay.native.knobs.kept_items import items_beside
 
 ITEMS = 64  # of a model's own tune pictures
 
@@ -27,11 +28,15 @@ def calibrated(
     knobs: Mapping[str, int] | str | Path,
     items: Sequence[Any] = (),
 ) -> Changes:
-    """Knobs by layer, or FILE or FILE:NAME of a configuration file; `items` for each input."""
+    """Knobs by layer, or FILE or FILE:NAME of a configuration file; `items` for each input.
+
+    Without any, those that a tuning kept beside its configurations, else the model's own.
+    """
+    held = tuple(np.asarray(each, np.float32) for each in items)
     if not isinstance(knobs, Mapping):
         path, name = config_named(knobs)
         knobs = knobs_in(graph, path, name)
-    held = tuple(np.asarray(each, np.float32) for each in items)
+        held = held or items_beside(path, graph)
     if knobs and not held and isinstance(model, str):
         held = _own(model, graph)
     return Changes(knobs=knobs, items=held)

@@ -157,7 +157,8 @@ def filled(folder: Path) -> Iterator[Path]:
         fresh = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
     except OSError as error:
         raise AssayError(
-            f"{folder.parent} cannot be written ({error.strerror}).", hint="Set XDG_CACHE_HOME."
+            f"{folder.parent} cannot be written ({error.strerror}).",
+            hint="What is built is kept there; XDG_CACHE_HOME names another place for caches.",
         ) from None
     try:
         yield fresh

@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 RESUMABLE = ("run", "evaluate", "train", "ab", "race", "study", "bisect", "scale")
 COMPARISON, RACE = "comparison.json", "race.json"  # documents of an ab and of a race
-BISECTION = "bisection.json"
-_WRITERS = {COMPARISON: "ab", RACE: "race", BISECTION: "bisect"}
+BISECTION, TUNING = "bisection.json", "tuning.json"
+_WRITERS = {COMPARISON: "ab", RACE: "race", BISECTION: "bisect", TUNING: "tune"}
 REQUEST = "request.json"  # what an ab was begun with
 
 

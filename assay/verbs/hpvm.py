@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.core.errors import UsageError
 from assay.core.files import user_path
 from assay.native.hpvm.builder import ModelSettings
+from assay.native.hpvm.config_sets import chosen
 from assay.native.hpvm.configs import config_named, read_configs
 from assay.native.hpvm.program import HpvmRun, compile_program, run_compiled
 from assay.native.toolchain import Kernels
@@ -27,8 +28,8 @@ def run_hpvm(
     """Compile an HPVM-C program and run it in `folder`, where it writes final_accuracy.
 
     Files that it does not find where it looks are looked for in the folder `data`. `images` is test
-    or tune, if the program takes that as -d; `configs` a file of configurations, whose first is
-    used, or FILE:NAME, if it takes -c.
+    or tune, if the program takes that as -d; `configs` a file with one configuration beside the
+    exact one, or FILE:NAME, if it takes -c.
 
     >>> assay.run_hpvm("lenet_mnist.cpp", data="model_params").accuracy
     98.7
@@ -55,9 +56,5 @@ def _configs(configs: str | Path) -> list[str]:
     if not configs:
         return []
     place, name = config_named(configs)
-    known = [each.name for each in read_configs(place).configurations]
-    if name and name not in known:
-        raise UsageError(
-            f"{place} has no configuration named '{name}'.", hint=f"It has {', '.join(known)}."
-        )
+    chosen(read_configs(place), name)
     return ["-c", f"{place.absolute()}{':' * bool(name)}{name}"]

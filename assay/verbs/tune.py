@@ -20,6 +20,7 @@ from assay.engine.tune.request import TuneRequest
 from assay.engine.tune.tuner import TunedModel, tuned_model
 from assay.native.hpvm.configs import write_configs
 from assay.native.hpvm.tuned_configs import lacking, tuned_configs
+from assay.native.knobs.kept_items import keep_items
 from assay.native.toolchain import Kernels
 from assay.views import tune as view
 
@@ -90,7 +91,7 @@ def _written(made: TunedModel, folder: Path) -> Tuning:
         write_configs(tuned_configs(made.captured, pair), folder / BEST)
         pair[1:1] = others
         write_configs(tuned_configs(made.captured, pair), folder / CONFIGS)
-        files += [CONFIGS, BEST]
+        files += [CONFIGS, BEST, keep_items(folder, made.calibration).name]
     for name in FIGURES:
         if problem := _drawn(found, folder / name):
             notes.append(problem)

@@ -119,11 +119,18 @@ def _mark(point: TunedPoint, found: Tuning) -> str:
     return PROMISED if point.promised else OTHER
 
 
-def _promise(found: Tuning) -> tuple[str, ...]:
-    best, counts = found.best, found.pictures
+def headline(found: Tuning) -> str:
+    best = found.best
     return (
-        f"{CHOSEN} {best.name}: {best.speedup:.2f} times as fast; it loses at most "
-        f"{max(best.confirmed.bound, 0.0):.2f} points on pictures it never saw, at 95 %",
+        f"{best.name}: {best.speedup:.2f} times as fast; it loses at most "
+        f"{max(best.confirmed.bound, 0.0):.2f} points on pictures it never saw, at 95 %"
+    )
+
+
+def _promise(found: Tuning) -> tuple[str, ...]:
+    counts = found.pictures
+    return (
+        f"{CHOSEN} {headline(found)}",
         "points, accuracy and loss are of "
         f"{counts['test']} test pictures that nothing was chosen by; 'at most' is of "
         f"{counts['confirming']} others, from the safest point on",

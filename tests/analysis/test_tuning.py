@@ -66,3 +66,18 @@ def test_nobody_on_the_front_is_slower_and_worse():
     for slow, fast in pairwise(found):
         assert fast.seconds < slow.seconds and fast.points > slow.points
     assert front(found) == found
+
+
+def test_a_choice_that_was_measured_is_predicted_as_it_was():
+    tune = made()
+    exact, bold = (0, 0, 0, 0), (3, 3, 3, 3)
+    lost = tune.outputs + tune.moved(bold)
+    lost[:40] = -lost[:40]  # what the sum of moves knows nothing of
+
+    found = tune.refined(bold, lost)
+
+    wrong = np.mean(lost.argmax(1) != tune.labels) - np.mean(tune.outputs.argmax(1) != tune.labels)
+    assert found.predict(bold).points == pytest.approx(100 * wrong)
+    assert found.predict(exact).points == 0
+    assert tune.predict((1, 0, 0, 0)).points <= found.predict((1, 0, 0, 0)).points
+    assert found.predict((1, 0, 0, 0)).points < found.predict(bold).points

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from assay import registry
 from assay.engine import plan
 from assay.native import toolchain
+from assay.native.knobs.kept_items import keep_items
+from assay.workloads.net import nets
 from tests.backends.opened import SMALL, opened
 from tests.backends.test_same_outputs import expected, near
 
@@ -23,6 +26,36 @@ def test_outputs_are_those_of_numpy(tmp_path, cache_home, monkeypatch):
     assert near(found, expected("cifar10-cnn"))
     assert (facts["mode"], facts["threads"], facts["onednn"]) == ("infer", 1, False)
     assert "direct" in facts["kernels"] and "onednn" not in facts["kernels"]
+
+
+CONFIG = """0
++++++
+conf1 1 1 90 0
+1 cpu conv int8 13 add fp32 1 relu fp32 1
+2 cpu conv int8 13 add fp32 1 relu fp32 1 pool_max fp32 1
+3 cpu conv int8 13 add fp32 1 relu fp32 1
+4 cpu conv int8 13 add fp32 1 relu fp32 1 pool_max fp32 1
+5 cpu mul int8 13 add fp32 1 relu fp32 1
+6 cpu mul fp32 11 add fp32 1
+-----
+"""
+
+
+@pytest.mark.real("keras", "jax", "compiler")
+def test_a_configuration_is_run_with_the_ranges_kept_beside_it(tmp_path, cache_home, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
+    (tmp_path / "best.txt").write_text(CONFIG)
+    net = registry.workload("cifar10-cnn").net(filters=4, units=8)
+    keep_items(tmp_path, np.moveaxis(nets.batch(net, 50, 1)[0], -1, 1))
+    text = f"{SMALL['cifar10-cnn']}@native:kernels=portable,threads=1,config={tmp_path}/best.txt"
+
+    with opened(text, tmp_path / "worker") as session:
+        found, facts = session.outputs(), session.facts
+
+    wanted = expected("cifar10-cnn")
+    assert "5 int8" in facts["kernels"]
+    assert not near(found, wanted)  # they are bytes
+    assert np.abs(found - wanted).max() < 0.1 * np.abs(wanted).max()
 
 
 def test_without_a_compiler_it_says_what_to_install(monkeypatch):

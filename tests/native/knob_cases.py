@@ -52,6 +52,22 @@ class Drawn:
             made = self.add(ops.BinaryOp("add"), made, self.add(op, value))
         self.outputs.append(self.followed(made))
 
+    def depthwise(self, name):
+        """Windows and strides of every kind that a depthwise layer over bytes can have."""
+        window = [self.some(1, 3, 3, 5), self.some(1, 2, 3, 3, 4)]
+        size = [int(each) for each in self.random.integers(8, 14, 2)]
+        channels = self.some(1, 8, 16, 33, 48)
+        value = self.building.add_input(f"{name}/input", (channels, *size)).value
+        op = ops.ConvOp(
+            self.constant(channels, 1, *window),
+            self.some(self.constant(channels), ""),
+            (self.some(1, 1, 2), self.some(1, 1, 2)),
+            tuple(int(each) for each in self.random.integers(0, 3, 4)),
+            (self.some(1, 1, 2) if window[0] > 1 else 1, 1),
+            groups=channels,
+        )
+        self.outputs.append(self.followed(self.building.add(name, op, value)))
+
     def followed(self, value):
         kind = self.some("relu", "tanh", "silu", "")
         value = self.add(ops.ActivationOp(kind), value) if kind else value

@@ -21,6 +21,7 @@ from tests.native.making import Making
 
 SOME = [13, 13, 13, 12, 14, 121, 124, 127, 129, 133, 138]
 SOME += [51, 53, 231, 234, 237, 321, 329, 338, 431, 435, 439]
+DEPTHWISE = 4  # layers beside them
 
 
 def drawn(seed, numbers):
@@ -32,7 +33,11 @@ def drawn(seed, numbers):
             made.dense(f"layer{at}")
         else:
             made.conv(f"layer{at}", kernel)
-    return made.graph(), {f"layer{at}": number for at, number in enumerate(numbers)}
+    knobs = {f"layer{at}": number for at, number in enumerate(numbers)}
+    for at in range(DEPTHWISE):
+        made.depthwise(f"depthwise{at}")
+        knobs[f"depthwise{at}"] = 13
+    return made.graph(), knobs
 
 
 def check(seed, numbers, tools, cache):
@@ -42,7 +47,7 @@ def check(seed, numbers, tools, cache):
         found, wanted = both(changed, items, tools, cache, threads)
         wrong = [
             (number, np.abs(mine - right).max())
-            for number, mine, right in zip(numbers, found, wanted, strict=True)
+            for number, mine, right in zip(knobs.items(), found, wanted, strict=True)
             if not np.all(np.abs(mine - right) <= 2e-5 * (1 + np.abs(right).max()))
         ]
         assert not wrong

@@ -9,10 +9,12 @@ import pytest
 
 import assay
 from assay.core.errors import NotPossibleError, UsageError
+from assay.engine.tune.pictures import calibration_items
 from assay.native import reference
 from assay.native.hpvm.configs import read_configs
 from assay.native.hpvm.tuned_configs import tuned_configs
 from assay.native.knobs.from_config import knobs_in
+from assay.native.knobs.kept_items import items_beside
 from assay.verbs.tune import tune
 from assay.views.output import render
 from assay.views.tune import output
@@ -103,6 +105,8 @@ def test_the_chosen_point_is_compiled_from_its_file_and_data(tuned, data, tmp_pa
     )
 
     assert made.program.is_file()
+    own, beside = calibration_items(str(data), nets.net()), items_beside(folder / "x", nets.net())
+    np.testing.assert_array_equal(own, beside[0])
 
 
 @pytest.mark.real("compiler")
@@ -112,7 +116,9 @@ def test_front_and_figure_are_files_and_nothing_unfinished_is_left(tuned):
     front = json.loads((folder / "front.json").read_text())
 
     assert front["kind"] == "tuning" and front["chosen"] == found.chosen
-    assert {"confs.txt", "best.txt", "front.json"} <= {p.name for p in folder.iterdir()}
+    wanted = {"confs.txt", "best.txt", "front.json", "calibration.npy"}
+    assert wanted <= {p.name for p in folder.iterdir()}
+    assert "predicted losses were within" in " ".join(front["notes"])
     assert not (folder / "unfinished").exists()
 
 

@@ -7,6 +7,7 @@ import json
 import math
 import time
 from contextlib import closing
+from functools import partial
 
 import msgspec
 import pytest
@@ -15,9 +16,10 @@ from starlette.testclient import TestClient
 from assay.core import codec
 from assay.core.findings import Place, Quantity, Race
 from assay.core.records import Case, Environment, Plan, Samples
+from assay.core.tuned import LossInterval, TunedPoint, Tuning
 from assay.registry import open_store
 from assay.stores import folders, summaries
-from assay.stores.runs import RACE
+from assay.stores.runs import RACE, TUNING
 from assay.verbs import study
 from assay.web.app import application
 from assay.web.guard import HEADERS
@@ -338,6 +340,45 @@ def test_a_race_says_who_was_dropped_when_and_what_an_option_buys(client, keep, 
     assert "dropped after heat 1: slower than mnist-mlp@jax" in page
     assert "not tried" in page
     assert "compiler: on → off" in page
+
+
+def test_a_tuning_shows_its_front(client, keep, home):
+    run = keep((CASE, 0.01, "ok"))
+    lost = LossInterval(points=0.4, low=0.1, high=0.7, pictures=5000, bound=0.6)
+    point = partial(
+        TunedPoint,
+        predicted=0.3,
+        confirmed=lost,
+        test=lost,
+        seconds=1e-3,
+        promised=True,
+        accuracy=84.6,
+        accuracy_low=83.0,
+        accuracy_high=86.0,
+    )
+    speeds = {"speedup": 2.2, "speedup_low": 2.1, "speedup_high": 2.3}
+    exact = dict.fromkeys(speeds, 1.0)
+    found = Tuning(
+        model="net",
+        objective="time",
+        max_loss=1.0,
+        seed=0,
+        batch=1,
+        points=(
+            point(name="conf1", knobs={}, words="exact", **exact),
+            point(name="conf2", knobs={"conv": 13}, words="1 int8", **speeds),
+        ),
+        chosen="conf2",
+        pictures={"confirming": 3000, "test": 5000},
+        seconds=60.0,
+    )
+    with closing(open_store(home)) as store:
+        store.keep_document(run, TUNING, codec.encode(found))
+
+    page = client.get(f"/runs/{run}").text
+
+    assert "Conf2: 2.20 times as fast; it loses at most 0.60 points" in page
+    assert "1 int8" in page and "times as fast as the exact network" in page
 
 
 @pytest.mark.real("jax")

@@ -17,6 +17,7 @@ from assay.native.graph import Graph
 from assay.native.hpvm.configs import config_named
 from assay.native.knobs.applying import applied
 from assay.native.knobs.from_config import knobs_in
+from assay.native.knobs.kept_items import items_beside
 from assay.native.loaded import Loaded
 from assay.native.onnx.importing import read_onnx
 from assay.native.passes.pipeline import optimized
@@ -71,11 +72,14 @@ class NativeSession:
 
 
 def _with_knobs(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
+    """Ranges are found from what a tuning kept beside its configurations, else from the batch."""
     best = optimized(graph)
     if not config:
         return best
     path, name = config_named(config)
-    return applied(best, knobs_in(graph, path, name), tuple(each[:64] for each in inputs))
+    knobs = knobs_in(graph, path, name)
+    items = items_beside(path, graph) or tuple(each[:64] for each in inputs)
+    return applied(best, knobs, items)
 
 
 def _taken(given: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from assay.analysis.evaluate import wilson
 from assay.analysis.paired_loss import Loss, bound, fastest_safe, loss
@@ -147,7 +148,8 @@ class PointFacts(NamedTuple):
 
     knobs: Knobs
     predicted: float
-    confirming: Array  # outputs
+    choosing: Array  # outputs on the pictures that it was predicted for
+    confirming: Array
     test: Array
 
 
@@ -162,7 +164,12 @@ def points(
     losses = [_loss(facts[0].confirming, each.confirming, held.confirming) for each in facts]
     kept = fastest_safe(losses, max_loss)
     return tuple(
-        _point(place, each, losses[place], held.test, facts[0].test, took, memory, place < kept)
+        replace(
+            _point(
+                place, each, losses[place], held.test, facts[0].test, took, memory, place < kept
+            ),
+            measured=_loss(facts[0].choosing, each.choosing, held.choosing).points,
+        )
         for place, each in enumerate(facts)
     )
 
@@ -220,7 +227,8 @@ def in_words(knobs: Knobs) -> str:
 
 
 def _loss(exact: Array, found: Array, pictures: Labelled) -> Loss:
-    return loss(exact.argmax(1) == pictures.labels, found.argmax(1) == pictures.labels)
+    labels = pictures.labels[: len(exact)]
+    return loss(exact.argmax(1) == labels, found.argmax(1) == labels)
 
 
 def _interval(found: Loss) -> LossInterval:

@@ -60,6 +60,14 @@ def emulated_note(times: Times) -> str:
     )
 
 
+def prediction_note(points: Sequence[TunedPoint]) -> str:
+    """How far predictions were off, on the pictures they were made for."""
+    off = [abs(each.predicted - each.measured) for each in points[1:] if each.measured is not None]
+    if not off:
+        return ""
+    return f"predicted losses were within {max(off):.2f} points of those measured on these pictures"
+
+
 def promise_note(points: Sequence[TunedPoint], best: TunedPoint, max_loss: float) -> str:
     """Why nothing faster was promised, and what would help; "" where something was."""
     if best.knobs:

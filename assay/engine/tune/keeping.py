@@ -14,8 +14,7 @@ from assay.engine import plan
 from assay.engine.keep import new_run
 from assay.engine.tune.request import TuneRequest
 from assay.machine.environment import here
-
-DOCUMENT = "tuning.json"
+from assay.stores.runs import TUNING
 
 
 def kept(request: TuneRequest, found: Tuning, home: Home) -> Tuning:
@@ -31,7 +30,7 @@ def kept(request: TuneRequest, found: Tuning, home: Home) -> Tuning:
         ]
         for _ in run.keep([("", results)]):
             pass
-        run.keep_document(DOCUMENT, whole)
+        run.keep_document(TUNING, whole)
     return whole
 
 

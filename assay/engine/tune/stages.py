@@ -10,7 +10,14 @@ from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case
 
 # Of the whole time, about.
-SHARES = {"capture": 0.08, "calibrate": 0.04, "times": 0.25, "effects": 0.33, "confirm": 0.3}
+SHARES = {
+    "capture": 0.08,
+    "calibrate": 0.04,
+    "times": 0.25,
+    "effects": 0.28,
+    "refine": 0.05,
+    "confirm": 0.3,
+}
 FIRST = 0.05  # of the whole: before that much is done, no guess of the rest is made
 
 

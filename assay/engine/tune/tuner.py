@@ -24,7 +24,7 @@ from assay.engine.tune.stages import Stages
 from assay.engine.tune.state import TuningState
 from assay.native import files, reference
 from assay.native.build import tools_digest
-from assay.native.graph import Graph
+from assay.native.graph import Array, Graph
 from assay.native.knobs.applying import Calibration
 from assay.native.knobs.table import BASELINE
 from assay.native.passes.pipeline import optimized
@@ -39,6 +39,7 @@ class TunedModel(NamedTuple):
 
     tuning: Tuning
     captured: Graph
+    calibration: Array  # the items that ranges were found from
     state: TuningState
 
 
@@ -78,7 +79,8 @@ class Tuner:
         with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
             held = self.prepared(given, resume, Path(folder))
             points = self._confirmed(held, Path(folder))
-        return TunedModel(self._tuning(points, held), held.captured, held.state)
+        items = held.pictures.calibration
+        return TunedModel(self._tuning(points, held), held.captured, items, held.state)
 
     def prepared(self, given: Any, resume: bool, folder: Path) -> PreparedTuning:  # noqa: ANN401
         """All that a search looks at; `folder` is for what is built."""
@@ -97,7 +99,8 @@ class Tuner:
         tried = candidates(graph, costs, calibration)
         found = self._effects(graph, tried, held.choosing, state, folder)
         tune = _searchable(costs, tried, found, held.choosing)
-        return PreparedTuning(model, graph, held, calibration, times, tried, tune, state)
+        ready = PreparedTuning(model, graph, held, calibration, times, tried, tune, state)
+        return ready._replace(tune=self._refined(ready, folder))
 
     def _about(self, model: Graph, held: TunePictures) -> dict[str, str]:
         """What an interrupted tuning has to be gone on with."""
@@ -136,6 +139,20 @@ class Tuner:
             judging.check_trained(self.request.model, found.exact, choosing.labels[:most])
             return found
 
+    def _refined(self, held: PreparedTuning, folder: Path) -> Tune:
+        """Knowing what the boldest choice that may be within the loss really does."""
+        boldest = confirming.to_confirm(held.tune, self.request.max_loss)[-1]
+        if not any(boldest.choice):
+            return held.tune
+        with self.stages.during("refine"):
+            choices = [knobs_of(held.tune, boldest)]
+            program = FrontProgram(
+                held.graph, choices, held.calibration, self.tools, _fresh(folder)
+            )
+            items = held.pictures.choosing.inputs[: len(held.tune.outputs)]
+            found = next(program.outputs("boldest", items, held.state, self._threads))
+            return held.tune.refined(boldest.choice, found)
+
     def _confirmed(self, held: PreparedTuning, folder: Path) -> tuple[TunedPoint, ...]:
         chosen = confirming.to_confirm(held.tune, self.request.max_loss)
         with self.stages.during("confirm"):
@@ -144,17 +161,16 @@ class Tuner:
                 held.graph, choices, held.calibration, self.tools, _fresh(folder)
             )
             outputs = {}
-            for number, name in enumerate(("confirming", "test")):
-                items = getattr(held.pictures, name).inputs
+            for number, name in enumerate(("choosing", "confirming", "test")):
+                most = len(held.tune.outputs) if name == "choosing" else None
+                items = getattr(held.pictures, name).inputs[:most]
                 outputs[name] = list(program.outputs(name, items, held.state, self._threads))
                 said = f"{len(choices)} points on {name} pictures"
-                self.stages.told("confirm", (number + 1) / 5, said)
+                self.stages.told("confirm", (number + 1) / 8, said)
             took = self._timed(program, held)
             facts = [
-                PointFacts(knobs, one.points, there, test)
-                for knobs, one, there, test in zip(
-                    choices, chosen, outputs["confirming"], outputs["test"], strict=True
-                )
+                PointFacts(knobs, one.points, *(outputs[name][place] for name in outputs))
+                for place, (knobs, one) in enumerate(zip(choices, chosen, strict=True))
             ]
             return confirming.points(
                 facts, held.pictures, took, program.memory, self.request.max_loss
@@ -186,6 +202,7 @@ class Tuner:
         request = self.request
         best = confirming.best_of(points, request.objective)
         promise = judging.promise_note(points, best, request.max_loss)
+        emulated = judging.emulated_note(held.times)
         return Tuning(
             model=request.model,
             objective=request.objective,
@@ -201,7 +218,7 @@ class Tuner:
                 LayerTrial(layer=n, seconds=took, tried=tuple(one.knob for one in held.tried[n]))
                 for n, took in held.times.items()
             ),
-            notes=tuple(filter(None, (promise, judging.emulated_note(held.times)))),
+            notes=tuple(filter(None, (promise, judging.prediction_note(points), emulated))),
         )
 
 

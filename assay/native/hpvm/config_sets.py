@@ -29,6 +29,28 @@ def baseline(flow: Dataflow, accuracy: float = 100.0, device: str = "gpu") -> Co
     return Configuration(name="conf1", accuracy=accuracy, lines=lines)
 
 
+def chosen(configs: ConfigFile, name: str = "") -> Configuration:
+    """The one of that name; without a name the only one that a file has beside its exact one.
+
+    Programs do the same: `read` in runtime/configuration.hpp.
+    """
+    known = [each.name for each in configs.configurations]
+    if name and name not in known:
+        raise UsageError(
+            f"{configs.place} has no configuration named '{name}'.", hint=f"It has {_some(known)}."
+        )
+    if name:
+        return configs.configurations[known.index(name)]
+    others = [each for each in configs.configurations if not each.exact]
+    if len(others) > 1:
+        raise UsageError(
+            f"{configs.place} has {len(others)} configurations that are not exact, "
+            f"{_some([each.name for each in others])}, and none is named.",
+            hint=f"Name one: {configs.place}:{others[-1].name}",
+        )
+    return (others or configs.configurations)[0]
+
+
 def check_fit(configs: ConfigFile, flow: Dataflow) -> None:
     """Every configuration has the network's lines, each with its operations; or which has not."""
     lines = fused_lines(flow)

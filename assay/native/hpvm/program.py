@@ -97,7 +97,7 @@ def _shim(tools: Toolchain, settings: ModelSettings) -> Path:
     folder = cache / f"hpvm-{hashlib.sha256(text).hexdigest()[:32]}"
     if not folder.is_dir():
         with filled(folder) as fresh:
-            tools.compile(SHIM / "shim.cpp", fresh / "shim.o", SHIM)
+            tools.compile(SHIM / "shim.cpp", fresh / "shim.o", SHIM, "-O1")
     return folder / "shim.o"
 
 

@@ -29,9 +29,9 @@ typedef struct __attribute__((__packed__)) {{
 USAGE = """\
 void printUsage(const char *name, int status) {
   fprintf(status ? stderr : stdout,
-          "Usage: %s [-t test|tune] [-c CONFIG_FILE]\\n"
+          "Usage: %s [-t test|tune] [-c FILE[:NAME]]\\n"
           "  -t, -d   which images it takes: test (if nothing is said) or tune\\n"
-          "  -c       a file of configurations, whose first is used, or FILE:NAME\\n"
+          "  -c       a configuration: the only inexact one of FILE, or the one named NAME\\n"
           "final_accuracy, in percent, and profile_info.txt are written to the current folder.\\n",
           name);
   exit(status);

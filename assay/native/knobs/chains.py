@@ -89,7 +89,7 @@ def _pools(before: Node, node: Node) -> bool:
         for post in conv.post
     )
     windows = pool.kind == "max" and pool.window == pool.strides == (2, 2) and not any(pool.pads)
-    return rising and windows and conv.perforation == (1, 1, 0)
+    return rising and windows and conv.perforation == (1, 1, 0) and conv.groups == 1
 
 
 def _kept(graph: Graph, layers: set[str]) -> set[str]:

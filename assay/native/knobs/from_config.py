@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.errors import AssayError, NotPossibleError
 from assay.native.graph import Graph
-from assay.native.hpvm.config_sets import check_fit
+from assay.native.hpvm.config_sets import check_fit, chosen
 from assay.native.hpvm.configs import (
     ConfigFile,
     ConfigLine,
@@ -25,33 +25,25 @@ COMPUTING, REDUCING = ("conv", "group_conv", "mul"), "pool_mean"
 
 
 def knobs_in(graph: Graph, path: str | Path, name: str = "") -> dict[str, int]:
-    """Of a captured model's layers; `name` is that of a configuration, "" the file's last.
-
-    The last is the quickest where a tuner wrote the file; the first is always the exact one.
-    """
+    """Of a captured model's layers; `name` is that of a configuration, "" the only inexact one."""
     configs = read_configs(path)
-    named = {each.name: each for each in configs.configurations}
-    if name and name not in named:
-        raise UsageError(
-            f"{path} has no configuration named '{name}'.", hint=f"It has {', '.join(named)}."
-        )
-    chosen = named[name] if name else configs.configurations[-1]
+    wanted = chosen(configs, name)
     flow = dataflow(graph)
-    if len(chosen.lines) == len(fused_lines(flow)) + 1:  # HPVM's networks end in a softmax
+    if len(wanted.lines) == len(fused_lines(flow)) + 1:  # HPVM's networks end in a softmax
         flow = dataflow(with_softmax(graph))
     check_fit(configs, flow)
-    return knobs_of(configs, chosen, flow, optimized(graph))
+    return knobs_of(configs, wanted, flow, optimized(graph))
 
 
 def knobs_of(
-    configs: ConfigFile, chosen: Configuration, flow: Dataflow, graph: Graph
+    configs: ConfigFile, wanted: Configuration, flow: Dataflow, graph: Graph
 ) -> dict[str, int]:
     """Of one configuration that fits; what the optimized graph cannot have is told with its line.
 
     Sums, activations and pools are as exact as what they follow: precision is not chosen for them.
     """
     found = {}
-    for leaf, line, choice in _chosen(flow, chosen):
+    for leaf, line, choice in _choices(flow, wanted):
         number = {"fp32": BASELINE, "fp16": HALF}.get(choice.kind, choice.knob)
         if leaf.op not in COMPUTING and number in (BASELINE, HALF):
             continue
@@ -69,8 +61,10 @@ def _why_not(wanted: Knob, leaf: Leaf, graph: Graph) -> str:
     return why_not(wanted, node_named(graph, leaf.node), graph)
 
 
-def _chosen(flow: Dataflow, chosen: Configuration) -> Iterator[tuple[Leaf, ConfigLine, KnobChoice]]:
-    for leaves, line in zip(fused_lines(flow), chosen.lines, strict=True):
+def _choices(
+    flow: Dataflow, wanted: Configuration
+) -> Iterator[tuple[Leaf, ConfigLine, KnobChoice]]:
+    for leaves, line in zip(fused_lines(flow), wanted.lines, strict=True):
         for leaf, choice in zip(leaves, line.choices, strict=False):  # promise: one for a line
             yield leaf, line, choice
 

@@ -16,6 +16,7 @@ from assay.native.ops import ConvOp, DenseOp, GlobalPoolOp, Op, PoolOp
 OURS = frozenset({13, 14, 51, 321, 431})  # the first id of each family that HPVM has not
 Kind = Literal["conv", "dense", "reduce", "any"]
 BASELINE, HALF = 11, 12
+TAPS = 4  # of a row of a depthwise window over bytes: ByteDepthwise's
 
 
 class Knob(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,8 +176,19 @@ def why_not(each: Knob, node: Node, graph: Graph) -> str:
         return "" if each.name != "low_rank" or window == (1, 1) else "its window is not 1 by 1"
     if isinstance(op, DenseOp) and each.kind in ("dense", "any"):
         return "" if not each.int8 or len(node.shape) < 3 else "its input has too many axes"
-    grouped = isinstance(op, ConvOp) and each.kind != "dense"
-    return "it is a grouped convolution" if grouped else f"it is no {_wanted(each)}"
+    if isinstance(op, ConvOp) and each.kind != "dense":
+        return _why_not_grouped(each, op, graph.constants[op.weight].shape)
+    return f"it is no {_wanted(each)}"
+
+
+def _why_not_grouped(each: Knob, op: ConvOp, weight: tuple[int, ...]) -> str:
+    """Bytes of a filter for each channel, whose rows are multiplied at once."""
+    if weight[:2] != (op.groups, 1):
+        return "it is a grouped convolution"
+    if each.name != "int8":
+        return "it is a depthwise convolution, which has int8 alone"
+    wide = weight[3] > TAPS or op.dilations[1] > 1
+    return f"a row of its window is longer than {TAPS} taps" if wide else ""
 
 
 def offered(node: Node, graph: Graph) -> tuple[int, ...]:

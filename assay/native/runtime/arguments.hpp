@@ -28,7 +28,7 @@ constexpr const char* usage =
     "  -t, -d test|tune     which images; NAME_input.bin and NAME_labels.bin are read\n"
     "  --data DIR           where they are, if not beside this program\n"
     "  --layout L           of images in the files: channels-first or channels-last\n"
-    "  -c, --config FILE    a configuration of HPVM's form: the file's first, or FILE:NAME\n"
+    "  -c, --config FILE    a configuration of HPVM's form: the file's only inexact one, or FILE:NAME\n"
     "  --batch N            images in one step (64)\n"
     "  --threads N          as many as it may use, if not given\n"
     "  --repeat N           go over the images so many times; accuracy is of the last\n"

@@ -1,9 +1,12 @@
-// A configuration of HPVM's files, as a program is told it: FILE, whose first is taken, or FILE:NAME.
+// A configuration of HPVM's files, as a program is told it: FILE:NAME, or FILE for the only one that it
+// has beside its exact one.
 #pragma once
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -74,7 +77,7 @@ struct Chosen {
     }
 };
 
-// The file and the name of a configuration; "": its first. A file may have a colon in its own name.
+// The file and the name of a configuration; "": none is named. A file may have a colon in its own name.
 inline std::pair<std::string, std::string> split(const std::string& asked) {
     const std::size_t colon = asked.rfind(':');
     if (colon == std::string::npos || ::access(asked.c_str(), R_OK) == 0) return {asked, ""};
@@ -88,32 +91,55 @@ inline std::vector<std::string> words_of(const std::string& line) {
     return found;
 }
 
-inline Chosen read(const std::string& place, const std::string& name) {
+// All of a file, in its order.
+inline std::vector<Chosen> read_all(const std::string& place) {
     std::ifstream file(place);
     if (!file) throw Wrong(place + " cannot be read.");
-    Chosen here;
-    here.file = place;
-    std::string line, known;
+    std::vector<Chosen> found;
+    std::string line;
     bool inside = false;
     for (std::size_t number = 1; std::getline(file, line); ++number) {
+        if (number == 1 && line.compare(0, 3, "\xEF\xBB\xBF") == 0) line.erase(0, 3);  // a byte order mark
         const std::vector<std::string> words = words_of(line);
         if (words.empty()) continue;
         if (words[0] == "+++++") {
             inside = true;
-            here.where = number, here.name.clear(), here.lines.clear();
+            found.push_back({place, "", number, "", {}});
         } else if (inside && words[0] == "-----") {
             inside = false;
-            if (name.empty() || here.name == name) return here;
-            known += (known.empty() ? "" : ", ") + here.name;
-        } else if (inside && here.name.empty()) {
-            here.name = words[0], here.header = line;
+        } else if (inside && found.back().name.empty()) {
+            found.back().name = words[0], found.back().header = line;
         } else if (inside) {
-            here.lines.push_back({number, words});
+            found.back().lines.push_back({number, words});
         }
     }
-    if (inside) throw Wrong(place + ", line " + std::to_string(here.where) + ": the configuration has no -----.");
-    if (known.empty()) throw Wrong(place + " holds no configuration: none begins with +++++.");
-    throw Wrong(place + " has no configuration named '" + name + "'; it has " + known + ".");
+    if (inside)
+        throw Wrong(place + ", line " + std::to_string(found.back().where) + ": the configuration has no -----.");
+    if (found.empty()) throw Wrong(place + " holds no configuration: none begins with +++++.");
+    return found;
+}
+
+inline std::string names_of(const std::vector<Chosen>& all) {
+    std::string found;
+    for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), 3); ++i)
+        found += (found.empty() ? "" : ", ") + all[i].name;
+    return found + (all.size() > 3 ? " and " + std::to_string(all.size() - 3) + " more" : "");
+}
+
+// As `chosen` in hpvm/config_sets.py does.
+inline Chosen read(const std::string& place, const std::string& name) {
+    const std::vector<Chosen> all = read_all(place);
+    std::vector<Chosen> others;
+    for (const Chosen& each : all) {
+        if (!name.empty() && each.name == name) return each;
+        if (!each.exact()) others.push_back(each);
+    }
+    if (!name.empty())
+        throw Wrong(place + " has no configuration named '" + name + "'; it has " + names_of(all) + ".");
+    if (others.size() > 1)
+        throw Wrong(place + " has " + std::to_string(others.size()) + " configurations that are not exact, " +
+                    names_of(others) + ", and none is named: " + place + ":" + others.back().name + " is one.");
+    return others.empty() ? all[0] : others[0];
 }
 
 inline std::string joined(const std::vector<std::string>& words, std::size_t first, std::size_t step) {

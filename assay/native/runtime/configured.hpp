@@ -1,11 +1,16 @@
 // A program by a configuration: computed by a program of its own, which is built if it has to be.
 #pragma once
 
+#include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "arguments.hpp"
 #include "configuration.hpp"
@@ -13,6 +18,8 @@
 extern char** environ;
 
 namespace assay {
+
+constexpr std::string_view begun = ".building-";  // and the process that builds it
 
 // Who was asked to build has said what is wrong.
 struct Told {
@@ -26,6 +33,25 @@ inline std::vector<char*> pointers(std::vector<std::string>& words) {
     return found;
 }
 
+constexpr std::size_t most_kept = 16;  // programs of configurations: each has weights of its own
+
+// All but those that were used last, and what an interrupted build has left.
+inline void forget_old(const std::string& folder) {
+    namespace files = std::filesystem;
+    std::error_code ignored;
+    std::vector<std::pair<files::file_time_type, files::path>> kept;
+    for (const auto& each : files::directory_iterator(folder, ignored)) {
+        const std::string name = each.path().filename().string();
+        const bool building = name.compare(0, begun.size(), begun) == 0;
+        if (building && ::kill(std::atoi(name.c_str() + begun.size()), 0) != 0)
+            files::remove_all(each.path(), ignored);
+        else if (!building && each.is_directory(ignored))
+            kept.emplace_back(each.last_write_time(ignored), each.path());
+    }
+    std::sort(kept.rbegin(), kept.rend());
+    for (std::size_t i = most_kept; i < kept.size(); ++i) files::remove_all(kept[i].second, ignored);
+}
+
 // `NAME.configs/build` is the command that compiled this program, a word a line.
 inline void build_configured(const std::string& own, const configuration::Chosen& chosen,
                              const std::string& target) {
@@ -36,7 +62,7 @@ inline void build_configured(const std::string& own, const configuration::Chosen
         throw Mistake(chosen.name + " of " + chosen.file +
                       " was not built for this program, and assay, which compiled it, is not here. "
                       "Compile it by: assay compile MODEL --config " + chosen.file + ":" + chosen.name);
-    const std::string fresh = own + ".configs/.building-" + std::to_string(::getpid());
+    const std::string fresh = own + ".configs/" + std::string(begun) + std::to_string(::getpid());
     std::fprintf(stderr, "building %s of %s …\n", chosen.name.c_str(), chosen.file.c_str());
     for (const std::string& word : {std::string("--config"), chosen.file + ":" + chosen.name, std::string("-o"), fresh})
         words.push_back(word);
@@ -47,6 +73,7 @@ inline void build_configured(const std::string& own, const configuration::Chosen
     if (status != 0) throw Told{WIFEXITED(status) ? WEXITSTATUS(status) : 1};
     if (std::rename(fresh.c_str(), target.c_str()) != 0 && ::access(target.c_str(), R_OK) != 0)
         throw Mistake(target + " cannot be written.");
+    forget_old(own + ".configs");
 }
 
 // Returns if the configuration is exact: this program computes it. `data` is where its images are.
@@ -63,6 +90,7 @@ inline void configure(const Arguments& asked, const std::string& own, const std:
         const std::string folder = own + ".configs/" + chosen.digest();
         const std::string program = folder + "/" + model;
         if (::access(program.c_str(), X_OK) != 0) build_configured(own, chosen, folder);
+        ::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0);  // it was used now
         std::vector<std::string> words{program};
         for (int i = 1; i < count; ++i) {
             const std::string word = given[i];

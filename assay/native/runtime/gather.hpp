@@ -37,7 +37,7 @@ ASSAY_INLINE Vector row_of(const float* weight, float) { return load(weight); }
 ASSAY_INLINE Vector row_of(const Signed* weight, float) {
     SignedRow row;
     std::memcpy(&row, weight, sizeof row);
-    return __builtin_convertvector(row, Vector);
+    return floats_of(row);
 }
 ASSAY_INLINE Whole row_of(const Signed* weight, std::int32_t) {
     Whole row;
@@ -100,23 +100,34 @@ __attribute__((noinline)) void gather_tile(Runs runs, const In* input, const Siz
                                            typename Numbers<In>::Sum* sums) {
     using Of = Numbers<In>;
     constexpr Size unit = Of::unit;
-    typename Of::Row sum[rows][columns] = {};
+    constexpr std::make_integer_sequence<int, rows> down;
+    constexpr std::make_integer_sequence<int, columns> across;
+    typename Of::Row sum[rows * columns];
     const In* from[rows];
-    for (int r = 0; r < rows; ++r) from[r] = input + places[r];
+    each_of(down, [&](auto r) __attribute__((always_inline)) {
+        from[r] = input + places[r];
+        each_of(across, [&](auto c) __attribute__((always_inline)) {
+            sum[r * columns + c] = typename Of::Row{};
+        });
+    });
     for (const Run* run = runs.first; run != runs.first + runs.count; ++run)
         for (Size at = run->offset, end = at + run->units * unit; at != end; at += unit) {
             typename Of::Row factor[columns];
-            for (int c = 0; c < columns; ++c)
+            each_of(across, [&](auto c) __attribute__((always_inline)) {
                 factor[c] = row_of(weight + c * lanes * unit, typename Of::Sum{});
+            });
             weight += columns * lanes * unit;
-            for (int r = 0; r < rows; ++r) {
+            each_of(down, [&](auto r) __attribute__((always_inline)) {
                 const typename Of::Row value = spread_of(from[r] + at);
-                for (int c = 0; c < columns; ++c) sum[r][c] = added(sum[r][c], value, factor[c]);
-            }
+                each_of(across, [&](auto c) __attribute__((always_inline)) {
+                    sum[r * columns + c] = added(sum[r * columns + c], value, factor[c]);
+                });
+            });
         }
-    for (int r = 0; r < rows; ++r)
-        for (int c = 0; c < columns; ++c)
-            std::memcpy(sums + (r * columns + c) * lanes, &sum[r][c], sizeof sum[r][c]);
+    each_of(std::make_integer_sequence<int, rows * columns>{},
+            [&](auto i) __attribute__((always_inline)) {
+                std::memcpy(sums + i * lanes, &sum[i], sizeof sum[i]);
+            });
 }
 
 template <typename In, typename Weight, int columns, int... rows>

@@ -2,6 +2,7 @@
 // columns of the output (the others are means of their neighbours), the largest of each window of four.
 #pragma once
 
+#include "keeping.hpp"
 #include "terms.hpp"
 
 namespace assay {
@@ -33,13 +34,6 @@ inline Axis axis(Size size, Size every, Size offset) {
     }
     return made;
 }
-
-// What is done with sums before they are written, and how they are.
-struct Keeping {
-    const float *scales, *bias;  // of the filters, padded to whole columns
-    Epilogue after;
-    Kept residual, output;
-};
 
 template <typename In, typename Weight>
 class Gathered : public Step {
@@ -192,52 +186,37 @@ class Gathered : public Step {
         std::fill_n(to, g_.pads[3] * channels_, zero_);
     }
 
-    ASSAY_INLINE Vector scaled(const Sum* sums, Size filter) const {
-        typename Numbers<In>::Row row;
+    using Row = typename Numbers<In>::Row;
+
+    static ASSAY_INLINE Row row_at(const Sum* sums) {
+        Row row;
         std::memcpy(&row, sums, sizeof row);
-        return __builtin_convertvector(row, Vector) * load(keeping_.scales + filter) +
-               load(keeping_.bias + filter);
+        return row;
     }
 
-    // Sums of a tile, finished and written; `pixel` is the first one's place in the output.
+    // Sums of a tile, finished and written; `pixel` is the first one's place in the output. Of a
+    // window the largest sum is taken: what is done to it afterwards never falls.
     void settle(const Sum* sums, Size block, Size pixel, Size pixels) {
         for (Size p = 0; p < pixels; p += each_ * each_, ++pixel)
             for (int c = 0; c < wide_; ++c) {
                 const Size filter = block * block_ + c * lanes;
                 if (filter >= g_.filters) break;
-                Vector value = scaled(sums + p * block_ + c * lanes, filter);
+                Row value = row_at(sums + p * block_ + c * lanes);
                 if (pooled_)
                     for (Size q = p + 1; q < p + 4; ++q)
-                        value = larger(value, scaled(sums + q * block_ + c * lanes, filter));
-                finish(value, pixel * g_.filters + filter, g_.filters - filter);
+                        value = larger(value, row_at(sums + q * block_ + c * lanes));
+                keeping_.write(__builtin_convertvector(value, Vector), filter, output_,
+                               pixel * g_.filters + filter, g_.filters - filter);
             }
-    }
-
-    ASSAY_INLINE void finish(Vector value, Size at, Size left) {
-        const Epilogue& after = keeping_.after;
-        if (after.adds) value += residual(at, left);
-        if (after.relu) value = at_least(value, Vector{});
-        for (const Post& post : after.rest)
-            value = post.function == Function::residual ? value + residual(at, left)
-                                                        : apply(post, value);
-        const Kept& as = keeping_.output;
-        if (as.bytes)
-            store_bytes(reinterpret_cast<Byte*>(output_) + at, value, left, as);
-        else
-            store(output_ + at, value, left);
-    }
-
-    ASSAY_INLINE Vector residual(Size at, Size left) const {
-        const float* from = keeping_.after.residual;
-        if (!keeping_.residual.bytes) return load(from + at, left);
-        return floats_of(reinterpret_cast<const Byte*>(from) + at, left, keeping_.residual);
     }
 
     void hold(const Sum* tile, Size block, Size pixel, Size pixels, float* sums) const {
         for (Size p = 0; p < pixels; ++p)
             for (int c = 0; c < wide_; ++c)
                 store(sums + ((pixel + p) * blocks_ + block) * block_ + c * lanes,
-                      scaled(tile + p * block_ + c * lanes, block * block_ + c * lanes));
+                      keeping_.scaled(__builtin_convertvector(
+                                          row_at(tile + p * block_ + c * lanes), Vector),
+                                      block * block_ + c * lanes));
     }
 
     // Every pixel of the output: a computed one, or the mean of two.
@@ -256,7 +235,7 @@ class Gathered : public Step {
                 for (Size k = blocks.first * block_; k < end; k += lanes) {
                     Vector value = load(from[0] + k);
                     if (from[0] != from[1]) value = (value + load(from[1] + k)) * 0.5f;
-                    finish(value, at + k, g_.filters - k);
+                    keeping_.finish(value, output_, at + k, g_.filters - k);
                 }
             }
         }

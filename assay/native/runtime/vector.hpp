@@ -59,6 +59,7 @@ ASSAY_INLINE void store(float* to, Vector value, Size count) {
 ASSAY_INLINE Vector at_least(Vector value, Vector bound) { return value < bound ? bound : value; }
 ASSAY_INLINE Vector at_most(Vector value, Vector bound) { return value > bound ? bound : value; }
 ASSAY_INLINE Vector larger(Vector a, Vector b) { return ((a > b) | (a != a)) ? a : b; }
+ASSAY_INLINE Whole larger(Whole a, Whole b) { return a > b ? a : b; }
 
 // Lanes that are no number count as being something.
 ASSAY_INLINE bool all_zero(Vector value) {

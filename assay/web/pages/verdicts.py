@@ -1,4 +1,4 @@
-"""What an ab, a race or a study found: its verdict, who was dropped when, what each option buys."""
+"""What an ab, a race, a study or a tuning found: its verdict, and what led to it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import msgspec
 from assay.analysis.option_effects import OptionEffect, effects_table, option_effects
 from assay.core.contracts import Store
 from assay.core.findings import Comparison, Place, Race, Reading
-from assay.stores.runs import COMPARISON, RACE, read_document, tagged_number
+from assay.core.tuned import Tuning
+from assay.stores.runs import COMPARISON, RACE, TUNING, read_document, tagged_number
 from assay.verbs import race as races
 from assay.verbs import study as studies
 from assay.verbs.bench import over_trials
-from assay.views import ab, bench
+from assay.views import ab, bench, tune
 from assay.views import race as race_view
 from assay.views import study as study_view
 from assay.web.charts.kinds import Ratio, ratios_chart
@@ -36,6 +37,9 @@ def verdict(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> V
     if store.document(run, RACE) is not None:
         raced = read_document(store, run, RACE, Race)
         return Verdict(sentence=race_view.headline(raced), sections=_race(raced, readings))
+    if store.document(run, TUNING) is not None:
+        tuned = read_document(store, run, TUNING, Tuning)
+        return Verdict(sentence=tune.headline(tuned), sections=(_front(tuned),))
     if verb == "bench" and readings:
         return Verdict(sections=(_trials(readings),))
     return Verdict(sections=_study(store, run)) if verb == "study" and readings else Verdict()
@@ -53,6 +57,21 @@ def _comparison(found: Comparison) -> Section:
     made = section(ab.comparison_table(found), "Verdict")
     title = f"{found.metric}: candidate over baseline; the band is what counts as no change"
     return msgspec.structs.replace(made, chart=ratios_chart(title, rows, found.minimum))
+
+
+def _front(found: Tuning) -> Section:
+    rows = [
+        Ratio(
+            name=f"{one.name}, {one.accuracy:.2f} %",
+            value=one.speedup,
+            low=one.speedup_low,
+            high=one.speedup_high,
+        )
+        for one in found.points
+    ]
+    made = section(tune.front_table(found), "Front")
+    chart = ratios_chart("times as fast as the exact network", rows)
+    return msgspec.structs.replace(made, chart=chart)
 
 
 def _race(found: Race, readings: Sequence[Reading]) -> tuple[Section, ...]:

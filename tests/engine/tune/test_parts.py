@@ -137,7 +137,7 @@ def outputs_wrong(count, whole=3000):
 
 def points(*wrong, max_loss=1.0):
     facts = [
-        confirming.PointFacts({"conv1": 13} if n else {}, 0.0, outputs_wrong(n), outputs_wrong(n))
+        confirming.PointFacts({"conv1": 13} if n else {}, 0.1, *[outputs_wrong(n)] * 3)
         for n in wrong
     ]
     held = Labelled(np.zeros((3000, 1)), np.zeros(3000, np.int64))
@@ -157,6 +157,14 @@ def test_a_point_is_promised_only_if_all_before_it_are():
     assert found[1].confirmed.bound > found[1].confirmed.points
     assert found[1].speedup == pytest.approx(2.0)
     assert found[1].energy is None
+
+
+def test_predictions_are_compared_with_what_was_measured_on_the_same_pictures():
+    found = points(0, 3, 24)
+
+    assert [point.measured for point in found] == pytest.approx([0.0, 0.1, 0.8])
+    assert "within 0.70 points" in judging.prediction_note(found)
+    assert judging.prediction_note(found[:1]) == ""
 
 
 def test_of_the_promised_the_objective_chooses():

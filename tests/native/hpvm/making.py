@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 
 import numpy as np
 
 from assay.native import ops
+from assay.native.emit import emit
 from assay.native.graph import Graph
+from assay.native.hpvm.recorded import read_recorded
+from assay.native.passes.pipeline import optimized
 from tests.native.making import Making
 
 IMAGES = np.random.default_rng(4).normal(size=(10, 4, 8, 8)).astype(np.float32)
@@ -50,3 +55,21 @@ def fresh_pipes(folder):
         pipe.unlink(missing_ok=True)
         os.mkfifo(pipe)
     return pipes
+
+
+def launched(binary, folder):
+    """The graph that a binary writes down when it is launched and finds no model."""
+    alone, keeper = folder / "alone", folder / "keep"
+    alone.mkdir()
+    shutil.copy(binary, alone)
+    keeper.write_text(f"#!/bin/sh\ncp -r \"$1\" '{folder}/described'\nexit 1\n")
+    keeper.chmod(0o755)
+    assert ran(alone / binary.name, folder, ASSAY_HPVM_BUILD=str(keeper)).returncode != 0
+    return read_recorded(folder / "described")
+
+
+def network_of(graph: Graph) -> str:
+    """What the runtime is told of a graph; names of layers and weights are numbers."""
+    body = emit(optimized(graph)).source.partition("{\n")[2].partition("\n}")[0]
+    names: dict[str, str] = {}
+    return re.sub(r'\bv_\w+|"[^"]*"', lambda it: names.setdefault(it[0], str(len(names))), body)

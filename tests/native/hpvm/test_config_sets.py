@@ -9,6 +9,7 @@ from assay.core.errors import UsageError
 from assay.native.hpvm.config_sets import (
     baseline,
     check_fit,
+    chosen,
     in_words,
     pareto,
     remarks,
@@ -30,6 +31,7 @@ LINES = [
     "mul fp32 1 add fp32 1",
     "softmax fp32 1",
 ]
+KNOBS = ["conv perf 121 add fp32 1 tanh fp32 1", "conv samp 231 add fp32 1 tanh fp32 1"]
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +81,25 @@ def test_the_analog_accelerator_takes_a_line_that_multiplies(flow):
     with pytest.raises(UsageError, match="line 3 of made"):
         swings = [*LINES[:2], "promise swing_level 5", *LINES[3:]]
         check_fit(parse(text(swings).replace("gpu promise", "promise")), flow)
+
+
+def test_a_file_means_its_only_inexact_configuration_or_the_one_named():
+    exact, *others = (
+        text(lines).replace("0\n", "", 1).replace("conf1", f"conf{number}")
+        for number, lines in enumerate([LINES, *([knob, *LINES[1:]] for knob in KNOBS)], 1)
+    )
+
+    assert chosen(parse(exact)).name == "conf1"
+    assert chosen(parse(exact + exact)).name == "conf1"  # it is the same, whichever
+    assert chosen(parse(others[1])).name == "conf3"
+    assert chosen(parse(exact + others[1])).name == "conf3"
+    several = parse(exact + "".join(others), "confs.txt")
+    assert chosen(several, "conf2").name == "conf2"
+    assert chosen(several, "conf1").exact
+    with pytest.raises(UsageError, match=r"confs.txt has 2 configurations .* conf2, conf3"):
+        chosen(several)
+    with pytest.raises(UsageError, match="no configuration named 'conf9'"):
+        chosen(several, "conf9")
 
 
 def made(*numbers):

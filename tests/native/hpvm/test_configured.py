@@ -51,7 +51,7 @@ def test_a_configuration_is_computed_as_the_oracle_does(made, tmp_path, lines, e
     (tmp_path / "confs.txt").write_text(two(lines))
     out = tmp_path / "outputs.bin"
 
-    words = ("-c", "confs.txt:conf2")
+    words = ("-c", "confs.txt")  # the only one in it that is not exact
     ended = ran(made / "HPVM_binary", tmp_path, *words, ASSAY_OUTPUTS=str(out))
 
     assert (ended.returncode, ended.stderr) == (
@@ -110,13 +110,23 @@ def test_what_does_not_fit_is_refused_with_its_line(made, tmp_path, change, said
     assert not (tmp_path / "final_accuracy").exists()
 
 
-def test_a_name_that_is_not_in_the_file_is_refused(made, tmp_path):
-    (tmp_path / "confs.txt").write_text(two())
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("confs.txt:conf9", "confs.txt has no configuration named 'conf9'; it has conf1, conf2"),
+        ("confs.txt", "confs.txt has 2 configurations that are not exact, conf2, conf3, and none"),
+    ],
+)
+def test_a_configuration_that_is_not_in_the_file_or_one_of_several_is_refused(
+    made, tmp_path, asked, said
+):
+    more = two(OURS).partition("-----\n")[2].replace("conf2", "conf3")
+    (tmp_path / "confs.txt").write_text(two() + more)
 
-    ended = ran(made / "HPVM_binary", tmp_path, "-c", "confs.txt:conf3")
+    ended = ran(made / "HPVM_binary", tmp_path, "-c", asked)
 
     assert ended.returncode == 2
-    assert "confs.txt has no configuration named 'conf3'; it has conf1, conf2." in ended.stderr
+    assert said in ended.stderr
 
 
 def test_a_binary_without_its_assay_says_what_it_lacks(made, tmp_path):

@@ -17,7 +17,14 @@ from assay.native.hpvm.builder import ModelSettings
 from assay.native.hpvm.frontend import ImageSet, write_images
 from assay.native.hpvm.lowering import dataflow
 from assay.native.hpvm.program import compile_program, run_compiled
-from tests.native.hpvm.making import IMAGES, fresh_pipes, ran, residual_net
+from tests.native.hpvm.making import (
+    IMAGES,
+    fresh_pipes,
+    launched,
+    network_of,
+    ran,
+    residual_net,
+)
 
 pytestmark = pytest.mark.real("compiler")
 HAND = Path(__file__).parent / "residual.cc"
@@ -47,6 +54,13 @@ def test_a_binary_needs_nothing_but_its_folder_and_the_data(made, oracle, tmp_pa
     ended = ran(moved / "HPVM_binary", tmp_path, PATH="")
 
     assert ended.returncode == 0, ended.stderr
+
+
+def test_a_launched_graph_becomes_the_network_of_our_own_binary(made, tmp_path):
+    """So it is as fast: layer for layer the same call of the same runtime."""
+    found = network_of(launched(made / "HPVM_binary", tmp_path))
+
+    assert found.replace("net.image", "net.input") == network_of(residual_net())
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from assay.native.hpvm import program
 from assay.native.hpvm.builder import ModelSettings
 from assay.native.hpvm.frontend import ImageSet, write_images, write_sources, write_weights
 from assay.native.hpvm.lowering import dataflow, with_softmax
+from tests.native.hpvm.making import launched, network_of
 from tests.native.test_nets import IN_HPVM, built
 
 pytestmark = [pytest.mark.long, pytest.mark.real("keras", "jax", "compiler")]
@@ -43,6 +44,7 @@ def test_a_network_gives_the_oracles_outputs_and_no_warning(
     monkeypatch.setenv("ASSAY_OUTPUTS", str(tmp_path / "outputs.bin"))
     monkeypatch.setenv("ASSAY_CHOOSE", "0")
     binary = program.compile_program(src / "approxhpvm_src.cc", src / "HPVM_binary", settings)
+    assert network_of(launched(binary, tmp_path)) == network_of(graph)
     found = program.run_compiled(binary, (), tmp_path, settings=settings, threads=1)
 
     assert found.status == 0, found.error
