@@ -3,8 +3,8 @@
 VGG16, ResNet50 and GPT-2 (trained, and generating). Each configuration is measured by a plain
 script of its framework (this file, `--one NAME`) and by a worker of assay, each in a fresh process;
 both are kept warm, pinned to the same CPUs, and take turns in an order drawn anew each time.
-Printed are both medians and their ratio, and with three rounds or more the ratio's interval; every
-round has fresh processes.
+Printed are both medians, their ratio, and its interval: over rounds, each of fresh processes, with
+three of them or more, else over the turns of the processes there were.
 
     python benchmarks/by_hand.py [--only NAME,NAME] [--rounds 3] [--minutes 9] [--json FILE]
 
@@ -33,7 +33,9 @@ from typing import Any
 from loops import turns
 from loops.configurations import CONFIGURATIONS, case, pace, sizes
 
-Found = dict[str, list[tuple[float, float]]]  # by configuration: seconds by hand, and by assay
+Turns = list[tuple[float, float]]  # seconds by hand, and by assay
+Found = dict[str, list[Turns]]  # by configuration: rounds
+CACHED = 0.6  # of what the first round took, the next does: what is compiled is kept
 
 
 def main() -> None:
@@ -81,14 +83,14 @@ def rounds(names: list[str], given: argparse.Namespace, home: Path) -> Found:
     for _ in range(given.rounds):
         for group in groups:
             start = time.monotonic()
-            if start + lasted.get(group, 0.0) > end:
+            if start + CACHED * lasted.get(group, 0.0) > end:
                 print(f"{' '.join(group)}: left out, the time is nearly spent", flush=True)
                 continue
             found = apart(group[0], given.tiny) if given.apart else in_turns(group, given, home)
             lasted[group] = time.monotonic() - start
-            for name, pair in found.items():
-                hand, lab = (1e3 * seconds for seconds in pair)
-                taken[name].append(pair)
+            for name, turn in found.items():
+                hand, lab = (1e3 * seconds for seconds in medians(turn))
+                taken[name].append(turn)
                 print(f"{name}: {hand:.3f} ms by hand, {lab:.3f} ms", flush=True)
             print(f"({lasted[group]:.0f} s)", flush=True)
             if given.json:
@@ -96,9 +98,7 @@ def rounds(names: list[str], given: argparse.Namespace, home: Path) -> Found:
     return taken
 
 
-def in_turns(
-    group: tuple[str, ...], given: argparse.Namespace, home: Path
-) -> dict[str, tuple[float, float]]:
+def in_turns(group: tuple[str, ...], given: argparse.Namespace, home: Path) -> dict[str, Turns]:
     sides = []
     for number, name in enumerate(group):
         tiny = given.tiny
@@ -109,7 +109,7 @@ def in_turns(
     return turns.taken(sides, given.turns)
 
 
-def apart(name: str, tiny: bool) -> dict[str, tuple[float, float]]:
+def apart(name: str, tiny: bool) -> dict[str, Turns]:
     """One side after the other; who is first is drawn."""
     found: dict[str, float] = {}
     try:
@@ -118,7 +118,12 @@ def apart(name: str, tiny: bool) -> dict[str, tuple[float, float]]:
     except RuntimeError as error:
         print(f"{name}: {error}", flush=True)
         return {}
-    return {name: (found["by_hand"], found["by_assay"])}
+    return {name: [(found["by_hand"], found["by_assay"])]}
+
+
+def medians(turns: Turns) -> tuple[float, float]:
+    hand, lab = (statistics.median(side) for side in zip(*turns, strict=True))
+    return hand, lab
 
 
 def summary(taken: Found) -> list[dict[str, Any]]:
@@ -126,34 +131,34 @@ def summary(taken: Found) -> list[dict[str, Any]]:
         {
             "configuration": name,
             "case": case(CONFIGURATIONS[name], tiny=False),
-            "by_hand_s": [hand for hand, _ in found],
-            "assay_s": [lab for _, lab in found],
-            "ratios": (ratios := [lab / hand for hand, lab in found]),
+            "turns": rounds,
+            "by_hand_s": [hand for hand, _ in map(medians, rounds)],
+            "assay_s": [lab for _, lab in map(medians, rounds)],
+            "ratios": (ratios := [lab / hand for hand, lab in map(medians, rounds)]),
             "ratio": statistics.median(ratios),
             "interval": interval(ratios),
+            "interval_of_turns": interval([lab / hand for turns in rounds for hand, lab in turns]),
         }
-        for name, found in taken.items()
-        if found
+        for name, rounds in taken.items()
+        if rounds
     ]
 
 
 def table(taken: Found) -> None:
     print("| configuration | by hand | assay | assay / by hand | interval | each round |")
     print("|---|---:|---:|---:|---|---|")
-    for name, found in taken.items():
-        if not found:
-            continue
-        hand, lab = (1e3 * statistics.median(side) for side in zip(*found, strict=True))
-        ratios = [mine / theirs for theirs, mine in found]
-        each = " ".join(f"{ratio:.3f}" for ratio in ratios)
-        middle = statistics.median(ratios)
-        said = "{:.3f} to {:.3f}".format(*bounds) if (bounds := interval(ratios)) else ""
-        cells = (name, f"{hand:.3f} ms", f"{lab:.3f} ms", f"{middle:.3f}", said, each)
-        print(f"| {' | '.join(cells)} |")
+    for one in summary(taken):
+        hand, lab = (1e3 * statistics.median(one[side]) for side in ("by_hand_s", "assay_s"))
+        each = " ".join(f"{ratio:.3f}" for ratio in one["ratios"])
+        said = ""
+        if bounds := one["interval"] or one["interval_of_turns"]:
+            said = "{:.3f} to {:.3f}".format(*bounds) + ("" if one["interval"] else " (turns)")
+        cells = (f"{hand:.3f} ms", f"{lab:.3f} ms", f"{one['ratio']:.3f}", said, each)
+        print(f"| {' | '.join((one['configuration'], *cells))} |")
 
 
 def interval(ratios: list[float]) -> tuple[float, float] | None:
-    """95 % by Student's t, of the rounds' ratios; nothing of fewer than three."""
+    """95 % by Student's t; nothing of fewer than three."""
     if len(ratios) < 3:
         return None
     from assay.analysis.intervals import student

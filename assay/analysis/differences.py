@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from assay.analysis.machine_speed import machine_change, told_change
 from assay.core.changes import Changed
 from assay.core.records import Result
+from assay.core.units import human
 
 _COMPUTES = re.compile(
     r"(jax|jaxlib|jax.cuda.*|torch|tensorflow|keras|numpy|onnxruntime.*|openvino|triton|mkl.*|"
@@ -55,6 +57,7 @@ _FACTS = {
     "virtual_machine": _Known(50, "a hypervisor takes its share", "machine"),
 }
 _OFTEN = {"load_average", "memory_available", "swap_used", "platform"}  # differ every time
+_OFTEN |= {"yardstick", "yardstick_python"}
 
 
 def differences(before: Result, after: Result) -> list[Changed]:
@@ -66,6 +69,7 @@ def differences(before: Result, after: Result) -> list[Changed]:
         *_variables(before.environment.variables, after.environment.variables),
         *_machine(before, after),
         *_load(before, after),
+        *_speed(before, after),
         *_facts(before, after),
         *_peaks(before, after),
     ]
@@ -196,6 +200,21 @@ def _load(before: Result, after: Result) -> Iterator[Changed]:
             after=f"{new:.2f}",
             weight=70 if max(old, new) > cpus / 2 else 35,
             why="other programs took their share of the CPUs",
+            proof="measure both again side by side: assay ab",
+        )
+
+
+def _speed(before: Result, after: Result) -> Iterator[Changed]:
+    """Of the machine itself, by a fixed computation timed beside both."""
+    change = machine_change(before, [after])
+    if change:
+        yield Changed(
+            kind="machine",
+            what="yardstick",
+            before=human(float(before.environment.machine["yardstick"]), "s"),
+            after=human(float(after.environment.machine["yardstick"]), "s"),
+            weight=75,
+            why=f"the machine itself was {told_change(change)}, by a fixed computation",
             proof="measure both again side by side: assay ab",
         )
 

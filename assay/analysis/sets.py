@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.analysis import estimates
-from assay.analysis.compare import MINIMUM, ONCE, PROCESS_NOISE, Terms, verdict
+from assay.analysis.compare import FASTEST, MINIMUM, ONCE, PROCESS_NOISE, Terms, verdict
 from assay.analysis.intervals import quantile, student
 from assay.core.differences import Difference, GroupMean
 from assay.core.findings import Quantity
@@ -64,7 +64,7 @@ def side(results: Iterable[Result], metric: str) -> Side | None:
     errors: list[float] = []
     unit = ""
     for result in results:
-        for values in _processes(result, metric):
+        for values in processes(result, metric):
             medians.append(float(np.median(values)))
             errors.append(_error(values))
             unit = _unit(result, metric)
@@ -173,7 +173,8 @@ def _verdict(ratio: Quantity, unit: str, minimum: float) -> str:
     return "higher" if ratio.value > 1 else "lower"
 
 
-def _processes(result: Result, metric: str) -> Iterator[Sequence[float]]:
+def processes(result: Result, metric: str) -> Iterator[Sequence[float]]:
+    """The values of each process that ended well."""
     if result.status != "ok":
         return
     told = metric in result.reported
@@ -181,8 +182,9 @@ def _processes(result: Result, metric: str) -> Iterator[Sequence[float]]:
         parts = estimates.by_process(result, *ONCE[metric])
     elif metric in result.peaks and not told:
         parts = [(result.peaks[metric],)]
-    elif metric == "step_time" and not told:
+    elif metric in ("step_time", FASTEST) and not told:
         parts = [tuple(p.values.tolist()) for p in estimates.processes(result.own())]
+        parts = [(min(part),) for part in parts if part] if metric == FASTEST else parts
     else:
         parts = estimates.by_process(result, metric)
     for part in parts:
@@ -200,7 +202,7 @@ def _error(values: Sequence[float]) -> float:
 
 def _unit(result: Result, metric: str) -> str:
     known = {part.metric: part.unit for part in result.samples}
-    return known.get(metric, "s" if metric in ONCE else "")
+    return known.get(metric, "s" if metric in (*ONCE, FASTEST) else "")
 
 
 def _median(found: Side) -> Quantity:

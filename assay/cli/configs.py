@@ -42,7 +42,8 @@ def check(file: str, model: str, form: str) -> int:
     found = configs.check_configs(file, model)
     printing.show(listed(found.configs, found.remarks), form)
     lines = f", each of the lines of {model}" if model else ""
-    options.say(f"{file}: {len(found.configs.configurations)} configurations{lines}")
+    count = len(found.configs.configurations)
+    options.say(f"{file}: {count} configuration{'s' * (count > 1)}{lines}")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +68,10 @@ def command() -> None:
 def script(name: str, words: tuple[str, ...], keras_backend: str, home: str | None) -> int:
     """Carry out the words of a script: assay hpvm NET WORD… (any name, not NET itself)."""
     handle_signals()
+    old.check_name(name, ("run", "test"))
     request = old.read_words(name, words)
     line = LiveLine()
-    engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
-    found = old.carried_out(request, engine, home, line)
+    found = old.carried_out(request, old.engine_for(keras_backend), home, line)
     line.done(found.result)
     printing.put(*old.lines(found.result))
     accuracy = old.percent(found.result)
@@ -160,9 +159,7 @@ def test(nets: tuple[str, ...], keras_backend: str, home: str | None, form: str)
       assay hpvm test lenet alexnet2
     """
     handle_signals()
-    engine = keras_backend or os.environ.get("KERAS_BACKEND") or "tensorflow"
-    found = []
-    for one in hpvm_test.tested(nets, engine, home, options.say):
-        found.append(one)
+    engine = old.engine_for(keras_backend)
+    found = list(hpvm_test.tested(nets, engine, home, options.say))
     printing.show(hpvm_test.output(found), form)
     return hpvm_test.status(found)

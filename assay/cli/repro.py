@@ -11,13 +11,14 @@ from assay.cli.interrupts import handle_signals
 from assay.cli.progress import LiveLine
 from assay.verbs import repro as verb
 
-STATUS = {"reproduced": 0, "possible": 0, "differs": 1, "cannot": 3}
+STATUS = {"reproduced": 0, "possible": 0, "differs": 1, "cannot": 3, "undecided": 6}
 
 
 @click.command(
     epilog="""\b
 Examples:
   assay repro last                               measures it again, and compares
+  assay repro last --within 5% --processes 10    undecided, unless it is known that well
   assay repro k3fq/002 --check                   what it takes, and what is missing here
   assay repro k3fq/002 --write repro             the lock of its packages, and a Containerfile
   assay repro 7hw3kq2m --from ~/their/run        a repro id, and the folder of the run
@@ -36,20 +37,31 @@ Examples:
 )
 @click.option("--check", is_flag=True, help="Only show what it takes and what is missing.")
 @click.option("--write", default="", metavar="FOLDER", help="Write lock file and Containerfile.")
+@click.option(
+    "--within",
+    default="50%",
+    show_default=True,
+    help="The largest difference that is called reproduced; what may be more is undecided.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(2),
+    help="Processes to measure again in; default: as many as it had, or 5.",
+)
 @options.home
 @options.form
 def command(form: str, **given: Any) -> int:  # noqa: ANN401 (click's values)
     """Measure a kept result again: is it reproduced, does it differ, or what is missing?
 
     ID is RUN/NNN, a run of one result, `last`, or a repro id. Leaves with 0 if it is reproduced,
-    with 1 if it differs, with 3 if it cannot be measured here.
+    with 1 if it differs, with 3 if it cannot be measured here, with 6 if it is undecided.
     """
     from assay.views.repro import output
 
     handle_signals()
     line = LiveLine()
     try:
-        found = verb.repro(progress=line, **given)
+        found = verb.repro(progress=line, **{**given, "processes": given["processes"] or 0})
     finally:
         line.clear()
     printing.show(output(found), form)

@@ -5,22 +5,25 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from assay import registry
+from assay.backends.keras.engines import installed
 from assay.compat import hpvm_frontend
 from assay.core import settings
-from assay.core.errors import NotPossibleError, UsageError
+from assay.core.errors import NotPossibleError, UsageError, nearest, unknown
 from assay.core.files import user_path, write_whole
 from assay.core.progress import ProgressCallback
 from assay.core.records import Result
 from assay.native.toolchain import lacking
 from assay.verbs import data, evaluate, show, train
-from assay.workloads.accuracy import AccuracyWorkload
+from assay.workloads.accuracy import TEN, AccuracyWorkload
 
 # The first word → what the weights of its case are called; none for a training.
 MODES = {"hpvm_reload": "reload_dir", "keras_reload": "keras_model_file", "train": ""}
@@ -51,15 +54,16 @@ def read_words(name: str, words: Sequence[str]) -> HpvmRequest:
     """Checked in the order they must come in."""
     if not words or words[0] not in MODES:
         answer = f"'{words[0]}' stands" if words else "Nothing stands"
-        raise UsageError(f"{answer} where HPVM's scripts take {', '.join(MODES)}.", hint=USAGE)
+        wanted = f"{answer} where HPVM's scripts take {', '.join(MODES)}."
+        raise UsageError(wanted, hint=_meant(words[0] if words else "", MODES))
     order = (FRONTEND, *COMPILING)
     rest = words[1:]
     for place, word in enumerate(rest):
         fits = place < len(order) and word == order[place]
         if not fits and (place, word) != (0, DUMP):
-            raise UsageError(f"'{word}' is no word of HPVM's scripts in that place.", hint=USAGE)
+            raise _out_of_place(word)
     if DUMP in rest and len(rest) > 1:
-        raise UsageError(f"'{rest[1]}' is no word of HPVM's scripts in that place.", hint=USAGE)
+        raise _out_of_place(rest[1])
     return HpvmRequest(
         workload=_workload(name),
         mode=words[0],
@@ -67,6 +71,34 @@ def read_words(name: str, words: Sequence[str]) -> HpvmRequest:
         frontend=FRONTEND in rest,
         compile=tuple(word for word in rest if word in COMPILING),
     )
+
+
+def _out_of_place(word: str) -> UsageError:
+    return UsageError(
+        f"'{word}' is no word of HPVM's scripts in that place.",
+        hint=_meant(word, (FRONTEND, *COMPILING, DUMP)),
+    )
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    near = nearest(word, known, likeness=0.75)
+    return f"Did you mean {near}? {USAGE}" if near not in ("", word) else USAGE
+
+
+def check_name(name: str, commands: Iterable[str]) -> None:
+    """A word that is no network may be one of the command's own, misspelt."""
+    workload = _workload(name)
+    if ".py:" not in workload and workload not in registry.names("workloads"):
+        raise unknown("network or command", name, [*commands, *(one.name for one in TEN)])
+
+
+def engine_for(asked: str) -> str:
+    """What was asked for, by an option or by KERAS_BACKEND; else TensorFlow, as in HPVM's scripts,
+    or what is here instead."""
+    if found := asked or os.environ.get("KERAS_BACKEND"):
+        return found
+    here = importlib.util.find_spec("tensorflow") is not None
+    return "tensorflow" if here else installed() or "tensorflow"
 
 
 def carried_out(

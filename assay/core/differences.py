@@ -54,12 +54,15 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     repro: str  # short, to be typed by another person
     command: str  # that measures it again
     inputs: str  # SHA-256 of what was measured, and how
-    answer: Literal["reproduced", "differs", "cannot", "possible"]  # possible: it was not tried
+    answer: Literal[
+        "reproduced", "differs", "undecided", "cannot", "possible"
+    ]  # possible: not tried
     sentence: str
     lacking: tuple[str, ...] = ()  # what is not here, by name
     changed: tuple[str, ...] = ()  # what is not as it was
     ratio: Quantity | None = None  # of the new time to the old
-    again: str = ""  # id of the new result
+    fastest: Quantity | None = None  # likewise, of the fastest steps alone
+    again: str = ""  # id of the new result; of both, where it was measured twice
     files: tuple[str, ...] = ()  # that were written
     schema: int = SCHEMA
     kind: Literal["reproduction"] = "reproduction"

@@ -12,7 +12,7 @@ from assay.analysis import compare, generation, sequential
 from assay.analysis.fairness import checks, outputs
 from assay.core.errors import UsageError
 from assay.core.findings import Comparison
-from assay.core.records import SCHEMA, Procedure, Result, Value
+from assay.core.records import SCHEMA, Procedure, Result
 from assay.core.units import as_seconds, as_share, human
 from assay.engine import contenders
 from assay.engine.pair import NOT_RUN, SIDES, PairResults
@@ -106,11 +106,11 @@ class ComparisonState:
             run=self._run,
         )
 
-    def facts(self) -> dict[str, dict[str, Value]]:
-        """What the first pair showed of both sides; later ones need not be looked at again."""
+    def earlier(self) -> dict[str, Result]:
+        """The first pair, whose findings hold for later ones."""
         if not all(self.results):
             return {}
-        return {side: found[0].facts for side, found in zip(SIDES, self.results, strict=True)}
+        return {side: found[0] for side, found in zip(SIDES, self.results, strict=True)}
 
     def _first(self, pair: PairResults) -> None:
         """What one pair is enough to know: the metric, the outputs, whether it is fair."""

@@ -58,13 +58,19 @@ def axes(given: Axes | None, what: str) -> dict[str, Sequence[Value]]:
 
 
 def procedure(chosen: Procedure | None, parts: Mapping[str, Any]) -> Procedure:
-    """A procedure given whole, or by its parts."""
+    """A procedure given whole, or by its parts, of cases that are not compared."""
     if chosen is not None and parts:
         raise UsageError(
             f"Both procedure and {', '.join(parts)} were given.",
             hint=f"Put it into the procedure: Procedure({', '.join(parts)}=…).",
         )
-    return Procedure(**parts) if chosen is None else chosen
+    found = Procedure(**parts) if chosen is None else chosen
+    if found.metric:
+        raise UsageError(
+            f"metric is '{found.metric}', but everything there is to measure is measured.",
+            hint="assay.ab and assay.race take the metric that they compare.",
+        )
+    return found
 
 
 def check_keywords(called: str, given: Iterable[str], *takers: Callable[..., Any] | type) -> None:

@@ -30,7 +30,7 @@ from assay.core.records import (
 from assay.engine import communication, process_env
 from assay.engine.process import WorkerProcess
 from assay.engine.stepping import Piece, Pieces, Worker, alone
-from assay.machine import environment
+from assay.machine import environment, yardstick
 from assay.stores.folders import CasePlace
 
 # The phase of a sample → of a case's time.
@@ -96,11 +96,13 @@ class Account:
         self._result = blank(case, procedure, place)
         self._begun = time.monotonic()
         self._phases = Phases()
+        self._yards: list[float] = []
         self._sampling = False
         self._due = "end"  # the phase that the time from now on is, should it end badly
 
     def begin(self) -> None:
         """Another process: where it says nothing, it is taken to build."""
+        self._yards.append(yardstick.seconds())
         self._due = "build"
 
     @property
@@ -153,11 +155,13 @@ class Account:
         """`spent` is what a failed opening says of its own time."""
         ended = "end" if status == "ok" else "start" if spent else self._due
         self._phases.until_now(ended, spent)
+        yards = [*self._yards, yardstick.seconds()] if status == "ok" else self._yards
         left: dict[str, Value] = {LEFT_BEHIND: ", ".join(self._left)} if self._left else {}
         return msgspec.structs.replace(
             self._result,
             samples=self.samples,
             facts={**self._result.facts, **left},
+            environment=_with_yardstick(self._result.environment, yards),
             peaks=joined_peaks(self.peaks),
             seconds=self.seconds,
             phases=self._phases.in_order(),
@@ -284,3 +288,10 @@ def _environment(case: Case, folder: Path) -> Environment:
     found = environment.here()
     given = redaction.safe_values(process_env.variables(case, folder))
     return msgspec.structs.replace(found, variables=found.variables | given)
+
+
+def _with_yardstick(found: Environment, measured: list[float]) -> Environment:
+    """Timed before each process and after the last, while none of them runs."""
+    if not measured:
+        return found
+    return msgspec.structs.replace(found, machine={**found.machine, **yardstick.facts(measured)})

@@ -16,7 +16,7 @@ from assay.analysis.pooling import joined_peaks
 from assay.core.findings import PairRatio
 from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
-from assay.core.records import Procedure, Result, Samples, Value
+from assay.core.records import Procedure, Result, Samples
 from assay.engine import task
 from assay.engine.contenders import Contender, Pair
 from assay.engine.measure_case import measure_case
@@ -26,7 +26,7 @@ from assay.stores.folders import CasePlace
 from assay.stores.runs import tagged_number
 
 SIDES = ("baseline", "candidate")
-NO_FACTS: Mapping[str, Mapping[str, Value]] = {}
+FIRST: Mapping[str, Result] = {}  # of the first pair there is none before it
 CLOSE = 4  # a pair whose error is the minimum over this needs no more turns
 COMMAND_TURNS = 5  # of a command in one pair, if they are
 SHORT = 3.0  # seconds; longer commands have one turn a pair
@@ -67,16 +67,16 @@ class NextPair(NamedTuple):
     number: int
     known: Sequence[PairRatio] = ()
     apart: str = ""  # why none of them are warm together, where that is known
-    facts: Mapping[str, Mapping[str, Value]] = NO_FACTS  # of the sides: not found out again
+    earlier: Mapping[str, Result] = FIRST  # of the sides: what it showed is not found out again
 
 
 def take_pair(wanted: NextPair, setting: PairSetting) -> PairResults:
-    pair, number, facts = wanted.pair, wanted.number, wanted.facts
+    pair, number, earlier = wanted.pair, wanted.number, wanted.earlier
     why = wanted.apart or (COMMANDS if pair[0].task else "")
     if not why:
         heat = run_heat(
             [
-                _entry(side, one, setting.run)._replace(known=facts.get(side, {}))
+                _known(_entry(side, one, setting.run), earlier.get(side))
                 for side, one in zip(SIDES, pair, strict=True)
             ],
             setting.procedure,
@@ -192,3 +192,15 @@ def _both(found: Mapping[str, Result], number: int, order: str) -> tuple[Result,
 
 def _entry(side: str, one: Contender, run: HasPlaces) -> HeatEntry:
     return HeatEntry(side, one.case, run.new_case())
+
+
+def _known(entry: HeatEntry, earlier: Result | None) -> HeatEntry:
+    if earlier is None:
+        return entry
+    stepped = [part for part in earlier.samples if part.metric == "step_time"]
+    steady = [part.steps for part in stepped if part.phase == "steady"]
+    return entry._replace(
+        known=earlier.facts,
+        steps=steady[0] if steady else 0,
+        memory=earlier.peaks.get("max_rss", 0.0),
+    )

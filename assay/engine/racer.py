@@ -52,13 +52,15 @@ class HeatEntry(NamedTuple):
     case: Case
     place: CasePlace
     known: Mapping[str, Value] = {}  # facts of an earlier process of it, not to be found again
+    steps: int = 0  # of one sample, as that process had it; 0: found out
+    memory: float = 0.0  # bytes that process took; 0: not known
 
 
 class Racer:
     """One entry of a heat, from its birth to its result; it has to be warm by its deadline."""
 
     def __init__(self, entry: HeatEntry, procedure: Procedure, deadline: float = math.inf) -> None:
-        self.name, self.case = entry.name, entry.case
+        self.name, self.case, self.memory = entry.name, entry.case, entry.memory
         self.status = "ok"
         self.steps = 0  # of one sample; 0: it times itself
         self.turns: list[Samples] = []
@@ -210,7 +212,10 @@ class Racer:
         return not self.steps and time.monotonic() >= self._deadline
 
     def _settled(self, child: WorkerProcess, progress: ProgressCallback) -> int:
-        pieces = settled(child, self._entry.case, self._procedure, progress)
+        procedure = self._procedure
+        if self._entry.steps:
+            procedure = msgspec.structs.replace(procedure, steps_per_sample=self._entry.steps)
+        pieces = settled(child, self._entry.case, procedure, progress)
         while True:
             try:
                 self._before.append(next(pieces))

@@ -49,6 +49,10 @@ def between(case: Case, good: str, bad: str) -> Revisions:
 
 def _commits(case: Case, good: str, bad: str) -> Revisions:
     first, last = (contenders.commit_hash(case, text) for text in (good, bad))
+    if first == last:
+        raise UsageError(
+            f"{good} and {bad} are the same commit.", hint="There is nothing between them."
+        )
     root = contenders.repository(case)
     listed = run_git(
         "rev-list", "--reverse", "--topo-order", "--ancestry-path", f"{first}..{last}", folder=root
@@ -64,7 +68,10 @@ def _commits(case: Case, good: str, bad: str) -> Revisions:
 def _versions(good: re.Match[str], bad: re.Match[str]) -> Revisions:
     name = good["name"]
     if name != bad["name"]:
-        raise UsageError(f"{name} and {bad['name']} are two packages.", hint="One, twice.")
+        raise UsageError(
+            f"{name} and {bad['name']} are two packages.",
+            hint=f"Two versions of one, as in --good {name}==1.0 --bad {name}==2.0",
+        )
     known = _known_versions(name)
     for version in (good["version"], bad["version"]):
         if version not in known:

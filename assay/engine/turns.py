@@ -89,13 +89,14 @@ def _open_all(
 ) -> dict[str, str]:
     """Who cannot be warm beside those opened before it, and why.
 
-    Where memory is plenty, all load and compile at once, which is most of opening: the times of
-    that are those of a crowd. Else the first comes alone and shows how much memory one takes, and
-    the others at once if there is room for all. Warm-up is each one's own in any case.
+    Where memory is plenty, or enough for what each took before, all load and compile at once, which
+    is most of opening: the times of that are those of a crowd. Else the first comes alone and shows
+    how much memory one takes, and the others at once if there is room for all. Warm-up is each
+    one's own in any case.
     """
     first, *others = racers
     before = room()
-    if before >= PLENTY * len(racers):
+    if before >= sum(ROOM * racer.memory or PLENTY for racer in racers):
         _open(racers, progress)
         return _apart(racers)
     _open([first], progress)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +22,7 @@ from assay.native.toolchain import Toolchain
 from assay.native.weightfile import write_weights
 
 RUNTIME = Path(__file__).parent / "runtime"
+BEGUN, DAY = ".building-", 24 * 3600  # how folders begin that are being filled; seconds
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,13 +97,37 @@ def runtime_parts(tools: Toolchain, cache: Path) -> list[Path]:
     folder = cache / f"runtime-{tools_digest(tools)}"
     names = ["entry.o", *(f"runtime{level}.o" for level in range(len(tools.levels)))]
     if not folder.is_dir():
-        with filled(folder) as fresh:
-            count = f"-DASSAY_LEVELS={len(tools.levels)}"
-            tools.compile(RUNTIME / "entry.cpp", fresh / "entry.o", RUNTIME, count)
-            for level, flags in enumerate(tools.levels):
-                more = (*flags, *_named(level))
-                tools.compile(RUNTIME / "runtime.cpp", fresh / f"runtime{level}.o", RUNTIME, *more)
+        with _alone(folder):
+            _compile_runtime(tools, folder)
     return [folder / name for name in names]
+
+
+def _compile_runtime(tools: Toolchain, folder: Path) -> None:
+    if folder.is_dir():
+        return  # another has made it meanwhile
+    with filled(folder) as fresh:
+        count = f"-DASSAY_LEVELS={len(tools.levels)}"
+        tools.compile(RUNTIME / "entry.cpp", fresh / "entry.o", RUNTIME, count)
+        for level, flags in enumerate(tools.levels):
+            more = (*flags, *_named(level))
+            tools.compile(RUNTIME / "runtime.cpp", fresh / f"runtime{level}.o", RUNTIME, *more)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """The only one to make `folder`: what takes a minute is waited for, and not made twice."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = open(folder.with_name(f"{folder.name}.lock"), "w")  # noqa: SIM115
+    except OSError:
+        yield  # whoever writes there will tell
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            Path(lock.name).unlink(missing_ok=True)
 
 
 def tools_digest(tools: Toolchain) -> str:
@@ -149,12 +176,21 @@ def _cpu_lines() -> list[str]:
         return []
 
 
+def _forget_killed(folder: Path) -> None:
+    """What builds have left that were killed: nothing was added to it for a day."""
+    for begun in folder.glob(f"{BEGUN}*"):
+        with suppress(OSError):
+            if time.time() - begun.stat().st_mtime > DAY:
+                shutil.rmtree(begun, ignore_errors=True)
+
+
 @contextmanager
 def filled(folder: Path) -> Iterator[Path]:
     """A fresh folder beside `folder` that takes its name at the end, or is gone."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
+        _forget_killed(folder.parent)
+        fresh = Path(tempfile.mkdtemp(prefix=BEGUN, dir=folder.parent))
     except OSError as error:
         raise AssayError(
             f"{folder.parent} cannot be written ({error.strerror}).",

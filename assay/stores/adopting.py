@@ -75,10 +75,14 @@ def look(folder: Path, known: Callable[[Sequence[str]], Collection[str]]) -> Loo
 
 
 def _check(folder: Path, found: list[Result]) -> None:
-    if not found:
-        what = "holds no NNN/result.json" if os.path.isdir(folder) else "is not there"
+    if not found and not os.path.isdir(folder):
         raise UsageError(
-            f"{folder} is no run folder: it {what}.",
+            f"There is no file or folder '{folder}'.",
+            hint="Give a file of another tool, or the folder of a run: runs/RUN of another home.",
+        )
+    if not found:
+        raise UsageError(
+            f"{folder} is no run folder: it holds no NNN/result.json.",
             hint="A run folder lies in runs/ of another home, or where a message said.",
         )
     ids = [result.id for result in found]

@@ -243,7 +243,7 @@ def _pairs(
     found = state.comparison()
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not found.ended:
-            wanted = NextPair(pair, state.pairs + 1, found.pairs, state.apart, state.facts())
+            wanted = NextPair(pair, state.pairs + 1, found.pairs, state.apart, state.earlier())
             samples = take(wanted, setting)
             state.add(samples)
             found = state.comparison()

@@ -72,7 +72,8 @@ def check(
 
 def status(checked: Checked) -> int:
     """Of the command line: 5 got worse, 6 undecided, 0 fine. A suspect is undecided where it was
-    measured again without an answer, or where a baseline was named and too few points tell."""
+    measured again without an answer, or where a baseline was named and too few points tell; so is
+    a check against a named baseline with which nothing at all can be compared."""
     outcomes = {one.outcome for one in checked.found}
     if "confirmed" in outcomes:
         return 5
@@ -81,7 +82,8 @@ def status(checked: Checked) -> int:
     judgements = {one.judgement for one in checked.found if not one.outcome}
     if "regression" in judgements:
         return 5
-    return 6 if checked.named and "suspect" in judgements else 0
+    unknown = "suspect" in judgements or judgements == {"not-comparable"}
+    return 6 if checked.named and unknown else 0
 
 
 def _chosen(

@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.core.differences import Difference, Reproduction
+from assay.core.differences import Reproduction
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
-from assay.core.findings import Quantity
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Case, Procedure, Query, Result
+from assay.core.records import Case, Query, Result
+from assay.core.series import series_of
 from assay.core.settings import Home
+from assay.core.units import as_share
 from assay.engine import repro as asked
 from assay.engine import repro_origin
 from assay.registry import open_store
-from assay.verbs.compare import Comparing, compare_results
+from assay.verbs.compare import compare_results
 from assay.verbs.run import run
 from assay.views import repro_files
 
-MINIMUM = 0.01
-LOOSE = 0.5  # what is only known to be within this is not called reproduced
-FEWEST = 4  # processes a side, for an interval that is not widened
+if TYPE_CHECKING:
+    from assay.engine.repro_answer import KeptTimes
+
+PROCESSES = 5  # at least: fewer do not tell how much processes differ
 TAG = "repro"
-NOISE = ("other-load", "throttled", "steal", "swap", "quota")  # doubts that lie in the machine
+TIMES = 30  # newest results of the case that tell how much one hour differs from the next
 
 
 def repro(
@@ -36,6 +38,8 @@ def repro(
     against: str = "",
     check: bool = False,
     write: str | Path = "",
+    within: float | str = 0.5,
+    processes: int = 0,
     home: Home = None,
     progress: ProgressCallback = ignore,
 ) -> Reproduction:
@@ -44,21 +48,25 @@ def repro(
     The id is RUN/NNN, a run of one result, or a repro id; `origin` is the run's folder or URL
     where it is not in this store. `against` is another kept result in place of a new measurement;
     with `check` nothing is measured. `write` is a folder for the lock of its packages and a
-    container's recipe.
+    container's recipe. What cannot be shown to lie `within` a share is undecided; more `processes`
+    show more, and without a number they are as many as it had, or 5.
 
     >>> found = assay.repro("last")
     >>> print(found.sentence, found.changed)
     """
     result = _found(id, origin, home)
     told = _told(result)
+    share = as_share(within, "within", "5%")
     if against:
-        found = _judged(result, _found(against, "", home), told)
+        found = _judged(result, [_found(against, "", home)], told, share, home)
     elif told.lacking or check:
         found = told
     else:
-        found = _judged(result, _again(result, home, progress), told)
-        if found.answer == "differs":
-            found = _confirmed(found, _judged(result, _again(result, home, progress), told))
+        again = [_again(result, processes, home, progress)]
+        found = _judged(result, again, told, share, home)
+        if found.answer in ("differs", "undecided"):  # a machine may be slow for a while
+            again.append(_again(result, processes, home, progress))
+            found = _judged(result, again, told, share, home)
     return _written(result, found, Path(write)) if write else found
 
 
@@ -120,88 +128,64 @@ def _sentence(result: Result, lacking: Sequence[str]) -> str:
     return "can be measured again here"
 
 
-def _again(result: Result, home: Home, progress: ProgressCallback) -> Result:
-    """By the same procedure, as a run of its own that names the result it is of."""
+def _again(result: Result, processes: int, home: Home, progress: ProgressCallback) -> Result:
+    """By the same procedure for each process, as a run of its own that names the result it is
+    of."""
     case = Case(
         workload=result.case.workload,
         backend=result.case.backend,
         params=result.case.params,
         options=result.case.options,
     )
-    procedure: Procedure = result.procedure
+    then = result.procedure
+    count = processes or max(then.processes, PROCESSES)
+    procedure = msgspec.structs.replace(
+        then, processes=count, budget=then.budget * count / then.processes
+    )
     tags = {TAG: asked.repro_id(result)}
     (again,) = run(case, procedure=procedure, tags=tags, home=home, progress=progress)
     return again
 
 
-def _judged(result: Result, again: Result, told: Reproduction) -> Reproduction:
+def _judged(
+    result: Result, again: Sequence[Result], told: Reproduction, within: float, home: Home
+) -> Reproduction:
+    from assay.engine import repro_answer
+
     replace = msgspec.structs.replace
-    if again.status != "ok":
-        why = f"cannot be measured again: it ended as {again.status} ({again.reason})"
-        return replace(told, answer="cannot", sentence=why, again=again.id)
-    names = (result.id, again.id)
-    (one,) = compare_results([result], [again], names, Comparing(minimum=MINIMUM)).differences
-    answer, sentence = _answer(one)
-    noise = _noise(result, again) if answer == "differs" else ""
-    if noise:
-        answer, sentence = "cannot", f"cannot tell: it {sentence}, but {noise}"
-    ratio = Quantity(
-        value=one.ratio,
-        low=one.low,
-        high=one.high,
-        unit="",
-        estimator="the new time over the old",
-        n=min(one.first.n, one.second.n),
-    )
+    told = replace(told, again=", ".join(one.id for one in again))
+    for one in again:
+        if one.status != "ok":
+            why = f"cannot be measured again: it ended as {one.status} ({one.reason})"
+            return replace(told, answer="cannot", sentence=why)
+    names = (result.id, again[-1].id)
+    (apart,) = compare_results([result], again[-1:], names).differences
+    told = replace(told, changed=tuple(dict.fromkeys(apart.notes)))
+    if apart.verdict == "not-comparable":
+        return replace(told, answer="cannot", sentence=f"cannot be compared: {apart.notes[0]}")
+    if not apart.ratio > 0:
+        why = f"cannot be compared: not all values of {apart.metric} are above 0"
+        return replace(told, answer="cannot", sentence=why)
+    found = repro_answer.answered(result, again, within, _series(result, apart.metric, home))
     return replace(
         told,
-        answer=answer,
-        sentence=sentence,
-        changed=tuple(dict.fromkeys(one.notes)),
-        lacking=(f"a quiet machine: {noise}",) if noise else (),
-        ratio=ratio,
-        again=again.id,
+        answer=found.answer,
+        sentence=found.sentence,
+        lacking=(found.advice,) if found.advice else (),
+        ratio=repro_answer.quantity(found.typical),
+        fastest=repro_answer.quantity(found.fastest) if found.fastest else None,
     )
 
 
-def _confirmed(found: Reproduction, third: Reproduction) -> Reproduction:
-    """A difference, if it is there when measured once more: a machine may be slow for a while."""
-    slower = {one.ratio.value > 1 for one in (found, third) if one.ratio}
-    if third.answer == "differs" and len(slower) == 1:
-        sentence = f"{found.sentence}; measured once more, it {third.sentence}"
-        return msgspec.structs.replace(found, sentence=sentence)
-    return msgspec.structs.replace(
-        found,
-        answer="cannot",
-        sentence=f"cannot tell: it {found.sentence}; measured once more: {third.sentence}",
-        lacking=("a steady machine: two new measurements do not agree",),
-    )
+def _series(result: Result, metric: str, home: Home) -> KeptTimes:
+    from assay.engine.repro_answer import KeptTimes
 
-
-def _noise(result: Result, again: Result) -> str:
-    """What else the machine did while one of them was measured: it may have made the difference."""
-    from assay.analysis.summary import summarize
-
-    for one in (result, again):
-        for doubt in summarize(one).doubts:
-            if doubt.code in NOISE:
-                return f"when {one.id} was measured, {doubt.text}"
-    return ""
-
-
-def _answer(one: Difference) -> tuple[Literal["reproduced", "differs", "cannot"], str]:
-    if one.verdict == "not-comparable":
-        return "cannot", f"cannot be compared: {one.notes[0]}"
-    percent = 100 * (one.ratio - 1)
-    span = f"{100 * (one.low - 1):+.1f} % to {100 * (one.high - 1):+.1f} %".replace("-", "−")
-    apart = f"{abs(percent):.1f} % {'slower' if percent > 0 else 'faster'}"
-    if one.low <= 1 <= one.high or abs(one.ratio - 1) <= MINIMUM:
-        within = 100 * max(one.high - 1, 1 - one.low)
-        if within > 100 * LOOSE:
-            return "cannot", f"cannot tell: the times vary too much ({apart}, {span})"
-        few = "; more processes tell more" if min(one.first.n, one.second.n) < FEWEST else ""
-        return "reproduced", f"reproduced within {within:.1f} % ({apart}, {span}{few})"
-    return "differs", f"differs by {abs(percent):.1f} %: {apart} ({span})"
+    known = series_of(result).id
+    with closing(open_store(home)) as store:
+        typical, fastest = (
+            [point.value for point in store.points(known, name, TIMES)] for name in (metric, "min")
+        )
+    return KeptTimes(typical, fastest)
 
 
 def _written(result: Result, found: Reproduction, folder: Path) -> Reproduction:

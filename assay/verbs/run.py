@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.core.errors import UsageError
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Plan, Procedure, Result
 from assay.core.settings import Home
@@ -42,6 +43,11 @@ def run(
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
     forms.check_keywords("assay.run", given, planned, Procedure, run, live)
+    if on and model is not None:
+        raise UsageError(
+            "A model that is an object of this session cannot go to a cluster: its file is here.",
+            hint="Write a function that builds it into a file that every node has: './net.py:Net'.",
+        )
     plan = planned(*of_keywords(cases, model, given, home), **given)
     return (found.reading.result for found in carried_out(plan, home, progress, on, need))
 

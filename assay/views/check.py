@@ -48,6 +48,9 @@ def headline(found: Checked) -> str:
         return f"{_count(len(worse), 'regression')} {sure} in {total}"
     if undecided:
         return f"undecided: {_count(len(undecided), 'suspicion')} in {total}"
+    if all(one.judgement == "not-comparable" for one in found.found):
+        kind = "undecided" if found.named else "nothing to tell yet"
+        return f"{kind}: nothing can be compared in {total}"
     return f"fine: no regression in {total}"
 
 

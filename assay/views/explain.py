@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.core.changes import Explanation, MetricChange
+from assay.core.changes import Changed, Explanation, MetricChange
 from assay.core.findings import Output, Table
 from assay.core.units import human
 from assay.views.ab import change
@@ -44,7 +44,7 @@ def _reasons(found: Explanation) -> Table:
         title=f"{len(found.changed)} differences, {known} of a kind that is known to matter",
         columns=("what", "before", "after", "known to matter", "what would prove it"),
         rows=tuple(
-            (f"{one.kind} {one.what}", one.before or "—", one.after or "—", one.why, one.proof)
+            (_name(one), one.before or "—", one.after or "—", one.why, one.proof)
             for one in found.changed
         ),
         spare=("what would prove it",),
@@ -66,8 +66,12 @@ def _operations(found: Explanation) -> Table:
 
 def _proof(found: Explanation) -> list[str]:
     best = next((one for one in found.changed if one.why and one.proof), None)
-    return [f"the likeliest is {best.kind} {best.what}; to prove it: {best.proof}"] if best else []
+    return [f"the likeliest is {_name(best)}; to prove it: {best.proof}"] if best else []
 
 
 def _rank(one: MetricChange) -> tuple[int, str]:
     return (MAIN.index(one.metric) if one.metric in MAIN else len(MAIN), one.metric)
+
+
+def _name(one: Changed) -> str:
+    return one.what if one.what == one.kind else f"{one.kind} {one.what}"

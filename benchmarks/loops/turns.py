@@ -130,10 +130,10 @@ class Sides:
             take()
         self._check()
 
-    def medians(self) -> tuple[float, float]:
-        """Seconds by hand, and by assay; each turn counts once."""
-        taken = [statistics.median(part.values) for part in self._assay.turns]
-        return statistics.median(self._by_hand), statistics.median(taken)
+    def taken(self) -> list[tuple[float, float]]:
+        """Seconds by hand and by assay, of each turn."""
+        by_assay = [statistics.median(part.values) for part in self._assay.turns]
+        return list(zip(self._by_hand, by_assay, strict=True))
 
     def close(self) -> None:
         self._hand.close()
@@ -147,11 +147,9 @@ class Sides:
             raise RuntimeError(f"{self._assay.status}: {self._assay.reason}")
 
 
-def taken(
-    sides: Sequence[Sides], count: int, seed: int | None = None
-) -> dict[str, tuple[float, float]]:
-    """Both medians of each configuration; of one that fails it is said why."""
-    order, found = random.Random(seed), {}
+def taken(sides: Sequence[Sides], count: int) -> dict[str, list[tuple[float, float]]]:
+    """The turns of each configuration; of one that fails it is said why."""
+    order, found = random.Random(), {}
     with ExitStack() as stack:
         for one in sides:
             stack.callback(one.close)
@@ -162,7 +160,7 @@ def taken(
                 one.warm()
                 for _ in range(count):
                     one.turn(order)
-                found[one.name] = one.medians()
+                found[one.name] = one.taken()
 
             _goes_well(one, turns)
     return found

@@ -50,6 +50,11 @@ def test_a_change_that_all_processes_show_is_named(factor, unit, verdict):
     assert one.low <= factor <= one.high
 
 
+def test_the_fastest_step_of_each_process_can_be_compared():
+    assert side([result((3.0, 2.0, 5.0), (4.0, 9.0, 1.0))], "min").medians == [2.0, 1.0]
+    assert side([result((3.0, 2.0))], "min").unit == "s"
+
+
 def test_equal_numbers_are_the_same():
     assert found([1.0] * 5, [1.001] * 5).verdict == "same"
 

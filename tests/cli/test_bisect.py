@@ -74,4 +74,4 @@ def test_ends_that_are_the_same_leave_with_2(assay, endings):
     status, _, error = assay("bisect", f"{endings}:fine@python", "--good", "HEAD", "--bad", "HEAD")
 
     assert status == 2
-    assert "does not come after" in error
+    assert "are the same commit" in error

@@ -27,6 +27,8 @@ def elsewhere(tmp_path, monkeypatch):
     [
         ([], "Nothing stands where HPVM's scripts take hpvm_reload, keras_reload, train"),
         (["reload"], "'reload' stands where"),
+        (["keras_relod"], "Did you mean keras_reload? [hpvm_reload|keras_reload|train]"),
+        (["train", "fronted"], "Did you mean frontend? [hpvm_reload|"),
         (["train", "compile"], "'compile' is no word of HPVM's scripts in that place"),
         (["train", "keras_dump", "keras_dump"], "'keras_dump' is no word"),
     ],
@@ -162,7 +164,8 @@ def test_no_training_is_advised_for_a_network_without_a_recipe(assay, tmp_path, 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("lenett", "train"), "no workload named 'lenett'"),
+        (("lenett", "train"), "There is no network or command named 'lenett'"),
+        (("tset",), "Did you mean 'test'?"),
         (("lenet", "train", "--keras_backend", "theano"), "any more"),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_run_that_lacks_its_plan_can_be_shown_too(assay, kept, home, tmp_path)
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("nowhere",), "nowhere is no run folder: it is not there"),
+        (("nowhere",), "There is no file or folder 'nowhere'"),
         ((".",), "it holds no NNN/result.json"),
         ((), "Missing argument"),
     ],

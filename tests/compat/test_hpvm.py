@@ -45,6 +45,17 @@ def test_without_a_compiler_nothing_is_evaluated_first(monkeypatch, tmp_path):
         hpvm.carried_out(request, "jax", str(tmp_path), ignore)
 
 
+def test_the_engine_is_the_one_asked_for_or_else_one_that_is_here(monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    assert (hpvm.engine_for("jax"), hpvm.engine_for("")) == ("jax", "torch")
+
+    monkeypatch.delenv("KERAS_BACKEND")
+    monkeypatch.setattr(hpvm.importlib.util, "find_spec", {"keras": 1, "jax": 1}.get)
+    assert hpvm.engine_for("") == "jax"
+    monkeypatch.setattr(hpvm.importlib.util, "find_spec", {"keras": 1, "tensorflow": 1}.get)
+    assert hpvm.engine_for("") == "tensorflow"
+
+
 def test_final_accuracy_is_a_number_and_nothing_else(tmp_path):
     (tmp_path / "final_accuracy").write_text("an older one, and longer")
 

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import assay
 from assay.core.errors import UsageError
 from assay.core.records import Procedure
 from assay.engine import given
@@ -109,3 +110,11 @@ def test_an_unknown_keyword_leads_to_the_near_one():
     with pytest.raises(UsageError) as caught:
         given.check_keywords("f", ["xyz"], function)
     assert caught.value.hint == "It takes: budget."
+
+
+@pytest.mark.parametrize("call", ["run", "scale"])
+def test_a_metric_is_only_for_what_is_compared(call):
+    for words in ({"metric": "p99"}, {"procedure": Procedure(metric="p99")}):
+        with pytest.raises(UsageError, match="metric is 'p99', but everything") as caught:
+            getattr(assay, call)("mnist-mlp@jax", **words)
+        assert "assay.ab and assay.race" in caught.value.hint

@@ -10,8 +10,9 @@ import pytest
 
 import assay
 from assay.core.errors import UsageError
+from assay.engine import plan
 from assay.engine.live import live
-from assay.registry import workload
+from assay.registry import backend, workload
 from assay.workloads.user._live import from_live_file
 
 QUICK = {"samples": 1, "budget": 0.1, "steps_per_sample": 1}
@@ -136,3 +137,77 @@ def test_a_file_cut_short_is_refused_where_it_is_loaded(home):
 def test_a_file_that_is_gone_is_said(tmp_path):
     with pytest.raises(UsageError, match="No such file"):
         from_live_file(str(tmp_path / "net.live"))
+
+
+def linen():
+    from flax import linen
+
+    class Net(linen.Module):
+        @linen.compact
+        def __call__(self, x):
+            return linen.Dense(3)(x)
+
+    return Net()
+
+
+def nnx():
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self, rngs):
+            self.inner = nnx.Linear(4, 3, rngs=rngs)
+
+        def __call__(self, x):
+            return self.inner(x)
+
+    return Net(nnx.Rngs(0))
+
+
+def equinox():
+    import equinox
+    import jax
+
+    return equinox.nn.MLP(4, 3, 8, 2, key=jax.random.key(0))
+
+
+def tf_module():
+    import tensorflow as tf
+
+    class Net(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = tf.Variable(tf.ones((4, 3)))
+
+        def __call__(self, x):
+            return x @ self.inner
+
+    return Net()
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        pytest.param(linen, "jax", marks=pytest.mark.real("jax", "flax", "cloudpickle")),
+        pytest.param(nnx, "jax", marks=pytest.mark.real("jax", "flax", "cloudpickle")),
+        pytest.param(equinox, "jax", marks=pytest.mark.real("jax", "equinox", "cloudpickle")),
+        pytest.param(tf_module, "tensorflow", marks=pytest.mark.real("tensorflow", "cloudpickle")),
+    ],
+)
+def test_modules_of_flax_equinox_and_tensorflow_travel_and_train(make, kind, home):
+    rows = np.ones((2, 4), np.float32)
+    path = live(make(), rows, home=home).workload
+    case = plan.resolve(plan.parse_case(f"{path}@{kind}"))
+    job = workload(path).kinds[kind](**case.params)  # as a worker builds it
+
+    with backend(kind).open(lambda: job, case) as session:
+        before = session.outputs()
+        session.step()
+        session.wait()
+        assert before.shape == (2, 3) and np.isfinite(before).all()
+        assert not np.array_equal(before, session.outputs())
+
+
+def test_an_object_is_not_sent_to_a_cluster():
+    with pytest.raises(UsageError, match="cannot go to a cluster: its file is here") as caught:
+        assay.run(model=dict, on="ray://somewhere:10001")
+    assert "./net.py:Net" in caught.value.hint

@@ -15,6 +15,7 @@ from assay.engine.pair import (
     APART,
     COMMANDS,
     NOT_RUN,
+    SIDES,
     NextPair,
     PairKeepGoing,
     PairSetting,
@@ -148,3 +149,19 @@ def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, n
     setting = PairSetting(None, QUICK, minimum=0.01, deadline=50.0, progress=None)
 
     assert PairKeepGoing(setting, known=[])(Turns(taken, opening, spent(taken))) is more
+
+
+def test_what_a_pair_showed_is_not_found_out_again(endings, setting):
+    pair = of_cases(endings, "fine", "fine:size=9")
+    first = take_pair(NextPair(pair, 1), setting)
+
+    earlier = dict(zip(SIDES, first.results, strict=True))
+    again = take_pair(NextPair(pair, 2, earlier=earlier), setting)
+
+    for before, after in zip(first.results, again.results, strict=True):
+        steps = [
+            {part.steps for part in one.samples if part.phase == "steady"}
+            for one in (before, after)
+        ]
+        assert steps[0] == steps[1] and after.facts == before.facts
+    assert not again.outputs

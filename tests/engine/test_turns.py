@@ -22,7 +22,9 @@ def heat(tmp_path, endings):
             folder = tmp_path / f"{number}"
             folder.mkdir()
             case = plan.cases([f"{endings}:{name}@python"])[0]
-            entries.append(HeatEntry(str(number), case, CasePlace(f"run/{number}", folder)))
+            entry = HeatEntry(str(number), case, CasePlace(f"run/{number}", folder))
+            entries.append(entry._replace(memory=more.get("memory", 0.0)))
+        more.pop("memory", None)
         return run_heat(
             entries,
             more.pop("procedure", QUICK),
@@ -78,6 +80,14 @@ def test_who_finds_no_room_is_apart_and_never_started(heat, tmp_path):
 def test_where_memory_is_plenty_nobody_is_opened_alone(heat):
     looks = []
     found = heat("fine", "fine", room=lambda: looks.append(1) or 2 * PLENTY)
+
+    assert [result.status for result in found.results.values()] == ["ok", "ok"]
+    assert len(looks) == 1
+
+
+def test_who_showed_what_it_takes_needs_no_plenty(heat):
+    looks = []
+    found = heat("fine", "fine", room=lambda: looks.append(1) or 3000, memory=1000.0)
 
     assert [result.status for result in found.results.values()] == ["ok", "ok"]
     assert len(looks) == 1

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import msgspec
 import pytest
 
 from assay.core.errors import AssayError, NotPossibleError
 from assay.native import toolchain as compiler
-from assay.native.build import build, digest
+from assay.native.build import build, digest, filled, runtime_parts
 from assay.native.emit import emit
 from assay.native.toolchain import Toolchain, toolchain
 from tests.native.test_emit import small
@@ -43,6 +47,33 @@ def test_the_same_model_is_built_once(plain_tools, native_cache):
 
     assert (first.cached, second.cached) == (False, True)
     assert second.program.stat().st_mtime_ns == stamp
+
+
+def test_two_at_once_compile_the_runtime_once(tmp_path):
+    script = tmp_path / "compiler"
+    script.write_text(
+        f'#!/bin/sh\nsleep 0.2\nfor last; do :; done\necho $last >> "{tmp_path}/log"\n'
+    )
+    script.chmod(0o755)
+    tools = Toolchain(command=(str(script),), version="0", flags=())
+
+    with ThreadPoolExecutor(2) as both:
+        list(both.map(lambda _: runtime_parts(tools, tmp_path / "cache"), range(2)))
+
+    compiled = (tmp_path / "log").read_text().splitlines()
+    assert [os.path.basename(each) for each in compiled] == ["entry.o", "runtime0.o"]
+
+
+def test_what_killed_builds_have_left_goes_after_a_day(tmp_path):
+    for name, age in (("old", 2), ("new", 0)):
+        (tmp_path / f".building-{name}").mkdir()
+        stamp = time.time() - age * 24 * 3600
+        os.utime(tmp_path / f".building-{name}", (stamp, stamp))
+
+    with filled(tmp_path / "made") as fresh:
+        (fresh / "file").write_text("")
+
+    assert {path.name for path in tmp_path.iterdir()} == {".building-new", "made"}
 
 
 def test_other_weights_flags_and_sources_are_other_builds():

@@ -71,9 +71,10 @@ def test_one_far_off_night_is_suspect_and_no_alarm(store):
 def test_too_few_points_say_how_many_are_needed(store):
     keep_series(store, nights(5))
 
-    (one,) = assay.check().found
+    found = assay.check()
+    (one,) = found.found
 
-    assert one.judgement == "not-comparable"
+    assert (one.judgement, check.status(found)) == ("not-comparable", 0)
     assert one.text == "5 points since the last shift, but 10 are needed"
 
 
@@ -117,8 +118,10 @@ def test_nothing_comparable_says_why(store):
     keep_series(store, nights(3), case("m"), environment=Environment(machine={"cpu": "Xeon"}))
     keep_series(store, nights(3), case("n"))
 
-    said = "\n".join(one.text for one in assay.check("label:old").found)
+    found = assay.check("label:old")
+    said = "\n".join(one.text for one in found.found)
 
+    assert check.status(found) == 6  # a gate that compared nothing is not green
     assert "has another parameter: size=1, here 2" in said
     assert "has another version of the workload: , here 2" in said
     assert "has another machine: EPYC, 2 cpus, here Xeon" in said

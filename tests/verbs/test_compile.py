@@ -15,9 +15,12 @@ from assay.native.compile import Compiled
 from assay.native.graph import Value
 from assay.verbs import compile
 from assay.verbs.compile import compile_model
+from tests.datasets.making import SAMPLE
 from tests.native.test_emit import small
 from tests.native.test_onnx_import import HELD, written
 from tests.native.test_onnx_import import NETS as ONNX
+
+TINY = f"{Path(__file__).parents[2]}/examples/hpvm_benchmark.py:TinyNet_CIFAR10"
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +102,27 @@ def test_the_pictures_that_are_not_here_are_named(assay, monkeypatch, tmp_path):
 
     assert "pictures of cifar100" in lacking and "assay data fetch" in lacking
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.real("keras", "jax")
+def test_a_class_of_ones_own_writes_the_pictures_of_its_own_methods(monkeypatch, tmp_path):
+    """In a worker, as its file is the user's; a program that takes others is told."""
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+    folder = tmp_path / "tiny.data"
+
+    lacking = compile.write_data(TINY, MADE, folder)
+
+    assert lacking == ""
+    with np.load(SAMPLE / "cifar10.npz") as file:
+        images, labels = file["x_test"], file["y_test"].reshape(-1)
+    half = len(labels) // 2
+    wanted = images.transpose(0, 3, 1, 2).astype(np.float32) / 255
+    for split, part in (("test", slice(half)), ("tune", slice(half, None))):
+        held = np.fromfile(folder / f"{split}_input.bin", np.float32)
+        np.testing.assert_array_equal(held, wanted[part].reshape(-1))
+        held = np.fromfile(folder / f"{split}_labels.bin", np.uint32)
+        np.testing.assert_array_equal(held, labels[part])
+    assert (folder / "layout.txt").read_text() == f"{MADE.takes}\n"
 
 
 def test_a_backend_has_no_place_in_the_name_of_a_model():

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
+import sys
 
 import numpy as np
 import pytest
 
 import assay
 from assay import registry
-from assay.core.errors import EndingError
+from assay.core.errors import EndingError, UsageError
+from assay.workloads.user import _torchvision
 from tests.workloads.test_bare import resolved
 
 SIZES = {"n_layer": 1, "n_head": 2, "n_embd": 8, "vocab_size": 50, "n_positions": 16}
@@ -28,6 +29,7 @@ def session_of(text: str):
 
 
 def gpt2(folder):
+    _torchvision.load()  # which transformers imports
     from transformers import GPT2Config
 
     GPT2Config(**SIZES, architectures=["GPT2LMHeadModel"]).save_pretrained(folder)
@@ -48,6 +50,7 @@ def test_a_configuration_is_trained_with_random_weights_and_that_is_said(tmp_pat
 
 @pytest.mark.real("torch", "transformers")
 def test_weights_that_are_there_are_loaded(tmp_path):
+    _torchvision.load()
     from transformers import GPT2Config, GPT2LMHeadModel
 
     made = GPT2LMHeadModel(GPT2Config(**SIZES)).eval()
@@ -62,6 +65,7 @@ def test_weights_that_are_there_are_loaded(tmp_path):
 
 @pytest.mark.real("torch", "transformers")
 def test_a_classifier_of_pictures_gets_pictures(tmp_path):
+    _torchvision.load()
     from transformers import ViTConfig
 
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
@@ -96,25 +100,63 @@ def test_what_is_not_here_is_said_with_what_to_do(tmp_path, text, words):
         session_of(text)
 
 
-@pytest.mark.skipif(bool(importlib.util.find_spec("timm")), reason="timm is installed")
-def test_a_hub_that_is_not_installed_is_named_with_the_command():
+def test_a_hub_that_is_not_installed_is_named_with_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "timm", None)  # as if it were not
+
     (result,) = assay.run("timm:vit_small_patch16_224@torch")
 
     assert (result.status, result.reason) == (
-        "skipped", "timm is not installed here: pip install timm"
+        "skipped", "timm is not installed here: pip install 'assay[timm]'"
     )  # fmt: skip
+
+
+@pytest.mark.real("torch", "torchvision", "timm")
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("torchvision:squeezenet1_1:batch_size=2,image_size=32,classes=5", "2x3x32x32"),
+        pytest.param(  # 86 million weights are drawn
+            "torchvision:vit_b_16:batch_size=1,image_size=16,classes=5",
+            "1x3x16x16",
+            marks=pytest.mark.long,
+        ),
+        ("timm:vit_tiny_patch16_224:batch_size=2,image_size=32,classes=5", "2x3x32x32"),
+        ("timm:mobilenetv3_small_050:batch_size=2,image_size=32,classes=5", "2x3x32x32"),
+    ],
+)
+def test_a_classifier_of_a_hub_trains(text, shape):
+    opening, job = session_of(f"{text}@torch")
+    with opening as session:
+        before = session.outputs()
+        session.step()
+
+        assert session.facts()["input_shape"] == shape
+        assert before.shape == (session.items, 5) and np.isfinite(before).all()
+        assert not np.array_equal(before, session.outputs())
+    assert job.facts["assumed"] == "its weights are random"
+
+
+@pytest.mark.real("torch", "torchvision", "timm")
+@pytest.mark.parametrize(
+    "hub, name", [("torchvision", "resnet19"), ("timm", "vit_smal_patch16_224")]
+)
+def test_a_name_that_a_hub_does_not_have_is_refused_with_the_nearest(hub, name):
+    with pytest.raises(UsageError, match=f"no .*{hub} named '{name}'") as said:
+        session_of(f"{hub}:{name}@torch")
+
+    assert "Did you mean" in said.value.hint
 
 
 @pytest.mark.real("torch")
 def test_a_package_built_for_another_torch_is_said_to_be_so(tmp_path, monkeypatch):
     (tmp_path / "torchvision").mkdir()
-    broken = 'raise RuntimeError("operator torchvision::nms does not exist")'
+    broken = 'raise OSError("libtorch.so: undefined symbol")'
     (tmp_path / "torchvision" / "__init__.py").write_text(broken)
     monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+        monkeypatch.delitem(sys.modules, name)
 
-    with pytest.raises(
-        EndingError, match=r"cannot be loaded beside torch .*::nms does not"
-    ) as said:
+    with pytest.raises(EndingError, match=r"cannot be loaded beside torch .*undefined") as said:
         session_of("torchvision:resnet18@torch")
 
     assert said.value.status == "skipped"

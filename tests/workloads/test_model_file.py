@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +165,30 @@ def test_an_exported_program_is_run_in_the_sizes_asked_for(tmp_path):
         found = session.outputs()
         assert session.facts()["input_shape"] == "3x4, 3x7"
         assert found == pytest.approx(net(*job.train_batch[0]).detach().numpy(), abs=1e-5)
+
+
+@pytest.mark.real("torch")
+def test_a_program_of_another_torch_is_said_to_be_so(tmp_path):
+    import torch
+
+    file = tmp_path / "net.pt2"
+    torch.export.save(torch.export.export(torch.nn.Linear(4, 2), (torch.rand(2, 4),)), file)
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    (name,) = (name for name in members if re.search(r"models/[^/]+\.json$", name))
+    program = json.loads(members[name])
+    members[name] = json.dumps({**program, "schema_version": {"major": 999, "minor": 1}}).encode()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, held in members.items():
+            archive.writestr(name, held)
+
+    with (
+        pytest.raises(UsageError, match=r"torch 2\S+ cannot load .*net\.pt2") as caught,
+        opened(f"{file}@torch"),
+    ):
+        pass
+
+    assert caught.value.hint == "Export it again with this version."
 
 
 @pytest.mark.real("keras", "jax")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from assay.backends import _options, _several
 from assay.backends.jax import _setup, _trees
+from assay.backends.jax._forward import ShownForward
 from assay.backends.jax._optimizers import JaxOptimizer
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
@@ -70,10 +71,10 @@ class JaxSession:
         jax.block_until_ready((self._state, self._found))
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return _trees.as_array(self._inferred(*self._forward_arguments()))
+        return _trees.as_array(self._shown())
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
-        return _trees.sampled(self._inferred(*self._forward_arguments()))
+        return _trees.sampled(self._shown())
 
     def read(self) -> object:
         return _trees.read(self._found)
@@ -90,9 +91,9 @@ class JaxSession:
     @cached_property
     def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
         """The forward pass, for all that is to be known of it; its outputs come from this trace."""
-        if self._case.options["compiler"] == "off":
-            return jax.make_jaxpr(self._infer)(*self._forward_arguments())
-        return self._inferred.trace(*self._forward_arguments()).jaxpr
+        if isinstance(self._shown, ShownForward):
+            return self._shown.jaxpr
+        return jax.make_jaxpr(self._infer)(*self._forward_arguments())
 
     def facts(self) -> Mapping[str, Value]:
         weights = jax.tree.leaves(self._state["params"])
@@ -120,11 +121,11 @@ class JaxSession:
         return jax.jit(function, donate_argnums=(0,) if self._train else ())
 
     @cached_property
-    def _inferred(self) -> Any:  # noqa: ANN401
+    def _shown(self) -> Callable[[], Any]:
+        """Outputs as the weights are now."""
         if self._case.options["compiler"] == "off":
-            return self._infer
-        # a function of its own: else a first inference would find itself compiled already
-        return jax.jit(lambda *arguments: self._infer(*arguments))
+            return lambda: self._infer(*self._forward_arguments())
+        return ShownForward(self._infer, self._forward_arguments)
 
     def _forward_arguments(self) -> tuple[Any, ...]:
         return self._state["params"], self._state["kept"], self._inputs

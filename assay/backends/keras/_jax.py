@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ import keras
 
 from assay.backends import _several
 from assay.backends.jax import _setup, _trees
+from assay.backends.jax._forward import ShownForward
 from assay.backends.keras._count import multiply_adds
 from assay.backends.keras._model import KerasModel, KerasSession, as_array
 
@@ -59,7 +61,11 @@ class KerasJaxSession(KerasSession):
         self._one_at_a_time = _several.one_at_a_time(built.case)
         self._outputs: Any = None
         self._call = functools.partial(model.stateless_call, training=False)
-        self._inferred: Any = self._call if model.run_eagerly else jax.jit(self._call)
+        self._shown: Callable[[], Any] = (
+            (lambda: self._call(*self._arguments()))
+            if model.run_eagerly
+            else ShownForward(self._call, self._arguments)
+        )
 
     def generates(self, first: KerasJaxSession) -> None:
         """A step gives the memory of its state away, so what shares the weights gets a copy."""
@@ -76,10 +82,10 @@ class KerasJaxSession(KerasSession):
         jax.block_until_ready((self._outputs, self._state))
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return as_array(self._inferred(*self._arguments())[0])
+        return as_array(self._shown()[0])
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
-        return _trees.sampled(self._inferred(*self._arguments())[0])
+        return _trees.sampled(self._shown()[0])
 
     def read(self) -> object:
         return _trees.read(self._outputs)
@@ -98,9 +104,9 @@ class KerasJaxSession(KerasSession):
 
     @functools.cached_property
     def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
-        if self._inferred is self._call:
-            return jax.make_jaxpr(self._call)(*self._arguments())
-        return self._inferred.trace(*self._arguments()).jaxpr
+        if isinstance(self._shown, ShownForward):
+            return self._shown.jaxpr
+        return jax.make_jaxpr(self._call)(*self._arguments())
 
     def _arguments(self) -> tuple[Any, ...]:
         """Of inference from the state, not the model's variables: a step gave their memory away."""

@@ -15,6 +15,7 @@ import msgspec
 from assay.core.errors import EndingError
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
+from assay.workloads.user import _torchvision
 
 
 class Hub(NamedTuple):
@@ -30,8 +31,8 @@ HUBS = {
     "hf": Hub(
         "transformers", "pip install 'assay[hf]'", {"batch_size": 8, "length": 128, "seed": 0}
     ),
-    "torchvision": Hub("torchvision", "pip install torchvision", _PICTURES),
-    "timm": Hub("timm", "pip install timm", _PICTURES),
+    "torchvision": Hub("torchvision", "pip install 'assay[torchvision]'", _PICTURES),
+    "timm": Hub("timm", "pip install 'assay[timm]'", _PICTURES),
 }
 
 
@@ -70,8 +71,9 @@ class HubWorkload(msgspec.Struct, frozen=True):
 
     def _loaded(self) -> Any:  # noqa: ANN401 (a module)
         try:
+            _torchvision.load()  # all of them import it
             return import_module(f"assay.workloads.user._hub_{self.hub}")
-        # a package built for another torch: "operator torchvision::nms does not exist"
+        # a package built for another torch: "undefined symbol …"
         except (ImportError, RuntimeError, OSError) as error:
             package = HUBS[self.hub].package
             first = str(error).strip().partition("\n")[0]

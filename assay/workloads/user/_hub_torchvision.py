@@ -11,10 +11,14 @@ from assay.core.records import Value
 from assay.core.sessions import Job
 from assay.workloads.user import _hub_pictures
 
+LISTED = "torchvision.models.list_models(torchvision.models) has all names."
+
 
 def job(name: str, params: Mapping[str, Value]) -> Job:
     known = models.list_models(module=models)  # those that classify
     if name not in known:
-        raise unknown("classifier in torchvision", name, known)
-    model = models.get_model(name, weights=None, num_classes=int(params["classes"]))
-    return _hub_pictures.job(model, int(params["image_size"]) or 224, params)
+        raise unknown("classifier in torchvision", name, known, LISTED)
+    side = int(params["image_size"]) or 224
+    size = {"image_size": side} if name.startswith("vit_") else {}  # all others take any
+    model = models.get_model(name, weights=None, num_classes=int(params["classes"]), **size)
+    return _hub_pictures.job(model, side, params)
