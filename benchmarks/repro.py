@@ -1,6 +1,6 @@
 """Does `assay repro` say "reproduced" of what is the same, and see and name what is not?
 
-    python benchmarks/repro.py [--home FOLDER] [--processes 1] > repro.json
+    python benchmarks/repro.py [--home FOLDER] [--processes 1] [--parts same] > repro.json
 
 Ten cases (Python functions, and nets on those of jax and torch that are here) are measured, then
 each is reproduced (A/A). Then the functions do 10 % and 25 % more work, which has to be seen: an
@@ -56,26 +56,32 @@ def product(size=96):
 """
 TIMES, MORE = 20, (22, 25)
 NAMES = ("total", "ordered", "written", "product")
+PARTS = ("same", "slower", "changed")
 NETS = ("mnist-mlp:units=64", "mnist-mlp:units=64,batch_size=128", "mnist-mlp:units=256")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--home", default="", help="folder results are kept in; default: a new one")
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="of each result reproduced")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="default: all")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         home = given.home or place
         file = Path(place) / "functions.py"
         file.write_text(FUNCTIONS.format(times=TIMES))
-        cases = [f"{file}:{name}@python" for name in NAMES]
+        functions = [f"{file}:{name}@python" for name in NAMES]
         backends = [name for name in ("jax", "torch") if find_spec(name)]
-        cases += [f"{net}@{backend}" for net in NETS for backend in backends]
-        results = measured(cases, given.processes, home)
-        told: dict[str, object] = same(results, home)
-        told["slower"] = slower(results[: len(NAMES)], file, home)
-        if backends:
-            told["changed"] = changed(results, backends[-1], home)
+        nets = [f"{net}@{backend}" for net in NETS for backend in backends]
+        results = measured(functions, given.processes, home)
+        told: dict[str, object] = {}
+        if "same" in given.parts:
+            told |= same(results + measured(nets, given.processes, home), home)
+        if "slower" in given.parts:
+            told["slower"] = slower(results, file, home)
+        if "changed" in given.parts and backends:
+            (first,) = measured([f"{NETS[0]}@{backends[-1]}"], 1, home)
+            told["changed"] = changed(first, home)
         print(json.dumps(told, indent=1))
 
 
@@ -126,9 +132,9 @@ def _why(found: Reproduction) -> dict[str, object]:
     return {"sentence": found.sentence, "named": list(found.changed)}
 
 
-def changed(results: list[Result], backend: str, home: str) -> dict[str, object]:
+def changed(first: Result, home: str) -> dict[str, object]:
     """The net, with one thing changed at a time."""
-    first = next(result for result in results if result.case.backend == backend)
+    backend = first.case.backend
     settings = {"samples": 20, "budget": "2s", "home": home}
     others = {
         "batch": next(iter(assay.run(f"mnist-mlp:units=64,batch_size=64@{backend}", **settings))),

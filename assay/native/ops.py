@@ -149,10 +149,23 @@ class SoftmaxOp(msgspec.Struct, frozen=True, tag="softmax"):
 class BinaryOp(msgspec.Struct, frozen=True, tag="binary"):
     """Two inputs of one rank; an axis of size 1 is repeated to fit the other's.
 
-    A mask is the second input where that is a number, else the first.
+    A mask is the second input where that is a number, else the first. A comparison gives 1 where it
+    is true, else 0.
     """
 
-    kind: Literal["add", "multiply", "subtract", "maximum", "minimum", "divide", "mask", "power"]
+    kind: Literal[
+        "add",
+        "multiply",
+        "subtract",
+        "maximum",
+        "minimum",
+        "divide",
+        "mask",
+        "power",
+        "equal",
+        "less",
+        "less_equal",
+    ]
     post: tuple[ActivationOp, ...] = ()
 
 

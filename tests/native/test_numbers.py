@@ -114,3 +114,20 @@ def test_a_maximum_does_not_hide_what_softsign_makes_of_infinity():
     graph = made.graph(made.add(ops.PoolOp("max", (2, 2), (2, 2)), active))
 
     assert fusion.pool_before_activation(graph) == graph
+
+
+@pytest.mark.real("compiler", "onnxruntime")
+@pytest.mark.parametrize("kind", ["equal", "less", "less_equal"])
+def test_a_comparison_is_one_or_zero_and_zero_with_what_is_no_number(
+    kind, plain_tools, native_cache
+):
+    made = Making(8)
+    other = made.building.fixed("other", [NAN, INF, 0, -1, 0, 1, 1e30, 1e30], (0,))
+    graph = made.graph(made.add(ops.BinaryOp(kind), made.input, other))
+    emitted, built = compiled(graph, plain_tools, native_cache)
+
+    wanted = reference.outputs(graph, ODD)[0]
+
+    assert set(wanted.ravel()) == {0, 1}
+    assert_same(by_onnxruntime(graph, [ODD])[0], wanted)
+    assert_same(loaded_outputs(emitted, built, ODD, 1), wanted)

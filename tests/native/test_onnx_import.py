@@ -86,6 +86,15 @@ HELD = {
     "across": np.arange(4)[None, None, None, :],
     "lower": np.tri(3, 4, dtype=bool)[None, None],
     "least": np.array(-np.inf, np.float32),
+    "rows": np.array([-1, 4], np.int64),
+    "wider": np.array([-1, 2, 3, 5], np.int64),
+    "pair": np.array([2], np.int64),
+    "three": np.array([3], np.int64),
+    "four": np.array([4], np.int64),
+    "apart": np.array([-1, 2, 3], np.int64),
+    "threefold": np.array([1, 2, 3, 4], np.int64),
+    "narrower": np.array([1, 1, 1, 0.75], np.float32),
+    "which of": np.array([[3], [1]], np.int64),
 }
 NETS = {
     "conv": one("Conv", "w", auto_pad="SAME_LOWER", strides=[2, 1]),
@@ -147,6 +156,51 @@ NETS = {
         ("Split", ["x"], ["a", "b"], {"axis": 1}),
         ("Mul", ["a", "b"], ["y"], {}),
     ],
+    "tokens in one row": [
+        ("Reshape", ["x", "rows"], ["r"], {}),
+        ("MatMul", ["r", "m"], ["p"], {}),
+        ("Softmax", ["p"], ["soft"], {"axis": 1}),
+        ("Reshape", ["soft", "wider"], ["y"], {}),
+    ],
+    "windows as items": [
+        ("Shape", ["x"], ["s"], {}),
+        ("Gather", ["s", "none"], ["b"], {}),
+        ("Mul", ["b", "pair"], ["windows"], {}),
+        ("Concat", ["windows", "three", "four"], ["to"], {"axis": 0}),
+        ("Reshape", ["x", "to"], ["r"], {}),
+        ("Transpose", ["r"], ["t"], {"perm": [0, 2, 1]}),
+        ("MatMul", ["r", "t"], ["products"], {}),
+        ("ReduceMean", ["products"], ["mean"], {"axes": [1], "keepdims": 0}),
+        ("Unsqueeze", ["mean", "one"], ["u"], {}),
+        ("Reshape", ["u", "apart"], ["y"], {}),
+    ],
+    "repeated": [
+        ("ReduceMean", ["x"], ["mean"], {"axes": [2]}),
+        ("Expand", ["mean", "threefold"], ["y"], {}),
+    ],
+    "smoother": one("Resize", "", "scales", mode="linear"),
+    "smaller": one(
+        "Resize", "", "narrower", mode="cubic", coordinate_transformation_mode="align_corners"
+    ),
+    "known, smoother": [
+        ("Resize", ["w", "", "scales"], ["table"], {"mode": "linear"}),
+        ("ReduceSum", ["table", "axes"], ["sums"], {"keepdims": 0}),
+        ("Flatten", ["sums"], ["all"], {"axis": 2}),
+        ("ReduceMax", ["all"], ["most"], {}),
+        ("Mul", ["x", "most"], ["y"], {}),
+    ],
+    "scattered": [
+        ("ScatterND", ["last", "which of", "c"], ["changed"], {}),
+        ("Mul", ["x", "changed"], ["y"], {}),
+    ],
+    "absolute": one("ReduceL1", axes=[1]),
+    "above": [
+        ("Greater", ["x", "half"], ["over"], {}),
+        ("LessOrEqual", ["x", "two"], ["under"], {}),
+        ("And", ["over", "under"], ["both"], {}),
+        ("Not", ["both"], ["outside"], {}),
+        ("Cast", ["outside"], ["y"], {"to": 1}),
+    ],
     "wider": [
         ("Unsqueeze", ["x", "one"], ["u"], {}),
         ("Squeeze", ["u", "one"], ["y"], {}),
@@ -166,6 +220,54 @@ def test_an_operator_computes_what_onnx_runtime_computes(name, tmp_path):
     for made in (graph, optimized(graph)):
         (found,) = reference.outputs(made, *told.inputs, dtype=np.float64)
         np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+@pytest.mark.parametrize(
+    "name, shape, nodes",
+    [
+        ("DCR", ("n", 8, 2, 3), one("DepthToSpace", blocksize=2)),
+        ("CRD", ("n", 8, 2, 3), one("DepthToSpace", blocksize=2, mode="CRD")),
+        ("back", ("n", 2, 4, 6), one("SpaceToDepth", blocksize=2)),
+        ("grouped", ("n", 4, 3, 2), one("GroupNormalization", "last", "last", num_groups=2)),
+    ],
+)
+def test_operators_that_take_other_sizes_compute_what_onnx_runtime_computes(
+    name, shape, nodes, tmp_path
+):
+    path = written(tmp_path / "net.onnx", nodes, shape, HELD, opset=21)
+
+    graph = read_onnx(path)
+
+    told = judged(path, graph)
+    (found,) = reference.outputs(optimized(graph), *told.inputs, dtype=np.float64)
+    np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.real("onnx", "onnxruntime")
+def test_positions_are_counted_from_tokens_as_in_roberta(tmp_path):
+    """One for each token that is no padding, and rows of tables by these."""
+    held = {
+        "pad": np.array(1),
+        "last": np.array(1),
+        "m": HELD["m"],
+        "row": np.array([[0, 2, 1, 3]]),
+    }
+    nodes = [
+        ("Equal", ["x", "pad"], ["empty"], {}),
+        ("Not", ["empty"], ["there"], {}),
+        ("Cast", ["there"], ["mask"], {"to": 7}),
+        ("CumSum", ["mask", "last"], ["count"], {}),
+        ("Mul", ["count", "mask"], ["place"], {}),
+        ("GatherElements", ["row", "place"], ["kind"], {"axis": 1}),
+        ("Gather", ["m", "kind"], ["y"], {}),
+    ]
+    path = written(tmp_path / "net.onnx", nodes, (1, 3), held, kind=7)
+
+    graph = read_onnx(path)
+
+    told = judged(path, graph)
+    np.testing.assert_array_equal(reference.outputs(graph, *told.inputs)[0], told.outputs[0])
 
 
 @pytest.mark.real("onnx", "onnxruntime")
@@ -231,7 +333,15 @@ def test_whole_numbers_are_looked_up(tmp_path):
         (one("Transpose", perm=[1, 0, 2, 3]), "moves the batch"),
         (one("Conv", "x"), "its input 'x' is computed, not known"),
         (one("Pad", "pads", mode="reflect"), "only zeros"),
-        (one("Resize", "", "scales", mode="linear"), "only nearest pixels"),
+        (one("Resize", "", "scales", mode="linear", antialias=1), "an option that is not known"),
+        (one("Resize", "", "narrower", mode="nearest"), "it scales by"),
+        (one("Cast", to=7), "it casts to ONNX's type 7"),
+        (one("CumSum", "one"), "only whole numbers"),
+        (
+            [("Reshape", ["x", "rows"], ["r"], {}), ("Softmax", ["r"], ["y"], {"axis": 0})],
+            "a Softmax that cannot be compiled: axis 0 is the batch",
+        ),
+        ([("Reshape", ["x", "rows"], ["y"], {})], "The output 'y' joins the batch"),
         (one("ReduceMean"), "the batch among them"),
         (one("Reshape", "one"), "not item by item"),
         (one("TreeEnsembleRegressor", domain="ai.onnx.ml"), "of the domain ai.onnx.ml"),

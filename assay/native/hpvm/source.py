@@ -9,7 +9,7 @@ import msgspec
 
 from assay.native.graph import Shape
 from assay.native.hpvm.dataflow import INPUT, Dataflow, Leaf
-from assay.native.hpvm.source_text import HEAD, OPTIONS, PIPES, STRUCTS, USAGE
+from assay.native.hpvm.source_text import HEAD, OPTIONS, PIPES, STRUCTS, TUNER_USAGE, USAGE
 
 INTRINSICS = {
     "conv": "convolution",
@@ -44,7 +44,7 @@ def program_source(flow: Dataflow, settings: SourceSettings) -> str:
 def tuner_source(flow: Dataflow, settings: SourceSettings) -> str:
     """`approxhpvm_tuner_src.cc`: the same for whoever writes `test`, `tune` or `stop` to a pipe."""
     pipes = PIPES.format(folder=_text(settings.src_dir))
-    return "\n".join([HEAD, pipes, *_graph(flow), USAGE, *_tuner_main(flow, settings)]) + "\n"
+    return "\n".join([HEAD, pipes, *_graph(flow), TUNER_USAGE, *_tuner_main(flow, settings)]) + "\n"
 
 
 def weight_shape(leaf: Leaf, shape: Shape) -> tuple[int, int, int, int]:

@@ -26,17 +26,34 @@ typedef struct __attribute__((__packed__)) {{
 }} RootIn;
 """
 
-USAGE = """\
+_USAGE = """\
 void printUsage(const char *name, int status) {
   fprintf(status ? stderr : stdout,
-          "Usage: %s [-t test|tune] [-c FILE[:NAME]]\\n"
-          "  -t, -d   which images it takes: test (if nothing is said) or tune\\n"
-          "  -c       a configuration: the only inexact one of FILE, or the one named NAME\\n"
-          "final_accuracy, in percent, and profile_info.txt are written to the current folder.\\n",
+          LINES,
           name);
   exit(status);
 }
 """
+_CONFIG = "  -c       a configuration: the only inexact one of FILE, or the one named NAME"
+
+
+def _usage(*lines: str) -> str:
+    text = "\n          ".join(f'"{line}\\n"' for line in lines)
+    return _USAGE.replace("LINES", text)
+
+
+USAGE = _usage(
+    "Usage: %s [-t test|tune] [-c FILE[:NAME]]",
+    "  -t, -d   which images it takes: test (if nothing is said) or tune",
+    _CONFIG,
+    "final_accuracy, in percent, and profile_info.txt are written to the current folder.",
+)
+TUNER_USAGE = _usage(
+    "Usage: %s [-c FILE[:NAME]]",
+    _CONFIG,
+    "It waits for test, tune or stop in the pipe hpvm_fifo_r beside its source, and writes the",
+    "outputs of each batch to hpvm_fifo_w; then final_accuracy, to the current folder.",
+)
 
 OPTIONS = """\
   std::string runtype = "test";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -116,7 +117,36 @@ def _triangle(node: OnnxOp, inputs: list[Array]) -> Array:
     return cut(inputs[0], inputs[1].item() if len(inputs) > 1 else 0)
 
 
+def _scattered(node: OnnxOp, inputs: list[Array]) -> Array | None:
+    values, places, updates = inputs
+    if node.attributes.get("reduction", "none") != "none":
+        return None
+    found = values.copy()
+    found[tuple(np.moveaxis(places, -1, 0))] = updates
+    return found
+
+
+def _resized(node: OnnxOp, inputs: list[Array]) -> Array | None:
+    from assay.native.onnx.resizing import resized  # which is made of the graph's operations
+
+    return resized(node, inputs)
+
+
+def _reduced(function: Callable[..., Any]) -> Fold:
+    def reduce(node: OnnxOp, inputs: list[Array]) -> Any:  # noqa: ANN401 (what numpy gives)
+        keeps = bool(node.attributes.get("keepdims", 1))
+        axes = _axes(node, inputs)
+        if not axes and node.attributes.get("noop_with_empty_axes", 0):
+            return inputs[0]
+        found = function(inputs[0], axis=axes or None, keepdims=keeps)
+        return found.astype(inputs[0].dtype)
+
+    return reduce
+
+
 FOLDS: dict[str, Fold] = {
+    "ScatterND": _scattered,
+    "Resize": _resized,
     "Constant": _constant,
     "ConstantOfShape": _filled,
     "Identity": lambda node, inputs: inputs[0],
@@ -132,6 +162,9 @@ FOLDS: dict[str, Fold] = {
     "Squeeze": _squeeze,
     "Slice": _slice,
     "Reshape": _reshape,
+    "Flatten": lambda node, inputs: inputs[0].reshape(
+        math.prod(inputs[0].shape[: node.attributes.get("axis", 1)]), -1
+    ),
     "Transpose": lambda node, inputs: np.transpose(inputs[0], node.attributes.get("perm")),
     "Div": _divided,
     "Trilu": _triangle,
@@ -140,7 +173,6 @@ FOLDS: dict[str, Fold] = {
     "Range": lambda node, inputs: np.arange(*(each.item() for each in inputs)),
     "Expand": lambda node, inputs: inputs[0] * np.ones(_of_one(inputs[1]), inputs[0].dtype),
     "Shape": lambda node, inputs: np.array(inputs[0].shape, np.int64),
-    "ReduceProd": lambda node, inputs: np.prod(inputs[0], keepdims=False),
 }
 _PLAIN: dict[str, Callable[..., Any]] = {
     "Add": np.add,
@@ -165,5 +197,13 @@ _PLAIN: dict[str, Callable[..., Any]] = {
 }
 _COMPARED = {"Less": np.less, "LessOrEqual": np.less_equal, "Greater": np.greater}
 _COMPARED |= {"GreaterOrEqual": np.greater_equal}
+_REDUCED: dict[str, Callable[..., Any]] = {
+    "ReduceProd": np.prod,
+    "ReduceSum": np.sum,
+    "ReduceMean": np.mean,
+    "ReduceMax": np.max,
+}
+_REDUCED |= {"ReduceMin": np.min}
+FOLDS |= {name: _reduced(function) for name, function in _REDUCED.items()}
 FOLDS |= {name: _by(function) for name, function in _PLAIN.items()}
 FOLDS |= {name: _compared(function) for name, function in _COMPARED.items()}

@@ -38,6 +38,8 @@ class Importing:
         self.model, self.building, self._shapes = model, Building(), shapes
         self.values: dict[str, str] = {}  # name in the file → value of the graph
         self.known: dict[str, Array] = dict(model.weights)
+        self.whole: set[str] = set()  # names of values that are whole numbers, or true and false
+        self.joined: set[str] = set()  # whose first axis joins the batch with others
         self.batch = 0  # of the inputs, where the file fixes it
 
     def graph(self) -> Graph:
@@ -67,10 +69,13 @@ class Importing:
         dtype: Any = "float32" if value.dtype == _FLOAT else "int32"
         held = self.building.add_input(value.name, shape, layout, dtype)
         self.values[value.name] = held.value
+        self.whole |= {value.name} if value.dtype in _WHOLE else set()
 
     def _output(self, value: OnnxValue) -> str:
         if value.name not in self.values or value.dtype in _WHOLE:
             raise _unfit(f"The output '{value.name}' is not computed in float32.")
+        if value.name in self.joined:
+            raise _unfit(f"The output '{value.name}' joins the batch with another axis.")
         return self.values[value.name]
 
     def shape(self, value: str) -> Shape:
@@ -79,6 +84,17 @@ class Importing:
 
     def add(self, node: OnnxOp, op: Op, *values: str) -> str:
         return self.building.add(node.name or node.outputs[0], op, *values)
+
+    def pair(self, node: OnnxOp, names: Sequence[str]) -> list[str]:
+        """Two operands of one rank, of which one may be known."""
+        ranks = {len(self.shape(self.values[name])) for name in names if name in self.values}
+        if len(ranks) > 1:
+            raise refused(node, "its inputs have different numbers of axes")
+        (rank,) = ranks
+        return [
+            self.values[name] if name in self.values else self.fixed(node, self.known[name], rank)
+            for name in names
+        ]
 
     def fixed(self, node: OnnxOp, numbers: Any, rank: int) -> str:  # noqa: ANN401 (what numpy takes)
         """Known numbers as a value of so many axes. One of the batch may stand before them: of size

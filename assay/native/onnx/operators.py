@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from assay.native import ops
-from assay.native.onnx import operators_layers, operators_moving
-from assay.native.onnx.folding import BATCH, folded
+from assay.native.onnx import operators_layers, operators_logic, operators_moving
+from assay.native.onnx.folding import folded
 from assay.native.onnx.importing import Importing, item_axes, item_axis, refused
+from assay.native.onnx.joined import file_shape, unjoined
 from assay.native.onnx.model import OnnxOp
 
 # Adds a node whose first input is computed, and gives the value of its first output.
@@ -26,16 +27,25 @@ def add_operator(model: Importing, node: OnnxOp) -> None:
         _shape(model, node)
     elif all(name in model.known for name in given):
         _known(model, node)
-    elif node.kind == "Split":
-        operators_moving.split(model, node)
-    elif node.kind in HANDLERS:
-        model.values[node.outputs[0]] = HANDLERS[node.kind](model, node)
+    elif node.kind == "Split" or node.kind in HANDLERS:
+        _computed(model, node)
     else:
         raise refused(node, "this operator is not known here")
 
 
+def _computed(model: Importing, node: OnnxOp) -> None:
+    operators_logic.note_whole(model, node)
+    if node.kind != "Reshape" and any(name in model.joined for name in node.inputs):
+        node = unjoined(model, node)
+        model.joined |= set(node.outputs)
+    if node.kind == "Split":
+        operators_moving.split(model, node)
+    else:
+        model.values[node.outputs[0]] = HANDLERS[node.kind](model, node)
+
+
 def _shape(model: Importing, node: OnnxOp) -> None:
-    sizes = [BATCH, *model.shape(model.values[node.inputs[0]])]
+    sizes = file_shape(model, node.inputs[0])
     part = sizes[node.attributes.get("start", 0) : node.attributes.get("end", len(sizes))]
     model.known[node.outputs[0]] = np.array(part, np.int64)
 
@@ -48,12 +58,6 @@ def _known(model: Importing, node: OnnxOp) -> None:
 
 
 def _same(model: Importing, node: OnnxOp) -> str:
-    return model.values[node.inputs[0]]
-
-
-def _cast(model: Importing, node: OnnxOp) -> str:
-    if node.attributes["to"] not in (1, 6, 7):
-        raise refused(node, f"it casts to ONNX's type {node.attributes['to']}")
     return model.values[node.inputs[0]]
 
 
@@ -125,19 +129,6 @@ def _prelu(model: Importing, node: OnnxOp) -> str:
     return model.add(node, ops.BinaryOp("add"), above, below)
 
 
-def _pair(model: Importing, node: OnnxOp, names: tuple[str, str]) -> list[str]:
-    """Two operands of one rank, of which one may be known."""
-    computed = [model.values[name] for name in names if name in model.values]
-    ranks = {len(model.shape(value)) for value in computed}
-    if len(ranks) > 1:
-        raise refused(node, "its inputs have different numbers of axes")
-    rank = ranks.pop()
-    return [
-        model.values[name] if name in model.values else model.fixed(node, model.known[name], rank)
-        for name in names
-    ]
-
-
 def _binary(kind: Any) -> Handler:  # noqa: ANN401
     """Of two inputs, or of more, one after the other."""
 
@@ -149,7 +140,7 @@ def _binary(kind: Any) -> Handler:  # noqa: ANN401
         names += [] if rest[1:] else rest
         value = names[0]
         for number, name in enumerate(names[1:]):
-            made = model.add(node, ops.BinaryOp(kind), *_pair(model, node, (value, name)))
+            made = model.add(node, ops.BinaryOp(kind), *model.pair(node, (value, name)))
             value = f"{node.outputs[0]}\0{number}"  # a name that no file has
             model.values[value] = made
         return model.values[value]
@@ -234,9 +225,9 @@ def _reduce(kind: Any, before: Any = "", after: Any = "") -> Handler:  # noqa: A
 HANDLERS: dict[str, Handler] = {
     **operators_layers.HANDLERS,
     **operators_moving.HANDLERS,
+    **operators_logic.HANDLERS,
     "Identity": _same,
     "Dropout": _same,
-    "Cast": _cast,
     "Relu": _unary("relu"),
     "LeakyRelu": _by_alpha("relu", 0.01),
     "Elu": _by_alpha("elu", 1.0),
@@ -281,6 +272,8 @@ HANDLERS: dict[str, Handler] = {
     "ReduceSum": _reduce("sum"),
     "ReduceMax": _reduce("max"),
     "ReduceMin": _reduce("min"),
+    "ReduceL1": _reduce("sum", "abs"),
+    "ReduceLogSum": _reduce("sum", after="log"),
     "ReduceL2": _reduce("sum", "square", "sqrt"),
     "ReduceSumSquare": _reduce("sum", "square"),
 }

@@ -175,16 +175,7 @@ def _matmul(model: Importing, node: OnnxOp) -> str:
     if second in model.known and model.known[second].ndim == 2:
         weight = _held(model, node, "weight", np.asarray(model.known[second], np.float32).T)
         return model.add(node, ops.DenseOp(weight), model.values[first])
-    computed = [model.values[name] for name in node.inputs if name in model.values]
-    ranks = {len(model.shape(value)) for value in computed}
-    if len(ranks) > 1:
-        raise refused(node, "its inputs have different numbers of axes")
-    rank = ranks.pop()
-    values = [
-        model.values[name] if name in model.values else model.fixed(node, model.known[name], rank)
-        for name in node.inputs
-    ]
-    return model.add(node, ops.MatMulOp(), *values)
+    return model.add(node, ops.MatMulOp(), *model.pair(node, node.inputs))
 
 
 def _batch_norm(model: Importing, node: OnnxOp) -> str:
@@ -229,6 +220,24 @@ def _instance_norm(model: Importing, node: OnnxOp) -> str:
     return value
 
 
+def _group_norm(model: Importing, node: OnnxOp) -> str:
+    """Before opset 21 there is one factor for each group, then one for each channel."""
+    value = model.values[node.inputs[0]]
+    shape, groups = model.shape(value), int(node.attributes["num_groups"])
+    epsilon = float(node.attributes.get("epsilon", 1e-5))
+    rows = (groups, math.prod(shape) // groups)
+    value = model.add(node, ops.ReshapeOp(rows), value)
+    value = model.add(node, ops.LayerNormOp((1,), epsilon=epsilon), value)
+    value = model.add(node, ops.ReshapeOp(shape), value)
+    for kind, which in (("multiply", 1), ("add", 2)):
+        held = _weight(model, node, which)
+        assert held is not None
+        each = np.repeat(held, shape[0] // held.size).reshape(-1, *(1,) * (len(shape) - 1))
+        wide = model.fixed(node, each, len(shape))
+        value = model.add(node, ops.BinaryOp(kind), value, wide)  # type: ignore[arg-type]
+    return value
+
+
 def _local_norm(model: Importing, node: OnnxOp) -> str:
     numbers = [
         float(node.attributes.get(name, usual))
@@ -257,6 +266,7 @@ HANDLERS: dict[str, Callable[[Importing, OnnxOp], str]] = {
     "BatchNormalization": _batch_norm,
     "LayerNormalization": _layer_norm,
     "InstanceNormalization": _instance_norm,
+    "GroupNormalization": _group_norm,
     "Flatten": _flatten,
     "LRN": _local_norm,
 }

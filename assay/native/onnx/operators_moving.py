@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -10,7 +9,9 @@ import numpy as np
 from assay.native import ops
 from assay.native.onnx.folding import BATCH
 from assay.native.onnx.importing import Importing, item_axes, item_axis, refused
+from assay.native.onnx.joined import reshaped
 from assay.native.onnx.model import OnnxOp
+from assay.native.onnx.resizing import resize
 
 
 def _numbers(model: Importing, node: OnnxOp, which: int, name: str) -> list[int] | None:
@@ -24,21 +25,39 @@ def _numbers(model: Importing, node: OnnxOp, which: int, name: str) -> list[int]
 
 
 def _reshape(model: Importing, node: OnnxOp) -> str:
-    value = model.values[node.inputs[0]]
-    whole, told = model.shape(value), _numbers(model, node, 1, "shape") or []
-    keeps = not node.attributes.get("allowzero", 0)
-    sizes = [
-        (BATCH, *whole)[at] if size == 0 and keeps and at <= len(whole) else size
-        for at, size in enumerate(told)
-    ]
-    first, *shape = sizes or [0]
-    known = math.prod(size for size in shape if size != -1)
-    if -1 in shape and known:
-        shape = [math.prod(whole) // known if size == -1 else size for size in shape]
-    batch = first in (-1, BATCH) or (first == model.batch and first > 0)
-    if not batch or not shape or math.prod(shape) != math.prod(whole):
-        raise refused(node, f"it makes {tuple(told)} of a batch of {whole}, not item by item")
-    return model.add(node, ops.ReshapeOp(tuple(shape)), value)
+    return reshaped(model, node, _numbers(model, node, 1, "shape") or [])
+
+
+def _expand(model: Importing, node: OnnxOp) -> str:
+    """Repeated along axes of size 1: a product with ones of the other sizes."""
+    value, told = model.values[node.inputs[0]], _numbers(model, node, 1, "shape") or []
+    rank = len(model.shape(value))
+    first = told[0] if len(told) == rank + 1 else 1
+    if len(told) > rank + 1 or first not in (1, BATCH, model.batch):
+        raise refused(node, f"it makes {tuple(told)} of a batch of {model.shape(value)}")
+    sizes = told[1:] if len(told) == rank + 1 else told
+    ones = model.fixed(node, np.ones(sizes, np.float32), rank)
+    return model.add(node, ops.BinaryOp("multiply"), value, ones)
+
+
+def _depth_to_space(model: Importing, node: OnnxOp) -> str:
+    value, block = model.values[node.inputs[0]], int(node.attributes["blocksize"])
+    channels, high, wide = model.shape(value)
+    left = channels // block**2
+    rows = node.attributes.get("mode", "DCR") == "DCR"
+    shape = (block, block, left, high, wide) if rows else (left, block, block, high, wide)
+    order = (2, 3, 0, 4, 1) if rows else (0, 3, 1, 4, 2)
+    value = model.add(node, ops.ReshapeOp(shape), value)
+    value = model.add(node, ops.TransposeOp(order), value)
+    return model.add(node, ops.ReshapeOp((left, high * block, wide * block)), value)
+
+
+def _space_to_depth(model: Importing, node: OnnxOp) -> str:
+    value, block = model.values[node.inputs[0]], int(node.attributes["blocksize"])
+    channels, high, wide = (model.shape(value)[0], *(n // block for n in model.shape(value)[1:]))
+    value = model.add(node, ops.ReshapeOp((channels, high, block, wide, block)), value)
+    value = model.add(node, ops.TransposeOp((2, 4, 0, 1, 3)), value)
+    return model.add(node, ops.ReshapeOp((channels * block**2, high, wide)), value)
 
 
 def _transpose(model: Importing, node: OnnxOp) -> str:
@@ -196,39 +215,18 @@ def _beside_zeros(model: Importing, node: OnnxOp, before: list[int], after: list
     return value
 
 
-def _resize(model: Importing, node: OnnxOp) -> str:
-    """Whole pixels repeated: what nearest neighbours are where the scale is whole."""
-    value = model.values[node.inputs[0]]
-    shape = model.shape(value)
-    way = node.attributes.get("coordinate_transformation_mode", "half_pixel")
-    rounding = node.attributes.get("nearest_mode", "round_prefer_floor")
-    fits = (way, rounding) in {
-        ("asymmetric", "floor"),
-        ("half_pixel", "round_prefer_floor"),
-        ("pytorch_half_pixel", "round_prefer_floor"),
-    }
-    if node.kind == "Upsample":
-        fits = True
-    held = [model.known.get(name) for name in node.inputs[1:] if name]
-    told = next((each for each in reversed(held) if each is not None and each.size == 4), None)
-    if node.attributes.get("mode", "nearest") != "nearest" or not fits or told is None:
-        raise refused(node, "only nearest pixels, repeated a whole number of times, can")
-    sizes = told.tolist() if np.issubdtype(told.dtype, np.integer) else None
-    scales = [sizes[2 + at] / shape[1 + at] for at in (0, 1)] if sizes else told.tolist()[2:]
-    if any(scale != int(scale) or scale < 1 for scale in scales):
-        raise refused(node, f"it scales by {scales}")
-    return model.add(node, ops.UpsampleOp((int(scales[0]), int(scales[1]))), value)
-
-
 HANDLERS: dict[str, Callable[[Importing, OnnxOp], str]] = {
     "Reshape": _reshape,
     "Transpose": _transpose,
     "Squeeze": _squeeze,
     "Unsqueeze": _unsqueeze,
     "Concat": _concat,
+    "Expand": _expand,
+    "DepthToSpace": _depth_to_space,
+    "SpaceToDepth": _space_to_depth,
     "Slice": _slice,
     "Gather": _gather,
     "Pad": _pad,
-    "Resize": _resize,
-    "Upsample": _resize,
+    "Resize": resize,
+    "Upsample": resize,
 }

@@ -108,9 +108,13 @@ _NUMPY: dict[str, Callable[[Array, Array], Array]] = {
     "divide": np.divide,
     "mask": lambda first, second: np.where(np.isnan(second), first, second),
     "power": np.power,
+    "equal": lambda first, second: (first == second).astype(first.dtype),
+    "less": lambda first, second: (first < second).astype(first.dtype),
+    "less_equal": lambda first, second: (first <= second).astype(first.dtype),
 }
 _ONNX = {"add": "Add", "multiply": "Mul", "subtract": "Sub", "maximum": "Max", "minimum": "Min"}
 _ONNX |= {"divide": "Div", "power": "Pow"}
+_COMPARED = {"equal": "Equal", "less": "Less", "less_equal": "LessOrEqual"}
 
 
 def _binary(op: ops.BinaryOp, inputs: Sequence[Array], constants: Constants) -> Array:
@@ -128,6 +132,10 @@ def _onnx_binary(op: ops.BinaryOp, writer: Writer, node: Node, shapes: Sequence[
     if op.kind == "mask":
         open_ = writer.add("IsNaN", node.inputs[1], output=writer.unused(f"{node.output}/open"))
         writer.add("Where", open_, *node.inputs, output=node.output)
+    elif op.kind in _COMPARED:
+        truth = writer.unused(f"{node.output}/truth")
+        writer.add(_COMPARED[op.kind], *node.inputs, output=truth)
+        writer.add("Cast", truth, output=node.output, to=1)
     else:
         writer.add(_ONNX[op.kind], *node.inputs, output=node.output)
 

@@ -60,6 +60,9 @@ ASSAY_INLINE Vector combined(Kind kind, Vector a, Vector b) {
         case Kind::subtract: return a - b;
         case Kind::divide: return a / b;
         case Kind::mask: return b != b ? a : b;
+        case Kind::equal: return a == b ? fill(1.0f) : Vector{};
+        case Kind::less: return a < b ? fill(1.0f) : Vector{};
+        case Kind::less_equal: return a <= b ? fill(1.0f) : Vector{};
         case Kind::maximum: return larger(a, b) + (b != b ? b : Vector{});  // none, if one is none
         case Kind::minimum: return (((a < b) | (a != a)) ? a : b) + (b != b ? b : Vector{});
         default:

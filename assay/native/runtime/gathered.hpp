@@ -150,7 +150,7 @@ class Gathered : public Step {
     // The computed rows that these rows of the output need, counted through the slots.
     Range computed_rows(Range rows) const {
         if (!perforated_) return rows;
-        const auto place = [&](Size row, int which) {
+        const auto place = [&](Size row, std::size_t which) {
             return row / g_.high * static_cast<Size>(rows_.kept.size()) +
                    rows_.from[static_cast<std::size_t>(row % g_.high)][which];
         };

@@ -19,8 +19,8 @@ using Value = int;                 // the layer that computes it
 
 enum class Kind {
     input, convolution, dense, normalize, max_pool, average_pool, activation, softmax,
-    add, multiply, subtract, maximum, minimum, divide, mask, power, concatenate, reshape, transpose, pad,
-    upsample, slice, spread, constant, layer_norm, reduce_sum, reduce_mean, reduce_max, reduce_min,
+    add, multiply, subtract, maximum, minimum, divide, mask, power,
+    equal, less, less_equal, concatenate, reshape, transpose, pad, upsample, slice, spread, constant, layer_norm, reduce_sum, reduce_mean, reduce_max, reduce_min,
     matmul, embedding, local_norm, cast,
 };
 

@@ -51,6 +51,17 @@ def test_leaves_root_structs_and_main_are_as_in_hpvm(sources):
     assert '/the \\"data\\"/"' in text
 
 
+def test_each_program_says_how_it_is_started(sources):
+    program, tuner = (
+        (sources / name).read_text() for name in ("approxhpvm_src.cc", "approxhpvm_tuner_src.cc")
+    )
+
+    assert '"Usage: %s [-t test|tune] [-c FILE[:NAME]]\\n"\n' in program
+    assert "hpvm_fifo_r" not in program
+    assert '"Usage: %s [-c FILE[:NAME]]\\n"\n' in tuner
+    assert '"It waits for test, tune or stop in the pipe hpvm_fifo_r beside' in tuner
+
+
 def test_the_tuners_files_tell_costs_knobs_and_the_baseline(sources, flow):
     facts = json.loads((sources / "tuner.json").read_text())
 
