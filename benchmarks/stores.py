@@ -3,13 +3,16 @@
 A folder with SQLite and a PostgreSQL server (from Debian's package, started here) get the same
 results, appended as a measurement would but for their run folders. Both are then asked in turns.
 
-    python benchmarks/stores.py [--results 100000] [--series 1000] [--requests 40] [--only NAME]
+At last, writers append at once, each in a process of its own: a result, its log and its summary.
+
+    python -u benchmarks/stores.py [--results 100000] [--series 1000] [--requests 40] [--only NAME]
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import multiprocessing
 import os
 import random
 import resource
@@ -20,19 +23,22 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
+from functools import partial
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import psycopg
+from dashboard_index import START
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from dashboard import START, timedelta
-
+from assay.analysis.summary import summarize
 from assay.core import codec
 from assay.core.findings import ANALYSIS, Summary
-from assay.core.records import Case, Query, Result
+from assay.core.records import Case, Plan, Query, Result
 from assay.core.series import series_of
 from assay.registry import open_store
 from assay.stores import _pg_files, _pg_index, _pg_runs, _points, _rows
@@ -59,18 +65,22 @@ def main() -> None:
             print(f"{name}: {given.results} results kept in {time.perf_counter() - began:.0f} s")
         weigh(Path(folder) / "home", server, given.results)
         compare(places, given.requests)
+        if "postgresql" in places:
+            for writers in (1, 8):
+                append_at_once(places["postgresql"], writers)
 
 
 def fill(place: str, results: int, series: int) -> None:
     """The index of both stores, and the documents where they lie in the database."""
-    from assay.analysis.summary import summarize
-
     summaries = [summarize(result_of(number, series)) for number in range(series)]
-    with closing(open_store(place)) as store:
+    opened: Any = open_store(place)
+    with closing(opened) as store:
         if hasattr(store, "_link"):
             first = [(result_of(n, series), summaries[n]) for n in range(series)]
             store._link.change(lambda c: keep_in_database(c, first))
-            store._link.change(lambda c: repeat_nights(c, results // series))
+            for night in range(1, results // series):  # each in a transaction of its own
+                store._link.change(lambda c, night=night: repeat_night(c, night))
+            store._link.ask(lambda c: c.execute("VACUUM ANALYZE"))
             return
         for night in range(results // series):
             block = range(night * series, (night + 1) * series)
@@ -90,15 +100,13 @@ def keep_in_database(connection: psycopg.Connection[Any], found: Kept) -> None:
         _pg_index.keep_summary(connection, result.id, ANALYSIS, summary)
 
 
-def repeat_nights(connection: psycopg.Connection[Any], nights: int) -> None:
-    """The first night again and again, by the server itself: each with its own name and values."""
+def repeat_night(connection: psycopg.Connection[Any], night: int) -> None:
+    """The first night again, by the server itself, with its own name and values."""
     name = "to_char(date '2024-01-01' + night, 'YYYYMMDD') || '-030000-abcd'"
     day = "to_char(date '2024-01-01' + night, 'YYYY-MM-DD')"
-    for night in range(1, nights):
-        each = {"name": name, "day": day, "nights": f"(VALUES ({night})) AS n (night)"}
-        for statement in _REPEATED:
-            connection.execute(statement.format(**each))
-    connection.execute("ANALYZE")
+    each = {"name": name, "day": day, "nights": f"(VALUES ({night})) AS n (night)"}
+    for statement in _REPEATED:
+        connection.execute(statement.format(**each))
 
 
 _REPEATED = (
@@ -148,15 +156,14 @@ def weigh(home: Path, server: PostgresServer, results: int) -> None:
     print(f"sqlite, index alone: {index / results:.0f} B a result")
     if not server.execute("SELECT to_regclass('assay.files')")[0][0]:
         return
-    server.execute("VACUUM FULL assay.tallies")  # one transaction wrote it a million times
     rows = server.execute(
         "SELECT relname, pg_total_relation_size(c.oid), pg_indexes_size(c.oid) FROM pg_class c "
         "JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'assay' AND relkind = 'r'"
     )
     for name, size, indexes in sorted(rows, key=lambda row: -int(str(row[1]))):
         print(
-            f"postgresql, {name}: {int(size) / results:.0f} B a result, "
-            f"of which indexes {int(indexes) / results:.0f}"
+            f"postgresql, {name}: {int(str(size)) / results:.0f} B a result, "
+            f"of which indexes {int(str(indexes)) / results:.0f}"
         )
 
 
@@ -175,10 +182,10 @@ def compare(places: dict[str, str], requests: int) -> None:
         while "to go" in client.get("/").text:  # every series is looked at once, then kept
             pass
         for page in ("/", "/runs", "/history", f"/history/{one}/step_time"):
-            asked[(page.replace(one, "SERIES"), name)] = lambda c=client, p=page: c.get(p)
-        asked[("points of a series", name)] = lambda s=store: s.points(one, "step_time")
-        asked[("all series", name)] = lambda s=store: s.series(Query())
-        asked[("newest 50", name)] = lambda s=store: s.entries(Query(limit=50))
+            asked[(page.replace(one, "SERIES"), name)] = partial(client.get, page)
+        asked[("points of a series", name)] = partial(store.points, one, "step_time")
+        asked[("all series", name)] = partial(store.series, Query())
+        asked[("newest 50", name)] = partial(store.entries, Query(limit=50))
     taken: dict[tuple[str, str], list[tuple[float, float]]] = {key: [] for key in asked}
     for _ in range(requests):
         for key in random.sample(sorted(asked), len(asked)):
@@ -190,6 +197,36 @@ def compare(places: dict[str, str], requests: int) -> None:
             f"{what}, {name}: median {statistics.median(wall):.1f} ms, p95 {tail:.1f} ms, "
             f"CPU of this process {statistics.median(cpu):.1f} ms"
         )
+
+
+def append_at_once(place: str, writers: int, each: int = 50) -> None:
+    """As measurements of several machines would; on this one they share its cores."""
+    forks = multiprocessing.get_context("fork")
+    together = forks.Barrier(writers + 1)
+    pool = [forks.Process(target=_append, args=(place, each, together)) for _ in range(writers)]
+    for one in pool:
+        one.start()
+    together.wait()
+    began = time.perf_counter()
+    for one in pool:
+        one.join()
+    rate = writers * each / (time.perf_counter() - began)
+    assert all(one.exitcode == 0 for one in pool)
+    print(f"postgresql, {writers} writing at once: {rate:.0f} results/s")
+
+
+def _append(place: str, count: int, together: Barrier) -> None:
+    from assay.stores import folders
+
+    result, summary = result_of(0, 1_000), summarize(result_of(0, 1_000))
+    with closing(open_store(place)) as store:
+        run = store.new_run(Plan(cases=(result.case,)))
+        together.wait()
+        for _ in range(count):
+            case = folders.new_case(run)
+            (case.folder / "worker.log").write_bytes(b"a line that a worker printed\n" * 100)
+            store.append(msgspec.structs.replace(result, id=case.id))
+            store.keep_summary(case.id, ANALYSIS, summary)
 
 
 def timed(action: Callable[[], object]) -> tuple[float, float]:

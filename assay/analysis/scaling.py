@@ -56,4 +56,5 @@ def _point(reading: Reading) -> ScalePoint:
         items=result.items,
         throughput=found,
         per_device=found.value / devices if found else 0.0,
+        communication=reading.summary.quantities.get("communication_share"),
     )

@@ -79,6 +79,11 @@ label = click.option("--label", default="", help="Name to find the results by.")
 cold = click.option(
     "--cold", is_flag=True, help="Share nothing compiled between the processes of a case."
 )
+communication = click.option(
+    "--communication",
+    is_flag=True,
+    help="Then profile 5 steps, for the share of communication between several devices.",
+)
 strict = click.option("--strict", is_flag=True, help="Fail if backends do not do the same work.")
 
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}

@@ -43,6 +43,7 @@ OPTIONS = {
 
 PROCEDURE = (
     *("budget", "target", "timeout", "processes", "samples", "steps_per_sample", "latency"),
+    "communication",
 )
 
 
@@ -135,6 +136,7 @@ Examples:
     "--steps-per-sample", type=int, default=0, help="Time exactly this many steps per sample."
 )
 @click.option("--latency", is_flag=True, help="Time each step by itself, and show percentiles.")
+@options.communication
 @options.strict
 @options.label
 @options.tag

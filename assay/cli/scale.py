@@ -22,6 +22,7 @@ Examples:
   assay scale resnet50@torch --devices 1,2,4
   assay scale resnet50@keras-jax:precision=bfloat16 --devices 1,8 --budget 30s
   assay scale mnist-mlp@jax --devices 1,2 --strong --format json
+  assay scale mnist-mlp@torch --devices 1,2 --communication
   assay scale --resume last"""
 )
 @click.argument("case", required=False, metavar="CASE", shell_complete=complete.cases)
@@ -34,6 +35,7 @@ Examples:
 @click.option("--budget", default="10s", show_default=True, help="Sampling time per case.")
 @options.timeout("10m", "one case, start-up included")
 @click.option("--processes", type=int, default=1, show_default=True, help="Fresh starts per case.")
+@options.communication
 @options.label
 @options.tag
 @options.resume("Continue an interrupted one.")
@@ -61,7 +63,7 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
             given["strong"],
             label=given["label"],
             tags=options.pairs(given["tags"], "--tag"),
-            **{name: given[name] for name in ("budget", "timeout", "processes")},
+            **{name: given[name] for name in ("budget", "timeout", "processes", "communication")},
         )
         found = measured(plan, given["home"], line)
     run = resume or ""

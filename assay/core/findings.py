@@ -156,6 +156,7 @@ class ScalePoint(msgspec.Struct, frozen=True, kw_only=True):
     throughput: Quantity | None = None  # of all devices; None: nothing was measured
     per_device: float = 0.0  # items/s
     efficiency: Quantity | None = None  # throughput over that of as many single devices
+    communication: Quantity | None = None  # of a step, in percent; None: not asked for, or not told
 
 
 class Studied(msgspec.Struct, frozen=True, kw_only=True):

@@ -64,6 +64,7 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
     latency: bool = False  # one step a sample, each waited for
     cold: bool = False  # nothing compiled is shared between processes
     metric: str = ""  # what turns are taken of; "": steps
+    communication: bool = False  # then some steps under the profiler, for its share of a step
 
     def __post_init__(self) -> None:
         for name, read, usual in (

@@ -6,10 +6,12 @@ import os
 import re
 from pathlib import Path
 
+from assay.core.errors import UsageError
 from assay.core.files import user_path
 
 Home = str | Path | None
 ELSEWHERE = ("postgresql", "postgres")  # stores that lie in no folder
+_MISTYPED = re.compile(r"postgres(ql)?(:(?!//)|//)")
 
 
 def place(chosen: Home = None) -> str:
@@ -17,6 +19,11 @@ def place(chosen: Home = None) -> str:
     `NAME://PLACE`; `sqlite:FOLDER` is the same as the folder alone."""
     usual = os.environ.get("ASSAY_STORE") or os.environ.get("ASSAY_HOME")
     text = str(chosen or usual or "~/.assay")
+    if _MISTYPED.match(text):  # else it would be a folder; what follows may hold a password
+        raise UsageError(
+            "The URL of a store in PostgreSQL begins with postgresql://, and this one does not.",
+            hint="As in postgresql://USER@HOST:5432/DATABASE",
+        )
     if text.startswith("sqlite:"):
         text = text.removeprefix("sqlite:").removeprefix("//")
     return text if "://" in text else str(user_path(text))

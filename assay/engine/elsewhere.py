@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -56,8 +59,20 @@ def measure_there(
         found = measure(plan, case, places[0], progress)
     except AssayError as error:
         skipped = blank(case, plan.procedure, places[0])
-        found = msgspec.structs.replace(skipped, status="skipped", reason=f"{error} {error.hint}")
+        reason = _not_there(case) or f"{error} {error.hint}"
+        found = msgspec.structs.replace(skipped, status="skipped", reason=reason)
     return with_peaks(found)
+
+
+def _not_there(case: Case) -> str:
+    """Of a model or file of one's own, which is not sent."""
+    file = case.workload.partition(":")[0]
+    if os.sep not in file or Path(file).exists():
+        return ""
+    return (
+        f"{file} is not on {platform.node()}: a model or file of your own has to lie at the same "
+        "path on every node, such as on a disk that they share"
+    )
 
 
 def with_peaks(result: Result) -> Result:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from assay.analysis import compare
 from assay.core.errors import NotPossibleError
-from assay.core.findings import PairRatio
 from assay.core.progress import ProgressCallback
-from assay.core.records import Plan, Procedure, Result
+from assay.core.records import Plan, Procedure
 from assay.engine import pair as pairs
 from assay.engine import turns
-from assay.engine.contenders import Pair
 from assay.engine.elsewhere import LostUnit, Unit, with_peaks
 from assay.engine.keep import Run
-from assay.engine.pair import FIRST, PairResults, PairSetting
+from assay.engine.pair import NextPair, PairResults, PairSetting
 from assay.engine.race_state import HeatKeepGoing
 from assay.engine.racer import HeatEntry
 from assay.engine.shared_cache import beside_cases
@@ -28,15 +26,11 @@ from assay.stores.folders import CasePlace
 class PairRequest(NamedTuple):
     """A pair as it is sent: its deadline is in seconds from now, for clocks differ."""
 
-    pair: Pair
+    wanted: NextPair
     plan: Plan
     procedure: Procedure
     minimum: float
     left: float
-    number: int
-    known: Sequence[PairRatio]
-    apart: str
-    earlier: Mapping[str, Result]
 
 
 class HeatSetting(NamedTuple):
@@ -57,22 +51,12 @@ class HeatRequest(NamedTuple):
     seed: int
 
 
-def take_pair(
-    run: Run,
-    pair: Pair,
-    setting: PairSetting,
-    number: int,
-    known: Sequence[PairRatio],
-    apart: str = "",
-    earlier: Mapping[str, Result] = FIRST,
-) -> PairResults:
+def take_pair(run: Run, wanted: NextPair, setting: PairSetting) -> PairResults:
     """As `pair.take_pair`, on a node."""
     left = setting.deadline - time.monotonic()
-    request = PairRequest(
-        pair, run.plan, setting.procedure, setting.minimum, left, number, known, apart, earlier
-    )
+    request = PairRequest(wanted, run.plan, setting.procedure, setting.minimum, left)
     places = (run.new_case(), run.new_case())
-    unit = Unit(take_pair_there, (request,), pair[0].case, places, setting.progress)
+    unit = Unit(take_pair_there, (request,), wanted.pair[0].case, places, setting.progress)
     found: PairResults = _only(run, unit)
     return found
 
@@ -125,9 +109,7 @@ def take_pair_there(
     deadline = time.monotonic() + request.left
     setting = PairSetting(_Places(places), request.procedure, request.minimum, deadline, progress)
     with beside_cases(places[0].folder.parent, request.plan):
-        found = pairs.take_pair(
-            request.pair, setting, request.number, request.known, request.apart, request.earlier
-        )
+        found = pairs.take_pair(request.wanted, setting)
     first, second = (with_peaks(result) for result in found.results)
     return found._replace(results=(first, second))
 

@@ -27,7 +27,7 @@ from assay.core.records import (
     Samples,
     Value,
 )
-from assay.engine import process_env
+from assay.engine import communication, process_env
 from assay.engine.process import WorkerProcess
 from assay.engine.stepping import Piece, Pieces, Worker, alone
 from assay.machine import environment, yardstick
@@ -43,6 +43,8 @@ _DUE = {
     "steady": "sampling",
     "checks": "checks",
 }
+
+TRACE = "profile"  # the folder of a trace, in the case's
 
 # What is asked of the worker of a case instead of measuring it.
 Conduct = Callable[[Worker], Pieces]
@@ -250,6 +252,8 @@ def _process(
                     checks=not earlier,
                 )
             )
+            if procedure.communication and not (conduct or earlier) and _medians(account.samples):
+                yield from communication.measured(worker, case, folder / TRACE, progress)
     finally:
         account.ended(child)
 

@@ -60,19 +60,19 @@ class PairSetting(NamedTuple):
     progress: ProgressCallback
 
 
-def take_pair(
-    pair: Pair,
-    setting: PairSetting,
-    number: int,
-    known: Sequence[PairRatio],
-    apart: str = "",
-    earlier: Mapping[str, Result] = FIRST,
-) -> PairResults:
-    """The pair of this number; `known` are those before it, which say how long it should take.
+class NextPair(NamedTuple):
+    """The pair of this number; `known` are those before it, which say how long it should take."""
 
-    What an `earlier` pair showed of the sides is not found out again.
-    """
-    why = apart or (COMMANDS if pair[0].task else "")
+    pair: Pair
+    number: int
+    known: Sequence[PairRatio] = ()
+    apart: str = ""  # why none of them are warm together, where that is known
+    earlier: Mapping[str, Result] = FIRST  # of the sides: what it showed is not found out again
+
+
+def take_pair(wanted: NextPair, setting: PairSetting) -> PairResults:
+    pair, number, earlier = wanted.pair, wanted.number, wanted.earlier
+    why = wanted.apart or (COMMANDS if pair[0].task else "")
     if not why:
         heat = run_heat(
             [
@@ -81,7 +81,7 @@ def take_pair(
             ],
             setting.procedure,
             setting.progress,
-            PairKeepGoing(setting, known),
+            PairKeepGoing(setting, wanted.known),
             seed=number,
         )
         why = next(iter(heat.apart.values()), "")

@@ -13,13 +13,12 @@ from assay.core.messages import Evaluate, Train
 from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Evaluation, Plan, Value
 from assay.engine import stepping
-from assay.engine.measure_case import Conduct
+from assay.engine.measure_case import TRACE, Conduct
 from assay.engine.process_env import home_of
 
 # In the case's folder.
 PREDICTIONS = "predictions.npy"  # the class of every example
 WEIGHTS, CHECKPOINT = "weights.npz", "checkpoint.npz"
-TRACE = "profile"
 
 
 class SpecialRequest(msgspec.Struct, frozen=True, kw_only=True):

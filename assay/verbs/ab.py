@@ -21,7 +21,7 @@ from assay.engine.comparison_state import ComparisonRequest, ComparisonState, wh
 from assay.engine.elsewhere import Elsewhere
 from assay.engine.given import CaseLike
 from assay.engine.keep import Run, new_run, resumable, resumed_run
-from assay.engine.pair import PairResults, PairSetting, pairs_of, take_pair
+from assay.engine.pair import NextPair, PairResults, PairSetting, pairs_of, take_pair
 from assay.logs.patterns import compile_pattern
 from assay.machine.environment import safe_tags
 from assay.platforms.cluster.address import check_where, machines
@@ -64,11 +64,9 @@ def ab(
     >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
     """
-    name, equals, pattern = metric.partition("=")
     _check_elsewhere(on, need, {"--python": pythons, "--commit": commits})
     _check_mixture({"cases": cases, "--python": pythons, "--commit": commits}, commands)
-    _check_pattern(name, pattern, commands) if equals else _check_metric(name, commands)
-    name = name or (contenders.WALL if commands else "")
+    name, pattern = _metric(metric, commands)
     better = higher_is_better or (name == generation.RATE and not commands)
     limit = as_seconds(timeout, "timeout", "10m")
     if same and len(commands or cases) == 1:
@@ -85,6 +83,13 @@ def ab(
     )
     _check_same(request.pair, same)
     return _compared(request, _planned(request, label, tags), home, progress, machines(on, need))
+
+
+def _metric(text: str, commands: Sequence[str]) -> tuple[str, str]:
+    """Its name, and the pattern by which it is found in a command's output."""
+    name, equals, pattern = text.partition("=")
+    _check_pattern(name, pattern, commands) if equals else _check_metric(name, commands)
+    return name or (contenders.WALL if commands else ""), pattern
 
 
 def _pair_of(
@@ -238,9 +243,8 @@ def _pairs(
     found = state.comparison()
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not found.ended:
-            samples = take(
-                pair, setting, state.pairs + 1, found.pairs, state.apart, state.earlier()
-            )
+            wanted = NextPair(pair, state.pairs + 1, found.pairs, state.apart, state.earlier())
+            samples = take(wanted, setting)
             state.add(samples)
             found = state.comparison()
             found = msgspec.structs.replace(found, ended=why_ended(request, found, state))

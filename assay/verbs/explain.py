@@ -12,7 +12,7 @@ from assay.core.findings import Quantity, Reading
 from assay.core.protobuf import DamagedError
 from assay.core.records import Query
 from assay.core.settings import Home
-from assay.engine.special import TRACE
+from assay.engine.measure_case import TRACE
 from assay.registry import open_store
 from assay.stores import summaries
 

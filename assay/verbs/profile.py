@@ -18,7 +18,7 @@ from assay.core.units import as_seconds
 from assay.engine import plan
 from assay.engine.cases import measured
 from assay.engine.given import CaseLike
-from assay.engine.special import TRACE
+from assay.engine.measure_case import TRACE
 from assay.formats.traces import folder as traces
 from assay.formats.traces.operations import operations
 from assay.machine.environment import safe_tags

@@ -161,6 +161,7 @@ COLUMNS: dict[str, Cell] = {
     "open": _quantity("open_time"),
     "total": _quantity("total_time"),
     "flops": _quantity("flop_rate"),
+    "communication": _quantity("communication_share"),
     "memory": _peak("max_rss", "B"),
     "gpu memory": _peak("max_gpu_memory", "B"),
     "energy": _peak("energy_joules", "J"),
@@ -176,6 +177,7 @@ COLUMNS: dict[str, Cell] = {
 _NEEDS = {
     **dict.fromkeys(("p50", "p90", "p99"), "measured with --latency only"),
     "energy": "no energy counter could be read here",
+    "communication": "measured with --communication, of several devices",
     "gpu memory": "no GPU was used, or none could be read",
     "flops": "not known of this workload",
 }

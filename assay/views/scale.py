@@ -12,18 +12,21 @@ from assay.core.units import human
 from assay.views.notes import notes
 
 COLUMNS = ("devices", "items a step", "throughput", "per device", "efficiency", "95 % interval")
+COMMUNICATION = "communication"
 
 
 def output(points: Sequence[ScalePoint], readings: Sequence[Reading]) -> Output:
     ordered = sorted(readings, key=lambda one: [p.result for p in points].index(one.result.id))
     names = [f"{point.devices} devices" for point in points]
+    more = (COMMUNICATION,) if any(point.communication for point in points) else ()
+    columns = (*COLUMNS, *more)
     return Output(
         tables=(
             Table(
-                columns=(*COLUMNS, "status"),
-                rows=tuple(_row(point) for point in points),
-                numeric=frozenset(COLUMNS),
-                notes=tuple(notes(ordered, names)),
+                columns=(*columns, "status"),
+                rows=tuple(_row(point, bool(more)) for point in points),
+                numeric=frozenset(columns),
+                notes=(*notes(ordered, names), *_untold(ordered, names)),
             ),
         ),
         document={
@@ -34,7 +37,7 @@ def output(points: Sequence[ScalePoint], readings: Sequence[Reading]) -> Output:
     )
 
 
-def _row(point: ScalePoint) -> tuple[str, ...]:
+def _row(point: ScalePoint, communication: bool) -> tuple[str, ...]:
     found = point.throughput
     return (
         str(point.devices),
@@ -43,8 +46,21 @@ def _row(point: ScalePoint) -> tuple[str, ...]:
         human(point.per_device, "items/s") if found else "",
         f"{point.efficiency.value:.1%}" if point.efficiency else "",
         _interval(point.efficiency, point.devices),
+        *((_percent(point.communication),) if communication else ()),
         point.status,
     )
+
+
+def _percent(quantity: Quantity | None) -> str:
+    return f"{quantity.value:.1f}%" if quantity else ""
+
+
+def _untold(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
+    """Why a share of communication that was asked for is not there."""
+    found = zip(
+        names, (reading.result.facts.get(COMMUNICATION) for reading in readings), strict=True
+    )
+    return [f"{name}: communication is {why}" for name, why in found if why]
 
 
 def _interval(efficiency: Quantity | None, devices: int) -> str:

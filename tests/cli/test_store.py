@@ -26,6 +26,7 @@ def test_a_copy_is_counted_and_repeated_for_nothing(assay, keep, home, tmp_path)
         (("store", "copy", "one"), 2, "Missing argument 'TO'"),
         (("store", "copy", "a", "a"), 2, "is the one to copy to"),
         (("--store", "mysql://h/d", "list", "results"), 2, "There is no store named 'mysql'"),
+        (("--store", "postgres//h/d", "list", "results"), 2, "begins with postgresql://"),
         (
             ("--store", "a", "list", "results", "--home", "b"),
             2,

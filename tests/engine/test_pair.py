@@ -11,7 +11,16 @@ from assay.core.records import Plan, Procedure, Samples
 from assay.engine import contenders
 from assay.engine import pair as engine
 from assay.engine.keep import new_run
-from assay.engine.pair import APART, COMMANDS, NOT_RUN, SIDES, PairKeepGoing, PairSetting, take_pair
+from assay.engine.pair import (
+    APART,
+    COMMANDS,
+    NOT_RUN,
+    SIDES,
+    NextPair,
+    PairKeepGoing,
+    PairSetting,
+    take_pair,
+)
 from assay.engine.turns import NO_ROOM, Turns
 from assay.testing import FakeClock
 
@@ -41,7 +50,7 @@ def tags(found):
 
 
 def test_two_cases_are_warm_together_and_take_turns(setting, endings):
-    found = take_pair(of_cases(endings, "fine", "fine:size=9"), setting, 4, [])
+    found = take_pair(NextPair(of_cases(endings, "fine", "fine:size=9"), 4), setting)
 
     turns = [sum(part.phase == "steady" for part in one.samples) for one in found.results]
     assert found.apart == ""
@@ -50,7 +59,7 @@ def test_two_cases_are_warm_together_and_take_turns(setting, endings):
 
 
 def test_who_does_not_fit_beside_the_other_is_measured_apart(setting, endings):
-    found = take_pair(of_cases(endings, "fine", "has_no_memory"), setting, 1, [])
+    found = take_pair(NextPair(of_cases(endings, "fine", "has_no_memory"), 1), setting)
 
     assert found.apart == NO_ROOM
     assert found.results[1].status == "out-of-memory"
@@ -60,14 +69,14 @@ def test_who_does_not_fit_beside_the_other_is_measured_apart(setting, endings):
 def test_pairs_that_were_apart_before_are_so_at_once(setting, endings, monkeypatch):
     monkeypatch.setattr(engine, "run_heat", None)
 
-    found = take_pair(of_cases(endings, "fine", "fine:size=9"), setting, 2, [], apart=NO_ROOM)
+    found = take_pair(NextPair(of_cases(endings, "fine", "fine:size=9"), 2, apart=NO_ROOM), setting)
 
     assert [one.status for one in found.results] == ["ok", "ok"]
     assert found.apart == NO_ROOM
 
 
 def test_short_commands_take_turns_that_are_joined(setting):
-    found = take_pair(of_commands("true", "true"), setting, 1, [])
+    found = take_pair(NextPair(of_commands("true", "true"), 1), setting)
 
     assert found.apart == COMMANDS
     assert tags(found)[0] == ("1", "baseline", IN_TURNS)
@@ -80,7 +89,7 @@ def test_long_commands_have_one_turn(setting, monkeypatch):
     clock = FakeClock(cost=engine.SHORT + 1)
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=clock))
 
-    found = take_pair(of_commands("true", "true"), setting, 1, [])
+    found = take_pair(NextPair(of_commands("true", "true"), 1), setting)
 
     assert [len(one.values("wall_time")) for one in found.results] == [1, 1]
     assert tags(found)[0] == ("1", "baseline", APART)
@@ -91,7 +100,7 @@ def test_who_comes_first_is_drawn_by_the_number_of_the_pair(setting, tmp_path):
     pair = of_commands(*(f"sh -c 'echo {name} >> {log}'" for name in "ab"))
 
     for number in range(1, 9):
-        take_pair(pair, setting, number, [])
+        take_pair(NextPair(pair, number), setting)
 
     turns = log.read_text().split()
     firsts = turns[:: 2 * engine.COMMAND_TURNS]
@@ -100,7 +109,7 @@ def test_who_comes_first_is_drawn_by_the_number_of_the_pair(setting, tmp_path):
 
 
 def test_the_other_is_not_run_where_the_first_did_not_end_well(setting):
-    found = take_pair(of_commands("false", "false"), setting, 1, [])
+    found = take_pair(NextPair(of_commands("false", "false"), 1), setting)
 
     endings = {one.status: one.reason for one in found.results}
     assert endings.keys() == {"failed", "skipped"}
@@ -144,9 +153,10 @@ def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, n
 
 def test_what_a_pair_showed_is_not_found_out_again(endings, setting):
     pair = of_cases(endings, "fine", "fine:size=9")
-    first = take_pair(pair, setting, 1, [])
+    first = take_pair(NextPair(pair, 1), setting)
 
-    again = take_pair(pair, setting, 2, [], earlier=dict(zip(SIDES, first.results, strict=True)))
+    earlier = dict(zip(SIDES, first.results, strict=True))
+    again = take_pair(NextPair(pair, 2, earlier=earlier), setting)
 
     for before, after in zip(first.results, again.results, strict=True):
         steps = [

@@ -46,3 +46,19 @@ def s3_emulator():
     words = [programs / "moto_server", "-H", "127.0.0.1", "-p", str(port)]
     with emulators.running(words, f"http://127.0.0.1:{port}/", {}):
         yield port
+
+
+@pytest.fixture
+def s3(s3_emulator, monkeypatch):
+    """The URL of a bucket."""
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{s3_emulator}",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    import fsspec
+
+    fsspec.filesystem("s3", skip_instance_cache=True).makedirs("bench-bucket", exist_ok=True)
+    return "s3://bench-bucket"

@@ -35,6 +35,7 @@ class RayNodes:
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(16),
             "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "1",  # seconds that a killed driver is waited for
         }
         words = ["unshare", *self._own, "--net", "sh", "-c", "ip link set lo up && exec cat"]
         self._holder = subprocess.Popen(words, stdin=subprocess.PIPE)
@@ -42,6 +43,11 @@ class RayNodes:
 
     def start(self, name: str, variables: Mapping[str, str] | None = None) -> None:
         """A node of one CPU; the first is the head."""
+        self.launch(name, variables)
+        self.wait_for(name)
+
+    def launch(self, name: str, variables: Mapping[str, str] | None = None) -> None:
+        """Without waiting for it."""
         words = [
             str(BIN / "ray"),
             "start",
@@ -66,9 +72,12 @@ class RayNodes:
                 stderr=file,
                 start_new_session=True,
             )
-        self._wait_for(lambda: "Ray runtime started" in log.read_text(), log)
+
+    def wait_for(self, name: str) -> None:
+        log = self._folder / f"{name}.log"
+        self._wait_until(lambda: "Ray runtime started" in log.read_text(), log)
         tables = [Path(f"/proc/{self._holder.pid}/net/{kind}") for kind in ("tcp", "tcp6")]
-        self._wait_for(lambda: any(LISTENS.search(table.read_text()) for table in tables), log)
+        self._wait_until(lambda: any(LISTENS.search(table.read_text()) for table in tables), log)
 
     def kill(self, name: str) -> None:
         """As if its power were cut."""
@@ -100,7 +109,7 @@ class RayNodes:
         own = ["--user", "--preserve-credentials"] if self._own else []
         return ["nsenter", "--target", str(self._holder.pid), "--net", *own]
 
-    def _wait_for(self, there, log: Path) -> None:
+    def _wait_until(self, there, log: Path) -> None:
         begun = time.monotonic()
         while not there():
             assert time.monotonic() - begun < PATIENCE, log.read_text()[-3000:]

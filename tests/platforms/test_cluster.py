@@ -22,12 +22,24 @@ QUICK = ("--samples", "3", "--steps-per-sample", "1")
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Two nodes, `one` and `two`; the first test takes the second away."""
+    """Nodes `one` and `two`, and `old` with another assay; the first test takes the second away."""
     with ray_nodes.running() as nodes:
-        home = str(tmp_path_factory.mktemp("node-home"))
-        nodes.start("one", {"ASSAY_HOME": home})
-        nodes.start("two", {"ASSAY_HOME": home})
+        home = {"ASSAY_HOME": str(tmp_path_factory.mktemp("node-home"))}
+        nodes.start("one", home)
+        nodes.launch("two", home)
+        nodes.launch("old", {"PYTHONPATH": str(another_version(tmp_path_factory.mktemp("other")))})
+        nodes.wait_for("two")
+        nodes.wait_for("old")
         yield nodes
+
+
+def another_version(folder: Path) -> Path:
+    """A copy of assay that says it is 0.0.1."""
+    copy, ignored = folder / "assay", shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(package.__file__).parent, copy, ignore=ignored)
+    text = (copy / "__init__.py").read_text()
+    (copy / "__init__.py").write_text(text.replace(package.__version__, "0.0.1"))
+    return folder
 
 
 def sweep(endings: str, count: int) -> tuple[str, ...]:
@@ -50,7 +62,9 @@ def until(driver, text: str, times: int) -> str:
     return heard
 
 
-def test_cases_are_spread_and_those_of_a_lost_node_run_elsewhere(cluster, endings, home):
+def test_cases_are_spread_over_nodes_of_this_version_and_those_of_a_lost_one_run_again(
+    cluster, endings, home
+):
     driver = cluster.assay(*sweep(endings, 20), home=home)
     heard = until(driver, " ok, ", 7)
     cluster.kill("two")
@@ -64,6 +78,8 @@ def test_cases_are_spread_and_those_of_a_lost_node_run_elsewhere(cluster, ending
     hosts = Counter(result.environment.system["hostname"] for result in found)
     assert hosts["one"] > 10
     assert hosts["two"] >= 2
+    assert hosts.keys() == {"one", "two"}
+    assert heard.count("old is left out: it has assay 0.0.1") == 1
     assert (home / "runs" / found[0].id / "worker.log").exists()
 
 
@@ -90,29 +106,10 @@ def test_contenders_of_a_pair_are_on_one_node(cluster, home):
     driver = cluster.assay("ab", *words, "--on", ADDRESS, "--format", "json", home=home)
     out, err = driver.communicate(timeout=200)
 
-    assert driver.returncode == 0, err
-    assert json.loads(out)["verdict"] == "slower"
+    assert driver.returncode in {0, 6}, err  # decided, or not by two pairs
+    assert len(json.loads(out)["pairs"]) == 2
     nodes = {(one.tags["pair"], one.environment.system["hostname"]) for one in results(home)}
     assert len(nodes) == len({pair for pair, _ in nodes}) == 2
-
-
-def test_a_node_with_another_version_of_assay_is_left_out(cluster, endings, home, tmp_path):
-    other = tmp_path / "other" / "assay"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(package.__file__).parent, other, ignore=ignored)
-    text = (other / "__init__.py").read_text()
-    (other / "__init__.py").write_text(text.replace(package.__version__, "0.0.1"))
-    cluster.start("old", {"PYTHONPATH": str(other.parent)})
-    try:
-        driver = cluster.assay(*sweep(endings, 2), home=home)
-        _, err = driver.communicate(timeout=200)
-    finally:
-        cluster.kill("old")
-
-    assert driver.returncode == 0, err
-    assert "old is left out: it has assay 0.0.1" in err
-    hosts = {result.environment.system["hostname"] for result in results(home)}
-    assert hosts and hosts <= {"one", "two"}  # the second, unless a test before this killed it
 
 
 @pytest.mark.parametrize(
@@ -144,3 +141,48 @@ def test_a_race_is_run_heat_by_heat_on_a_node(cluster, home):
 
     assert json.loads(out)["heats"] >= 1, err
     assert {result.environment.system["hostname"] for result in results(home)} == {"one"}
+
+
+# The process that Ray's head starts for a client ends at once, the first time.
+ENDS_ONCE = """
+import os, sys
+if "--mode=specific-server" in sys.orig_argv and not os.path.exists(os.environ["ENDED"]):
+    open(os.environ["ENDED"], "w").close()
+    os._exit(1)
+"""
+
+
+@pytest.mark.long
+def test_a_client_whose_process_ended_at_once_tries_again(endings, home, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(ENDS_ONCE)
+    ended = tmp_path / "ended"
+    with ray_nodes.running() as nodes:
+        nodes.start("one", {"PYTHONPATH": str(tmp_path), "ENDED": str(ended)})
+        driver = nodes.assay(*sweep(endings, 1), home=home)
+        _, err = driver.communicate(timeout=280)
+
+    assert ended.exists()
+    assert driver.returncode == 0, err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("address", ["127.0.0.1:6379", "ray"])
+def test_a_machine_of_the_cluster_is_a_driver_itself(cluster, endings, home, address):
+    words = [address if word == ADDRESS else word for word in sweep(endings, 2)]
+    found = {"RAY_ADDRESS": "127.0.0.1:6379"} if address == "ray" else {}
+    driver = cluster.assay(*words, home=home, variables=found)
+    _, err = driver.communicate(timeout=200)
+
+    assert driver.returncode == 0, err
+    assert [result.status for result in results(home)] == ["ok", "ok"]
+
+
+def test_what_a_cluster_said_is_told_by_its_last_line():
+    from assay.platforms.cluster._link import unusable
+
+    said = "Initialization failure from server:\nTraceback (most recent call last):\n  File …\n"
+    said += "RuntimeError: Starting Ray client server failed. See ray_client_server_1.err.\n"
+    found = unusable(ADDRESS, ConnectionError(said))
+
+    assert "(RuntimeError: Starting Ray client server failed." in str(found)
+    assert "it may lack memory" in found.hint

@@ -83,20 +83,9 @@ def test_a_storage_that_is_cut_is_asked_again_and_one_that_refuses_is_said(
 
 @pytest.mark.long
 @pytest.mark.real("s3fs")
-def test_s3_has_the_same_files_and_gives_them_back(files, tmp_path, s3_emulator, monkeypatch):
-    for name, value in {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{s3_emulator}",
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }.items():
-        monkeypatch.setenv(name, value)
-    import fsspec
-
-    fsspec.filesystem("s3", skip_instance_cache=True).mkdir("bench-bucket")
-
-    assert objects.put_folder(files, "s3://bench-bucket/a") == 3
-    objects.fetch("s3://bench-bucket/a", tmp_path / "back")
+def test_s3_has_the_same_files_and_gives_them_back(files, tmp_path, s3):
+    assert objects.put_folder(files, f"{s3}/a") == 3
+    objects.fetch(f"{s3}/a", tmp_path / "back")
 
     assert contents(tmp_path / "back") == contents(files)
     with pytest.raises(AssayError, match="no-such-bucket"):

@@ -1,4 +1,4 @@
-"""A PostgreSQL store whose logs and traces lie in Google Cloud Storage, by an emulator."""
+"""A PostgreSQL store whose logs and traces lie in Google Cloud Storage or S3, by emulators."""
 
 from __future__ import annotations
 
@@ -15,12 +15,26 @@ from tests.stores.test_sql import CASE, result
 TRACE = bytes(range(256)) * 40_000  # several pieces
 
 
-@pytest.mark.real("gcsfs", "postgresql", "psycopg")
-def test_logs_and_traces_lie_in_the_bucket_and_come_back(
-    database, storage_emulator, tmp_path, monkeypatch
-):
+@pytest.fixture
+def gs(storage_emulator, monkeypatch):
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{storage_emulator}")
-    url = f"{database}&files=gs://bench/store"
+    return "gs://bench"
+
+
+@pytest.mark.parametrize(
+    "bucket",
+    [
+        pytest.param("gs", marks=pytest.mark.real("gcsfs", "postgresql", "psycopg")),
+        pytest.param(
+            "s3",
+            marks=[pytest.mark.real("s3fs", "postgresql", "psycopg"), pytest.mark.long],
+        ),
+    ],
+)
+def test_logs_and_traces_lie_in_the_bucket_and_come_back(
+    database, bucket, request, tmp_path, monkeypatch
+):
+    url = f"{database}&files={request.getfixturevalue(bucket)}/store"
     with closing(open_store(url)) as store:
         run = store.new_run(Plan(cases=(CASE,)))
         (run / "001" / "profile").mkdir(parents=True)

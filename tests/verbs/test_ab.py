@@ -50,9 +50,9 @@ def fake_pairs(monkeypatch, *ratios):
     """Pairs that have these ratios, in no time."""
     ratios = iter(ratios)
 
-    def take(pair, setting, number, known, apart, earlier):
+    def take(wanted, setting):
         found = []
-        for side, one, value in zip(pairing.SIDES, pair, (1.0, next(ratios)), strict=True):
+        for side, one, value in zip(pairing.SIDES, wanted.pair, (1.0, next(ratios)), strict=True):
             part = Samples(metric="step_time", unit="s", phase="steady", values=(value,))
             found.append(
                 Result(
@@ -61,7 +61,7 @@ def fake_pairs(monkeypatch, *ratios):
                     procedure=setting.procedure,
                     status="ok",
                     samples=(part,),
-                    tags={"contender": side, "pair": str(number)},
+                    tags={"contender": side, "pair": str(wanted.number)},
                 )
             )
             setting.run.new_case()

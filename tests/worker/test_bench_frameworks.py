@@ -100,6 +100,19 @@ def test_a_filter_on_a_class_that_touches_the_runtime_does_not_hang(perfzero):
 
 
 @pytest.mark.real("tensorflow")
+def test_a_class_for_several_gpus_shares_its_batch_by_tf_distribute(perfzero):
+    status, (found,) = perfzero("bench_several_devices.Linear.filter:benchmark_[2-9]_gpu")
+
+    result = found["benchmark_result"]
+    values = {metric["name"]: metric["value"] for metric in result["metrics"]}
+    assert status == 0
+    assert result["name"] == "bench_several_devices.Linear.benchmark_2_gpu"
+    assert (result["succeeded"], values["replicas"]) == (True, 2.0)
+    assert values["exp_per_second"] > 0
+    assert {"name": "num_gpus", "value": 2.0} in result["extras"]
+
+
+@pytest.mark.real("tensorflow")
 def test_methods_made_by_a_metaclass_are_found(perfzero):
     status, (found,) = perfzero("bench_tensorflow.Parameterized.filter:benchmark_size__s")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import threading
@@ -18,9 +19,14 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from assay.core.errors import NotPossibleError
 from assay.engine.elsewhere import Unit
 from assay.platforms.cluster import _node
+from assay.platforms.cluster.address import FORMS
 from assay.platforms.cluster.needs import Seat
 
 REACH = 10.0  # seconds until a cluster has to answer
+TRIES = 3  # to become a client
+# Ray's head starts a process for each client by a fork beside threads, which now and then ends at
+# once, above all on a busy machine; the next one lives.
+NOT_STARTED = ("Starting Ray client server failed", "Proxy failed to Connect to backend")
 # What is told of a node or a worker process that is gone, not of a unit that failed.
 LOST = (
     exceptions.LocalRayletDiedError,
@@ -32,6 +38,7 @@ LOST = (
     exceptions.WorkerCrashedError,
 )
 TOKEN = "A cluster with RAY_AUTH_MODE=token wants the same here, and its RAY_AUTH_TOKEN."
+HEAD = "Its head node ended the process of this client; it may lack memory: look at its log."
 INSTALL = "Use the Python and the Ray of the cluster here, and look at its log."
 
 
@@ -79,7 +86,7 @@ class RayLink:
                 **{**_on(seat.node.id), **held}, max_retries=0, name=unit.case.key
             )
             ids = [place.id for place in unit.places]
-            return task.remote(number, unit.function, unit.args, ids, self._board)
+            return task.remote(number, unit.function, unit.args, ids, os.getcwd(), self._board)
 
     def ended(self, running: Collection[Any], seconds: float) -> list[Any]:
         with _told():
@@ -147,19 +154,32 @@ def _check_reachable(address: str) -> None:
 
 def _init(address: str) -> None:
     logging.getLogger("ray").setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            ray.init(address, log_to_driver=False, configure_logging=False)
-    except exceptions.AuthenticationError as error:
-        raise NotPossibleError(f"The Ray cluster refused: {_first(error)}", hint=TOKEN) from None
-    except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
-        said = str(error).lower()  # without the right token, Ray's client is left without an answer
-        denied = any(word in said for word in ("token", "auth", "timeout"))
-        where = "of this machine" if address == "auto" else f"at {address}"
-        raise NotPossibleError(
-            f"The Ray cluster {where} cannot be used ({_first(error)}).",
-            hint=TOKEN if denied else INSTALL,
-        ) from None
+    for left in reversed(range(TRIES)):
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                ray.init(address, log_to_driver=False, configure_logging=False)
+            return
+        except exceptions.AuthenticationError as error:
+            raise NotPossibleError(f"The Ray cluster refused: {_why(error)}", hint=TOKEN) from None
+        except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
+            ray.shutdown()
+            if not left or not _not_started(error):
+                raise unusable(address, error) from None
+
+
+def _not_started(error: Exception) -> bool:
+    return any(words in str(error) for words in NOT_STARTED)
+
+
+def unusable(address: str, error: Exception) -> NotPossibleError:
+    """What is wrong with a cluster that could not be connected to."""
+    said = str(error).lower()  # without the right token, Ray's client is left without an answer
+    denied = any(word in said for word in ("token", "auth", "timeout"))
+    if "could not find any running ray" in said:
+        return NotPossibleError("This machine is no node of a running Ray cluster.", hint=FORMS)
+    where = "of this machine" if address == "auto" else f"at {address}"
+    hint = HEAD if _not_started(error) else TOKEN if denied else INSTALL
+    return NotPossibleError(f"The Ray cluster {where} cannot be used ({_why(error)}).", hint=hint)
 
 
 @contextmanager
@@ -169,14 +189,16 @@ def _told() -> Iterator[None]:
         yield
     except (ConnectionError, exceptions.RaySystemError, exceptions.RpcError) as error:
         raise NotPossibleError(
-            f"The Ray cluster does not answer any more ({_first(error)}).",
+            f"The Ray cluster does not answer any more ({_why(error)}).",
             hint="What was measured is kept; go on with --resume last when it is back.",
         ) from None
 
 
-def _first(error: BaseException) -> str:
+def _why(error: BaseException) -> str:
+    """The line that says it: the first, or the last of a traceback that a server sent."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__).rstrip(".")[:300]
+    line = -1 if any(line.startswith("Traceback") for line in lines) else 0
+    return (lines[line] if lines else type(error).__name__).rstrip(".")[:300]
 
 
 @contextmanager

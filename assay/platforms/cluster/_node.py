@@ -48,10 +48,14 @@ def carry_out(
     function: Callable[..., Any],
     args: Sequence[Any],
     ids: Sequence[str],
+    folder: str,
     board: Any,  # noqa: ANN401 (the handle of a Board)
 ) -> CarriedOut:
-    """As a task. The places have the ids they have at home, so results are right as they are."""
+    """As a task, in the `folder` the driver is in, if this machine has it. The places have the ids
+    they have at home, so results are right as they are."""
     _own_threads()
+    with suppress(OSError):
+        os.chdir(folder)
     stores = settings.home() / "stores"  # a store's folder: data is looked for beside it
     stores.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="cluster-", dir=stores) as scratch:
