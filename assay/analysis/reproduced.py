@@ -21,7 +21,7 @@ from assay.core.records import Result
 LEVEL = 0.01  # of "it differs" where it does not, for one result
 MINIMUM = 0.01  # a smaller difference is none
 FEWEST = 3  # degrees of freedom; of fewer, how much processes differ is not known
-SERIES = 4  # kept results of the case that tell how much one hour differs from the next
+SERIES = 10  # kept results of the case that tell how much one hour differs from the next
 _NORMAL = 1.4826  # makes a median absolute deviation a standard deviation
 
 

@@ -58,7 +58,8 @@ def answered(old: Result, new: Sequence[Result], within: float, series: KeptTime
     if fastest and fastest.within <= within and not fastest.differs(machine):
         sentence = (
             f"reproduced within {_percent(fastest.within)} in its fastest steps "
-            f"({_told(fastest)}); typical steps are {_told(typical)}: {why}"
+            f"({_told(fastest)}){_because(fastest, machine, '')}; "
+            f"typical steps are {_told(typical)}: {why}"
         )
         return Answer("reproduced", sentence, typical, fastest)
     sentence = f"undecided within {_percent(within)}: {_told(typical, timed)}; {why}"
@@ -112,10 +113,10 @@ def _differs(typical: Deviation, fastest: Deviation | None, machine: float) -> s
     return f"differs by {by} in its fastest steps: {_told(fastest)}"
 
 
-def _because(typical: Deviation, machine: float, why: str) -> str:
-    if machine and typical.differs():
+def _because(found: Deviation, machine: float, why: str) -> str:
+    if machine and found.differs():
         return f": the machine itself is {told_change(machine)} than it was then"
-    return f": {why}" if typical.within > WIDE else ""
+    return f": {why}" if why and found.within > WIDE else ""
 
 
 def _varies(typical: Deviation) -> str:

@@ -50,11 +50,12 @@ def test_what_the_machine_moved_by_between_two_blocks_is_allowed_for():
 
 def test_neighbours_in_the_series_tell_how_much_hours_differ():
     new = [[1.1, 1.101, 1.102, 1.1, 1.101]]
-    steady = [1.0, 1.001, 0.999, 1.0, 1.3, 1.301, 1.3]  # a shift is no noise
-    moving = [1.0, 1.1, 0.95, 1.05, 0.97, 1.08]
+    steady = [1.0, 1.001, 0.999, 1.0, 1.001, 1.0, 1.3, 1.301, 1.3, 1.301]  # a shift is no noise
+    moving = [1.0, 1.1, 0.95, 1.05, 0.97, 1.08, 1.0, 1.09, 0.96, 1.04]
 
     assert deviation([1.0], new, steady).differs()
     assert not deviation([1.0], new, moving).differs()
+    assert deviation([1.0], new, moving[:9]).differs()  # of fewer, some may be of changed work
 
 
 def test_one_process_a_side_does_not_tell_how_much_processes_differ():
