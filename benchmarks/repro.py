@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import sys
 import tempfile
 from contextlib import closing
@@ -68,18 +69,19 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="default: all")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        home = given.home or place
+        home = given.home or str(Path(place) / "home")
         file = Path(place) / "functions.py"
         file.write_text(FUNCTIONS.format(times=TIMES))
         functions = [f"{file}:{name}@python" for name in NAMES]
         backends = [name for name in ("jax", "torch") if find_spec(name)]
         nets = [f"{net}@{backend}" for net in NETS for backend in backends]
         results = measured(functions, given.processes, home)
+        homes = [shutil.copytree(home, Path(place) / f"slower-{times}") for times in MORE]
         told: dict[str, object] = {}
         if "same" in given.parts:
             told |= same(results + measured(nets, given.processes, home), home)
         if "slower" in given.parts:
-            told["slower"] = slower(results, file, home)
+            told["slower"] = slower(results, file, homes)
         if "changed" in given.parts and backends:
             (first,) = measured([f"{NETS[0]}@{backends[-1]}"], 1, home)
             told["changed"] = changed(first, home)
@@ -99,13 +101,14 @@ def same(results: list[Result], home: str) -> dict[str, object]:
     return {"reproduced": f"{right} of {len(rows)}", "same": rows}
 
 
-def slower(results: list[Result], file: Path, home: str) -> dict[str, object]:
-    """The functions with more to do in a step than when they were measured."""
+def slower(results: list[Result], file: Path, homes: list[Path]) -> dict[str, object]:
+    """The functions with more to do in a step than when they were measured; each time in a home
+    that has nothing but those measurements."""
     told: dict[str, object] = {}
-    for times in MORE:
+    for times, home in zip(MORE, homes, strict=True):
         file.write_text(FUNCTIONS.format(times=times))
         share = times / TIMES - 1
-        rows = [reproduced(result, home) for result in results]
+        rows = [reproduced(result, str(home)) for result in results]
         seen = sum(row["answer"] == "differs" for row in rows)
         false = sum(row["answer"] == "reproduced" and row["within"] < share for row in rows)
         told[f"{share:.0%}"] = {
