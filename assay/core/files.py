@@ -58,6 +58,14 @@ def written_whole(path: Path) -> Iterator[Path]:
     _sync(path.parent)
 
 
+def modified(path: Path) -> float:
+    """When it was last written; 0 where another process has just removed it."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
 @contextmanager
 def user_file(path: str | Path) -> Iterator[Path]:
     """`written_whole` where a user said so: its folder is made, and what fails is said in words."""

@@ -32,7 +32,7 @@ from tests.faults.claims import broken
 from tests.faults.mutations import mutated, replaced
 from tests.faults.world import ESCAPE, ROOT, SECRET, World, in_time
 
-SECONDS = {"short": 20.0, "long": 1200.0}  # of each of the three tests
+SECONDS = {"short": 12.0, "long": 1200.0}  # of each of the three tests
 GOLDEN = ROOT / "tests" / "golden" / "runs"
 ENDINGS = ROOT / "tests" / "data" / "endings.py"
 NAMES = (

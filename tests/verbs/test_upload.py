@@ -102,6 +102,15 @@ def test_two_processes_that_send_at_once_send_once(keep, home, tmp_path):
     assert list(outbox.waiting(home)) == []
 
 
+def test_a_parcel_that_is_being_written_is_not_waiting_yet(home):
+    folder = settings.home(home) / outbox.FOLDER
+    folder.mkdir(parents=True)
+    (folder / ".330-half.json").write_bytes(b'{"na')
+    (folder / "gone.json").symlink_to("arrived.json")  # listed, but no longer there when it is read
+
+    assert list(outbox.waiting(home)) == []
+
+
 def _forked(work: Callable[[], object]) -> int:
     child = os.fork()
     if child:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from assay.core.files import modified
 from assay.native.build import build, filled
 from assay.native.emit import emit
 from assay.native.graph import Array, Graph
@@ -73,7 +74,7 @@ def _items(graph: Graph, numbers: Array) -> tuple[Array, ...]:
 
 def _forget_old(folder: Path) -> None:
     """Those of configurations, which have a `-` in their names, but for the last ones made."""
-    made = sorted(folder.glob("*-*"), key=lambda path: path.stat().st_mtime)
+    made = sorted(folder.glob("*-*"), key=modified)
     for path in made[:-KEPT]:
         shutil.rmtree(path, ignore_errors=True)
 

@@ -14,7 +14,7 @@ import msgspec
 from assay.core import codec, objects, settings
 from assay.core.damage import writing
 from assay.core.errors import StoreError
-from assay.core.files import write_whole
+from assay.core.files import modified, write_whole
 from assay.core.settings import Home
 from assay.platforms.sinks import bigquery, metrics, tables
 from assay.platforms.sinks.bigquery import Delivered
@@ -62,10 +62,12 @@ def only_sender(home: Home) -> Iterator[None]:
 def waiting(home: Home) -> Iterator[Parcel]:
     """What did not arrive yet, oldest first."""
     folder = settings.home(home) / FOLDER
-    found = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime)
-    for path in found:
+    whole = folder.glob("[!.]*.json")  # those with a dot are being written
+    for path in sorted(whole, key=modified):
         try:
             yield msgspec.json.decode(path.read_bytes(), type=Parcel)
+        except FileNotFoundError:  # it arrived meanwhile
+            continue
         except msgspec.DecodeError:
             raise StoreError(f"{path} is no parcel.", hint="Move it away.") from None
 
