@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -175,6 +178,27 @@ def test_a_machine_of_the_cluster_is_a_driver_itself(cluster, endings, home, add
 
     assert driver.returncode == 0, err
     assert [result.status for result in results(home)] == ["ok", "ok"]
+
+
+WITHOUT_A_CLUSTER = """
+from assay.core.errors import NotPossibleError
+from assay.platforms.cluster._link import RayLink, ray
+try:
+    RayLink().versions(["0" * 56])
+except NotPossibleError as error:
+    print(error, ray.is_initialized())
+"""
+
+
+def test_no_cluster_is_started_here_where_the_one_asked_is_gone():
+    """Ray would, as soon as it is asked anything: one that listens on every address."""
+    own = [] if os.geteuid() == 0 else ["--map-root-user"]
+    words = ["unshare", *own, "--net", sys.executable, "-c", WITHOUT_A_CLUSTER]
+
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert "The Ray cluster does not answer any more" in ended.stdout, ended.stderr
+    assert ended.stdout.endswith(" False\n")
 
 
 def test_what_a_cluster_said_is_told_by_its_last_line():

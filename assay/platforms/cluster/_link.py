@@ -12,6 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+# Else Ray, asked after its cluster is gone, would start one on this machine, open to the network.
+os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # which it reads as it is imported
+
 import ray
 from ray import exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -101,7 +104,7 @@ class RayLink:
             return ray.get(ref)  # type: ignore[no-any-return]
         except exceptions.RayTaskError as error:
             raise error.cause or error from None
-        except LOST as error:
+        except (*LOST, ConnectionError) as error:  # where the cluster is gone, nodes() says so
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
     def progress(self) -> dict[int, Any]:
