@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from assay.analysis import student
 from assay.analysis.sequential import FEWEST
 from assay.core.changes import Tried
 
@@ -60,17 +61,8 @@ def decisive(one: Weighed, effect: float) -> bool:
 def _likelihood(one: Weighed, mean: float, effect: float) -> float:
     """Student's about what is expected, and now and then anything at all."""
     error = math.hypot(one.error, _SLACK * effect)
-    density = _student((one.change - mean) / error, one.degrees) / error
+    density = student.density((one.change - mean) / error, one.degrees) / error
     return (1 - SURE) * density + SURE / (4 * abs(effect))
-
-
-def _student(t: float, degrees: float) -> float:
-    """The density of Student's t."""
-    if math.isinf(degrees):
-        return math.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
-    half = degrees / 2
-    scale = math.exp(math.lgamma(half + 0.5) - math.lgamma(half)) / math.sqrt(degrees * math.pi)
-    return scale * math.pow(1 + t**2 / degrees, -half - 0.5)
 
 
 def next_place(chances: Sequence[float], skipped: Collection[int]) -> int:

@@ -1,10 +1,19 @@
-"""Student's t, the quantile for any level and degrees: Hill (1970), Algorithm 396 of the CACM."""
+"""Student's t: its density, and the quantile for any level and degrees (Hill 1970, Algorithm 396 of
+the CACM)."""
 
 from __future__ import annotations
 
 import math
 from functools import cache
 from statistics import NormalDist
+
+
+def density(t: float, degrees: float) -> float:
+    if math.isinf(degrees):
+        return NormalDist().pdf(t)
+    half = degrees / 2
+    scale = math.exp(math.lgamma(half + 0.5) - math.lgamma(half)) / math.sqrt(degrees * math.pi)
+    return scale * math.pow(1 + t**2 / degrees, -half - 0.5)
 
 
 @cache

@@ -96,13 +96,13 @@ class Account:
         self._result = blank(case, procedure, place)
         self._begun = time.monotonic()
         self._phases = Phases()
-        self._yards: list[float] = []
+        self._yardsticks: list[float] = []
         self._sampling = False
         self._due = "end"  # the phase that the time from now on is, should it end badly
 
     def begin(self) -> None:
         """Another process: where it says nothing, it is taken to build."""
-        self._yards.append(yardstick.seconds())
+        self._yardsticks.append(yardstick.seconds())
         self._due = "build"
 
     @property
@@ -155,13 +155,13 @@ class Account:
         """`spent` is what a failed opening says of its own time."""
         ended = "end" if status == "ok" else "start" if spent else self._due
         self._phases.until_now(ended, spent)
-        yards = [*self._yards, yardstick.seconds()] if status == "ok" else self._yards
+        last = [yardstick.seconds()] if status == "ok" else []
         left: dict[str, Value] = {LEFT_BEHIND: ", ".join(self._left)} if self._left else {}
         return msgspec.structs.replace(
             self._result,
             samples=self.samples,
             facts={**self._result.facts, **left},
-            environment=_with_yardstick(self._result.environment, yards),
+            environment=_with_yardstick(self._result.environment, self._yardsticks + last),
             peaks=joined_peaks(self.peaks),
             seconds=self.seconds,
             phases=self._phases.in_order(),

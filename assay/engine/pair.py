@@ -26,7 +26,7 @@ from assay.stores.folders import CasePlace
 from assay.stores.runs import tagged_number
 
 SIDES = ("baseline", "candidate")
-FIRST: Mapping[str, Result] = {}  # of the first pair there is none before it
+NONE_BEFORE: Mapping[str, Result] = {}
 CLOSE = 4  # a pair whose error is the minimum over this needs no more turns
 COMMAND_TURNS = 5  # of a command in one pair, if they are
 SHORT = 3.0  # seconds; longer commands have one turn a pair
@@ -67,7 +67,9 @@ class NextPair(NamedTuple):
     number: int
     known: Sequence[PairRatio] = ()
     apart: str = ""  # why none of them are warm together, where that is known
-    earlier: Mapping[str, Result] = FIRST  # of the sides: what it showed is not found out again
+    earlier: Mapping[str, Result] = (
+        NONE_BEFORE  # of the sides: what it showed is not found out again
+    )
 
 
 def take_pair(wanted: NextPair, setting: PairSetting) -> PairResults:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PROCESSES = 5  # at least: fewer do not tell how much processes differ
 TAG = "repro"
-TIMES = 30  # newest results of the case that tell how much one hour differs from the next
+NEWEST = 30  # newest results of the case that tell how much one hour differs from the next
 
 
 def repro(
@@ -183,7 +183,7 @@ def _series(result: Result, metric: str, home: Home) -> KeptTimes:
     known = series_of(result).id
     with closing(open_store(home)) as store:
         typical, fastest = (
-            [point.value for point in store.points(known, name, TIMES)] for name in (metric, "min")
+            [point.value for point in store.points(known, name, NEWEST)] for name in (metric, "min")
         )
     return KeptTimes(typical, fastest)
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from assay.analysis import bisection
+from assay.analysis import bisection, student
 from assay.analysis.bisection import Weighed
 from assay.core.changes import Tried
 
@@ -80,7 +80,7 @@ def test_a_comparison_need_not_go_on_when_it_says_as_much_as_is_believed(
 
 def test_the_density_of_students_t_has_an_area_of_one():
     for degrees in (2, 5, math.inf):
-        area = sum(bisection._student(n / 100, degrees) for n in range(-20_000, 20_001)) / 100
+        area = sum(student.density(n / 100, degrees) for n in range(-20_000, 20_001)) / 100
         assert area == pytest.approx(1, abs=1e-3)
 
 
