@@ -4,7 +4,7 @@
 
 Each net is tuned (`assay tune`, one point of loss; a folder tuned before is taken as it is). Then
 every contender has its turn in a fresh process, in rounds whose order is drawn anew: our float32,
-the tuned one, OpenVINO in float32 and int8 (NNCF, in the environment of `--nncf`, as its versions
+the tuned one, our int8 in every layer that can have it, OpenVINO in float32 and int8 (NNCF, in the environment of `--nncf`, as its versions
 may not fit ours), ONNX Runtime in float32 and int8 (static, QDQ, per channel), torch in int8 (FX,
 per channel). All have one thread; the others calibrate on 300 tune pictures. A speed-up is the
 median over rounds of two times of one round; a loss is of the same test pictures against our
@@ -31,7 +31,7 @@ NETS = (
     *("lenet", "alexnet", "alexnet2", "mobilenet-cifar10", "resnet18-cifar10", "vgg16-cifar10"),
 )
 CONTENDERS = (
-    *("fp32", "tuned", "openvino", "openvino-int8", "onnxruntime", "onnxruntime-int8"),
+    *("fp32", "tuned", "int8", "openvino", "openvino-int8", "onnxruntime", "onnxruntime-int8"),
     "torch-int8",
 )
 PEERS = ("openvino-int8", "onnxruntime-int8", "torch-int8")
@@ -178,19 +178,22 @@ def _turn(folder: Path, contender: str, batch: int, accuracy: bool) -> None:
 
 
 def _native(folder: Path, contender: str, batch: int) -> Call:
+    from assay.engine.tune.knob_times import INT8, tuned_layers
     from assay.native.build import build
     from assay.native.emit import emit
     from assay.native.knobs.applying import applied
     from assay.native.knobs.from_config import knobs_in
     from assay.native.knobs.kept_items import items_beside
+    from assay.native.knobs.table import knob, why_not
     from assay.native.loaded import Loaded
     from assay.native.passes.pipeline import optimized
     from assay.native.toolchain import toolchain
 
     graph = _graph(folder)
     best = optimized(graph)
-    if contender == "tuned":
-        knobs = knobs_in(graph, folder / "best.txt")
+    if contender != "fp32":
+        plain = {n.name: INT8 for n in tuned_layers(best) if not why_not(knob(INT8), n, best)}
+        knobs = knobs_in(graph, folder / "best.txt") if contender == "tuned" else plain
         best = applied(best, knobs, items_beside(folder / "best.txt", graph))
     emitted = emit(best)
     loaded = Loaded(build(emitted, toolchain()), emitted, batch, 1, "auto", 2.0)
@@ -210,6 +213,7 @@ def _native(folder: Path, contender: str, batch: int) -> Call:
 CALLS: dict[str, Callable[[Path, str, int], Call]] = {
     "fp32": _native,
     "tuned": _native,
+    "int8": _native,
     "openvino": tune_peers.openvino,
     "onnxruntime": tune_peers.onnxruntime,
     "torch-int8": tune_peers.torch_int8,

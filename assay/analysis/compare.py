@@ -21,7 +21,8 @@ MINIMUM = 0.01  # the smallest change that is called one
 PROCESS_NOISE = 0.25  # two identical processes may differ so much; taken for granted below 3 pairs
 FEWEST_TURNS, MOST_TURNS = 7, 100
 ENOUGH = 8  # pairs; of fewer the spread between them often seems to be none, however large it is
-FASTEST = "min"  # the metric: the fastest step, of each turn where turns were taken
+FASTEST = "min"  # the metric: the fastest step
+AGAIN = 3  # turns that come near to a process' fastest step before it is taken for its fastest
 IN_TURNS = "in turns"  # the tag `order` of results whose turns alternated
 ONCE: dict[str, tuple[str, Phase]] = {
     "first_step": ("step_time", "first"),
@@ -92,11 +93,18 @@ def verdict(ratio: Quantity, terms: Terms) -> Verdict:
 
 
 def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | None:
-    """Turns taken together are compared turn by turn; else the medians are. None without values."""
+    """Turns taken together are compared turn by turn; else the medians are. None without values.
+
+    The fastest steps are those of whole processes: another program may slow down several turns.
+    """
     one, other = values(baseline, metric), values(candidate, metric)
     if not len(one) or not len(other):
         return None
-    if _in_turns(baseline) and len(one) == len(other):
+    if _in_turns(baseline) and metric == FASTEST and metric not in baseline.reported:
+        both = [np.sort(np.log(part)) for part in (one, other)]
+        middle = float(both[1][0] - both[0][0])
+        half_width = math.hypot(*(part[:AGAIN][-1] - part[0] for part in both))
+    elif _in_turns(baseline) and len(one) == len(other):
         found = quantile(np.log(other) - np.log(one))
         middle, half_width = found.value, found.half_width
     elif len(one) == len(other) == 1:  # nothing is known of the error of one value
@@ -147,6 +155,12 @@ def turns(result: Result, metric: str, compared: str = "") -> Array:
 def of_turn(values: Sequence[float], compared: str = "") -> float:
     """The median of a turn's samples; the fastest, where that is what is compared."""
     return float(np.min(values) if compared == FASTEST else np.median(values))
+
+
+def fastest_found(turns: Sequence[float], minimum: float) -> bool:
+    """Whether so many turns of a process come near to its fastest that none will be much faster."""
+    ordered = sorted(turns)
+    return len(ordered) >= AGAIN and ordered[AGAIN - 1] <= ordered[0] * (1 + minimum)
 
 
 def pairs_needed(comparison: Comparison) -> int:

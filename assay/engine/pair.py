@@ -16,7 +16,7 @@ from assay.analysis.pooling import joined_peaks
 from assay.core.findings import PairRatio
 from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
-from assay.core.records import Procedure, Result, Samples
+from assay.core.records import Procedure, Result
 from assay.engine import task
 from assay.engine.contenders import Contender, Pair
 from assay.engine.measure_case import measure_case
@@ -28,6 +28,7 @@ from assay.stores.runs import tagged_number
 SIDES = ("baseline", "candidate")
 NONE_BEFORE: Mapping[str, Result] = {}
 CLOSE = 4  # a pair whose error is the minimum over this needs no more turns
+FASTEST_TURNS = 40  # at most, to find the fastest step of each; 7 to 20 are usual
 COMMAND_TURNS = 5  # of a command in one pair, if they are
 SHORT = 3.0  # seconds; longer commands have one turn a pair
 
@@ -119,18 +120,23 @@ class PairKeepGoing:
             return True
         if time.monotonic() > self._setting.deadline:
             return False
-        if self._close(baseline, candidate):
+        metric, minimum = self._setting.procedure.metric, self._setting.minimum
+        sides = [
+            [compare.of_turn(part.values, metric) for part in side]
+            for side in (baseline, candidate)
+        ]
+        if metric == compare.FASTEST:
+            found = all(compare.fastest_found(side, minimum) for side in sides)
+            return not found and count < FASTEST_TURNS
+        if _close(sides, minimum):
             return False
         return count < compare.turns_wanted(self._known, turns.opening, turns.spent / count)
 
-    def _close(self, baseline: Sequence[Samples], candidate: Sequence[Samples]) -> bool:
-        metric = self._setting.procedure.metric
-        logs = [
-            np.log([compare.of_turn(part.values, metric) for part in side])
-            for side in (baseline, candidate)
-        ]
-        error = quantile(logs[1] - logs[0]).half_width / student(np.inf)
-        return error < self._setting.minimum / CLOSE
+
+def _close(sides: Sequence[Sequence[float]], minimum: float) -> bool:
+    baseline, candidate = np.log(sides)
+    error = quantile(candidate - baseline).half_width / student(np.inf)
+    return error < minimum / CLOSE
 
 
 def _apart(pair: Pair, setting: PairSetting, number: int) -> tuple[Result, Result]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from assay.analysis.compare import FEWEST_TURNS, IN_TURNS, MOST_TURNS
@@ -14,6 +15,7 @@ from assay.engine.keep import new_run
 from assay.engine.pair import (
     APART,
     COMMANDS,
+    FASTEST_TURNS,
     NOT_RUN,
     SIDES,
     NextPair,
@@ -149,6 +151,23 @@ def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, n
     setting = PairSetting(None, QUICK, minimum=0.01, deadline=50.0, progress=None)
 
     assert PairKeepGoing(setting, known=[])(Turns(taken, opening, spent(taken))) is more
+
+
+@pytest.mark.parametrize(
+    ("taken", "now", "more"),
+    [
+        (turns(FEWEST_TURNS, 0.01), 0.0, False),  # the fastest was met again and again
+        (turns(FEWEST_TURNS, *(0.01 * 1.1**n for n in range(FEWEST_TURNS))), 0.0, True),
+        (turns(FEWEST_TURNS, *(0.01 * 1.1**n for n in range(FEWEST_TURNS))), 99.0, False),
+        (turns(FASTEST_TURNS, *(0.01 * 1.1**n for n in range(FASTEST_TURNS))), 0.0, False),
+    ],
+)
+def test_a_pair_has_turns_until_the_fastest_steps_are_found(monkeypatch, taken, now, more):
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now))
+    procedure = msgspec.structs.replace(QUICK, metric="min")
+    setting = PairSetting(None, procedure, minimum=0.01, deadline=50.0, progress=None)
+
+    assert PairKeepGoing(setting, known=[])(Turns(taken, 100.0, spent(taken))) is more
 
 
 def test_what_a_pair_showed_is_not_found_out_again(endings, setting):
