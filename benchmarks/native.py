@@ -8,7 +8,8 @@
 A cell is a net, a batch and a number of threads: a heat as in `assay race`, every contender warm in
 a process of its own, standing still while others step; in a round each has a turn, in an order
 drawn anew. A ratio is the contender's time over native's, round by round, with its 95 % interval:
-above 1, native is faster. Outputs have to agree within 1e-4 of the largest. Each cell is a line of
+above 1, native is faster. Beside it stands the ratio of the fastest steps, which other programs
+disturb least. Outputs have to agree within 1e-4 of the largest. Each cell is a line of
 the output file as soon as it is done, and cells that are there are not measured again.
 
 Weights are the trained ones where $ASSAY_DATA has them, else drawn from a seed, and the same for
@@ -31,7 +32,7 @@ import msgspec
 import numpy as np
 
 from assay import registry
-from assay.analysis.compare import pair_ratio, turns
+from assay.analysis.compare import FASTEST, IN_TURNS, pair_ratio, turns
 from assay.core.records import Procedure, Result
 from assay.engine import plan
 from assay.engine.racer import OUT_OF_TIME, HeatEntry
@@ -77,6 +78,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     weights: str
     rounds: int
     ratios: dict[str, Ratio]
+    fastest: dict[str, float] = {}  # the same ratios of the fastest steps of each process
     left_out: dict[str, str]  # why, of who is not in it
     milliseconds: float  # of native
     kernels: str
@@ -187,11 +189,12 @@ def _heat(entries: list[HeatEntry], rounds: int, end: float) -> Heat:
 
 
 def _cell(net: str, batch: int, threads: int, heat: Heat) -> Cell:
-    native = heat.results["native"]
+    results = {name: _in_turns(result) for name, result in heat.results.items()}
+    native = results["native"]
     if native.status != "ok":
         raise SystemExit(f"{net}: native: {native.status}: {native.reason}")
     _check_outputs(heat)
-    found = {name: result for name, result in heat.results.items() if name != "native"}
+    found = {name: result for name, result in results.items() if name != "native"}
     times = turns(native, "step_time")
     return Cell(
         net=net,
@@ -201,11 +204,17 @@ def _cell(net: str, batch: int, threads: int, heat: Heat) -> Cell:
         rounds=len(times),
         ratios={name: r for name, result in found.items() if (r := _ratio(native, result))},
         left_out={n: f"{r.status}: {r.reason}" for n, r in found.items() if r.status != "ok"},
+        fastest={n: p.ratio for n, r in found.items() if (p := pair_ratio(native, r, FASTEST))},
         milliseconds=float(np.median(times)) * 1e3,
         kernels=str(native.facts["kernels"]),
         images_at_once=int(native.facts["images_at_once"]),
         cpu=_cpu(),
     )
+
+
+def _in_turns(result: Result) -> Result:
+    """Told to be compared round by round: what slows the machine down then slows down both."""
+    return msgspec.structs.replace(result, tags={**result.tags, "order": IN_TURNS})
 
 
 def _check_outputs(heat: Heat) -> None:
@@ -230,8 +239,8 @@ def _cpu() -> str:
 
 
 def _show(cells: list[Cell], asked: argparse.Namespace) -> None:
-    print("\n| net | batch | threads |", " | ".join(asked.only), "| best / native |")
-    print("|---" * (len(asked.only) + 4) + "|")
+    print("\n| net | batch | threads |", " | ".join(asked.only), "| best / native | fastest |")
+    print("|---" * (len(asked.only) + 5) + "|")
     for cell in cells:
         print(_line(cell, asked.only))
     for title, chosen in _GROUPS.items():
@@ -239,6 +248,10 @@ def _show(cells: list[Cell], asked: argparse.Namespace) -> None:
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
             print(f"\n{title}: geometric mean of best / native {mean:.3f} over {len(ratios)} cells")
+        steps = [min(cell.fastest.values()) for cell in cells if cell.fastest and chosen(cell)]
+        if steps:
+            mean = math.exp(sum(map(math.log, steps)) / len(steps))
+            print(f"of the fastest steps {mean:.3f} over {len(steps)} cells")
     below = [cell for cell in cells if cell.ratios and cell.best.high < 1]
     print(f"cells whose whole interval is below 1: {len(below)}")
     for name, why in sorted({pair for cell in cells for pair in cell.left_out.items()}):
@@ -254,7 +267,9 @@ _GROUPS: dict[str, Callable[[Cell], bool]] = {
 def _line(cell: Cell, only: list[str]) -> str:
     ratios = [_text(cell.ratios.get(name)) for name in only]
     best = _text(cell.best if cell.ratios else None)
-    return f"| {cell.net} | {cell.batch} | {cell.threads} | {' | '.join(ratios)} | {best} |"
+    fastest = f"{min(cell.fastest.values()):.2f}" if cell.fastest else ""
+    texts = (cell.net, str(cell.batch), str(cell.threads), *ratios, best, fastest)
+    return f"| {' | '.join(texts)} |"
 
 
 def _text(ratio: Ratio | None) -> str:

@@ -4,11 +4,11 @@
 
 Each net is tuned (`assay tune`, one point of loss; a folder tuned before is taken as it is). Then
 every contender has its turn in a fresh process, in rounds whose order is drawn anew: our float32,
-the tuned one, our int8 in every layer that can have it, OpenVINO in float32 and int8 (NNCF, in the environment of `--nncf`, as its versions
-may not fit ours), ONNX Runtime in float32 and int8 (static, QDQ, per channel), torch in int8 (FX,
-per channel). All have one thread; the others calibrate on 300 tune pictures. A speed-up is the
-median over rounds of two times of one round; a loss is of the same test pictures against our
-float32, with Tango's 95 % interval.
+the tuned one, our int8 in every layer that can have it, OpenVINO in float32 and int8 (NNCF, in the
+environment of `--nncf`, as its versions may not fit ours), ONNX Runtime in float32 and int8
+(static, QDQ, per channel), torch in int8 (FX, per channel). All have one thread; the others
+calibrate on 300 tune pictures. A speed-up is the median over rounds of two times of one round; a
+loss is of the same test pictures against our float32, with Tango's 95 % interval.
 """
 
 from __future__ import annotations

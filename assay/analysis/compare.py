@@ -101,9 +101,9 @@ def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | 
     if not len(one) or not len(other):
         return None
     if _in_turns(baseline) and metric == FASTEST and metric not in baseline.reported:
-        both = [np.sort(np.log(part)) for part in (one, other)]
-        middle = float(both[1][0] - both[0][0])
-        half_width = math.hypot(*(part[:AGAIN][-1] - part[0] for part in both))
+        first, second = (np.sort(np.log(part))[:AGAIN] for part in (one, other))
+        middle = float(second[0] - first[0])
+        half_width = math.hypot(first[-1] - first[0], second[-1] - second[0])
     elif _in_turns(baseline) and len(one) == len(other):
         found = quantile(np.log(other) - np.log(one))
         middle, half_width = found.value, found.half_width
