@@ -123,7 +123,8 @@ def _matmul(building: Building, operation: Any, given: list[Given], name: str) -
     rank = max(len(each.order) for each in given if isinstance(each, Tensor))
     plain = tuple(range(rank))
     ranks = {len(each.order) for each in given if isinstance(each, Tensor)}
-    if len(ranks) > 1 or rank < 2:
+    known = [each for each in given if not isinstance(each, Tensor)]
+    if len(ranks) > 1 or rank < 2 or any(np.ndim(each) < 2 for each in known):
         raise unsupported("a product of tensors that are no matrices", name, ("matrices",))
     values = [
         building.laid(each)
