@@ -22,7 +22,7 @@ from assay.native.capture._understood import check_opened
 from assay.native.graph import Shape
 
 
-class Trace(msgspec.Struct, frozen=True):
+class TracedCall(msgspec.Struct, frozen=True):
     """What `_walk` takes for a model."""
 
     inputs: list[Any]  # one for each input tensor of the node
@@ -35,7 +35,7 @@ def is_own(layer: Any) -> bool:  # noqa: ANN401
 
 
 @contextmanager
-def opened(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterator[Trace]:  # noqa: ANN401
+def opened(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterator[TracedCall]:  # noqa: ANN401
     """One call of the layer as operations, of inputs of these shapes."""
     check_opened(layer, node, name)
     with _left_as_it_was(layer):
@@ -47,7 +47,7 @@ def opened(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterato
             raise unsupported(what, name, ("a call that depends on its inputs alone",))
 
 
-def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Trace:  # noqa: ANN401
+def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> TracedCall:  # noqa: ANN401
     inputs = [
         keras.Input(batch_shape=(tensor.shape[0], *shape), dtype=tensor.dtype)
         for tensor, shape in zip(node.input_tensors, shapes, strict=True)
@@ -68,7 +68,7 @@ def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Trace:
     if not all(isinstance(each, keras.KerasTensor) for each in outputs):
         what = f"a {type(layer).__name__} giving what does not depend on its inputs"
         raise unsupported(what, name, ("tensors computed from its inputs",))
-    return Trace([fresh[id(tensor)] for tensor in node.input_tensors], outputs)
+    return TracedCall([fresh[id(tensor)] for tensor in node.input_tensors], outputs)
 
 
 class _Watching(keras.StatelessScope):  # type: ignore[misc]
