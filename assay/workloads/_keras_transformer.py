@@ -117,5 +117,6 @@ class ClassToken(layers.Layer):  # type: ignore[misc]
         self.token = self.add_weight(shape=(1, 1, shape[-1]), name="embeddings")
 
     def call(self, values: Any) -> Any:  # noqa: ANN401
-        first = ops.broadcast_to(self.token, (ops.shape(values)[0], 1, values.shape[-1]))
+        # broadcast_to would need the size of the batch, which a symbolic tensor does not know
+        first = ops.zeros_like(values[:, :1]) + self.token
         return ops.concatenate([first, values], axis=1)

@@ -134,7 +134,7 @@ ONNX_RUNTIME = (
 import onnxruntime
 from assay.native.onnx.file import onnx_bytes
 session = onnxruntime.InferenceSession(onnx_bytes(graph))
-given = {session.get_inputs()[0].name: x.astype("float32")}
+given = {session.get_inputs()[0].name: x.astype(graph.inputs[0].dtype)}
 step = lambda: session.run(None, given)
 """
 )
@@ -144,7 +144,7 @@ OPENVINO = (
 import openvino
 from assay.native.onnx.file import onnx_bytes
 compiled = openvino.compile_model(openvino.Core().read_model(onnx_bytes(graph)), "CPU")
-step = lambda: compiled([x.astype("float32")])
+step = lambda: compiled([x.astype(graph.inputs[0].dtype)])
 """
 )
 NATIVE = (
@@ -193,8 +193,7 @@ def compared(gpu: bool) -> dict[str, str]:
     for workload, built in workloads.items():
         for engine in ("jax", "torch", "tensorflow"):
             found[f"{workload}@keras-{engine}"] = built + TRAINED
-        # the runtimes are of the CPU, and the layers of GPT-2 cannot be taken down for them
-        for name, runtime in () if gpu or workload is decoder else RUNTIMES.items():
+        for name, runtime in () if gpu else RUNTIMES.items():  # they are of the CPU
             found[f"{workload}@{name}"] = built + runtime
     return {
         case: found[case] for workload in workloads for case in found if case.startswith(workload)

@@ -22,6 +22,19 @@ PICTURE, ROWS, ITEM = (5, 6, 3), (6, 8), (7,)
 
 # Name: shapes of the inputs, and what is made of them; k is keras.layers, o is keras.ops.
 NETS = {
+    "dot product": (
+        ((6, 2, 4), (9, 2, 4), (9, 2, 4)),
+        lambda k, o, x, y, z: o.dot_product_attention(x, y, z, is_causal=True, scale=0.3),
+    ),
+    "masked": (
+        ((6, 2, 4),),
+        lambda k, o, x: o.dot_product_attention(x, x, x, mask=np.eye(6, dtype=bool)[None, None]),
+    ),
+    "causal": ((ROWS,), lambda k, o, x: k.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True)),
+    "of an item": ((ITEM,), lambda k, o, x: x @ np.linspace(-1, 1, 21).reshape(7, 3)),
+    "token": ((ROWS,), lambda k, o, x: o.concatenate([o.zeros_like(x[:, :1]) + 0.5, x], axis=1)),
+    "stacked": ((ROWS,), lambda k, o, x: o.stack(o.unstack(x * 2.0, axis=1)[::-1], axis=-1)),
+    "taken": ((ROWS,), lambda k, o, x: o.take(x, [0, 2, 4, 1, 1, -1], axis=1)[:, None]),
     "normalization": ((PICTURE,), lambda k, o, x: k.Normalization(-1, [0.1, 0, 0.3], [1, 2, 3])(x)),
     "inverted": ((ITEM,), lambda k, o, x: k.Normalization(None, 0.3, 2, invert=True)(x)),
     "layer norm": (((4, 5, 19),), lambda k, o, x: k.LayerNormalization()(x)),
@@ -134,8 +147,11 @@ def test_a_program_reads_a_file_for_each_input_and_writes_one_for_each_output(na
         (lambda k, o, x: k.GRU(3, name="it")(x), "a GRU"),
         (lambda k, o, x: o.mean(x, axis=None), "over the axes None, the batch among them"),
         (lambda k, o, x: o.roll(x, 1, axis=1), "a Roll of keras.ops"),
-        (lambda k, o, x: o.matmul(x[:, 0], np.ones((8, 2))), "no matrices"),
-        (lambda k, o, x: k.MultiHeadAttention(2, 3)(x, x, use_causal_mask=True), "use_causal_mask"),
+        (lambda k, o, x: o.matmul(x, np.ones(8)), "no matrices"),
+        (
+            lambda k, o, x: k.MultiHeadAttention(2, 3)(x, x, attention_mask=np.ones((1, 6, 6))),
+            "attention_mask",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(made, what, keras):

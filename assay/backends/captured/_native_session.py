@@ -85,7 +85,7 @@ def _with_knobs(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
 def _taken(given: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
     """The graph, and a batch for each of its inputs, in its order."""
     if isinstance(given, Captured):
-        return given.graph, given.inputs
+        return given.graph, tuple(np.asarray(each, np.float32) for each in given.inputs)
     named = given.named()
     graph = read_onnx(given.path, {name: array.shape[1:] for name, array in named.items()})
     arrays = (np.ascontiguousarray(named[value.name], np.float32) for value in graph.inputs)

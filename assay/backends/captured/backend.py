@@ -74,7 +74,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
         import numpy as np
 
         laid = _options.in_layout(inputs, self.channels_first)
-        return np.ascontiguousarray(laid, dtype=np.float32)
+        return np.ascontiguousarray(laid, dtype=self.graph.inputs[0].dtype)
 
     def facts(self, case: Case) -> dict[str, Value]:
         return {
@@ -201,7 +201,10 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
     arrays = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
     return Captured(
         graph=graph,
-        inputs=tuple(np.ascontiguousarray(array, dtype=np.float32) for array in arrays),
+        inputs=tuple(
+            np.ascontiguousarray(array, dtype=value.dtype)
+            for value, array in zip(graph.inputs, arrays, strict=True)
+        ),
         items=_options.items(job) or len(targets),
         parameters=sum(math.prod(weight.shape) for weight in model.trainable_variables),
         channels_first=_model.channels_first(job, case),

@@ -16,8 +16,9 @@ from assay.native.capture._activations import add_activation, add_softmax
 from assay.native.capture.graph_builder import Building, Tensor
 from assay.native.graph import Array
 
-# Adds a layer's operations and gives its output; the name is the layer's, with its models'.
-Handler = Callable[[Building, Any, list[Tensor], str], Tensor]
+# Adds a layer's operations and gives its output: of the graph, the layer, its inputs and its name
+# with its models' (and arguments of the call, where `_understood.KEYWORDS` has some).
+Handler = Callable[..., Tensor]
 
 
 def array(variable: Any) -> Array:  # noqa: ANN401 (a keras.Variable)

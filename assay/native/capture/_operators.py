@@ -1,31 +1,54 @@
-"""Operations of keras.ops on tensors: `x + 3`, `a @ b`, `x[:, 1:]`, `ops.mean(x, 1)`."""
+"""Operations of keras.ops that compute: `x + 3`, `a @ b`, `ops.mean(x, 1)`."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+import inspect
 from typing import Any
 
 import keras
 import numpy as np
 
 from assay.native import ops
-from assay.native.capture import unsupported
+from assay.native.capture import _attention, _moving, unsupported
 from assay.native.capture._activations import add_softmax
-from assay.native.capture._layers import array, common_order
+from assay.native.capture._given import LARGEST, Given, Operator, numbers, of_an_item
+from assay.native.capture._layers import common_order
+from assay.native.capture._moving import item_axes, without
 from assay.native.capture.graph_builder import Building, Tensor
+from assay.native.graph import Array
 
-Given = Tensor | Any  # a tensor of the model, or what the call was given instead
-# Adds an operation with the arguments of its call and gives its outputs.
-Operator = Callable[[Building, Any, list[Given], str], list[Tensor]]
-
-MODULES = ("keras.src.ops.numpy", "keras.src.ops.nn", "keras.src.ops.math")
+MODULES = tuple(f"keras.src.ops.{file}" for file in ("core", "math", "nn", "numpy"))
+WITH_KEYWORDS = {"DotProductAttention"}  # may be given by name
+# Of whole numbers they give whole numbers, exactly.
+WHOLE = {"Add", "Subtract", "Multiply", "Maximum", "Minimum", *_moving.OPERATORS}
 
 
 def operator(operation: Any) -> Operator | None:  # noqa: ANN401
     if type(operation).__module__ not in MODULES:
         return None
     return OPERATORS.get(type(operation).__name__)
+
+
+def arguments(operation: Any, node: Any, held: dict[int, Tensor], name: str) -> list[Given]:  # noqa: ANN401
+    """In the order of its `call`, with tensors of the graph in place of the model's."""
+    args, kwargs = node.arguments.fill_in(held)
+    if type(operation).__name__ in WITH_KEYWORDS:
+        bound = inspect.signature(operation.call).bind(*args, **kwargs)
+        bound.apply_defaults()
+        return list(bound.args)
+    if kwargs := {key: value for key, value in kwargs.items() if value is not None}:
+        raise unsupported(f"called with {next(iter(kwargs))}=", name, ("none",))
+    if any(tensor.dtype != "float32" for tensor in node.output_tensors):
+        _check_whole(args, name)
+    return list(args)
+
+
+def _check_whole(args: Any, name: str) -> None:  # noqa: ANN401
+    known = [
+        each for each in args if keras.ops.is_tensor(each) or isinstance(each, int | np.ndarray)
+    ]
+    if any(np.abs(numbers(each)).max(initial=0) >= LARGEST for each in known):
+        raise unsupported("computing with whole numbers that large", name, (f"below {LARGEST}",))
 
 
 def _binary(kind: Any) -> Operator:  # noqa: ANN401
@@ -37,7 +60,7 @@ def _binary(kind: Any) -> Operator:  # noqa: ANN401
         values = [
             building.laid(each, order)
             if isinstance(each, Tensor)
-            else building.fixed(f"{name}/known", _numbers(each, len(order), name), order)
+            else building.fixed(f"{name}/known", of_an_item(each, len(order), name), order)
             for each in given
         ]
         return [Tensor(building.add(name, ops.BinaryOp(kind), *values), order)]
@@ -52,22 +75,12 @@ def _where(building: Building, operation: Any, given: list[Given], name: str) ->
     if isinstance(condition, Tensor) or len(tensors) != 1:
         raise unsupported("a choice by computed numbers", name, ("known numbers in known places",))
     rank, keeps = len(tensors[0].order), isinstance(both[0], Tensor)
-    numbers = _numbers(both[1 if keeps else 0], rank, name)
-    open_ = (_numbers(condition, rank, name) != 0) == keeps
+    numbers = of_an_item(both[1 if keeps else 0], rank, name)
+    open_ = (of_an_item(condition, rank, name) != 0) == keeps
     if (np.isnan(numbers) & ~open_).any():
         raise unsupported("a choice of what is no number", name, ("numbers",))
     mask = np.where(open_, np.float32(np.nan), numbers)
     return _binary("mask")(building, operation, [tensors[0], mask], name)
-
-
-def _numbers(given: Any, rank: int, name: str) -> np.ndarray[Any, Any]:  # noqa: ANN401
-    """As many axes as an item has; one for the batch is of size 1."""
-    found = array(given) if isinstance(given, keras.Variable) else np.asarray(given, np.float32)
-    if found.ndim == rank + 1 and len(found) == 1:
-        found = found[0]
-    if found.ndim > rank:
-        raise unsupported(f"combined with numbers of {found.shape}", name, ("those of an item",))
-    return found
 
 
 def _unary(kind: Any, **more: float) -> Operator:  # noqa: ANN401
@@ -104,120 +117,47 @@ def _softmax(building: Building, operation: Any, given: list[Given], name: str) 
 
 
 def _matmul(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+    first, second = given
+    if isinstance(first, Tensor) and not isinstance(second, Tensor) and np.ndim(second) == 2:
+        return [_dense(building, first, numbers(second).T, name)]
     rank = max(len(each.order) for each in given if isinstance(each, Tensor))
     plain = tuple(range(rank))
     ranks = {len(each.order) for each in given if isinstance(each, Tensor)}
-    if len(ranks) > 1 or rank < 2:
+    known = [each for each in given if not isinstance(each, Tensor)]
+    if len(ranks) > 1 or rank < 2 or any(np.ndim(each) < 2 for each in known):
         raise unsupported("a product of tensors that are no matrices", name, ("matrices",))
     values = [
         building.laid(each)
         if isinstance(each, Tensor)
-        else building.fixed(f"{name}/known", _numbers(each, rank, name), plain)
+        else building.fixed(f"{name}/known", of_an_item(each, rank, name), plain)
         for each in given
     ]
     return [Tensor(building.add(name, ops.MatMulOp(), *values), plain)]
 
 
+def _dense(building: Building, tensor: Tensor, weight: Array, name: str) -> Tensor:
+    """A product with a known matrix. Where it is a table of the model, as that of a language
+    model's head is, the two are one constant."""
+    held = building.equal(weight) or building.constant(f"{name}/kernel", weight)
+    made = building.add(name, ops.DenseOp(held), building.laid(tensor))
+    return Tensor(made, tuple(range(len(tensor.order))))
+
+
+def _cast(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+    """To float32, which all numbers of a graph are."""
+    return [given[0]]
+
+
 def _reduce(kind: Any) -> Operator:  # noqa: ANN401
     def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
         tensor = given[0]
-        own = _item_axes(operation.axis, len(tensor.order), name)
+        own = item_axes(operation.axis, len(tensor.order), name)
         axes = tuple(sorted(tensor.order.index(axis) for axis in own))
         value = building.add(name, ops.ReduceOp(kind, axes), tensor.value)
         kept = Tensor(value, tensor.order)
         return [kept if operation.keepdims else without(building, kept, own, f"{name}/fewer")]
 
     return add
-
-
-def _item_axes(axis: Any, rank: int, name: str) -> list[int]:  # noqa: ANN401
-    """Counted without the batch, which may not be among them."""
-    told = list(axis) if isinstance(axis, list | tuple) else [axis]
-    if None in told or any(each in (0, -rank - 1) for each in told):
-        raise unsupported(f"over the axes {axis}, the batch among them", name, ("an item's",))
-    return [each - 1 if each > 0 else each + rank for each in told]
-
-
-def without(building: Building, tensor: Tensor, axes: Sequence[int], name: str) -> Tensor:
-    """The tensor without these axes of size 1, counted as the tensor has them."""
-    value = building.laid(tensor)
-    shape = tuple(n for axis, n in enumerate(building.shapes[value]) if axis not in axes)
-    if not shape:
-        raise unsupported("giving one number without an axis", name, ("keepdims=True",))
-    return Tensor(building.add(name, ops.ReshapeOp(shape), value), tuple(range(len(shape))))
-
-
-def _reshape(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
-    value = building.laid(given[0])
-    _, *shape = operation.newshape
-    known = math.prod(size for size in shape if size != -1)
-    whole = math.prod(building.shapes[value])
-    shape = [whole // known if size == -1 else size for size in shape]
-    made = building.add(name, ops.ReshapeOp(tuple(shape)), value)
-    return [Tensor(made, tuple(range(len(shape))))]
-
-
-def _transpose(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
-    axes = operation.axes
-    if axes is None or axes[0] != 0:
-        raise unsupported(f"a transpose to {axes}", name, ("one that leaves the batch first",))
-    dims = [axis - 1 for axis in axes[1:]]
-    return [Tensor(given[0].value, tuple(dims.index(axis) for axis in given[0].order))]
-
-
-def _expand(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
-    value = building.laid(given[0])
-    shape = list(building.shapes[value])
-    (axis,) = _item_axes(operation.axis, len(shape) + 1, name)
-    shape.insert(axis, 1)
-    made = building.add(name, ops.ReshapeOp(tuple(shape)), value)
-    return [Tensor(made, tuple(range(len(shape))))]
-
-
-def _squeeze(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
-    axes = _item_axes(operation.axis, len(given[0].order), name)
-    return [without(building, given[0], axes, name)]
-
-
-def _item(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
-    """`x[:, 1:, ::2]`: ranges and whole numbers, and all of the batch."""
-    value = building.laid(given[0])
-    shape = building.shapes[value]
-    keys = list(given[1]) if isinstance(given[1], tuple) else [given[1]]
-    if Ellipsis in keys:
-        at = keys.index(Ellipsis)
-        keys[at : at + 1] = [slice(None)] * (len(shape) + 2 - len(keys))
-    plain = all(isinstance(key, slice | int) for key in keys)
-    if not plain or keys[0] != slice(None):
-        raise unsupported(f"a part {given[1]}", name, ("ranges of an item",))
-    keys = keys[1:] + [slice(None)] * (len(shape) + 1 - len(keys))
-    gone = [axis for axis, key in enumerate(keys) if isinstance(key, int)]
-    rows = [_row(key, size) for key, size in zip(keys, shape, strict=True)]
-    sliced = ops.SliceOp(
-        tuple(row.start for row in rows),
-        tuple(map(len, rows)),
-        tuple(row.step for row in rows),
-    )
-    made = Tensor(building.add(name, sliced, value), tuple(range(len(shape))))
-    return [without(building, made, gone, f"{name}/fewer") if gone else made]
-
-
-def _row(key: Any, size: int) -> range:  # noqa: ANN401 (a range or a whole number)
-    return range(size)[slice(key % size, key % size + 1) if isinstance(key, int) else key]
-
-
-def _split(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
-    value = building.laid(given[0])
-    shape = building.shapes[value]
-    (axis,) = _item_axes(operation.axis, len(shape), name)
-    parts = np.array_split(np.arange(shape[axis]), operation.indices_or_sections)
-    made = []
-    for part in parts:
-        starts = tuple(int(part[0]) if at == axis else 0 for at in range(len(shape)))
-        sizes = tuple(len(part) if at == axis else size for at, size in enumerate(shape))
-        op = ops.SliceOp(starts, sizes, (1,) * len(shape))
-        made.append(Tensor(building.add(name, op, value), tuple(range(len(shape)))))
-    return made
 
 
 OPERATORS: dict[str, Operator] = {
@@ -261,10 +201,7 @@ OPERATORS: dict[str, Operator] = {
     "Sum": _reduce("sum"),
     "Max": _reduce("max"),
     "Min": _reduce("min"),
-    "Reshape": _reshape,
-    "Transpose": _transpose,
-    "ExpandDims": _expand,
-    "Squeeze": _squeeze,
-    "GetItem": _item,
-    "Split": _split,
+    "Cast": _cast,
+    "DotProductAttention": _attention.dot_product,
+    **_moving.OPERATORS,
 }

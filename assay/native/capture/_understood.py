@@ -64,14 +64,17 @@ IDLE |= {"dropout", "synchronized", "renorm_momentum", "l1", "l2"}
 IDLE_ENDINGS = ("_initializer", "_regularizer", "_constraint")
 
 METHODS = {"call", "__call__", "symbolic_call", "quantized_call", "rematerialized_call"}
-METHODS |= {"_run_through_graph"}
+METHODS |= {"_run_through_graph", "forward"}  # the last is called on PyTorch
+# Arguments of a call that handlers take.
+KEYWORDS = {layers.MultiHeadAttention: {"use_causal_mask"}}
 
 
 def check_call(layer: Any, node: Any, name: str) -> None:  # noqa: ANN401 (of Keras)
     """Tensors alone are given, as one argument or as a list; inference is all that is asked."""
     for key, value in node.arguments.kwargs.items():
         nothing = all(each is None for each in keras.tree.flatten(value))
-        if not nothing and not (key == "training" and value is False):
+        taken = isinstance(value, bool) and key in KEYWORDS.get(type(layer), ())
+        if not nothing and not taken and not (key == "training" and value is False):
             raise unsupported(f"called with {key}={_shown(value)}", name, ("inputs alone",))
     for each in _given(layer, node, name):
         if not isinstance(each, keras.KerasTensor):
@@ -80,10 +83,17 @@ def check_call(layer: Any, node: Any, name: str) -> None:  # noqa: ANN401 (of Ke
     check_results(node, name)
 
 
-def check_results(node: Any, name: str) -> None:  # noqa: ANN401
+def check_results(node: Any, name: str, kinds: Sequence[str] = ("float32",)) -> None:  # noqa: ANN401
     for tensor in node.output_tensors:
-        if tensor.dtype != "float32":
+        if tensor.dtype not in kinds:
             raise unsupported(f"giving {tensor.dtype}", name, ("float32",))
+
+
+def check_masks(node: Any, name: str) -> None:  # noqa: ANN401
+    """Layers after it would compute something else by a mask, which the graph does not have."""
+    for tensor in node.output_tensors:
+        if getattr(tensor, "_keras_mask", None) is not None:
+            raise unsupported("handing on a mask", name, ("layers without masks",))
 
 
 def _given(layer: Any, node: Any, name: str) -> Sequence[Any]:  # noqa: ANN401
@@ -102,6 +112,24 @@ def check_model(model: Any, name: str) -> None:  # noqa: ANN401 (a keras.Model)
     if _own_method(model, base):
         what = f"a {type(model).__name__} with a call of its own"
         raise unsupported(what, name, ("sequential and functional models",))
+
+
+def check_opened(layer: Any, node: Any, name: str) -> None:  # noqa: ANN401 (of a class of one's own)
+    """Its call is all that decides: Keras' call of it is Keras' own, and takes tensors alone."""
+    for key, value in node.arguments.kwargs.items():
+        if key == "training" and value not in (None, False):
+            raise unsupported(f"called with training={_shown(value)}", name, ("inputs alone",))
+    left = {key: held for key, held in node.arguments.kwargs.items() if key != "training"}
+    for each in keras.tree.flatten((node.arguments.args, left)):
+        if each is not None and not isinstance(each, keras.KerasTensor):
+            raise unsupported(f"called with {_shown(each)}", name, ("tensors of the model",))
+    for method in METHODS - {"call"}:
+        holder = next((kind for kind in type(layer).__mro__ if method in vars(kind)), None)
+        if holder is not None and not holder.__module__.startswith(("keras.", "torch.")):
+            what = f"a {type(layer).__name__} with a {method} of its own"
+            raise unsupported(what, name, ("a call of its own alone",))
+    check_layer(layer, name)
+    check_results(node, name)
 
 
 def check_layer(layer: Any, name: str) -> None:  # noqa: ANN401 (of a class that is captured)

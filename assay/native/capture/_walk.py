@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,9 +18,13 @@ from assay.native.capture import (
     unsupported,
 )
 from assay.native.capture._layers import Handler
+from assay.native.capture._nodes import in_order, origin
+from assay.native.capture._opened import is_own, opened
 from assay.native.capture._understood import (
+    KEYWORDS,
     check_call,
     check_layer,
+    check_masks,
     check_model,
     check_results,
     check_settings,
@@ -53,6 +58,8 @@ def captured(model: Any, name: str) -> Graph:  # noqa: ANN401 (a keras.Model)
     layout = _layout(model)
     inputs = [_input(building, tensor, alone, layout) for tensor in model.inputs]
     outputs = _walk(building, model, inputs, "")
+    if any(tensor.value in building.whole for tensor in outputs):
+        raise unsupported("giving whole numbers", model.name, ("outputs of float32",))
     laid = [building.laid(tensor) for tensor in outputs]
     return drop_dead(building.graph(name or model.name, laid))
 
@@ -94,7 +101,7 @@ def _data_formats(model: Any) -> Iterator[Layout]:  # noqa: ANN401
 
 def _input(building: Building, tensor: Any, alone: bool, layout: Layout) -> Tensor:  # noqa: ANN401
     """Called `input` where it is the only one: Keras numbers its names anew in each process."""
-    name = "input" if alone else str(_origin(tensor)[0].name)
+    name = "input" if alone else str(origin(tensor).operation.name)
     shape = tuple(tensor.shape[1:])
     known = tensor.dtype in ("float32", "int32", "int64")
     if not known or tensor.sparse or tensor.ragged or not shape:
@@ -119,27 +126,15 @@ def _input(building: Building, tensor: Any, alone: bool, layout: Layout) -> Tens
 
 
 def _walk(building: Building, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:  # noqa: ANN401
-    """Layers before those that read them; without recursion, for models of any depth."""
     known = {id(tensor): held for tensor, held in zip(model.inputs, inputs, strict=True)}
-    waiting = list(reversed(model.outputs))
-    while waiting:
-        layer, node = _origin(waiting[-1])
-        missing = [tensor for tensor in node.input_tensors if id(tensor) not in known]
-        if id(waiting[-1]) in known:
-            waiting.pop()
-        elif missing:
-            waiting += reversed(missing)
-        else:
-            given = [known[id(tensor)] for tensor in node.input_tensors]
-            made = _layer(building, layer, node, given, path)
-            known |= {id(t): held for t, held in zip(node.output_tensors, made, strict=True)}
+    for node in in_order(model.outputs, model.inputs):
+        if node.is_input:
+            raise unsupported("reading a tensor of another call", f"{path}…", ("its inputs",))
+        given = [known[id(tensor)] for tensor in node.input_tensors]
+        made = _layer(building, node.operation, node, given, path)
+        check_masks(node, f"{path}{node.operation.name}")
+        known |= {id(t): held for t, held in zip(node.output_tensors, made, strict=True)}
     return [known[id(tensor)] for tensor in model.outputs]
-
-
-def _origin(tensor: Any) -> tuple[Any, Any]:  # noqa: ANN401
-    """The layer that makes a tensor, and that call of it."""
-    history = tensor._keras_history
-    return history.operation, history.operation._inbound_nodes[history.node_index]
 
 
 def _layer(
@@ -156,7 +151,11 @@ def _layer(
         return _walk(building, layer, given, f"{name}/")
     try:
         if not isinstance(layer, keras.layers.Layer):
-            return _operation(building, layer, node, given, name)
+            # without the number that Keras gives it, which is another in each trace
+            called = re.sub(r"_\d+$", "", name) if path else name
+            return _operation(building, layer, node, given, called)
+        if type(layer) not in HANDLERS and is_own(layer):
+            return _own(building, layer, node, given, name)
         return [_by_handler(building, layer, node, given, name)]
     except ShapeError as error:
         raise UsageError(
@@ -178,8 +177,28 @@ def _by_handler(
         raise unsupported(f"a {type(layer).__name__}", name, names())
     check_call(layer, node, name)
     check_layer(layer, name)
-    made = handler(building, layer, given, name)
+    taken = KEYWORDS.get(type(layer), set()) & set(node.arguments.kwargs)
+    more = {key: node.arguments.kwargs[key] for key in taken}
+    made = handler(building, layer, given, name, **more)
     check_settings(layer, name)  # last: one that is known but not supported is told better
+    return made
+
+
+def _own(
+    building: Building,
+    layer: Any,  # noqa: ANN401
+    node: Any,  # noqa: ANN401
+    given: list[Tensor],
+    name: str,
+) -> list[Tensor]:
+    """A layer of one's own, by the operations of its call."""
+    shapes = [building.shape(tensor) for tensor in given]
+    with opened(layer, node, shapes, name) as trace:
+        made = _walk(building, trace, given, f"{name}/")
+    found = [building.shape(tensor) for tensor in made]
+    told = [tuple(tensor.shape[1:]) for tensor in node.output_tensors]
+    if found != told:
+        raise unsupported(f"giving {found} where Keras was told {told}", name, ("one shape",))
     return made
 
 
@@ -195,14 +214,13 @@ def _operation(
     if found is None:
         what = f"a {type(operation).__name__} of keras.ops"
         raise unsupported(what, name, tuple(sorted(_operators.OPERATORS)))
-    check_results(node, name)
-    if node.arguments.kwargs:
-        raise unsupported(f"called with {next(iter(node.arguments.kwargs))}=", name, ("none",))
-    held = iter(given)
-    arguments = [
-        next(held) if isinstance(each, keras.KerasTensor) else each for each in node.arguments.args
-    ]
-    return found(building, operation, arguments, name)
+    whole = type(operation).__name__ in _operators.WHOLE
+    check_results(node, name, ("float32", "int32", "int64") if whole else ("float32",))
+    held = {id(tensor): one for tensor, one in zip(node.input_tensors, given, strict=True)}
+    made = found(building, operation, _operators.arguments(operation, node, held, name), name)
+    for tensor, one in zip(node.output_tensors, made, strict=True):
+        building.whole |= set() if tensor.dtype == "float32" else {one.value}
+    return made
 
 
 def _check_inner(model: Any, node: Any, name: str) -> None:  # noqa: ANN401

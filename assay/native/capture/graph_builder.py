@@ -32,6 +32,7 @@ class Building:
         self.nodes: list[Node] = []
         self.shapes: dict[str, Shape] = {}
         self.constants: dict[str, Array] = {}
+        self.whole: set[str] = set()  # values that hold whole numbers: rows to look up
         self._turned: dict[tuple[str, Order], str] = {}
 
     def add_input(
@@ -40,6 +41,7 @@ class Building:
         value = self._unused(name)
         self.inputs.append(Value(value, shape, layout, dtype))
         self.shapes[value] = shape
+        self.whole |= {value} if dtype == "int32" else set()
         return Tensor(value, tuple(range(len(shape))))
 
     def add(self, name: str, op: Op, *values: str) -> str:
@@ -58,12 +60,22 @@ class Building:
         self.constants[name] = values
         return name
 
+    def equal(self, array: Array) -> str:
+        """The name of a constant of these very numbers; "" where there is none."""
+        alike = (name for name, held in self.constants.items() if held.shape == array.shape)
+        return next((name for name in alike if np.array_equal(self.constants[name], array)), "")
+
     def fixed(self, name: str, array: Any, order: Order) -> str:  # noqa: ANN401 (what numpy takes)
         """A value that is the same for every item: axis i is axis order[i] of the array, which
         is given axes of size 1 before its own where it lacks some."""
         values = np.asarray(array, np.float32)
         whole = values.reshape((1,) * (len(order) - values.ndim) + values.shape).transpose(order)
         return self.add(name, ConstantOp(self.constant(f"{name}/values", whole)))
+
+    def shape(self, tensor: Tensor) -> Shape:
+        """In the tensor's own order."""
+        sizes = self.shapes[tensor.value]
+        return tuple(sizes[tensor.order.index(axis)] for axis in range(len(sizes)))
 
     def laid(self, tensor: Tensor, order: Order | None = None) -> str:
         """The tensor as a value whose axis i is the tensor's axis order[i]; None: as it is."""

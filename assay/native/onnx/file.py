@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from assay.core.files import user_file
 from assay.core.protobuf import Message, chunk, single, text, whole
 from assay.native.graph import Array, Graph, Shape
 from assay.native.onnx.writer import OPSET, Attribute, OnnxNode, Writer, add_node
-from assay.native.ops import BinaryOp, ConstantOp, MatMulOp
+from assay.native.ops import BinaryOp, ConstantOp, EmbeddingOp, MatMulOp
 from assay.native.passes.pipeline import drop_dead, fold_padding
 
 IR_VERSION = 9  # the one that opset 20 came with
@@ -40,7 +41,12 @@ def _graph(graph: Graph) -> Message:
     shapes = graph.shapes()
     writer = Writer(graph.constants, shapes)
     writer.repeated = _repeated(graph)
+    floats = _floats(graph, writer)
+    shapes |= {floats[name]: shapes[name] for name in floats}
     for node in graph.nodes:
+        if not isinstance(node.op, EmbeddingOp):
+            read = tuple(floats.get(name, name) for name in node.inputs)
+            node = msgspec.structs.replace(node, inputs=read)
         add_node(writer, node, shapes)
     outputs = _own_names(graph, writer)
     for name, output in zip(graph.outputs, outputs, strict=True):
@@ -57,6 +63,19 @@ def _graph(graph: Graph) -> Message:
         for name, output in zip(graph.outputs, outputs, strict=True)
     ]
     return b"".join(parts)
+
+
+def _floats(graph: Graph, writer: Writer) -> dict[str, str]:
+    """Inputs of whole numbers that are computed with, by their names as floats."""
+    readers = graph.readers()
+    return {
+        value.name: writer.add(
+            "Cast", value.name, output=writer.unused(f"{value.name}/float"), to=_FLOAT
+        )
+        for value in graph.inputs
+        if value.dtype == "int32"
+        and any(not isinstance(reader.op, EmbeddingOp) for reader in readers.get(value.name, ()))
+    }
 
 
 def _repeated(graph: Graph) -> set[str]:
