@@ -31,6 +31,25 @@ def model_of(keras, layer, shape=(4, 6)):
     return keras.Model(image, layer(image))
 
 
+def test_a_subclassed_model_is_captured_by_the_shape_it_was_built_with(keras):
+    class Subclassed(keras.Model):
+        def __init__(self):
+            super().__init__(name="mine")
+            self.dense = keras.layers.Dense(3, "relu")
+
+        def call(self, values, training=False):
+            return self.dense(values) * 2.0 + 1.0
+
+    model = Subclassed()
+    model(np.ones((2, 6), np.float32))
+
+    graph = capture(model)
+    told = answers(model, graph)
+    (found,) = reference.outputs(graph, *told.inputs)
+    assert graph.name == "mine"
+    assert np.allclose(found, told.outputs[0], rtol=0, atol=1e-6)
+
+
 def block(keras, heads=2, width=6, **attention):
     """Attention and two dense layers, each in a layer of its own."""
     ops = keras.ops

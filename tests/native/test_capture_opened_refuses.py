@@ -182,3 +182,15 @@ def test_attention_of_other_kinds_is_refused(call, what, keras):
     layer.compute_output_spec = lambda x: keras.KerasTensor(x.shape)
 
     refused(keras, layer, what, shape=(4, 2, 3))
+
+
+def test_a_subclassed_model_that_branches_on_values_is_refused(keras):
+    class Branching(keras.Model):
+        def call(self, values):
+            return values if float(values[0, 0]) > 0 else -values
+
+    model = Branching(name="mine")
+    model(np.ones((2, 6), np.float32))
+
+    with pytest.raises(UsageError, match="'mine' is a Branching whose call does not take symbolic"):
+        capture(model)

@@ -56,11 +56,8 @@ def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Traced
     args, kwargs = node.arguments.fill_in(fresh)
     if "training" in inspect.signature(layer.call).parameters:
         kwargs = {**kwargs, "training": False}
-    try:
-        with _Watching() as scope:
-            made = layer.call(*args, **kwargs)
-    except Exception as error:  # whatever someone else's code raises
-        raise _not_symbolic(layer, error, name) from error
+    with as_symbolic(layer, name), _Watching() as scope:
+        made = layer.call(*args, **kwargs)
     if scope.changed:
         what = f"a {type(layer).__name__} that changes {', '.join(scope.changed)} in inference"
         raise unsupported(what, name, ("a call that depends on its inputs alone",))
@@ -83,15 +80,21 @@ class _Watching(keras.StatelessScope):  # type: ignore[misc]
         self.changed.append(f"the variable '{update[0].name}'")
 
 
-def _not_symbolic(layer: Any, error: Exception, name: str) -> UsageError:  # noqa: ANN401
-    told = next(iter(str(error).strip().splitlines()), "")
-    short = told if len(told) <= 160 else f"{told[:157]}…"
-    return UsageError(
-        f"The layer '{name}' is a {type(layer).__name__} whose call does not take symbolic "
-        f"tensors ({type(error).__name__}: {short}), so it cannot be captured.",
-        hint="Write the call in keras.ops, without functions of torch, jax or numpy and without "
-        "branches on values. A variable comes second (x * self.weight); -1 stands for the batch.",
-    )
+@contextmanager
+def as_symbolic(layer: Any, name: str) -> Iterator[None]:  # noqa: ANN401
+    """Whatever someone else's code raises over symbolic tensors is told as such."""
+    try:
+        yield
+    except Exception as error:
+        told = next(iter(str(error).strip().splitlines()), "")
+        short = told if len(told) <= 160 else f"{told[:157]}…"
+        raise UsageError(
+            f"The layer '{name}' is a {type(layer).__name__} whose call does not take symbolic "
+            f"tensors ({type(error).__name__}: {short}), so it cannot be captured.",
+            hint="Write the call in keras.ops, without functions of torch, jax or numpy and "
+            "without branches on values. A variable comes second (x * self.weight); -1 stands for "
+            "the batch.",
+        ) from error
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from assay.native.capture import (
 )
 from assay.native.capture._layers import Handler
 from assay.native.capture._nodes import in_order, origin
-from assay.native.capture._opened import is_own, opened
+from assay.native.capture._opened import as_symbolic, is_own, opened
 from assay.native.capture._understood import (
     KEYWORDS,
     check_call,
@@ -47,6 +47,7 @@ def names() -> tuple[str, ...]:
 
 
 def captured(model: Any, name: str) -> Graph:  # noqa: ANN401 (a keras.Model)
+    model = _functional(model)
     _check(model)
     if len(batches := {tensor.shape[0] for tensor in model.inputs}) > 1:
         raise UsageError(
@@ -64,6 +65,18 @@ def captured(model: Any, name: str) -> Graph:  # noqa: ANN401 (a keras.Model)
     return drop_dead(building.graph(name or model.name, laid))
 
 
+def _functional(model: Any) -> Any:  # noqa: ANN401
+    """A subclassed model by one call of it, on an input of the shape it was built with."""
+    if not isinstance(model, keras.Model) or isinstance(model, keras.Sequential):
+        return model
+    shape = (model.get_build_config() or {}).get("input_shape") if model.built else None
+    if _has_layers(model) or not isinstance(shape, list | tuple) or not is_own(model):
+        return model
+    tensor = keras.Input(tuple(shape[1:]))
+    with as_symbolic(model, model.name):
+        return keras.Model(tensor, model(tensor), name=model.name)
+
+
 def _check(model: Any) -> None:  # noqa: ANN401
     if not isinstance(model, keras.Model):
         raise UsageError(
@@ -73,7 +86,8 @@ def _check(model: Any) -> None:  # noqa: ANN401
     if not _has_layers(model):
         raise UsageError(
             f"The model '{model.name}' is a {type(model).__name__} that does not tell its layers.",
-            hint="Give a functional model, or a sequential one that knows its input shape.",
+            hint="Build it with its input shape, model.build((None, 32, 32, 3)), or give a "
+            "functional model.",
         )
     check_model(model, model.name)
 
