@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from assay.backends import _options
+from assay.backends import _digest, _options
 from assay.backends.captured.kept import captured_once
 from assay.backends.keras import engines
 from assay.core import phases
@@ -198,7 +198,7 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
     with engines.without_tensorflow():
         graph = capture(model, case.workload)
     inputs, targets = _model.batch(job, case)
-    arrays = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
+    arrays = engines.flat(inputs)
     return Captured(
         graph=graph,
         inputs=tuple(
@@ -210,6 +210,7 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
         channels_first=_model.channels_first(job, case),
         said={
             **job.facts,
+            **_digest.of_weights(map(_model.as_array, model.trainable_variables)),
             **({"multiply_adds": job.multiply_adds} if job.multiply_adds else {}),
         },
     )

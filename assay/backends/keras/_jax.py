@@ -60,7 +60,9 @@ class KerasJaxSession(KerasSession):
         self._function = model.train_function if train else model.predict_function
         self._one_at_a_time = _several.one_at_a_time(built.case)
         self._outputs: Any = None
-        self._call = functools.partial(model.stateless_call, training=False)
+        # Keras hands this on to the model's call as it is, which need not take it
+        told = {"training": False} if model._call_has_training_arg else {}
+        self._call = functools.partial(model.stateless_call, **told)
         self._shown: Callable[[], Any] = (
             (lambda: self._call(*self._arguments()))
             if model.run_eagerly

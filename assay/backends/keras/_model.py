@@ -181,12 +181,35 @@ def batch(job: Job, case: Case) -> tuple[Any, Any]:
     """The job's batch in the model's layout; made from the model's shapes where it has none."""
     if job.train_batch is None:
         return _made_batch(job.model, case)
-    return _options.batch(job, case, channels_first(job, case))
+    inputs, targets = _options.batch(job, case, channels_first(job, case))
+    if targets is None:  # a user's model with an example
+        random = np.random.default_rng([_options.seed(case), 1])
+        targets = _labels(keras.tree.flatten(job.model(inputs)), job.items, random)
+    return inputs, targets
 
 
 def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401
     """For a user's bare model: seeded inputs, and labels for its outputs."""
-    random = np.random.default_rng([_options.seed(case), 1])
-    size = int(case.params["batch_size"])
-    inputs = random.uniform(-1, 1, (size, *model.input_shape[1:])).astype(np.float32)
-    return inputs, random.integers(0, model.output_shape[-1], size).astype(np.int32)
+    seed, size = _options.seed(case), int(case.params["batch_size"])
+    random = np.random.default_rng([seed, 1])
+    drawn = [_drawn(random, (size, *tensor.shape[1:]), tensor.dtype) for tensor in model.inputs]
+    structure = getattr(model, "_inputs_struct", None)
+    named = keras.tree.pack_sequence_as(structure, drawn) if isinstance(structure, dict) else None
+    inputs = named or (drawn[0] if len(drawn) == 1 else tuple(drawn))
+    return inputs, _labels(model.outputs, size, random)
+
+
+def _drawn(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:  # noqa: ANN401
+    """Whole numbers are 0 or 1, of which every table has a row."""
+    if "float" in dtype:
+        return random.uniform(-1, 1, shape).astype(np.float32)
+    return random.integers(0, 2, shape).astype(dtype)
+
+
+def _labels(outputs: list[Any], size: int, random: np.random.Generator) -> Any:  # noqa: ANN401
+    """A class for each row of outputs; of several outputs, or of none of classes, only inference
+    makes use, and takes no labels."""
+    shape = outputs[0].shape
+    if len(outputs) > 1 or len(shape) < 2:
+        return np.zeros(size, np.int32)
+    return random.integers(0, shape[-1], (size, *shape[1:-1])).astype(np.int32)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -33,6 +34,14 @@ def set_seed(seed: int) -> None:
 
     with without_tensorflow():
         keras.utils.set_random_seed(seed)
+
+
+def flat(inputs: Any) -> list[Any]:  # noqa: ANN401 (an array, or several in a tuple or dict)
+    """In the order in which a functional model has its inputs."""
+    import keras
+
+    found: list[Any] = keras.tree.flatten(inputs)
+    return found
 
 
 @contextmanager

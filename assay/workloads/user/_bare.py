@@ -38,14 +38,14 @@ def job(bare: Bare) -> Job:
     if guessed:
         inputs = framework.guessed(bare.made, _size(bare))
     if inputs is None:
-        raise UsageError(_no_example(bare), hint=_line_to_add(bare))
+        raise no_example(bare)
     loss, targets, said = _loss(bare, inputs)
     taken = (said, "its inputs are vectors as its first layer takes them" if guessed else "")
     return Job(
         model=framework.model(bare, inputs),
         loss=loss,
         train_batch=(inputs, targets),
-        items=_rows(inputs),
+        items=rows(inputs),
         trains=not bare.itself,
         as_given=True,
         facts={"assumed": "; ".join(filter(None, taken))},
@@ -141,7 +141,7 @@ def _of_rows(leaf: Any, size: int) -> Any:  # noqa: ANN401
     return np.asarray(leaf)[rows]
 
 
-def _rows(inputs: Any) -> int:  # noqa: ANN401
+def rows(inputs: Any) -> int:  # noqa: ANN401
     """What a step handles: the first axis of the first input."""
     found: list[int] = []
     _each(inputs, lambda leaf: found.extend(getattr(leaf, "shape", ())[:1]))
@@ -169,9 +169,12 @@ def _loss(bare: Bare, inputs: Any) -> tuple[Any, Any, str]:  # noqa: ANN401
     return loss, second, ""
 
 
-def _no_example(bare: Bare) -> str:
+def no_example(bare: Bare) -> UsageError:
     name = bare.maker.__name__
-    return f"{name} comes without an example, and what it takes cannot be told from it for certain."
+    return UsageError(
+        f"{name} comes without an example, and what it takes cannot be told from it for certain.",
+        hint=_line_to_add(bare),
+    )
 
 
 def _line_to_add(bare: Bare) -> str:

@@ -23,7 +23,7 @@ from assay.core.loading import loading
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
 from assay.workloads.user._benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
-from assay.workloads.user._found import BARE, PLAIN, Definition, Found, look_at
+from assay.workloads.user._found import BARE, MODELS, PLAIN, Definition, Found, look_at
 
 BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
 
@@ -67,6 +67,10 @@ class FileWorkload(msgspec.Struct, frozen=True):
             if isinstance(made, Job):
                 return made
             bare = _bare.Bare(made, maker, module, kind, params)
+            if kind == "keras":
+                from assay.workloads.user import _bare_keras
+
+                return _bare_keras.job(bare)
             return _bare.job(bare) if kind in BARE else Job(model=made)
 
         return build
@@ -94,7 +98,7 @@ def _batch_size(found: Found) -> int:
     """0: as the example has it."""
     if found.kinds == PLAIN:
         return 1
-    return 0 if found.example == "value" and set(found.kinds) <= BARE else BATCH_SIZE
+    return 0 if found.example == "value" and set(found.kinds) <= MODELS else BATCH_SIZE
 
 
 def _tree(path: Path, file: str) -> ast.Module:
