@@ -1,9 +1,10 @@
 """Which knob for which layer: the fastest choices that are predicted to lose little accuracy.
 
 Each knob of each layer was tried alone: its time, and by how much it moved the network's outputs.
-What a choice of one knob a layer does is predicted by the sum of both, which holds as long as the
-moves are small; where they are large, a choice that was measured as a whole tells what it lacks.
-The best predictions are measured afterwards. Everything is deterministic.
+What a choice of one knob a layer does is predicted by the sum of both, and of the casts between
+layers of bytes and of floats. That holds as long as the moves are small; where they are large, a
+choice that was measured as a whole tells what it lacks. The best predictions are measured
+afterwards. Everything is deterministic.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from assay.analysis.paired_loss import loss
 
 Array = NDArray[np.float32]
 WEIGHTS = np.geomspace(1e-4, 1e4, 81)  # of harm against time, the whole of each being 1
+PASSES = 10  # over all layers, at most, until no layer has a better knob beside its neighbours
 LEAST_POINTS = 0.02  # less than this is lost or gained by one picture in 5000
 
 
@@ -27,6 +29,15 @@ class KnobTrial(NamedTuple):
     knob: int
     seconds: float  # of the layer
     moved: Array  # outputs with it, less those of the exact network: pictures × classes
+    bytes: bool = False  # it takes and gives bytes, not floats
+
+
+class Cast(NamedTuple):
+    """Two layers, by their places: what it takes where only one of them is of bytes."""
+
+    first: int
+    second: int
+    seconds: float
 
 
 class TunedLayer(NamedTuple):
@@ -57,9 +68,10 @@ class Tune:
         layers: Sequence[TunedLayer],
         outputs: Array,
         labels: NDArray[np.int64],
+        casts: Sequence[Cast] = (),
         lacking: Lacking | None = None,
     ) -> None:
-        self.layers, self.outputs, self.labels = layers, outputs, labels
+        self.layers, self.outputs, self.labels, self.casts = layers, outputs, labels, casts
         self.harm = [np.array([_spread(one.moved) for one in layer.tried]) for layer in layers]
         self._before = outputs.argmax(1) == labels
         self._lacking = lacking
@@ -68,14 +80,16 @@ class Tune:
         """The same, knowing the outputs of a choice: of others that do as much harm, or more, the
         sum lacks the same, of milder ones a share."""
         lacking = outputs - self.outputs - self.moved(choice)
-        return Tune(
-            self.layers, self.outputs, self.labels, Lacking(lacking, self._whole_harm(choice))
-        )
+        known = Lacking(lacking, self._whole_harm(choice))
+        return Tune(self.layers, self.outputs, self.labels, self.casts, known)
 
     def predict(self, choice: Sequence[int]) -> Predicted:
+        return Predicted(tuple(choice), self.seconds(choice), self.points(self.moved(choice)))
+
+    def seconds(self, choice: Sequence[int]) -> float:
         chosen = [layer.tried[k] for layer, k in zip(self.layers, choice, strict=True)]
-        seconds = sum(one.seconds for one in chosen)
-        return Predicted(tuple(choice), seconds, self.points(self.moved(choice)))
+        apart = (c.seconds for c in self.casts if chosen[c.first].bytes != chosen[c.second].bytes)
+        return sum(one.seconds for one in chosen) + sum(apart)
 
     def moved(self, choice: Sequence[int]) -> Array:
         """By how much a choice is expected to move the outputs."""
@@ -131,10 +145,46 @@ def _balanced(tune: Tune) -> Iterator[list[int]]:
     whole_harm = sum(float(one.max()) for one in harm) or 1.0
     whole_time = sum(float(one[0]) for one in time) or 1.0
     for weight in WEIGHTS:
-        yield [
-            int(np.argmin(t / whole_time + weight * h / whole_harm))
-            for t, h in zip(time, harm, strict=True)
-        ]
+        costs = [t + weight * whole_time / whole_harm * h for t, h in zip(time, harm, strict=True)]
+        yield _beside_neighbours(tune, costs)
+
+
+def _beside_neighbours(tune: Tune, costs: list[NDArray[np.float64]]) -> list[int]:
+    """The cheapest choice with its casts, begun from the cheapest knob of each layer alone, and
+    from its cheapest of bytes: what is cheap for all together need not be for any one first."""
+    bytes_only = [
+        np.where([one.bytes for one in layer.tried], cost, np.inf)
+        for layer, cost in zip(tune.layers, costs, strict=True)
+    ]
+    starts = [[int(np.argmin(cost)) for cost in each] for each in (costs, bytes_only)]
+    settled = [_settled(tune, costs, start) for start in starts]
+    return min(settled, key=lambda choice: _cost(tune, costs, choice))
+
+
+def _settled(tune: Tune, costs: list[NDArray[np.float64]], start: list[int]) -> list[int]:
+    """Layer by layer, the cheapest beside its neighbours, until none changes."""
+    choice = list(start)
+    casts: list[list[tuple[int, float]]] = [[] for _ in choice]
+    for cast in tune.casts:
+        casts[cast.first].append((cast.second, cast.seconds))
+        casts[cast.second].append((cast.first, cast.seconds))
+    for _ in range(PASSES):
+        before = list(choice)
+        for place, layer in enumerate(tune.layers):
+            kinds = np.array([one.bytes for one in layer.tried])
+            cost = costs[place].copy()
+            for other, seconds in casts[place]:
+                cost += seconds * (kinds != tune.layers[other].tried[choice[other]].bytes)
+            choice[place] = int(np.argmin(cost))
+        if choice == before:
+            break
+    return choice
+
+
+def _cost(tune: Tune, costs: list[NDArray[np.float64]], choice: list[int]) -> float:
+    own = sum(float(cost[k]) for cost, k in zip(costs, choice, strict=True))
+    alone = sum(layer.tried[k].seconds for layer, k in zip(tune.layers, choice, strict=True))
+    return own + tune.seconds(choice) - alone
 
 
 def _spread(moved: Array) -> float:
@@ -155,13 +205,11 @@ def _worth(one: Predicted, now: Predicted) -> float:
 
 
 def _faster(tune: Tune, now: Predicted) -> Iterator[Predicted]:
-    """All that differ from a choice in one layer, which is faster."""
+    """All that differ from a choice in one layer, and are faster."""
     moved = tune.moved(now.choice)
     for place, layer in enumerate(tune.layers):
-        current = layer.tried[now.choice[place]]
-        without = moved - current.moved
+        without = moved - layer.tried[now.choice[place]].moved
         for k, one in enumerate(layer.tried):
-            if one.seconds < current.seconds:
-                choice = (*now.choice[:place], k, *now.choice[place + 1 :])
-                seconds = now.seconds - current.seconds + one.seconds
+            choice = (*now.choice[:place], k, *now.choice[place + 1 :])
+            if (seconds := tune.seconds(choice)) < now.seconds:
                 yield Predicted(choice, seconds, tune.points(without + one.moved))

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from assay.analysis.tuning import KnobTrial, Tune, TunedLayer, front, search
+from assay.analysis.tuning import Cast, KnobTrial, Tune, TunedLayer, front, search
 
 
 def made(layers: int = 4, knobs: int = 4, pictures: int = 400, seed: int = 0) -> Tune:
@@ -81,3 +81,31 @@ def test_a_choice_that_was_measured_is_predicted_as_it_was():
     assert found.predict(exact).points == 0
     assert tune.predict((1, 0, 0, 0)).points <= found.predict((1, 0, 0, 0)).points
     assert found.predict((1, 0, 0, 0)).points < found.predict(bold).points
+
+
+def chained(cast: float) -> Tune:
+    """Three layers: bytes make the outer ones twice as fast, the one between a little slower."""
+    outputs = np.eye(10, dtype=np.float32)[np.arange(100) % 10]
+    none = np.zeros_like(outputs)
+    layers = [
+        TunedLayer(name, (KnobTrial(11, 1.0, none), KnobTrial(13, seconds, none, bytes=True)))
+        for name, seconds in (("first", 0.5), ("between", 1.1), ("last", 0.5))
+    ]
+    casts = [Cast(0, 1, cast), Cast(1, 2, cast)]
+    return Tune(layers, outputs, outputs.argmax(1), casts)
+
+
+@pytest.mark.parametrize(
+    ("cast", "choice", "seconds"),
+    [
+        (0.0, (1, 0, 1), 2.0),
+        (0.04, (1, 0, 1), 2.08),
+        (0.06, (1, 1, 1), 2.1),  # two casts take longer than what bytes lose there
+        (9.0, (1, 1, 1), 2.1),
+    ],
+)
+def test_casts_between_bytes_and_floats_count(cast, choice, seconds):
+    best = min(search(chained(cast), 0.0), key=lambda one: one.seconds)
+
+    assert best.choice == choice
+    assert best.seconds == pytest.approx(seconds)

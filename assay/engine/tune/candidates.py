@@ -17,7 +17,7 @@ from assay.native.ops import constants_of
 
 PAYS = 0.97  # of the exact layer's cost, that a knob has at most
 MOST = 6  # knobs of a layer
-SMALL = 0.01  # of the whole cost: of such a layer only int8 is tried, so that a chain may go on
+SMALL = 0.01  # of the whole cost: of such a layer only int8 is tried
 ITEMS = 8  # of the calibration set, on which errors are compared
 
 
@@ -38,8 +38,8 @@ def candidates(
     for node in tuned_layers(graph):
         took = costs[node.name]
         small = took[BASELINE] < SMALL * whole
-        tried = [INT8] if small and INT8 in took else [] if small else _paying(took)
-        made = [knobbed(graph, node, knob, calibration) for knob in tried]
+        tried = {INT8} & took.keys() if small else _paying(took) | ({INT8} & took.keys())
+        made = [knobbed(graph, node, knob, calibration) for knob in sorted(tried)]
         found[node.name] = _front(made, took)
     return found
 
@@ -74,18 +74,21 @@ def weight_bytes(graph: Graph) -> int:
     return total
 
 
-def _paying(took: Mapping[int, float]) -> list[int]:
+def _paying(took: Mapping[int, float]) -> set[int]:
     exact = took[BASELINE]
-    return [k for k, s in took.items() if k not in (BASELINE, HALF) and s < PAYS * exact]
+    return {k for k, s in took.items() if k not in (BASELINE, HALF) and s < PAYS * exact}
 
 
 def _front(made: list[KnobbedLayer], took: Mapping[int, float]) -> tuple[KnobbedLayer, ...]:
+    """The nearest first, then what is quicker; int8 always, which between layers of bytes saves two
+    casts, though it may not pay by itself."""
     kept: list[KnobbedLayer] = []
     for each in sorted(made, key=lambda one: (one.error, took[one.knob])):
-        if not kept or took[each.knob] < PAYS * took[kept[-1].knob]:
+        fastest = min((took[one.knob] for one in kept), default=np.inf)
+        if each.knob == INT8 or took[each.knob] < PAYS * fastest:
             kept.append(each)
     places = np.unique(np.linspace(0, len(kept) - 1, min(MOST, len(kept))).round().astype(int))
-    return tuple(kept[place] for place in places)
+    return tuple(one for n, one in enumerate(kept) if n in places or one.knob == INT8)
 
 
 def _square(values: Array) -> float:

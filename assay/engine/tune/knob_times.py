@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.engine.tune.state import TuningState
 from assay.native.graph import Graph, Node
@@ -51,8 +53,37 @@ def everywhere(graph: Graph, number: int) -> dict[str, int]:
     return found
 
 
+def every_second(graph: Graph) -> dict[str, int]:
+    """Bytes for every second layer, so that there is a cast between any two."""
+    layers = [node for node in tuned_layers(graph) if not why_not(KNOBS[INT8], node, graph)]
+    return {node.name: INT8 for node in layers[::2]}
+
+
+class LayerLink(NamedTuple):
+    """A layer that reads what another one made, and how many numbers that is."""
+
+    first: str
+    second: str
+    size: int
+
+
+def links(graph: Graph) -> list[LayerLink]:
+    """Between layers, whatever stands between them; a sum is read by all who follow it."""
+    makers: dict[str, tuple[str, int]] = {}  # of each value: the layer that made it, and its size
+    found = []
+    for node in graph.nodes:
+        before = [makers[value] for value in node.inputs if value in makers]
+        layer = node.name if isinstance(node.op, ConvOp | DenseOp) else ""
+        maker = layer or next((name for name, _ in before), "")
+        if maker:
+            makers[node.output] = maker, math.prod(node.shape)
+        found += [LayerLink(name, layer, size) for name, size in before if layer]
+    return found
+
+
 class TimingProgram:
-    """A variant for each knob, in one program; a run of one tells the time of every layer."""
+    """A variant for each knob, in one program; a run of one tells the time of every layer. The last
+    one has casts everywhere."""
 
     def __init__(
         self, graph: Graph, calibration: Calibration, tools: Toolchain, folder: Path
@@ -61,6 +92,7 @@ class TimingProgram:
         self.knobs = (BASELINE, *timed_knobs(graph))
         self._names = {node.name for node in tuned_layers(graph)}
         self._chosen = [everywhere(graph, number) for number in self.knobs]
+        self._chosen.append(every_second(graph))
         self._graphs = [applied(graph, each, calibration=quick) for each in self._chosen]
         self._variants: Variants = build_variants(self._graphs, tools, folder)
 
@@ -73,6 +105,15 @@ class TimingProgram:
             name: each
             for name, each in whole.items()
             if knob == BASELINE or self._chosen[place].get(name) == knob
+        }
+
+    def cast_seconds(self, batch: int) -> dict[str, float]:
+        """Of all casts together: their time, and how many numbers they are of."""
+        told = self._variants.layer_seconds(len(self.knobs), batch, CHOOSING)
+        casts = [node for node in self._graphs[-1].nodes if isinstance(node.op, CastOp)]
+        return {
+            "seconds": sum(told.get(node.name, 0.0) for node in casts),
+            "numbers": float(sum(math.prod(node.shape) for node in casts)),
         }
 
 

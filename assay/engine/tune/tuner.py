@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.analysis.tuning import KnobTrial, Predicted, Tune, TunedLayer
+from assay.analysis.tuning import Cast, KnobTrial, Predicted, Tune, TunedLayer
 from assay.core.progress import ProgressCallback
 from assay.core.tuned import LayerTrial, TunedPoint, Tuning
 from assay.engine.capture import captured
@@ -26,7 +27,7 @@ from assay.native import files, reference
 from assay.native.build import tools_digest
 from assay.native.graph import Array, Graph
 from assay.native.knobs.applying import Calibration
-from assay.native.knobs.table import BASELINE
+from assay.native.knobs.table import BASELINE, KNOBS
 from assay.native.passes.pipeline import optimized
 from assay.native.passes.turning import take_channels_first
 from assay.native.toolchain import Toolchain, toolchain
@@ -94,11 +95,12 @@ class Tuner:
             state = TuningState(Path(request.output), self._about(model, held), resume)
         with self.stages.during("calibrate"):
             calibration = Calibration(reference.computed(graph, held.calibration))
-        times = self._times(graph, calibration, state, folder)
+        times, casts = self._times(graph, calibration, state, folder)
         costs = byte_costs(graph, times, calibration) if request.objective == "memory" else times
         tried = candidates(graph, costs, calibration)
         found = self._effects(graph, tried, held.choosing, state, folder)
-        tune = _searchable(costs, tried, found, held.choosing)
+        timed = casts if costs is times else ()
+        tune = _searchable(costs, tried, found, held.choosing, timed)
         ready = PreparedTuning(model, graph, held, calibration, times, tried, tune, state)
         return ready._replace(tune=self._refined(ready, folder))
 
@@ -118,11 +120,17 @@ class Tuner:
 
     def _times(
         self, graph: Graph, calibration: Calibration, state: TuningState, folder: Path
-    ) -> knob_times.Times:
+    ) -> tuple[knob_times.Times, Sequence[Cast]]:
+        """Of each layer and knob, and of what has to be cast between two layers."""
         with self.stages.during("times"):
             program = knob_times.TimingProgram(graph, calibration, self.tools, _fresh(folder))
             told = partial(self.stages.counted, "times", "time of each knob")
-            return knob_times.times(program, self.request.batch, state, told)
+            found = knob_times.times(program, self.request.batch, state, told)
+            cast = state.numbers("casts", partial(program.cast_seconds, self.request.batch))
+        each = cast["seconds"] / cast["numbers"] if cast["numbers"] else 0.0
+        places = {name: place for place, name in enumerate(found)}
+        linked = knob_times.links(graph)
+        return found, [Cast(places[a], places[b], size * each) for a, b, size in linked]
 
     def _effects(
         self, graph: Graph, tried: Tried, choosing: Labelled, state: TuningState, folder: Path
@@ -222,17 +230,25 @@ class Tuner:
         )
 
 
-def _searchable(costs: knob_times.Times, tried: Tried, found: Effects, choosing: Labelled) -> Tune:
+def _searchable(
+    costs: knob_times.Times,
+    tried: Tried,
+    found: Effects,
+    choosing: Labelled,
+    casts: Sequence[Cast],
+) -> Tune:
     none = np.zeros_like(found.exact)
     layers = []
     for name, took in costs.items():
         trials = [KnobTrial(BASELINE, took[BASELINE], none)]
         trials += [
-            KnobTrial(made.knob, took[made.knob], found.moved[name, made.knob])
+            KnobTrial(
+                made.knob, took[made.knob], found.moved[name, made.knob], KNOBS[made.knob].int8
+            )
             for made in tried[name]
         ]
         layers.append(TunedLayer(name, tuple(trials)))
-    return Tune(layers, found.exact, choosing.labels[: len(found.exact)])
+    return Tune(layers, found.exact, choosing.labels[: len(found.exact)], casts)
 
 
 def knobs_of(tune: Tune, one: Predicted) -> dict[str, int]:

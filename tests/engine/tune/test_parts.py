@@ -67,6 +67,14 @@ def test_every_node_s_time_is_a_layer_s(graph, calibration):
     assert found["dense"] == 2  # both of its parts
 
 
+def test_layers_are_linked_through_what_stands_between_them(graph):
+    found = knob_times.links(graph)
+
+    sizes = {node.name: node for node in graph.nodes}
+    assert [link[:2] for link in found] == [("conv1", "conv2"), ("conv2", "dense")]
+    assert found[0].size == np.prod(sizes["conv1"].shape)
+
+
 def test_a_candidate_is_quicker_or_nearer_than_the_others(graph, calibration):
     took = {11: 1.0, 13: 0.5, 121: 0.9, 321: 0.4, 331: 0.45, 12: 0.1}
     times = {"conv1": took, "conv2": {11: 1.0, 13: 1.2}, "dense": {11: 0.001, 13: 0.002}}
@@ -76,8 +84,8 @@ def test_a_candidate_is_quicker_or_nearer_than_the_others(graph, calibration):
     knobs = {name: [one.knob for one in made] for name, made in found.items()}
     assert knobs["conv1"][0] == 13 and 121 not in knobs["conv1"]  # slower than 13, and worse
     assert 12 not in knobs["conv1"]  # only emulated
-    assert knobs["conv2"] == []  # it does not pay
-    assert knobs["dense"] == [13]  # small: for the chain alone
+    assert knobs["conv2"] == [13]  # it does not pay by itself, but between layers of bytes
+    assert knobs["dense"] == [13]
     errors = [one.error for one in found["conv1"]]
     assert errors == sorted(errors)
 
