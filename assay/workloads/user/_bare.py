@@ -32,8 +32,11 @@ class Bare(NamedTuple):
 
 
 def job(bare: Bare) -> Job:
-    inputs = inputs_of(bare)
     framework = _framework(bare.kind)
+    if hasattr(framework, "job"):
+        made: Job = framework.job(bare)
+        return made
+    inputs = inputs_of(bare)
     guessed = inputs is None
     if guessed:
         inputs = framework.guessed(bare.made, _size(bare))

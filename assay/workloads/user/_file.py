@@ -23,7 +23,7 @@ from assay.core.loading import loading
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
 from assay.workloads.user._benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
-from assay.workloads.user._found import BARE, MODELS, PLAIN, Definition, Found, look_at
+from assay.workloads.user._found import MODELS, PLAIN, Definition, Found, look_at
 
 BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
 
@@ -67,11 +67,7 @@ class FileWorkload(msgspec.Struct, frozen=True):
             if isinstance(made, Job):
                 return made
             bare = _bare.Bare(made, maker, module, kind, params)
-            if kind == "keras":
-                from assay.workloads.user import _bare_keras
-
-                return _bare_keras.job(bare)
-            return _bare.job(bare) if kind in BARE else Job(model=made)
+            return _bare.job(bare) if kind in MODELS else Job(model=made)
 
         return build
 

@@ -21,7 +21,6 @@ _BELONGS = {
 PLAIN = ("python",)  # made for no framework
 PURE = frozenset(KINDS) - {"keras"}  # whose models can be plain functions
 MODELS = frozenset(KINDS) - {"python"}  # whose classes can be models
-BARE = PURE & MODELS  # whose models come with an example
 SUPPLIED = frozenset({"self", "batch_size", "seed", "key", "rngs"})  # arguments no user gives
 Definition = ast.FunctionDef | ast.ClassDef
 
