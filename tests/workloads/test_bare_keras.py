@@ -61,7 +61,7 @@ def test_a_subclassed_model_without_an_example_is_told_the_line_to_add(keras):
 
 
 @pytest.mark.real("onnxruntime")
-@pytest.mark.parametrize("name", ["Subclassed", "Several", "Named"])
+@pytest.mark.parametrize("name", ["Subclassed", "Named"])
 def test_a_runtime_computes_what_keras_does(name, tmp_path):
     backends = ("keras-jax", "onnxruntime")
     found = {}

@@ -177,6 +177,7 @@ def test_the_other_layout_gives_the_same_outputs(taken, tmp_path):
     assert {one["facts"]["data_format"] for one in other.values()} == {"channels_first"}
 
 
+@pytest.mark.long
 @pytest.mark.real("keras", "torch")
 def test_full_sized_models_have_the_parameters_of_the_published_ones():
     found = json.loads(
