@@ -15,6 +15,7 @@ from assay.core.records import Result
 NOISE = ("other-load", "throttled", "steal", "swap", "quota")  # doubts that lie in the machine
 WIDE = 0.1  # a wider "within" is told with its reason
 FEWEST = 3  # processes, not all of which meet a bad moment
+HOST = "a virtual machine does not see what else its host does"
 ESTIMATOR = "the new time over the old, 99 % prediction interval"
 
 
@@ -37,17 +38,20 @@ class Answer(NamedTuple):
 
 def answered(old: Result, new: Sequence[Result], within: float, series: KeptTimes) -> Answer:
     """Of the metric the case is about. Other programs make steps slower, never faster: where the
-    machine was busy, typical steps may differ as they like, and the fastest tell."""
+    machine was busy, or is a virtual one whose host may have been, typical steps may differ as they
+    like, and the fastest tell."""
     metric = sets.main_metric([old])
     typical = _deviation(old, new, metric, series.typical)
     timed = any(part.metric == metric and part.unit == "s" for part in old.samples)
     fastest = _deviation(old, new, metric, series.fastest, fastest=True) if timed else None
     machine = machine_change(old, new)
     noise = _noise([old, *new])
-    why = noise or _varies(typical)
+    unseen = HOST if fastest and _virtual([old, *new]) else ""
+    why = noise or (typical.differs(machine) and unseen) or _varies(typical)
     sure = fastest or typical
     chance = sure.value < 1 and _may_be_slow_by_chance(old, metric)
-    if (sure.differs(machine) and not chance) or (typical.differs(machine) and not noise):
+    alone = typical.differs(machine) and not noise and not unseen
+    if (sure.differs(machine) and not chance) or alone:
         return Answer("differs", _differs(typical, fastest, machine), typical, fastest)
     if typical.within <= within and not typical.differs(machine):
         because = _because(typical, machine, why)
@@ -97,6 +101,10 @@ def _noise(results: Sequence[Result]) -> str:
             if doubt.code in NOISE:
                 return f"when {one.id} was measured, {doubt.text}"
     return ""
+
+
+def _virtual(results: Sequence[Result]) -> bool:
+    return any(one.environment.machine.get("virtual_machine") for one in results)
 
 
 def _may_be_slow_by_chance(old: Result, metric: str) -> bool:

@@ -48,6 +48,17 @@ def test_more_or_less_work_differs(factor):
     assert found.sentence.startswith(f"differs by {100 * abs(factor - 1):.1f} %: ")
 
 
+@pytest.mark.parametrize(("virtual", "said"), [(True, "reproduced"), (False, "differs")])
+def test_typical_steps_alone_do_not_tell_where_the_host_is_not_seen(virtual, said):
+    machine = {"virtual_machine": True} if virtual else {}
+    where = msgspec.structs.replace(RESULT.environment, machine=machine)
+    slow = [(fast, 1.5 * typical) for fast, typical in NEAR]
+    found = answer(result(slow, environment=where), result(NEAR, environment=where))
+
+    assert found.answer == said
+    assert ("does not see what else its host does" in found.sentence) is virtual
+
+
 def test_where_typical_steps_vary_the_fastest_tell():
     noise = [(1.0, 3.0), (1.001, 1.1), (0.999, 6.0), (1.0, 1.2), (1.002, 5.0)]
     same = answer(result(noise[:1]), result(noise), within=0.1)
