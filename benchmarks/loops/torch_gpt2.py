@@ -45,8 +45,8 @@ class GPT2(nn.Module):
 
 
 def _initialize(module: nn.Module) -> None:
-    """As GPT-2's. Norms keep their ones: products of numbers near 0 may take less power, and a GPU at
-    its limit of power would be faster for it."""
+    """As GPT-2's. Norms keep their ones: products of numbers near 0 may take less power, and a GPU
+    at its limit of power would be faster for it."""
     if isinstance(module, nn.Linear | nn.Embedding):
         nn.init.normal_(module.weight, std=0.02)
     if isinstance(module, nn.Linear):
