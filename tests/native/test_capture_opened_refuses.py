@@ -13,7 +13,7 @@ from tests.native.test_capture_opened import model_of, own
 pytestmark = pytest.mark.real("keras", "jax")
 
 
-def refused(keras, layer, match, shape=(4, 6), hint=""):
+def check_refused(keras, layer, match, shape=(4, 6), hint=""):
     with pytest.raises(UsageError, match=match) as caught:
         capture(model_of(keras, layer, shape))
     assert hint in caught.value.hint
@@ -35,7 +35,7 @@ def test_a_call_that_is_not_of_keras_ops_is_refused(call, told, keras):
         x.shape
     )  # as on an engine where it works
 
-    refused(
+    check_refused(
         keras,
         layer,
         rf"The layer 'own' is a Own whose call does not take symbolic tensors \(({told}): ",
@@ -56,10 +56,10 @@ def test_what_is_not_known_within_a_layer_is_told_with_both_names(keras):
         return self.inner(keras.ops.cumsum(x, axis=1))
 
     layer = own(keras, call, inner=keras.layers.Dense(6))
-    refused(keras, layer, "'own/cumsum' is a Cumsum of keras.ops, which cannot be captured")
+    check_refused(keras, layer, "'own/cumsum' is a Cumsum of keras.ops, which cannot be captured")
 
     memory = own(keras, lambda self, x: self.inner(x), inner=keras.layers.LSTM(3, name="memory"))
-    refused(keras, memory, "The layer 'own/memory' is a LSTM, which cannot be captured")
+    check_refused(keras, memory, "The layer 'own/memory' is a LSTM, which cannot be captured")
 
 
 def test_random_numbers_are_refused(keras):
@@ -67,7 +67,7 @@ def test_random_numbers_are_refused(keras):
         return x + keras.random.normal((6,), seed=self.seeds)
 
     layer = own(keras, call, seeds=keras.random.SeedGenerator(1))
-    refused(keras, layer, "'own' is a Own that changes the variable 'seed_generator_state'")
+    check_refused(keras, layer, "'own' is a Own that changes the variable 'seed_generator_state'")
 
 
 def test_random_numbers_of_training_are_not(keras):
@@ -83,7 +83,7 @@ def test_a_variable_that_a_call_changes_is_refused(keras):
         return x * self.w[0]
 
     layer = own(keras, call, [(6,)])
-    refused(keras, layer, "'own' is a Own that changes the variable 'w' in inference")
+    check_refused(keras, layer, "'own' is a Own that changes the variable 'w' in inference")
     assert np.ptp(keras.ops.convert_to_numpy(layer.w[0].value)) < 10  # and it is as it was
 
 
@@ -112,7 +112,9 @@ def test_a_call_that_is_another_each_time_is_refused(call, keras):
     layer = own(keras, call, calls=0)
     layer.compute_output_spec = lambda x: keras.KerasTensor(x.shape)
 
-    refused(keras, layer, "'own' is a Own that computes something else each time it is called")
+    check_refused(
+        keras, layer, "'own' is a Own that computes something else each time it is called"
+    )
 
 
 def test_a_tensor_of_an_earlier_call_is_refused(keras):
@@ -120,7 +122,7 @@ def test_a_tensor_of_an_earlier_call_is_refused(keras):
     object.__setattr__(layer, "seen", [keras.Input((4, 6))])
     layer.compute_output_spec = lambda x: keras.KerasTensor(x.shape)
 
-    refused(keras, layer, "'own/…' is reading a tensor of another call")
+    check_refused(keras, layer, "'own/…' is reading a tensor of another call")
 
 
 def test_a_mask_that_is_handed_on_is_refused(keras):
@@ -133,7 +135,7 @@ def test_a_mask_that_is_handed_on_is_refused(keras):
         def compute_mask(self, x, mask=None):
             return keras.ops.any(keras.ops.not_equal(x, 0.0), axis=-1)
 
-    refused(keras, Masks(name="own"), "'own' is handing on a mask")
+    check_refused(keras, Masks(name="own"), "'own' is handing on a mask")
 
 
 @pytest.mark.parametrize("method", ["__call__", "symbolic_call", "quantized_call"])
@@ -163,7 +165,7 @@ def test_another_precision_of_an_own_layer_is_refused(keras):
     layer = own(keras, call)
     layer.dtype_policy = keras.DTypePolicy("mixed_bfloat16")
 
-    refused(keras, layer, "'own' is a Own that computes in bfloat16")
+    check_refused(keras, layer, "'own' is a Own that computes in bfloat16")
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,7 @@ def test_attention_of_other_kinds_is_refused(call, what, keras):
     layer = own(keras, lambda self, x: call(keras.ops, x))
     layer.compute_output_spec = lambda x: keras.KerasTensor(x.shape)
 
-    refused(keras, layer, what, shape=(4, 2, 3))
+    check_refused(keras, layer, what, shape=(4, 2, 3))
 
 
 def test_a_subclassed_model_that_branches_on_values_is_refused(keras):
