@@ -13,7 +13,7 @@ from assay.native.ops import ConvOp, DenseOp
 # By the names that programs report; which of them a layer can have, the runtime says.
 KERNELS = (
     *("direct", "direct-half", "depthwise"),
-    *("winograd-4x3", "winograd-2x3", "winograd-2x5", "onednn"),
+    *("winograd-4x3", "winograd-2x3", "winograd-2x5", "strassen", "onednn"),
 )
 
 

@@ -8,6 +8,7 @@
 
 #include "depthwise.hpp"
 #include "direct.hpp"
+#include "strassen.hpp"
 #include "weights.hpp"
 #include "winograd.hpp"
 

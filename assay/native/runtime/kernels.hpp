@@ -9,7 +9,9 @@
 
 namespace assay {
 
-enum class Kernel { direct, direct_half, depthwise, winograd_4x3, winograd_2x3, winograd_2x5, onednn, terms };
+enum class Kernel {
+    direct, direct_half, depthwise, winograd_4x3, winograd_2x3, winograd_2x5, strassen, onednn, terms
+};
 enum class Allowed { all, own, onednn };  // by a flag
 
 #ifdef ASSAY_ONEDNN
@@ -40,17 +42,20 @@ inline bool worth_halving(const Geometry& g) {
     return weights_of(g) > 1 << 17 && g.images * g.high * g.wide < 100 && !Depthwise::fits(g);
 }
 
-inline std::vector<Kernel> candidates(const Geometry& g, const float* weight, Allowed allowed) {
+// `every`: those too that are hardly ever the quickest.
+inline std::vector<Kernel> candidates(const Geometry& g, const float* weight, Allowed allowed,
+                                      bool every) {
     if (allowed == Allowed::onednn && with_onednn) return {Kernel::onednn};
     std::vector<Kernel> found;
     if (Depthwise::fits(g)) found.push_back(Kernel::depthwise);
     if (Winograd<6, 3>::fits(g, weight)) found.insert(found.end(), {Kernel::winograd_4x3, Kernel::winograd_2x3});
     if (Winograd<6, 5>::fits(g, weight)) found.push_back(Kernel::winograd_2x5);
     // Many weights for few pixels are waited for: half the bytes is half the wait.
-    if (halves && worth_halving(g) && all_halves(weight, weights_of(g)))
+    if (halves && (every || worth_halving(g)) && all_halves(weight, weights_of(g)))
         found.push_back(Kernel::direct_half);
     if (with_onednn && allowed == Allowed::all) found.push_back(Kernel::onednn);
-    if (!Depthwise::fits(g)) found.push_back(Kernel::direct);
+    if (every || !Depthwise::fits(g)) found.push_back(Kernel::direct);
+    if ((every || Strassen::pays(g)) && Strassen::fits(g, weight)) found.push_back(Kernel::strassen);
     return found;
 }
 
@@ -62,6 +67,7 @@ inline const char* name_of(Kernel kernel) {
         case Kernel::winograd_2x3: return "winograd-2x3";
         case Kernel::winograd_2x5: return "winograd-2x5";
         case Kernel::onednn: return "onednn";
+        case Kernel::strassen: return "strassen";
         case Kernel::terms: return "terms";
         default: return "direct";
     }
@@ -70,15 +76,12 @@ inline const char* name_of(Kernel kernel) {
 // Those to choose from: the one that the model asks for, or all that are allowed.
 inline std::vector<Kernel> options(const Work& work, Allowed allowed) {
     if (approximated(work.layer)) return {Kernel::terms};
-    std::vector<Kernel> possible = candidates(
-        work.g, work.weight, work.layer.kernel.empty() ? allowed : Allowed::all);
-    if (work.layer.sampled && allowed != Allowed::onednn) 
-        possible.insert(possible.end() - 1, Kernel::terms);
-    if (work.layer.kernel.empty()) return possible;
-    if (possible.back() != Kernel::direct) possible.push_back(Kernel::direct);
-    const bool listed_already = worth_halving(work.g);
-    if (halves && !listed_already && all_halves(work.weight, weights_of(work.g)))
-        possible.push_back(Kernel::direct_half);
+    const bool forced = !work.layer.kernel.empty();
+    std::vector<Kernel> possible =
+        candidates(work.g, work.weight, forced ? Allowed::all : allowed, forced);
+    if (work.layer.sampled && allowed != Allowed::onednn)
+        possible.insert(std::find(possible.begin(), possible.end(), Kernel::direct), Kernel::terms);
+    if (!forced) return possible;
     std::string listed;
     for (Kernel each : possible) {
         if (name_of(each) == work.layer.kernel) return {each};
@@ -104,6 +107,13 @@ std::unique_ptr<Step> winograd(const Work& w, Constants& constants) {
                                                             w.input, w.output), weight);
 }
 
+inline std::unique_ptr<Step> strassen(const Work& w, Constants& constants) {
+    const auto weight = constants.get<Buffer<float>>(
+        w.key + "/strassen", [&w] { return strassen_weights(w.g, w.weight); });
+    return holding(std::make_unique<Strassen>(w.g, weight->data(), w.weight, w.after, w.input,
+                                              w.output), weight);
+}
+
 template <typename Weight, typename Convert>
 std::unique_ptr<Step> direct(const Work& w, Constants& constants, Convert convert) {
     const auto weight = constants.get<Buffer<Weight>>(
@@ -125,6 +135,7 @@ inline std::unique_ptr<Step> made(Kernel kernel, const Work& w, Constants& const
         case Kernel::winograd_4x3: return winograd<6, 3>(w, constants);
         case Kernel::winograd_2x3: return winograd<4, 3>(w, constants);
         case Kernel::winograd_2x5: return winograd<6, 5>(w, constants);
+        case Kernel::strassen: return strassen(w, constants);
         case Kernel::terms: {
             const auto how = [&w](Value value) { return value < 0 ? Kept{} : kept(w.net.at(value)); };
             return approximate({w.g, w.layer, w.weight, w.key, w.after, how(w.layer.inputs[0]),

@@ -1,9 +1,14 @@
-// Memory that vectors like: aligned, zeroed, freed with its owner.
+// Memory that vectors like: aligned, zeroed, freed with its owner, and in large pages where the
+// system has them, so that little time goes into finding pages.
 #pragma once
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 
 #include "vector.hpp"
@@ -12,25 +17,84 @@ namespace assay {
 
 constexpr std::size_t alignment = 64;
 
+constexpr std::size_t rounded(std::size_t bytes, std::size_t unit) {
+    return (bytes + unit - 1) / unit * unit;
+}
+
+// At least so many floats, in an odd number of cache lines: things that are a power of two apart
+// would all be in the same few lines of a cache.
+inline Size odd_lines(Size floats) {
+    constexpr Size line = 16;
+    return (floats + line - 1) / line / 2 * 2 * line + line;
+}
+
+// Some large pages, handed out from the first byte to the last and freed together.
+class Slab {
+  public:
+    static constexpr std::size_t page = 2 << 20, least = 4 * page;
+
+    explicit Slab(std::size_t bytes)
+        : size_(rounded(bytes, page)), data_(static_cast<char*>(std::aligned_alloc(page, size_))) {
+        if (!data_) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+        ::madvise(data_, size_, MADV_HUGEPAGE);  // where it is refused, pages are small
+#endif
+    }
+    Slab(const Slab&) = delete;
+    Slab& operator=(const Slab&) = delete;
+    ~Slab() { std::free(data_); }
+
+    // Null: there is not so much left.
+    void* take(std::size_t bytes) {
+        if (bytes > size_ - used_) return nullptr;
+        used_ += bytes;
+        return data_ + used_ - bytes;
+    }
+
+  private:
+    std::size_t size_, used_ = 0;
+    char* data_;
+};
+
+#if defined(__SANITIZE_ADDRESS__)
+// Each by itself, so that one byte too far is seen.
+inline std::shared_ptr<void> memory(std::size_t bytes) {
+    std::shared_ptr<void> found(std::aligned_alloc(alignment, bytes), std::free);
+    if (!found) throw std::bad_alloc();
+    return found;
+}
+#else
+// Whoever holds it holds the slab that it is in.
+inline std::shared_ptr<void> memory(std::size_t bytes) {
+    static std::mutex mutex;
+    static std::weak_ptr<Slab> current;
+    const std::lock_guard<std::mutex> lock(mutex);
+    auto slab = current.lock();
+    void* found = slab ? slab->take(bytes) : nullptr;
+    if (!found) {
+        slab = std::make_shared<Slab>(std::max(bytes, Slab::least));
+        found = slab->take(bytes);
+        if (bytes < Slab::least / 2) current = slab;
+    }
+    return {slab, found};
+}
+#endif
+
 template <typename Each = float>
 class Buffer {
   public:
     Buffer() = default;
     explicit Buffer(Size count) : count_(count) {
         const std::size_t bytes =
-            (static_cast<std::size_t>(count) * sizeof(Each) + alignment) / alignment * alignment;
-        data_.reset(static_cast<Each*>(std::aligned_alloc(alignment, bytes)));
-        if (!data_) throw std::bad_alloc();
-        std::memset(static_cast<void*>(data_.get()), 0, bytes);
+            rounded(static_cast<std::size_t>(count) * sizeof(Each) + 1, alignment);
+        held_ = memory(bytes);
+        std::memset(held_.get(), 0, bytes);
     }
-    Each* data() const { return data_.get(); }
+    Each* data() const { return static_cast<Each*>(held_.get()); }
     Size size() const { return count_; }
 
   private:
-    struct Free {
-        void operator()(Each* data) const { std::free(data); }
-    };
-    std::unique_ptr<Each, Free> data_;
+    std::shared_ptr<void> held_;
     Size count_ = 0;
 };
 

@@ -107,6 +107,11 @@ class Onednn : public Step {
         Size size;
     };
 
+    struct Reordered {
+        Buffer<char> room;
+        Memory memory;
+    };
+
     static constexpr auto numbers = dnnl::memory::data_type::f32;
 
     static Description inputs(const Geometry& g) {
@@ -164,18 +169,19 @@ class Onednn : public Step {
     // their thread, batch or part.
     Memory reordered(const Description& wanted, const float* weight, const Slice& slice,
                      dnnl::stream& stream) {
-        const auto made = constants_.get<Memory>(
+        const auto made = constants_.get<Reordered>(
             key_ + " onednn " + std::to_string(slice.filter) + text_of(wanted), [&] {
                 const Geometry& g = slice.g;
                 Memory plain = over(weights(g, false), weight + slice.filter * g.channels *
                                                                     g.window[0] * g.window[1]);
-                Memory fresh(wanted, onednn_engine());
+                Buffer<char> room(static_cast<Size>(wanted.get_size()));
+                Memory fresh(wanted, onednn_engine(), room.data());
                 dnnl::reorder(plain, fresh).execute(stream, plain, fresh);
                 stream.wait();
-                return fresh;
+                return Reordered{room, fresh};
             });
         holds.push_back(made);
-        return *made;
+        return made->memory;
     }
 
     // All that tells one order of the same weights from another.

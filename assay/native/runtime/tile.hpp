@@ -33,6 +33,16 @@ inline int least_padded_columns(Size filters) {
     return best;
 }
 
+// Where the sums of a tile are added, in place of being its outputs.
+struct Places {
+    int count = 0;
+    struct {
+        float* to;
+        float sign;
+        bool first;  // nothing is there yet
+    } each[2];
+};
+
 // What a tile multiplies: at each tap, `depth` neighbours of each input row with as many weights.
 struct Tile {
     const Size* taps = nullptr;  // offsets from the first input
@@ -44,6 +54,7 @@ struct Tile {
     bool residual = false;
     bool relu = false;
     float limit = 0;  // of a relu; 0: none
+    const Places* places = nullptr;  // the sums are added there, and nothing else is done to them
 };
 
 template <typename Weight>
@@ -81,6 +92,19 @@ ASSAY_INLINE void finish(const Tile& tile, Vector (&sum)[rows * columns], const 
     });
 }
 
+template <int rows, int columns>
+ASSAY_INLINE void add_to_places(const Tile& tile, const Vector (&sum)[rows * columns]) {
+    for (int place = 0; place < tile.places->count; ++place) {
+        const auto& here = tile.places->each[place];
+        const Vector sign = fill(here.sign);
+        each_of(std::make_integer_sequence<int, rows * columns>{}, [&](auto i)
+                __attribute__((always_inline)) {
+            float* to = here.to + i / columns * tile.output_step + i % columns * lanes;
+            store(to, here.first ? sum[i] : load(to) + sign * sum[i]);
+        });
+    }
+}
+
 template <int rows, int columns, typename Weight>
 __attribute__((noinline)) void tile(const Tile& tile, const float* input, const Weight* weight,
                                     const float* residual, float* output, Size filters) {
@@ -108,7 +132,9 @@ __attribute__((noinline)) void tile(const Tile& tile, const float* input, const 
             });
         }
     }
-    if (filters >= columns * lanes)
+    if (tile.places)
+        add_to_places<rows, columns>(tile, sum);
+    else if (filters >= columns * lanes)
         finish<true, rows, columns>(tile, sum, residual, output, filters);
     else
         finish<false, rows, columns>(tile, sum, residual, output, filters);

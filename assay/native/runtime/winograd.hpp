@@ -156,12 +156,8 @@ class Winograd : public Step {
     }
     Size width() const { return blocks_ * columns_ * lanes; }
 
-    // From one place's numbers of so many tiles to the next place's: an odd number of cache lines, as
-    // a tile's numbers of all places would else be in the same few lines of a cache.
-    static Size step(Size tiles, Size each) {
-        constexpr Size line = 16;
-        return (tiles * each + line - 1) / line / 2 * 2 * line + line;
-    }
+    // From one place's numbers of so many tiles to the next place's.
+    static Size step(Size tiles, Size each) { return odd_lines(tiles * each); }
 
     void read(Size tile, Size index, Size count, float* to) const {
         const Corner at = corner(tile);
