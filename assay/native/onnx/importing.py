@@ -32,14 +32,14 @@ def read_onnx(path: str | Path, shapes: Mapping[str, Shape] | None = None) -> Gr
     return Importing(read_model(path), shapes or {}).graph()
 
 
-class Place(msgspec.Struct, frozen=True):
+class BatchPlace(msgspec.Struct, frozen=True):
     """Where a value of the file has its batch."""
 
     axis: int = 0
     joined: bool = False  # with an axis of the items: (batch * k, …) in the file, (k, …) here
 
 
-FIRST = Place()
+FIRST = BatchPlace()
 
 
 class Importing:
@@ -50,7 +50,7 @@ class Importing:
         self.values: dict[str, str] = {}  # name in the file → value of the graph
         self.known: dict[str, Array] = dict(model.weights)
         self.whole: set[str] = set()  # names of values that are whole numbers, or true and false
-        self.places: dict[str, Place] = {}  # of batches that are not the first axis by itself
+        self.places: dict[str, BatchPlace] = {}  # of batches that are not the first axis by itself
         self.batch = 0  # of the inputs, where the file fixes it
 
     def graph(self) -> Graph:

@@ -14,7 +14,7 @@ import numpy as np
 from assay.native import ops
 from assay.native.graph import Shape
 from assay.native.onnx.folding import BATCH
-from assay.native.onnx.importing import FIRST, Importing, Place, refused
+from assay.native.onnx.importing import FIRST, BatchPlace, Importing, refused
 from assay.native.onnx.model import OnnxOp
 
 
@@ -34,7 +34,7 @@ def reshaped(model: Importing, node: OnnxOp, told: list[int]) -> str:
     if not kept or each < 1 or each * math.prod(shape) != total or not made:
         raise refused(node, f"it makes {tuple(told)} of a batch of {whole}, not item by item")
     if before or each > 1:
-        model.places[node.outputs[0]] = Place(before, each > 1)
+        model.places[node.outputs[0]] = BatchPlace(before, each > 1)
     return model.add(node, ops.ReshapeOp(made), value)
 
 
@@ -43,7 +43,7 @@ def in_order(model: Importing, node: OnnxOp) -> OnnxOp:
     table, rows = (*node.inputs, "", "")[:2]
     if node.kind != "Gather" or node.attributes.get("axis", 0) or rows not in model.known:
         return node
-    if model.places.get(table) != Place(0, True):
+    if model.places.get(table) != BatchPlace(0, True):
         return node
     kept, *rest = model.shape(model.values[table])
     wanted = model.known[rows]

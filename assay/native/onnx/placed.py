@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.native.onnx.importing import FIRST, Importing, Place, refused
+from assay.native.onnx.importing import FIRST, BatchPlace, Importing, refused
 from assay.native.onnx.model import OnnxOp
 
 # Operators whose axes are told by the attribute `axis` or `axes`, or by no number at all.
@@ -29,7 +29,7 @@ _USUAL_AXIS = {"Split": 0, "Gather": 0}  # of the others it is the last
 _KNOWN = _BY_AXIS | set(_BY_AXES) | set(_SAME.split())
 
 
-def batch_first(model: Importing, node: OnnxOp) -> tuple[OnnxOp, Place]:
+def batch_first(model: Importing, node: OnnxOp) -> tuple[OnnxOp, BatchPlace]:
     """The node as it would be for (batch, …), and where the file has the batch of its outputs."""
     computed = [name for name in node.inputs if name in model.values]
     place, *others = {model.places.get(name, FIRST) for name in computed}
@@ -44,7 +44,7 @@ def batch_first(model: Importing, node: OnnxOp) -> tuple[OnnxOp, Place]:
     return _elsewhere(model, node, place)
 
 
-def _elsewhere(model: Importing, node: OnnxOp, place: Place) -> tuple[OnnxOp, Place]:
+def _elsewhere(model: Importing, node: OnnxOp, place: BatchPlace) -> tuple[OnnxOp, BatchPlace]:
     if node.kind == "Gather" and node.inputs[0] in model.known:
         return node, place  # rows of a table: an axis more at the end
     if node.kind in _BY_AXIS:
@@ -56,26 +56,26 @@ def _elsewhere(model: Importing, node: OnnxOp, place: Place) -> tuple[OnnxOp, Pl
     return _with_known(model, node, place), place
 
 
-def _rank(model: Importing, name: str, place: Place) -> int:
+def _rank(model: Importing, name: str, place: BatchPlace) -> int:
     """How many axes the file counts."""
     return len(model.shape(model.values[name])) + (not place.joined)
 
 
-def _alike(model: Importing, names: Sequence[str], place: Place) -> bool:
+def _alike(model: Importing, names: Sequence[str], place: BatchPlace) -> bool:
     """As many axes, and as much that is joined with the batch."""
     shapes = [model.shape(model.values[name]) for name in names]
     joined = {shape[place.axis] for shape in shapes} if place.joined else {0}
     return len(joined) == 1 and len({len(shape) for shape in shapes}) == 1
 
 
-def _further(node: OnnxOp, place: Place, axis: int) -> int:
+def _further(node: OnnxOp, place: BatchPlace, axis: int) -> int:
     """Counted with the batch as the first axis."""
     if axis == place.axis:
         raise refused(node, f"axis {axis} is the batch")
     return axis + 1 if place.joined or axis < place.axis else axis
 
 
-def _turned(node: OnnxOp, place: Place, rank: int) -> tuple[OnnxOp, Place]:
+def _turned(node: OnnxOp, place: BatchPlace, rank: int) -> tuple[OnnxOp, BatchPlace]:
     order = tuple(node.attributes.get("perm") or range(rank - 1, -1, -1))
     new = msgspec.structs.replace(place, axis=order.index(place.axis))
     if place.joined:  # what is joined with the batch goes with it
@@ -85,7 +85,7 @@ def _turned(node: OnnxOp, place: Place, rank: int) -> tuple[OnnxOp, Place]:
     return _changed(node, perm=(0, *items)), new
 
 
-def _along_axis(model: Importing, node: OnnxOp, place: Place) -> tuple[OnnxOp, Place]:
+def _along_axis(model: Importing, node: OnnxOp, place: BatchPlace) -> tuple[OnnxOp, BatchPlace]:
     rank = _rank(model, next(name for name in node.inputs if name in model.values), place)
     old = "Softmax" in node.kind and model.model.opset < 13
     told = node.attributes.get("axis", 1 if old else _USUAL_AXIS.get(node.kind, -1)) % rank
@@ -99,7 +99,7 @@ def _along_axis(model: Importing, node: OnnxOp, place: Place) -> tuple[OnnxOp, P
     return changed, _without(place, gone)
 
 
-def _along_axes(model: Importing, node: OnnxOp, place: Place) -> tuple[OnnxOp, Place]:
+def _along_axes(model: Importing, node: OnnxOp, place: BatchPlace) -> tuple[OnnxOp, BatchPlace]:
     """The axes of a node are an attribute of older files and an input of newer ones."""
     which, inputs = _BY_AXES[node.kind], list(node.inputs)
     held = model.known.get(inputs[which]) if which < len(inputs) else node.attributes.get("axes")
@@ -123,13 +123,13 @@ def _along_axes(model: Importing, node: OnnxOp, place: Place) -> tuple[OnnxOp, P
     return msgspec.structs.replace(node, inputs=tuple(inputs)), new
 
 
-def _without(place: Place, gone: Sequence[int]) -> Place:
+def _without(place: BatchPlace, gone: Sequence[int]) -> BatchPlace:
     """After these axes are no more."""
     before = sum(axis < place.axis for axis in gone)
     return msgspec.structs.replace(place, axis=place.axis - before)
 
 
-def _refuse_products_of_batches(model: Importing, node: OnnxOp, place: Place) -> None:
+def _refuse_products_of_batches(model: Importing, node: OnnxOp, place: BatchPlace) -> None:
     """A matrix may have the batch as its rows only where the other is known."""
     first, second, *_ = node.inputs
     value = first if first in model.values else second
@@ -138,7 +138,7 @@ def _refuse_products_of_batches(model: Importing, node: OnnxOp, place: Place) ->
         raise refused(node, f"axis {place.axis} of its matrices is the batch")
 
 
-def _with_known(model: Importing, node: OnnxOp, place: Place) -> OnnxOp:
+def _with_known(model: Importing, node: OnnxOp, place: BatchPlace) -> OnnxOp:
     """Known inputs as they are for (batch, …) too."""
     value = next(name for name in node.inputs if name in model.values)
     rank = _rank(model, value, place)
@@ -156,7 +156,7 @@ def _with_known(model: Importing, node: OnnxOp, place: Place) -> OnnxOp:
     return msgspec.structs.replace(node, inputs=tuple(inputs))
 
 
-def _known_first(model: Importing, node: OnnxOp, place: Place, value: str, held: Any) -> Any:  # noqa: ANN401
+def _known_first(model: Importing, node: OnnxOp, place: BatchPlace, value: str, held: Any) -> Any:  # noqa: ANN401
     """Numbers for each row of a joined axis become numbers for each row of an item."""
     count = held.shape[place.axis]
     if not place.joined:
