@@ -41,7 +41,8 @@ def test_a_system_that_says_nothing_of_its_cpu_is_one_without(tmp_path):
 def test_a_sanitized_program_ends_at_what_is_wrong(wrong, status, tmp_path):
     tools = toolchain("portable", sanitize=True)
     (tmp_path / "net.cpp").write_text(
-        f"int main(int count, char**) {{ int room[4], *items = room; count *= 4; {wrong} return 0; }}\n"
+        "int main(int count, char**) {\n"
+        f"int room[4], *items = room;\ncount *= 4;\n{wrong}\nreturn 0;\n}}\n"
     )
     tools.compile(tmp_path / "net.cpp", tmp_path / "net.o", tmp_path)
     tools.link([tmp_path / "net.o"], tmp_path / "net", shared=False)
