@@ -28,8 +28,10 @@ LEVELS = {"x86_64": (("-march=x86-64-v3",), ("-march=x86-64-v4",))}
 
 # Every check, in as little code as there can be: what is undefined ends a program by a signal and
 # not with a sentence, and memory is checked by calls. The runtime compiles in half the time.
-SANITIZED = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-SANITIZED += (
+SANITIZED = (
+    "-O0",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
     "-fsanitize-undefined-trap-on-error",
     "--param=asan-instrumentation-with-call-threshold=0",
 )
