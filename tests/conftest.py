@@ -30,6 +30,11 @@ _PROGRAMS = {
 _PROGRAMS |= {"hyperfine": ("hyperfine",), "qemu": ("qemu-x86_64",), "clang": ("clang++",)}
 _PROGRAMS |= {name: (name,) for name in ("buildah", "mmdebstrap", "ip")}
 _skipped: Counter[str] = Counter()
+# XLA compiles in a third of the time, here and in every process that a test starts; what it makes
+# is slow, but computes the same.
+_QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+if _QUICK not in os.environ.get("XLA_FLAGS", ""):  # of the process that has started this one
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_QUICK}".strip()
 
 
 def _is_here(need: str) -> bool:

@@ -26,7 +26,15 @@ COMMON = ("-std=c++17", "-fPIC", "-pthread", "-ffp-contract=fast", "-fvisibility
 # What a portable program holds beside code for any CPU of its kind: it takes the best that it can.
 LEVELS = {"x86_64": (("-march=x86-64-v3",), ("-march=x86-64-v4",))}
 
-SANITIZED = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+# Every check, in as little code as there can be: what is undefined ends a program by a signal and
+# not with a sentence, and memory is checked by calls. The runtime compiles in half the time.
+SANITIZED = (
+    "-O0",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+    "-fsanitize-undefined-trap-on-error",
+    "--param=asan-instrumentation-with-call-threshold=0",
+)
 
 
 class Toolchain(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -23,11 +24,12 @@ pytestmark = [
 IMAGES = np.random.default_rng(5).normal(size=(3, 2, 6, 6)).astype(np.float32)
 
 
-def quick(**more):
-    """Compiled as fast as can be: it is run a few times on a CPU that is imitated."""
+def quick():
+    """Compiled as fast as can be: it is run a few times on a CPU that is imitated. A warning is an
+    error, so that the code of every level is clean of them."""
     tools = toolchain("portable", portable=True)
     flags = tuple("-O0" if flag == "-O3" else flag for flag in tools.flags)
-    return msgspec.structs.replace(tools, flags=flags, **more)
+    return msgspec.structs.replace(tools, flags=(*flags, "-Werror"))
 
 
 def on(cpu, built, folder, *words):
@@ -42,15 +44,16 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_a_lesser_cpu_is_told_what_it_lacks(native_cache, folder):
-    tools = quick(levels=(("-march=x86-64-v4",),))
-    _, built = compiled(small("wide"), tools, native_cache)
+def test_a_lesser_cpu_is_told_what_it_lacks(plain_tools, native_cache, folder):
+    if "avx2" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("needs a CPU with more than the one that is imitated")
+    _, built = compiled(small("wide"), plain_tools, native_cache)
 
-    ended = on("Haswell", built, folder)
+    ended = on("Nehalem", built, folder)
 
     assert ended.returncode == 3
     said = ended.stderr.splitlines()[-1]
-    assert said.startswith("error: This was compiled for a CPU with avx512f, ")
+    assert said.startswith("error: This was compiled for a CPU with avx, avx2, ")
     assert "assay compile --portable" in said
 
 

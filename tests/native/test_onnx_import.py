@@ -330,7 +330,7 @@ def test_whole_numbers_are_looked_up(tmp_path):
     [
         (one("Celu"), "'node0' that gives 'y' is a Celu that cannot be compiled"),
         (one("LogSoftmax", axis=0), "axis 0 is the batch"),
-        (one("Transpose", perm=[1, 0, 2, 3]), "moves the batch"),
+        (one("Transpose", perm=[1, 0, 2, 3]), "a Transpose that cannot be compiled: the batch"),
         (one("Conv", "x"), "its input 'x' is computed, not known"),
         (one("Pad", "pads", mode="reflect"), "only zeros"),
         (one("Resize", "", "scales", mode="linear", antialias=1), "an option that is not known"),
@@ -341,7 +341,7 @@ def test_whole_numbers_are_looked_up(tmp_path):
             [("Reshape", ["x", "rows"], ["r"], {}), ("Softmax", ["r"], ["y"], {"axis": 0})],
             "a Softmax that cannot be compiled: axis 0 is the batch",
         ),
-        ([("Reshape", ["x", "rows"], ["y"], {})], "The output 'y' joins the batch"),
+        ([("Reshape", ["x", "rows"], ["y"], {})], "the batch of the output 'y' is joined"),
         (one("ReduceMean"), "the batch among them"),
         (one("Reshape", "one"), "not item by item"),
         (one("TreeEnsembleRegressor", domain="ai.onnx.ml"), "of the domain ai.onnx.ml"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+
 import pytest
 
-from assay.native.toolchain import this_cpu
+from assay.native.toolchain import this_cpu, toolchain
 
 
 @pytest.mark.parametrize(
@@ -22,3 +25,26 @@ def test_no_16_bit_arithmetic_where_the_cpu_has_it(tmp_path, told, flags):
 
 def test_a_system_that_says_nothing_of_its_cpu_is_one_without(tmp_path):
     assert this_cpu(tmp_path / "nothing") == ("-march=native",)
+
+
+@pytest.mark.real("compiler")
+@pytest.mark.parametrize(
+    "wrong, status",
+    [
+        ("items[0] = 1;", 0),
+        ("items[count] = 1;", 1),  # AddressSanitizer tells and exits
+        ("return 2147483647 + count;", -signal.SIGILL),  # what is undefined is a trap
+        ("*(int*)((char*)items + count - 3) = 1;", -signal.SIGILL),
+    ],
+    ids=["nothing", "outside", "overflow", "misaligned"],
+)
+def test_a_sanitized_program_ends_at_what_is_wrong(wrong, status, tmp_path):
+    tools = toolchain("portable", sanitize=True)
+    (tmp_path / "net.cpp").write_text(
+        "int main(int count, char**) {\n"
+        f"int room[4], *items = room;\ncount *= 4;\n{wrong}\nreturn 0;\n}}\n"
+    )
+    tools.compile(tmp_path / "net.cpp", tmp_path / "net.o", tmp_path)
+    tools.link([tmp_path / "net.o"], tmp_path / "net", shared=False)
+
+    assert subprocess.run([tmp_path / "net"], capture_output=True).returncode == status

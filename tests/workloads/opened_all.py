@@ -40,8 +40,6 @@ SMALL = {
     "unet": "unet:filters=2,image_size=32",
     "dlrm": "dlrm:rows=20,depth=4",
 }
-# XLA compiles in a third of the time; what it makes is slow, but computes the same
-QUICK = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"}
 PICTURES = ("resnet50", "xception", "vit", "convnext", "unet")
 MODES = {"infer": "before", "train": "after"}  # and what its outputs are called
 
@@ -77,7 +75,7 @@ def _take(
     world = registry.backend(backend).variables(_case(asked[names[0]], "train"), folder)
     subprocess.run(
         [sys.executable, __file__, str(folder), json.dumps(asked), *modes],
-        env={**os.environ, **world, **QUICK, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, **world, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
 

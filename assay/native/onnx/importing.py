@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from assay.core.errors import UsageError
@@ -31,6 +32,16 @@ def read_onnx(path: str | Path, shapes: Mapping[str, Shape] | None = None) -> Gr
     return Importing(read_model(path), shapes or {}).graph()
 
 
+class BatchPlace(msgspec.Struct, frozen=True):
+    """Where a value of the file has its batch."""
+
+    axis: int = 0
+    joined: bool = False  # with an axis of the items: (batch * k, …) in the file, (k, …) here
+
+
+FIRST = BatchPlace()
+
+
 class Importing:
     """Values of the file so far: those that are computed, and those that are known."""
 
@@ -39,7 +50,7 @@ class Importing:
         self.values: dict[str, str] = {}  # name in the file → value of the graph
         self.known: dict[str, Array] = dict(model.weights)
         self.whole: set[str] = set()  # names of values that are whole numbers, or true and false
-        self.joined: set[str] = set()  # whose first axis joins the batch with others
+        self.places: dict[str, BatchPlace] = {}  # of batches that are not the first axis by itself
         self.batch = 0  # of the inputs, where the file fixes it
 
     def graph(self) -> Graph:
@@ -74,8 +85,11 @@ class Importing:
     def _output(self, value: OnnxValue) -> str:
         if value.name not in self.values or value.dtype in _WHOLE:
             raise _unfit(f"The output '{value.name}' is not computed in float32.")
-        if value.name in self.joined:
-            raise _unfit(f"The output '{value.name}' joins the batch with another axis.")
+        if value.name in self.places:
+            made = next(node for node in self.model.nodes if value.name in node.outputs)
+            place = self.places[value.name]
+            where = "joined with another axis" if place.joined else f"axis {place.axis}"
+            raise refused(made, f"the batch of the output '{value.name}' is {where}")
         return self.values[value.name]
 
     def shape(self, value: str) -> Shape:

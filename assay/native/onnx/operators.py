@@ -11,9 +11,10 @@ import numpy as np
 from assay.native import ops
 from assay.native.onnx import operators_layers, operators_logic, operators_moving
 from assay.native.onnx.folding import folded
-from assay.native.onnx.importing import Importing, item_axes, item_axis, refused
-from assay.native.onnx.joined import file_shape, unjoined
+from assay.native.onnx.importing import FIRST, Importing, item_axes, item_axis, refused
+from assay.native.onnx.joined import file_shape, in_order
 from assay.native.onnx.model import OnnxOp
+from assay.native.onnx.placed import batch_first
 
 # Adds a node whose first input is computed, and gives the value of its first output.
 Handler = Callable[[Importing, OnnxOp], str]
@@ -35,9 +36,10 @@ def add_operator(model: Importing, node: OnnxOp) -> None:
 
 def _computed(model: Importing, node: OnnxOp) -> None:
     operators_logic.note_whole(model, node)
-    if node.kind != "Reshape" and any(name in model.joined for name in node.inputs):
-        node = unjoined(model, node)
-        model.joined |= set(node.outputs)
+    node = in_order(model, node)
+    if node.kind != "Reshape":
+        node, place = batch_first(model, node)
+        model.places |= {} if place == FIRST else dict.fromkeys(node.outputs, place)
     if node.kind == "Split":
         operators_moving.split(model, node)
     else:

@@ -61,12 +61,11 @@ def _space_to_depth(model: Importing, node: OnnxOp) -> str:
 
 
 def _transpose(model: Importing, node: OnnxOp) -> str:
+    """With the batch as the first axis before and after: elsewhere it is only noted."""
     value = model.values[node.inputs[0]]
-    rank = len(model.shape(value))
-    order = node.attributes.get("perm") or tuple(range(rank, -1, -1))
-    if order[0] != 0:
-        raise refused(node, f"the order {order} moves the batch")
-    return model.add(node, ops.TransposeOp(tuple(axis - 1 for axis in order[1:])), value)
+    order = tuple(axis - 1 for axis in node.attributes["perm"][1:])
+    still = order == tuple(range(len(order)))
+    return value if still else model.add(node, ops.TransposeOp(order), value)
 
 
 def _squeeze(model: Importing, node: OnnxOp) -> str:

@@ -78,7 +78,7 @@ ASSAY_INLINE ByteRow bytes_of(Vector value) {
     const Vector positive = value > Vector{} ? value : Vector{};
     // The last bits of a float of this size are whole numbers: it rounds as it is added.
     const Vector rounded = at_most(positive, fill(255.0f)) + 8388608.0f;
-    return __builtin_convertvector(reinterpret_cast<const Whole&>(rounded), ByteRow);
+    return __builtin_convertvector(reinterpret_cast<Whole>(rounded), ByteRow);
 #endif
 }
 

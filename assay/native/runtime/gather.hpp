@@ -104,28 +104,28 @@ __attribute__((noinline)) void gather_tile(Runs runs, const In* input, const Siz
     constexpr std::make_integer_sequence<int, columns> across;
     typename Of::Row sum[rows * columns];
     const In* from[rows];
-    each_of(down, [&](auto r) __attribute__((always_inline)) {
+    each_of(down, [&](auto r) ASSAY_IN_PLACE {
         from[r] = input + places[r];
-        each_of(across, [&](auto c) __attribute__((always_inline)) {
+        each_of(across, [&](auto c) ASSAY_IN_PLACE {
             sum[r * columns + c] = typename Of::Row{};
         });
     });
     for (const Run* run = runs.first; run != runs.first + runs.count; ++run)
         for (Size at = run->offset, end = at + run->units * unit; at != end; at += unit) {
             typename Of::Row factor[columns];
-            each_of(across, [&](auto c) __attribute__((always_inline)) {
+            each_of(across, [&](auto c) ASSAY_IN_PLACE {
                 factor[c] = row_of(weight + c * lanes * unit, typename Of::Sum{});
             });
             weight += columns * lanes * unit;
-            each_of(down, [&](auto r) __attribute__((always_inline)) {
+            each_of(down, [&](auto r) ASSAY_IN_PLACE {
                 const typename Of::Row value = spread_of(from[r] + at);
-                each_of(across, [&](auto c) __attribute__((always_inline)) {
+                each_of(across, [&](auto c) ASSAY_IN_PLACE {
                     sum[r * columns + c] = added(sum[r * columns + c], value, factor[c]);
                 });
             });
         }
     each_of(std::make_integer_sequence<int, rows * columns>{},
-            [&](auto i) __attribute__((always_inline)) {
+            [&](auto i) ASSAY_IN_PLACE {
                 std::memcpy(sums + i * lanes, &sum[i], sizeof sum[i]);
             });
 }

@@ -76,18 +76,18 @@ ASSAY_INLINE void finish(const Tile& tile, Vector (&sum)[rows * columns], const 
     const auto at = [&](int i) { return i / columns * tile.output_step + i % columns * lanes; };
     const auto left = [&](int i) { return whole ? lanes : filters - i % columns * lanes; };
     if (tile.residual)
-        each_of(all, [&](auto i) __attribute__((always_inline)) {
+        each_of(all, [&](auto i) ASSAY_IN_PLACE {
             if (left(i) > 0) sum[i] += load(residual + at(i), left(i));
         });
     if (tile.relu)
-        each_of(all, [&](auto i) __attribute__((always_inline)) {
+        each_of(all, [&](auto i) ASSAY_IN_PLACE {
             sum[i] = at_least(sum[i], Vector{});
         });
     if (tile.limit > 0)
-        each_of(all, [&](auto i) __attribute__((always_inline)) {
+        each_of(all, [&](auto i) ASSAY_IN_PLACE {
             sum[i] = at_most(sum[i], fill(tile.limit));
         });
-    each_of(all, [&](auto i) __attribute__((always_inline)) {
+    each_of(all, [&](auto i) ASSAY_IN_PLACE {
         if (left(i) > 0) store(output + at(i), sum[i], left(i));
     });
 }
@@ -111,22 +111,22 @@ __attribute__((noinline)) void tile(const Tile& tile, const float* input, const 
     constexpr std::make_integer_sequence<int, rows> down;
     constexpr std::make_integer_sequence<int, columns> across;
     Vector sum[rows * columns];
-    each_of(across, [&](auto c) __attribute__((always_inline)) {
+    each_of(across, [&](auto c) ASSAY_IN_PLACE {
         const Vector start = tile.bias ? load(tile.bias + c * lanes) : Vector{};
-        each_of(down, [&](auto r) __attribute__((always_inline)) { sum[r * columns + c] = start; });
+        each_of(down, [&](auto r) ASSAY_IN_PLACE { sum[r * columns + c] = start; });
     });
     const Size step = tile.input_step;
     for (Size t = 0; t < tile.tap_count; ++t) {
         const float* from = input + tile.taps[t];
         for (const float* end = from + tile.depth; from != end; ++from) {
             Vector factor[columns];
-            each_of(across, [&](auto c) __attribute__((always_inline)) {
+            each_of(across, [&](auto c) ASSAY_IN_PLACE {
                 factor[c] = load(weight + c * lanes);
             });
             weight += columns * lanes;
-            each_of(down, [&](auto r) __attribute__((always_inline)) {
+            each_of(down, [&](auto r) ASSAY_IN_PLACE {
                 const Vector value = fill(from[r * step]);
-                each_of(across, [&](auto c) __attribute__((always_inline)) {
+                each_of(across, [&](auto c) ASSAY_IN_PLACE {
                     sum[r * columns + c] += value * factor[c];
                 });
             });

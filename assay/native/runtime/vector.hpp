@@ -24,7 +24,13 @@ constexpr Size lanes = 4;
 constexpr int registers = 16;
 #endif
 
-#define ASSAY_INLINE inline __attribute__((always_inline))
+// Without optimization (under the sanitizers of tests) a copy at each call only makes compiling long.
+#ifdef __OPTIMIZE__
+#define ASSAY_IN_PLACE __attribute__((always_inline))
+#else
+#define ASSAY_IN_PLACE
+#endif
+#define ASSAY_INLINE inline ASSAY_IN_PLACE
 
 typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
 typedef float Unaligned __attribute__((vector_size(lanes * sizeof(float)), aligned(4), may_alias));
