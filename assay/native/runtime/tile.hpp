@@ -97,8 +97,7 @@ ASSAY_INLINE void add_to_places(const Tile& tile, const Vector (&sum)[rows * col
     for (int place = 0; place < tile.places->count; ++place) {
         const auto& here = tile.places->each[place];
         const Vector sign = fill(here.sign);
-        each_of(std::make_integer_sequence<int, rows * columns>{}, [&](auto i)
-                __attribute__((always_inline)) {
+        each_of(std::make_integer_sequence<int, rows * columns>{}, [&](auto i) ASSAY_IN_PLACE {
             float* to = here.to + i / columns * tile.output_step + i % columns * lanes;
             store(to, here.first ? sum[i] : load(to) + sign * sum[i]);
         });
