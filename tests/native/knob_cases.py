@@ -57,6 +57,12 @@ class Drawn:
             made = self.add(ops.BinaryOp("add"), made, self.add(op, value))
         self.outputs.append(self.followed(made))
 
+    def same(self, value, out, kernel):
+        """A layer whose picture is as large as the one it reads."""
+        weight = self.constant(out, self.building.shapes[value][0], kernel, kernel)
+        bias = self.some(self.constant(out), "")
+        return self.add(ops.ConvOp(weight, bias, (1, 1), (kernel // 2,) * 4), value)
+
     def depthwise(self, name):
         """Windows and strides of every kind that a depthwise layer over bytes can have."""
         window = [self.some(1, 3, 3, 5), self.some(1, 2, 3, 3, 4)]
@@ -146,3 +152,18 @@ def of_program(graph, items, tools, cache, threads):
 def with_knobs(graph, knobs):
     items = items_for(graph)
     return applied(graph, knobs, items), items
+
+
+def byte_chain(seed, filters):
+    """Layers that hand bytes to each other, two of them with a sum and one with a pool, and a last
+    one that gives floats."""
+    made = Drawn(seed)
+    value = made.building.add_input("input", (8, 8, 10)).value
+    total, relu = ops.BinaryOp("add"), ops.ActivationOp("relu")
+    first = made.add(relu, made.same(value, filters, 3))
+    second = made.add(relu, made.add(total, made.same(first, filters, 3), first))
+    third = made.add(total, made.same(second, filters, 1), second)
+    fourth = made.add(relu, made.same(third, filters, 3))
+    last = made.same(made.add(ops.PoolOp("max", (2, 2), (2, 2)), fourth), 5, 1)
+    graph = optimized(made.building.graph("drawn", [last]))
+    return graph, {node.name: 13 for node in graph.nodes if isinstance(node.op, ops.ConvOp)}

@@ -1,4 +1,5 @@
-"""What rounding explains is allowed, and no more: small mistakes of every kind are found."""
+"""What rounding explains is allowed, and no more: small mistakes of every kind are found, and bytes
+are the same to the last."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import pytest
 
 from assay.native import ops, reference
 from assay.native.passes.pipeline import optimized
-from tests.native.knob_cases import SOME, drawn, items_for, with_knobs, wrong
+from tests.native.knob_cases import SOME, byte_chain, drawn, items_for, with_knobs, wrong
 from tests.native.making import Making
 from tests.native.rounding import rounding
 
@@ -85,3 +86,16 @@ def test_winograds_method_is_allowed_more_but_not_much(kernel):
     more, plain = (rounding(graph, [name], items)[0].max() for name in (kernel, "direct"))
 
     assert plain < more < 30 * plain
+
+
+@pytest.mark.real("compiler")
+@pytest.mark.parametrize("filters", [5, 16, 20, 32, 70])
+def test_bytes_are_those_of_the_oracle_but_where_they_may_fall_to_either_side(
+    filters, plain_tools, native_cache
+):
+    graph, knobs = byte_chain(filters, filters)
+    changed, items = with_knobs(graph, knobs)
+    assert [node.dtype for node in changed.nodes].count("float32") == 1
+
+    for threads in (1, 2):
+        assert not wrong(changed, changed, {"last": 13}, items, plain_tools, native_cache, threads)
