@@ -65,7 +65,7 @@ def pool(net: str, folder: Path, count: int) -> dict[str, Any]:
         built = tempfile.mkdtemp(dir=place)
         program = FrontProgram(
             held.graph,
-            [knobs_of(held.tune, one) for one in chosen],
+            [knobs_of(held.tune, one.choice) for one in chosen],
             held.calibration,
             tuner.tools,
             Path(built),

@@ -2,22 +2,23 @@
 
 Each knob of each layer was tried alone: its time, and by how much it moved the network's outputs.
 What a choice of one knob a layer does is predicted by the sum of both, and of the casts between
-layers of bytes and of floats. That holds as long as the moves are small; where they are large, a
-choice that was measured as a whole tells what it lacks. The best predictions are measured
-afterwards. Everything is deterministic.
+layers of bytes and of floats. That holds as long as the moves are small; where they are large,
+choices that were computed as a whole tell what it lacks, and how sure that is. The best predictions
+are measured afterwards. Everything is deterministic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.analysis.interactions import Array, Choice, Interactions, WholeChoice
 from assay.analysis.paired_loss import loss
 
-Array = NDArray[np.float32]
 WEIGHTS = np.geomspace(1e-4, 1e4, 81)  # of harm against time, the whole of each being 1
 PASSES = 10  # over all layers, at most, until no layer has a better knob beside its neighbours
 LEAST_POINTS = 0.02  # less than this is lost or gained by one picture in 5000
@@ -48,16 +49,9 @@ class TunedLayer(NamedTuple):
 class Predicted(NamedTuple):
     """One knob a layer, as places in `TunedLayer.tried`, and what is expected of it."""
 
-    choice: tuple[int, ...]
+    choice: Choice
     seconds: float
     points: float  # lost
-
-
-class Lacking(NamedTuple):
-    """What the sum of moves lacks for a choice that was measured, and that choice's harm."""
-
-    moved: Array
-    harm: float
 
 
 class Tune:
@@ -69,43 +63,73 @@ class Tune:
         outputs: Array,
         labels: NDArray[np.int64],
         casts: Sequence[Cast] = (),
-        lacking: Lacking | None = None,
+        interactions: Interactions | None = None,
     ) -> None:
         self.layers, self.outputs, self.labels, self.casts = layers, outputs, labels, casts
         self.harm = [np.array([_spread(one.moved) for one in layer.tried]) for layer in layers]
-        self._before = outputs.argmax(1) == labels
-        self._lacking = lacking
+        self._right = outputs.argmax(1) == labels
+        self._interactions = interactions or Interactions(
+            [[one.moved for one in layer.tried] for layer in layers]
+        )
+        self._predicted: dict[Choice, Predicted] = {}
 
-    def refined(self, choice: Sequence[int], outputs: Array) -> Tune:
-        """The same, knowing the outputs of a choice: of others that do as much harm, or more, the
-        sum lacks the same, of milder ones a share."""
-        lacking = outputs - self.outputs - self.moved(choice)
-        known = Lacking(lacking, self._whole_harm(choice))
-        return Tune(self.layers, self.outputs, self.labels, self.casts, known)
+    def refined(self, outputs: Mapping[Choice, Array]) -> Tune:
+        """The same, knowing the outputs of some choices."""
+        known = [
+            WholeChoice(choice, found - self.outputs - self.summed(choice))
+            for choice, found in outputs.items()
+        ]
+        return self._knowing(self._interactions.knowing(known))
+
+    def foretold(self, choice: Choice) -> Predicted:
+        """What would be predicted if this choice had not been computed as a whole."""
+        return self._knowing(self._interactions.without(choice)).predict(choice)
+
+    def knows(self, choice: Choice) -> bool:
+        """Whether it was computed as a whole."""
+        return choice in self._interactions.choices
+
+    def _knowing(self, interactions: Interactions) -> Tune:
+        return Tune(self.layers, self.outputs, self.labels, self.casts, interactions)
 
     def predict(self, choice: Sequence[int]) -> Predicted:
-        return Predicted(tuple(choice), self.seconds(choice), self.points(self.moved(choice)))
+        choice = tuple(choice)
+        if choice not in self._predicted:
+            return self.predict_from(choice, self.summed(choice))
+        return self._predicted[choice]
+
+    def predict_from(self, choice: Choice, summed: Array) -> Predicted:
+        """Where the sum of its moves is known already."""
+        if choice not in self._predicted:
+            lacking = self._interactions.lacking(choice)
+            expected = self.outputs + summed
+            expected = expected if lacking.moved is None else expected + lacking.moved
+            points = self._points(expected, lacking.spread)
+            self._predicted[choice] = Predicted(choice, self.seconds(choice), points)
+        return self._predicted[choice]
 
     def seconds(self, choice: Sequence[int]) -> float:
         chosen = [layer.tried[k] for layer, k in zip(self.layers, choice, strict=True)]
         apart = (c.seconds for c in self.casts if chosen[c.first].bytes != chosen[c.second].bytes)
         return sum(one.seconds for one in chosen) + sum(apart)
 
-    def moved(self, choice: Sequence[int]) -> Array:
-        """By how much a choice is expected to move the outputs."""
+    def summed(self, choice: Sequence[int]) -> Array:
+        """The moves of a choice's knobs, each alone."""
         total = np.zeros_like(self.outputs)
         for layer, k in zip(self.layers, choice, strict=True):
             total += layer.tried[k].moved
-        if self._lacking and self._lacking.harm > 0:
-            share = min(1.0, self._whole_harm(choice) / self._lacking.harm)
-            total += np.float32(share) * self._lacking.moved
         return total
 
-    def _whole_harm(self, choice: Sequence[int]) -> float:
-        return float(sum(harm[k] for harm, k in zip(self.harm, choice, strict=True)))
-
-    def points(self, moved: Array) -> float:
-        return loss(self._before, (self.outputs + moved).argmax(1) == self.labels).points
+    def _points(self, outputs: Array, spread: float) -> float:
+        """Lost: counted where outputs are known, else expected. A picture whose outputs are nearly
+        tied is right in so many of what they may be, which a count would take for all or none."""
+        if spread <= 0:
+            return loss(self._right, outputs.argmax(1) == self.labels).points
+        rows = np.arange(len(outputs))
+        own, others = outputs[rows, self.labels], outputs.copy()
+        others[rows, self.labels] = -np.inf
+        ahead = (own - others.max(1)) / (math.sqrt(2) * spread)  # of two numbers, so √2
+        return float(100 * (self._right.mean() - _normal(ahead).mean()))
 
 
 def search(tune: Tune, points: float) -> tuple[Predicted, ...]:
@@ -119,8 +143,7 @@ def search(tune: Tune, points: float) -> tuple[Predicted, ...]:
     found[exact.choice] = exact
     within = [one for one in found.values() if one.points <= points]
     best = min(within, key=lambda one: (one.seconds, one.points))
-    for one in _descent(tune, best, points):
-        found[one.choice] = tune.predict(one.choice)
+    found |= {one.choice: one for one in _descent(tune, best, points)}
     return front(found.values())
 
 
@@ -191,6 +214,12 @@ def _spread(moved: Array) -> float:
     return float(np.mean((moved - moved.mean(1, keepdims=True)) ** 2))
 
 
+def _normal(values: Array) -> Array:
+    """The normal distribution's share below each value, to 0.0003 (Page, 1977)."""
+    held = np.clip(values, -6, 6)
+    return np.asarray(0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (held + 0.044715 * held**3))))
+
+
 def _descent(tune: Tune, start: Predicted, points: float) -> Iterator[Predicted]:
     """Change one knob at a time: the one that saves most time for what it loses."""
     now = start
@@ -206,10 +235,10 @@ def _worth(one: Predicted, now: Predicted) -> float:
 
 def _faster(tune: Tune, now: Predicted) -> Iterator[Predicted]:
     """All that differ from a choice in one layer, and are faster."""
-    moved = tune.moved(now.choice)
+    summed = tune.summed(now.choice)
     for place, layer in enumerate(tune.layers):
-        without = moved - layer.tried[now.choice[place]].moved
+        without = summed - layer.tried[now.choice[place]].moved
         for k, one in enumerate(layer.tried):
             choice = (*now.choice[:place], k, *now.choice[place + 1 :])
-            if (seconds := tune.seconds(choice)) < now.seconds:
-                yield Predicted(choice, seconds, tune.points(without + one.moved))
+            if tune.seconds(choice) < now.seconds:
+                yield tune.predict_from(choice, without + one.moved)

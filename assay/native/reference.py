@@ -42,8 +42,8 @@ def as_kept(node: Node, values: Array) -> Array:
         # As the runtime rounds it: in float32, by the inverse, in one instruction.
         wide = values.astype(np.float32).astype(np.float64) * np.float64(np.float32(1) / scale)
         steps = np.rint((wide + node.zero).astype(np.float32))
-    kept = (np.nan_to_num(np.clip(steps, 0, 255)) - node.zero) * scale
-    found: Array = kept.astype(values.dtype)
+    whole = (np.nan_to_num(np.clip(steps, 0, 255)) - node.zero).astype(values.dtype)
+    found: Array = whole * values.dtype.type(scale)
     return found
 
 

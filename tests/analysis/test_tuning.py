@@ -71,16 +71,40 @@ def test_nobody_on_the_front_is_slower_and_worse():
 def test_a_choice_that_was_measured_is_predicted_as_it_was():
     tune = made()
     exact, bold = (0, 0, 0, 0), (3, 3, 3, 3)
-    lost = tune.outputs + tune.moved(bold)
+    lost = tune.outputs + tune.summed(bold)
     lost[:40] = -lost[:40]  # what the sum of moves knows nothing of
 
-    found = tune.refined(bold, lost)
+    found = tune.refined({bold: lost})
 
     wrong = np.mean(lost.argmax(1) != tune.labels) - np.mean(tune.outputs.argmax(1) != tune.labels)
     assert found.predict(bold).points == pytest.approx(100 * wrong)
     assert found.predict(exact).points == 0
     assert tune.predict((1, 0, 0, 0)).points <= found.predict((1, 0, 0, 0)).points
     assert found.predict((1, 0, 0, 0)).points < found.predict(bold).points
+
+
+def test_what_is_foretold_of_a_choice_does_not_come_of_measuring_it():
+    tune = made()
+    bold, mild = (3, 3, 3, 3), (2, 2, 2, 2)
+    lost = {choice: tune.outputs + tune.summed(choice) for choice in (bold, mild)}
+    lost[bold][:40] = -lost[bold][:40]
+
+    both, other = tune.refined(lost), tune.refined({mild: lost[mild]})
+
+    assert both.foretold(bold) == other.predict(bold) != both.predict(bold)
+    assert both.knows(bold) and not other.knows(bold)
+
+
+def test_of_nearly_tied_pictures_so_many_are_lost_as_may_be():
+    tune = made()
+    bold, near = (3, 3, 3, 3), (3, 3, 3, 0)
+    lost = tune.outputs + tune.summed(bold)
+    lost += np.random.default_rng(1).normal(size=lost.shape).astype(np.float32)
+
+    found = tune.refined({bold: lost}).predict(near).points
+
+    assert found > tune.predict(near).points
+    assert found * 4 != round(found * 4)  # expected, not counted: 400 pictures
 
 
 def chained(cast: float) -> Tune:

@@ -9,10 +9,15 @@ from assay.native.build import build
 from assay.native.capture.graph_builder import Building
 from assay.native.emit import emit
 from assay.native.knobs.applying import applied
+from assay.native.knobs.table import KNOBS
 from assay.native.loaded import Loaded
 from assay.native.passes.pipeline import optimized
+from tests.native.rounding import rounding
 
 COUNT = 3  # items
+SOME = [13, 13, 13, 12, 14, 121, 124, 127, 129, 133, 138]
+SOME += [51, 53, 231, 234, 237, 321, 329, 338, 431, 435, 439]
+DEPTHWISE = 4  # layers beside them
 
 
 class Drawn:
@@ -52,6 +57,12 @@ class Drawn:
             made = self.add(ops.BinaryOp("add"), made, self.add(op, value))
         self.outputs.append(self.followed(made))
 
+    def same(self, value, out, kernel):
+        """A layer whose picture is as large as the one it reads."""
+        weight = self.constant(out, self.building.shapes[value][0], kernel, kernel)
+        bias = self.some(self.constant(out), "")
+        return self.add(ops.ConvOp(weight, bias, (1, 1), (kernel // 2,) * 4), value)
+
     def depthwise(self, name):
         """Windows and strides of every kind that a depthwise layer over bytes can have."""
         window = [self.some(1, 3, 3, 5), self.some(1, 2, 3, 3, 4)]
@@ -87,6 +98,22 @@ class Drawn:
         return optimized(self.building.graph("drawn", self.outputs))
 
 
+def drawn(seed, numbers):
+    """A layer for each knob, and the knobs."""
+    made = Drawn(seed)
+    for at, number in enumerate(numbers):
+        kernel = 1 if KNOBS[number].name == "low_rank" else 0
+        if KNOBS[number].kind == "dense":
+            made.dense(f"layer{at}")
+        else:
+            made.conv(f"layer{at}", kernel)
+    knobs = {f"layer{at}": number for at, number in enumerate(numbers)}
+    for at in range(DEPTHWISE):
+        made.depthwise(f"depthwise{at}")
+        knobs[f"depthwise{at}"] = 13
+    return made.graph(), knobs
+
+
 def items_for(graph, seed=1):
     random = np.random.default_rng(seed)
     return tuple(
@@ -96,13 +123,47 @@ def items_for(graph, seed=1):
 
 def both(changed, items, tools, cache, threads=1):
     """Outputs of a program of a graph with knobs, and those of the oracle."""
-    emitted = emit(changed)
-    engine = Loaded(build(emitted, tools, cache), emitted, COUNT, threads, seconds=0)
-    found = engine.run(*items)
-    engine.close()
+    found, _ = of_program(changed, items, tools, cache, threads)
     return found, reference.outputs(changed, *items, dtype=np.float64)
+
+
+def wrong(computed, meant, knobs, items, tools, cache, threads=1):
+    """The layers that a program of `computed` has further from the oracle of `meant` than rounding
+    explains: each with its knob, how far it is off, and what is allowed at most."""
+    found, kernels = of_program(computed, items, tools, cache, threads)
+    wanted = reference.outputs(meant, *items, dtype=np.float64)
+    allowed = rounding(meant, kernels, items)
+    return [
+        (number, np.abs(mine - right).max(), may.max())
+        for number, mine, right, may in zip(knobs.items(), found, wanted, allowed, strict=True)
+        if not np.all(np.abs(mine - right) <= may)
+    ]
+
+
+def of_program(graph, items, tools, cache, threads):
+    """Its outputs, and what computed each node."""
+    emitted = emit(graph)
+    engine = Loaded(build(emitted, tools, cache), emitted, COUNT, threads, seconds=0)
+    found = engine.run(*items), engine.kernels
+    engine.close()
+    return found
 
 
 def with_knobs(graph, knobs):
     items = items_for(graph)
     return applied(graph, knobs, items), items
+
+
+def byte_chain(seed, filters):
+    """Layers that hand bytes to each other, two of them with a sum and one with a pool, and a last
+    one that gives floats."""
+    made = Drawn(seed)
+    value = made.building.add_input("input", (8, 8, 10)).value
+    total, relu = ops.BinaryOp("add"), ops.ActivationOp("relu")
+    first = made.add(relu, made.same(value, filters, 3))
+    second = made.add(relu, made.add(total, made.same(first, filters, 3), first))
+    third = made.add(total, made.same(second, filters, 1), second)
+    fourth = made.add(relu, made.same(third, filters, 3))
+    last = made.same(made.add(ops.PoolOp("max", (2, 2), (2, 2)), fourth), 5, 1)
+    graph = optimized(made.building.graph("drawn", [last]))
+    return graph, {node.name: 13 for node in graph.nodes if isinstance(node.op, ops.ConvOp)}

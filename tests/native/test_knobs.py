@@ -16,41 +16,15 @@ from assay.native.knobs.sampling import sampled
 from assay.native.knobs.table import KNOBS, offered
 from assay.native.passes.pipeline import optimized
 from tests.native.built import program
-from tests.native.knob_cases import Drawn, both, items_for, with_knobs
+from tests.native.knob_cases import SOME, Drawn, both, drawn, items_for, with_knobs, wrong
 from tests.native.making import Making
-
-SOME = [13, 13, 13, 12, 14, 121, 124, 127, 129, 133, 138]
-SOME += [51, 53, 231, 234, 237, 321, 329, 338, 431, 435, 439]
-DEPTHWISE = 4  # layers beside them
-
-
-def drawn(seed, numbers):
-    """A layer for each knob, and the knobs."""
-    made = Drawn(seed)
-    for at, number in enumerate(numbers):
-        kernel = 1 if KNOBS[number].name == "low_rank" else 0
-        if KNOBS[number].kind == "dense":
-            made.dense(f"layer{at}")
-        else:
-            made.conv(f"layer{at}", kernel)
-    knobs = {f"layer{at}": number for at, number in enumerate(numbers)}
-    for at in range(DEPTHWISE):
-        made.depthwise(f"depthwise{at}")
-        knobs[f"depthwise{at}"] = 13
-    return made.graph(), knobs
 
 
 def check(seed, numbers, tools, cache):
     graph, knobs = drawn(seed, numbers)
     changed, items = with_knobs(graph, knobs)
     for threads in (1, 2):
-        found, wanted = both(changed, items, tools, cache, threads)
-        wrong = [
-            (number, np.abs(mine - right).max())
-            for number, mine, right in zip(knobs.items(), found, wanted, strict=True)
-            if not np.all(np.abs(mine - right) <= 2e-5 * (1 + np.abs(right).max()))
-        ]
-        assert not wrong
+        assert not wrong(changed, changed, knobs, items, tools, cache, threads)
 
 
 @pytest.mark.real("compiler")

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from assay.analysis.evaluate import wilson
+from assay.analysis.interactions import Choice
 from assay.analysis.paired_loss import Loss, bound, fastest_safe, loss
 from assay.analysis.sequential import FEWEST, interval
 from assay.analysis.tuning import Predicted, Tune, front, search
@@ -31,6 +32,7 @@ from assay.native.variants import Variants, build_variants
 
 MOST = 8  # points that are measured, the exact one among them
 TARGETS = (1.0, 0.75, 0.5, 0.3, 0.15)  # of the loss that is allowed
+REFINED = (1.5, 0.75)  # of the loss that is allowed: what predictions are refined by
 CHOOSING = 0.5  # seconds for choosing kernels
 PASS = 0.3  # seconds of a timed pass
 ROUNDS = 10
@@ -45,6 +47,16 @@ def to_confirm(tune: Tune, max_loss: float) -> tuple[Predicted, ...]:
     within = [one for one in front(found.values()) if one.points <= max_loss]
     exact = tune.predict([0] * len(tune.layers))
     return (exact, *spread([one for one in within if one.seconds < exact.seconds]))
+
+
+def to_refine(tune: Tune, max_loss: float) -> tuple[Choice, ...]:
+    """Choices that tell most of what the sum of moves lacks, as far as they are not known: the
+    fastest of a loss beyond the one allowed, so that the front lies before it, and of a milder."""
+    found = []
+    for share in REFINED:
+        within = [one for one in search(tune, share * max_loss) if one.points <= share * max_loss]
+        found.append(min(within, key=lambda one: one.seconds).choice)
+    return tuple(each for each in dict.fromkeys(found) if any(each) and not tune.knows(each))
 
 
 def spread(ordered: Sequence[Predicted]) -> tuple[Predicted, ...]:

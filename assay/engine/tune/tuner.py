@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.analysis.tuning import Cast, KnobTrial, Predicted, Tune, TunedLayer
+from assay.analysis.interactions import Choice
+from assay.analysis.tuning import Cast, KnobTrial, Tune, TunedLayer
 from assay.core.progress import ProgressCallback
 from assay.core.tuned import LayerTrial, TunedPoint, Tuning
 from assay.engine.capture import captured
@@ -32,6 +33,7 @@ from assay.native.passes.pipeline import optimized
 from assay.native.passes.turning import take_channels_first
 from assay.native.toolchain import Toolchain, toolchain
 
+REFINEMENTS = 2  # rounds of whole choices that predictions are refined by
 Tried = dict[str, tuple[KnobbedLayer, ...]]
 
 
@@ -148,23 +150,28 @@ class Tuner:
             return found
 
     def _refined(self, held: PreparedTuning, folder: Path) -> Tune:
-        """Knowing what the boldest choice that may be within the loss really does."""
-        boldest = confirming.to_confirm(held.tune, self.request.max_loss)[-1]
-        if not any(boldest.choice):
-            return held.tune
+        """Knowing what some choices really do, and then those that are best by what is known."""
+        tune, items = held.tune, held.pictures.choosing.inputs[: len(held.tune.outputs)]
         with self.stages.during("refine"):
-            choices = [knobs_of(held.tune, boldest)]
-            program = FrontProgram(
-                held.graph, choices, held.calibration, self.tools, _fresh(folder)
-            )
-            items = held.pictures.choosing.inputs[: len(held.tune.outputs)]
-            found = next(program.outputs("boldest", items, held.state, self._threads))
-            return held.tune.refined(boldest.choice, found)
+            for number in range(REFINEMENTS):
+                choices = confirming.to_refine(tune, self.request.max_loss)
+                if not choices:
+                    break
+                program = FrontProgram(
+                    held.graph,
+                    [knobs_of(tune, each) for each in choices],
+                    held.calibration,
+                    self.tools,
+                    _fresh(folder),
+                )
+                found = program.outputs(f"whole{number}", items, held.state, self._threads)
+                tune = tune.refined(dict(zip(choices, found, strict=True)))
+        return tune
 
     def _confirmed(self, held: PreparedTuning, folder: Path) -> tuple[TunedPoint, ...]:
         chosen = confirming.to_confirm(held.tune, self.request.max_loss)
         with self.stages.during("confirm"):
-            choices = [knobs_of(held.tune, one) for one in chosen]
+            choices = [knobs_of(held.tune, one.choice) for one in chosen]
             program = FrontProgram(
                 held.graph, choices, held.calibration, self.tools, _fresh(folder)
             )
@@ -176,9 +183,10 @@ class Tuner:
                 said = f"{len(choices)} points on {name} pictures"
                 self.stages.told("confirm", (number + 1) / 8, said)
             took = self._timed(program, held)
+            foretold = [held.tune.foretold(one.choice).points for one in chosen]
             facts = [
-                PointFacts(knobs, one.points, *(outputs[name][place] for name in outputs))
-                for place, (knobs, one) in enumerate(zip(choices, chosen, strict=True))
+                PointFacts(knobs, points, *(outputs[name][place] for name in outputs))
+                for place, (knobs, points) in enumerate(zip(choices, foretold, strict=True))
             ]
             return confirming.points(
                 facts, held.pictures, took, program.memory, self.request.max_loss
@@ -251,8 +259,8 @@ def _searchable(
     return Tune(layers, found.exact, choosing.labels[: len(found.exact)], casts)
 
 
-def knobs_of(tune: Tune, one: Predicted) -> dict[str, int]:
-    places = zip(tune.layers, one.choice, strict=True)
+def knobs_of(tune: Tune, choice: Choice) -> dict[str, int]:
+    places = zip(tune.layers, choice, strict=True)
     return {layer.name: layer.tried[place].knob for layer, place in places}
 
 

@@ -49,11 +49,15 @@ ASSAY_INLINE Vector floats_of(SignedRow row) {
 #endif
 }
 
-ASSAY_INLINE Vector floats_of(const Byte* from, Size count, const Kept& as) {
+ASSAY_INLINE ByteRow row_of(const Byte* from, Size count) {
     ByteRow row{};
     if (count >= lanes) std::memcpy(&row, from, sizeof row);
     else std::memcpy(&row, from, static_cast<std::size_t>(count));
-    return (floats_of(row) - as.zero) * as.scale;
+    return row;
+}
+
+ASSAY_INLINE Vector floats_of(const Byte* from, Size count, const Kept& as) {
+    return (floats_of(row_of(from, count)) - as.zero) * as.scale;
 }
 
 // The nearest whole numbers, from 0 to 255; what is no number becomes 0.

@@ -197,17 +197,35 @@ class Gathered : public Step {
     // Sums of a tile, finished and written; `pixel` is the first one's place in the output. Of a
     // window the largest sum is taken: what is done to it afterwards never falls.
     void settle(const Sum* sums, Size block, Size pixel, Size pixels) {
+        if (keeping_.at_once()) return settle_bytes(sums, block, pixel, pixels);
         for (Size p = 0; p < pixels; p += each_ * each_, ++pixel)
             for (int c = 0; c < wide_; ++c) {
                 const Size filter = block * block_ + c * lanes;
                 if (filter >= g_.filters) break;
-                Row value = row_at(sums + p * block_ + c * lanes);
-                if (pooled_)
-                    for (Size q = p + 1; q < p + 4; ++q)
-                        value = larger(value, row_at(sums + q * block_ + c * lanes));
-                keeping_.write(__builtin_convertvector(value, Vector), filter, output_,
+                keeping_.write(largest(sums + p * block_ + c * lanes), filter, output_,
                                pixel * g_.filters + filter, g_.filters - filter);
             }
+    }
+
+    // The same for bytes, a column of filters at a time.
+    void settle_bytes(const Sum* sums, Size block, Size pixel, Size pixels) {
+        const Size each = each_ * each_, between = each * block_;
+        for (int c = 0; c < wide_; ++c) {
+            const Size filter = block * block_ + c * lanes;
+            if (filter >= g_.filters) break;
+            const Sum* from = sums + c * lanes;
+            keeping_.write_bytes(
+                filter, output_, pixel * g_.filters + filter, g_.filters, pixels / each,
+                [&](Size i) { return largest(from + i * between); });
+        }
+    }
+
+    // A pixel's sums, or of a window's four the largest.
+    ASSAY_INLINE Vector largest(const Sum* sums) const {
+        Row value = row_at(sums);
+        if (pooled_)
+            for (Size q = 1; q < 4; ++q) value = larger(value, row_at(sums + q * block_));
+        return __builtin_convertvector(value, Vector);
     }
 
     void hold(const Sum* tile, Size block, Size pixel, Size pixels, float* sums) const {

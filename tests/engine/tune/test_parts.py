@@ -133,6 +133,16 @@ def test_points_to_confirm_go_from_the_exact_to_the_fastest_that_loses_little_en
     assert [one.seconds for one in found] == sorted((one.seconds for one in found), reverse=True)
 
 
+def test_predictions_are_refined_by_a_choice_beyond_the_loss_and_a_milder_one():
+    tune = tune_of(1, 3, 9)
+
+    bold, mild = confirming.to_refine(tune, 1.0)
+
+    assert (bold, mild) == ((1, 1, 1), (1, 1, 0))  # 1.3 points are lost, and 0.4
+    known = tune.refined({bold: tune.outputs + tune.summed(bold)})
+    assert bold not in confirming.to_refine(known, 1.0)
+
+
 def test_where_nothing_is_quick_only_the_exact_is_confirmed():
     assert [one.choice for one in confirming.to_confirm(tune_of(90), 1.0)] == [(0,)]
 
