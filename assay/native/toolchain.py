@@ -84,19 +84,9 @@ def toolchain(
         command=command,
         version=_version(command),
         flags=(*COMMON, *WARNINGS, *speed),
-        levels=((), *LEVELS.get(platform.machine(), ())) if portable else (this_cpu(),),
+        levels=((), *LEVELS.get(platform.machine(), ())) if portable else (("-march=native",),),
         onednn=_onednn(kernels),
     )
-
-
-def this_cpu(kernel: Path = Path("/proc/cpuinfo")) -> tuple[str, ...]:
-    """Flags for the very CPU that is here, without 16-bit arithmetic: nothing of ours uses it, and
-    where it is (Sapphire Rapids), g++ 13.3 made a program of it that read its weights wrongly."""
-    try:
-        half = "avx512_fp16" in kernel.read_text()
-    except OSError:
-        half = False
-    return ("-march=native", *(("-mno-avx512fp16",) if half else ()))
 
 
 def lacking() -> str:

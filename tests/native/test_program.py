@@ -195,13 +195,28 @@ def test_labels_of_the_wrong_length_are_refused(built, folder):
     assert "has 9 labels, but there are 10 images." in ended.stderr
 
 
-def test_weights_that_were_cut_short_are_refused(built, folder):
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        (lambda whole: whole[:-8], "was cut short: "),
+        (lambda whole: whole[:20], "was cut short: its index is not whole."),
+        (
+            lambda whole: whole.replace(b"\n\n", b"\nmore 64\n\n", 1),
+            "is not a weights file of assay.",
+        ),
+        (lambda whole: whole.replace(b"\n\n", b"\nmore x 1\n\n", 1), "is not a weights file of"),
+        (lambda whole: whole.replace(b"\n\n", b"\nmore 8 -1\n\n", 1), "is not a weights file of"),
+        (lambda whole: whole.replace(b"\n\n", b"\nm 8 %d\n\n" % 2**63, 1), ": m is not whole."),
+    ],
+    ids=["end", "index", "two-words", "no-number", "negative", "huge"],
+)
+def test_weights_that_are_not_whole_are_refused(spoil, complaint, built, folder):
     for file in built.files:
         shutil.copy(file, folder)
     weights = folder / f"{built.name}.weights"
-    weights.write_bytes(weights.read_bytes()[:-8])
+    weights.write_bytes(spoil(weights.read_bytes()))
 
     ended = program(type(built)(folder=folder, name=built.name, cached=True), folder)
 
     assert ended.returncode == 2
-    assert "was cut short" in ended.stderr
+    assert complaint in ended.stderr
