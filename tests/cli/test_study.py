@@ -8,15 +8,12 @@ import pytest
 
 from assay.core.records import Result, Samples
 from assay.verbs import study
-from tests.workloads.opened_all import QUICK
 
 
 @pytest.mark.real("jax")
 @pytest.mark.timeout(900)
 def test_a_slice_of_a_study_runs_to_its_end_and_can_be_shown_again(assay, monkeypatch):
     monkeypatch.setattr(study, "FEWEST_SECONDS", 0.02)
-    for name, value in QUICK.items():
-        monkeypatch.setenv(name, value)
     words = ("study", "vgg16", "--format", "json")
 
     status, out, err = assay(
