@@ -1,6 +1,6 @@
 """Compiled models against ONNX Runtime, OpenVINO and torch.compile: twelve nets, taking turns.
 
-    python benchmarks/native.py                              # all 48 cells, about an hour
+    python benchmarks/native.py                              # all 48 cells, about half an hour
     python benchmarks/native.py lenet MobileNetV2 --batch 1 --threads 1 --rounds 40
     python benchmarks/native.py --minutes 9                  # go on where the last call stopped
     python benchmarks/native.py --show                       # what is kept, and nothing more
