@@ -36,6 +36,15 @@ def test_what_is_written_is_read_again(graph):
         np.testing.assert_allclose(here, there, rtol=1e-5, atol=1e-5 * max(1, abs(there).max()))
 
 
+def assert_as_onnx_runtime(path):
+    graph = read_onnx(path)
+    told = judged(path, graph)
+    assert told.judge == "ONNX Runtime"
+    for made in (graph, optimized(graph)):
+        (found,) = reference.outputs(made, *told.inputs, dtype=np.float64)
+        np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
+
+
 def written(path, nodes, shape=("n", 2, 3, 4), weights=None, opset=17, kind=1):
     """A file of these nodes; the first input is x, and y is the output."""
     from onnx import TensorProto, helper, numpy_helper, save
@@ -211,15 +220,7 @@ NETS = {
 @pytest.mark.real("onnx", "onnxruntime")
 @pytest.mark.parametrize("name", NETS)
 def test_an_operator_computes_what_onnx_runtime_computes(name, tmp_path):
-    path = written(tmp_path / "net.onnx", NETS[name], weights=HELD)
-
-    graph = read_onnx(path)
-
-    told = judged(path, graph)
-    assert told.judge == "ONNX Runtime"
-    for made in (graph, optimized(graph)):
-        (found,) = reference.outputs(made, *told.inputs, dtype=np.float64)
-        np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
+    assert_as_onnx_runtime(written(tmp_path / "net.onnx", NETS[name], weights=HELD))
 
 
 @pytest.mark.real("onnx", "onnxruntime")

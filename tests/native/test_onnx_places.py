@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.native import reference
 from assay.native.onnx.importing import read_onnx
-from assay.native.onnx.judge import judged
-from assay.native.passes.pipeline import optimized
-from tests.native.test_onnx_import import written
+from tests.native.test_onnx_import import assert_as_onnx_runtime, written
 
 BATCH, TOKENS, SIZE, HEADS = 2, 5, 8, 2
 RANDOM = np.random.default_rng(2)
@@ -138,15 +135,7 @@ HELD |= {
 @pytest.mark.real("onnx", "onnxruntime")
 @pytest.mark.parametrize("name", NETS)
 def test_a_batch_that_is_moved_computes_what_onnx_runtime_computes(name, tmp_path):
-    path = written(tmp_path / "net.onnx", NETS[name], (BATCH, TOKENS, SIZE), HELD)
-
-    graph = read_onnx(path)
-
-    told = judged(path, graph)
-    assert told.judge == "ONNX Runtime"
-    for made in (graph, optimized(graph)):
-        (found,) = reference.outputs(made, *told.inputs, dtype=np.float64)
-        np.testing.assert_allclose(found, told.outputs[0], rtol=1e-4, atol=1e-5)
+    assert_as_onnx_runtime(written(tmp_path / "net.onnx", NETS[name], (BATCH, TOKENS, SIZE), HELD))
 
 
 @pytest.mark.real("onnx")

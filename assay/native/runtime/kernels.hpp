@@ -33,13 +33,9 @@ struct Work {
     int team;  // threads that will share it
 };
 
-inline Size weights_of(const Geometry& g) {
-    return g.filters * g.channels / g.groups * g.window[0] * g.window[1];
-}
-
 // More than half a core's cache holds, and each used for less than a hundred pixels.
 inline bool worth_halving(const Geometry& g) {
-    return weights_of(g) > 1 << 17 && g.images * g.high * g.wide < 100 && !Depthwise::fits(g);
+    return g.weights() > 1 << 17 && g.pixels() < 100 && !Depthwise::fits(g);
 }
 
 // `every`: those too that are hardly ever the quickest.
@@ -51,7 +47,7 @@ inline std::vector<Kernel> candidates(const Geometry& g, const float* weight, Al
     if (Winograd<6, 3>::fits(g, weight)) found.insert(found.end(), {Kernel::winograd_4x3, Kernel::winograd_2x3});
     if (Winograd<6, 5>::fits(g, weight)) found.push_back(Kernel::winograd_2x5);
     // Many weights for few pixels are waited for: half the bytes is half the wait.
-    if (halves && (every || worth_halving(g)) && all_halves(weight, weights_of(g)))
+    if (halves && (every || worth_halving(g)) && all_halves(weight, g.weights()))
         found.push_back(Kernel::direct_half);
     if (with_onednn && allowed == Allowed::all) found.push_back(Kernel::onednn);
     if (every || !Depthwise::fits(g)) found.push_back(Kernel::direct);

@@ -82,7 +82,7 @@ class Lowering {
         const float* residual = layer.residual < 0 ? nullptr : at(layer.residual);
         Work found{net_, layer, g, nullptr, layer.weight, epilogue(layer, residual),
                    input(value), at(value), team_};
-        found.weight = constants_.weights().get(layer.weight, weights_of(g));
+        found.weight = constants_.weights().get(layer.weight, g.weights());
         if (!layer.bias.empty()) found.after.bias = padded(layer.bias, g.filters);
         if (layer.kind == Kind::dense && flattens_for_dense(net_, layer.inputs[0]))
             reorder(found, net_.at(net_.at(layer.inputs[0]).inputs[0]).shape);

@@ -17,8 +17,9 @@ namespace assay {
 
 constexpr std::size_t alignment = 64;
 
-constexpr std::size_t rounded(std::size_t bytes, std::size_t unit) {
-    return (bytes + unit - 1) / unit * unit;
+template <typename Number>
+constexpr Number rounded_up(Number number, Number unit) {
+    return (number + unit - 1) / unit * unit;
 }
 
 // At least so many floats, in an odd number of cache lines: things that are a power of two apart
@@ -34,7 +35,7 @@ class Slab {
     static constexpr std::size_t page = 2 << 20, least = 4 * page;
 
     explicit Slab(std::size_t bytes)
-        : size_(rounded(bytes, page)), data_(static_cast<char*>(std::aligned_alloc(page, size_))) {
+        : size_(rounded_up(bytes, page)), data_(static_cast<char*>(std::aligned_alloc(page, size_))) {
         if (!data_) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
         ::madvise(data_, size_, MADV_HUGEPAGE);  // where it is refused, pages are small
@@ -57,6 +58,14 @@ class Slab {
 };
 
 #if defined(__SANITIZE_ADDRESS__)
+#define ASSAY_APART
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASSAY_APART
+#endif
+#endif
+
+#ifdef ASSAY_APART
 // Each by itself, so that one byte too far is seen.
 inline std::shared_ptr<void> memory(std::size_t bytes) {
     std::shared_ptr<void> found(std::aligned_alloc(alignment, bytes), std::free);
@@ -86,7 +95,7 @@ class Buffer {
     Buffer() = default;
     explicit Buffer(Size count) : count_(count) {
         const std::size_t bytes =
-            rounded(static_cast<std::size_t>(count) * sizeof(Each) + 1, alignment);
+            rounded_up(static_cast<std::size_t>(count) * sizeof(Each) + 1, alignment);
         held_ = memory(bytes);
         std::memset(held_.get(), 0, bytes);
     }

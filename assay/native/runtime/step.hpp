@@ -45,6 +45,8 @@ struct Geometry {
     Pads pads;
     Size groups;
 
+    Size pixels() const { return images * high * wide; }  // out
+    Size weights() const { return filters * channels / groups * window[0] * window[1]; }
     bool padded() const { return pads[0] || pads[1] || pads[2] || pads[3]; }
     // Every output pixel is a product of one input pixel: rows of a matrix, image borders or not.
     bool pointwise() const {
@@ -61,6 +63,13 @@ inline Geometry geometry(const Network& net, const Layer& layer, Size images) {
     const Size each = layer.pooled ? 2 : 1;
     return {images, from[0], from[1], from[2], to[0], to[1] * each, to[2] * each,
             layer.window, layer.strides, layer.dilations, layer.pads, layer.groups};
+}
+
+// For kernels that add up weights, or multiply them by some hundreds, on the way.
+inline bool far_from_overflow(const float* weight, Size count) {
+    return std::all_of(weight, weight + count, [](float each) {
+        return std::fabs(each) <= 1e30f;  // and not where it is no number
+    });
 }
 
 // What is done to the sums of a convolution or dense layer before they are kept.

@@ -13,24 +13,26 @@ namespace assay {
 
 // A block of a matrix in a sum, with its sign. Blocks are numbered by rows, 0 to 3.
 struct Summand {
-    int block;
+    int block = 0;
     float sign = 1;
     bool first = false;  // of a result: nothing was added to this block before
 };
 
 // One or two.
 struct Summands {
-    Summand one, other{-1};
+    constexpr Summands(Summand one) : each{one, {}}, count(1) {}
+    constexpr Summands(Summand one, Summand other) : each{one, other}, count(2) {}
+    constexpr const Summand* begin() const { return each; }
+    constexpr const Summand* end() const { return each + count; }
 
-    constexpr bool alone() const { return other.block < 0; }
-    constexpr const Summand* begin() const { return &one; }
-    constexpr const Summand* end() const { return &one + (alone() ? 1 : 2); }
+    Summand each[2];
+    int count;
 };
 
-// A sum of input blocks times the so-manieth sum of weights, added to some blocks of the result.
+// A sum of input blocks times a sum of weights, added to some blocks of the result.
 struct Product {
     Summands inputs;
-    int weights;
+    int weights;  // which of the sums below
     Summands results;
 };
 
@@ -52,7 +54,7 @@ constexpr Product of_a_row[] = {{{{0}, {1}}, 1, {{0, 1, true}}},
                                 {{{0}}, 2, {{1, 1, true}}},
                                 {{{0}, {1}}, 4, {{1}}}};
 
-inline Size whole_vectors(Size count) { return (count + lanes - 1) / lanes * lanes; }
+inline Size whole_vectors(Size count) { return rounded_up(count, lanes); }
 
 // The filters of a block in bands as wide as tiles: from `first` on, so many vectors.
 template <typename Each>
@@ -86,7 +88,7 @@ class Strassen : public Step {
     Strassen(const Geometry& g, const float* weight, const float* plain, Epilogue after,
              const float* input, float* output)
         : weight_(weight), plain_(plain), after_(std::move(after)), input_(input), output_(output),
-          channels_(g.channels), filters_(g.filters), rows_(pixels(g)), depth_(g.channels / 2),
+          channels_(g.channels), filters_(g.filters), rows_(g.pixels()), depth_(g.channels / 2),
           each_(g.filters / 2), deep_(whole_vectors(depth_)), width_(whole_vectors(each_)),
           step_(odd_lines(2 * width_)) {
         limit_ = take_limit(after_);
@@ -97,17 +99,14 @@ class Strassen : public Step {
 
     // Weights and inputs are added up: far from the largest float they cannot overflow.
     static bool fits(const Geometry& g, const float* weight) {
-        const bool blocks = g.channels % 2 == 0 && g.filters % 2 == 0 && pixels(g) >= 2 &&
+        const bool blocks = g.channels % 2 == 0 && g.filters % 2 == 0 && g.pixels() >= 2 &&
                             g.channels >= 2 * lanes;
-        return g.pointwise() && blocks &&
-               std::all_of(weight, weight + g.filters * g.channels, [](float each) {
-                   return std::fabs(each) <= 1e30f;  // and not where it is no number
-               });
+        return g.pointwise() && blocks && far_from_overflow(weight, g.weights());
     }
 
     // Where sums are few beside products.
     static bool pays(const Geometry& g) {
-        return g.channels >= 192 && g.filters >= 192 && pixels(g) >= 48;
+        return g.channels >= 192 && g.filters >= 192 && g.pixels() >= 48;
     }
 
     const char* name() const override { return "strassen"; }
@@ -127,8 +126,6 @@ class Strassen : public Step {
   private:
     static constexpr Size room = 200 * 1024;  // floats: about what a core's cache holds
 
-    static Size pixels(const Geometry& g) { return g.images * g.high * g.wide; }
-
     // Some rows of each block: the first of them in the first block, from one block to the next
     // below, how many blocks there are below each other, and how many rows.
     struct Chunk {
@@ -139,9 +136,9 @@ class Strassen : public Step {
     void compute(const Product (&products)[count], const Chunk& chunk, float* scratch) const {
         float* results = scratch + high_ * deep_;
         for (const Product& product : products) {
-            const float* from = block(product.inputs.one, chunk);
-            const bool alone = product.inputs.alone();
-            if (!alone) add(from, product.inputs.other, chunk, scratch);
+            const float* from = block(product.inputs.each[0], chunk);
+            const bool alone = product.inputs.count == 1;
+            if (!alone) add(from, product.inputs.each[1], chunk, scratch);
             multiply(product, chunk, alone ? from : scratch, alone ? channels_ : deep_, results);
         }
         write(chunk, results);

@@ -114,10 +114,7 @@ class Winograd : public Step {
     // The transforms multiply inputs and weights by some hundreds: far from the largest float they
     // cannot overflow, but for inputs of such a size.
     static bool fits(const Geometry& g, const float* weight) {
-        const Size weights = g.filters * g.channels / g.groups * g.window[0] * g.window[1];
-        return fits(g) && std::all_of(weight, weight + weights, [](float each) {
-                   return std::fabs(each) <= 1e30f;  // and not where it is no number
-               });
+        return fits(g) && far_from_overflow(weight, g.weights());
     }
 
     const char* name() const override {
