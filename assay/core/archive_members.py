@@ -69,11 +69,17 @@ def printable(text: str) -> str:
 
 
 class _Header(tarfile.TarInfo):
-    """A member of a tar file; one that makes tarfile loop or fill the memory is damage."""
+    """A member of a tar file. What makes tarfile loop or fill the memory is damage, and so is a
+    header that tarfile itself takes for the end of the archive."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
-        header = super().frombuf(buf, encoding, errors)
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if len(buf) in (0, tarfile.BLOCKSIZE) and not any(buf):  # the end
+                raise
+            raise tarfile.ReadError(str(error)) from None
         if header.size < 0 or (header.type in _READ_AT_ONCE and header.size > MAX_HEADER):
             raise tarfile.ReadError(f"a header of it says {header.size} bytes")
         return header
@@ -101,7 +107,7 @@ def _of_zip(archive: Path) -> Iterator[Member]:
     with zipfile.ZipFile(archive) as pack:
         for info in pack.infolist():
             mode = info.external_attr >> 16
-            kind: Kind = "folder" if info.is_dir() else "file"
+            kind: Kind = "folder" if info.filename.endswith("/") else "file"
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
                 kind = "other"
             yield Member(info.filename, kind, "", bool(mode & 0o100), partial(pack.open, info))

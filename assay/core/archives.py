@@ -77,7 +77,7 @@ def _explained(archive: Path, folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what = f"{error.strerror or error}: {error.filename}" if error.filename else f"{error}"
+        what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
         raise NotPossibleError(
             printable(f"{archive} cannot be unpacked into {folder} ({what})."),
             hint=_HINTS.get(error.errno or 0, "Choose a folder that can be written."),

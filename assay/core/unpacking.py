@@ -72,7 +72,7 @@ class Unpacking:
         except NotADirectoryError:
             raise self._refused(member, "passes through a link or a file") from None
         except FileExistsError:
-            raise self._refused(member, "is in it twice") from None
+            raise self._refused(member, "has the name of another member") from None
         except OSError as error:
             raise OSError(error.errno, error.strerror, member.name) from None
 
@@ -97,7 +97,9 @@ class Unpacking:
             raise self._refused(member, f"is a link that leads outside, to {member.target}")
         source = _split(member.target)
         if not stat.S_ISREG(self._mode_of(source)):
-            raise self._refused(member, f"is a hard link to {member.target}, no file before it")
+            raise self._refused(
+                member, f"is a hard link to {member.target}, no file that is before it"
+            )
         with open_folder(self._top, source[:-1]) as of_source:
             ends = {"src_dir_fd": of_source, "dst_dir_fd": folder}
             os.link(source[-1], parts[-1], **ends, follow_symlinks=False)
