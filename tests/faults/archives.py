@@ -57,15 +57,17 @@ def _entries(world: World, target: Path, draw: Random) -> list[Entry]:
             entries.insert(draw.randrange(len(entries) + 1), draw.choice(entries))
         return entries
     clean = draw.random() < 0.6  # else most are refused at the first member
-    names = NAMES[:5] if clean else NAMES
+    names = ("data", *"abcdefghijklmnop") if clean else NAMES
     paths: list[str] = []
-    for _ in range(draw.randrange(1, 9)):
+    kinds: list[str] = []
+    for _ in range(draw.randrange(1, 7)):
+        kinds.append(draw.choice(KINDS[:-2] if clean else KINDS))
         path = "/".join(draw.choices(names, k=draw.randrange(1, 4)))
-        above = draw.choice(paths) if paths and draw.random() < 0.4 else ""
+        folders = [p for p, k in zip(paths, kinds, strict=False) if k == "folder" or not clean]
+        above = draw.choice(folders) if folders and draw.random() < 0.4 else ""
         paths.append(f"{above}/{path}" if above else path)
     if not clean and draw.random() < 0.1:
-        paths.append(str(world.base / "victim" / "precious"))
-    kinds = [draw.choice(KINDS[:-2] if clean else KINDS) for _ in paths]
+        paths[-1] = str(world.base / "victim" / "precious")
     return [
         Entry(kind, path, _target(world, paths, path, kind, draw))
         for kind, path in zip(kinds, paths, strict=True)
@@ -74,12 +76,12 @@ def _entries(world: World, target: Path, draw: Random) -> list[Entry]:
 
 def _target(world: World, paths: list[str], path: str, kind: str, draw: Random) -> str:
     """Of a link; or what is in a file."""
-    other = draw.choice(paths)
-    up = "../" * (path.count("/") + draw.choice([0, 0, 0, 0, 1, 2]))
+    other = draw.choice(paths[:1] * 3 + paths)
+    up = "../" * (path.count("/") + draw.choice([0] * 12 + [1, 2]))
     if kind == "symlink":
         outside = str(world.base / "victim")
         ends = [other, f"{up}{other}", f"{up}{other}", f"{other}/..", up or ".", outside]
-        return draw.choice([*ends, *ends[:3]])
+        return draw.choice([*ends, *[ends[1]] * 12])
     return other if kind == "hardlink" else "evil"
 
 
