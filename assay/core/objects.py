@@ -68,9 +68,21 @@ def fetch(url: str, target: Path) -> None:
     bare = _bare(check_place(url))
     with talking(url) as system:
         if system.isdir(bare):
-            system.get(bare, str(target), recursive=True)
+            names = [name for name in system.find(bare) if not name.endswith("/")]
+            system.get(names, [f"{target}/{_below(name, bare)}" for name in names])
         else:
             system.get_file(bare, str(target))
+
+
+def _below(name: str, prefix: str) -> str:
+    """What follows the prefix in an object's name, which anyone who fills the bucket chooses."""
+    rest = name.removeprefix(f"{prefix}/")
+    if {".", ".."} & set(rest.split("/")) or "\\" in rest or "\0" in rest:
+        raise AssayError(
+            f"{prefix} is not fetched: the object '{name}' in it would lie outside.",
+            hint="Do not trust what is in this bucket, or rename the object.",
+        )
+    return rest
 
 
 def _bare(place: str) -> str:

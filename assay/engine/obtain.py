@@ -8,7 +8,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from assay.core import objects
-from assay.core.archives import is_archive, unpack
+from assay.core.archive_members import is_archive
+from assay.core.archives import unpack
 from assay.core.damage import writing
 from assay.core.errors import AssayError, UsageError
 from assay.datasets.dataset import Remote

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.core.archives import DAMAGE
+from assay.core.archive_members import DAMAGE
 from assay.core.errors import StoreError
 from assay.core.files import written_whole
 from assay.stores import folders
@@ -118,16 +118,17 @@ def restore(pack: Pack, run: str, runs: Path) -> None:
     """The folder of a run, out of its pack, which keeps it too."""
     place = runs / f".{os.getpid()}-restored-{run}"
     with _explained(pack.path):
-        for name in pack.runs[run]:
-            target = place / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(pack.read(run, name) or b"")
         try:
+            for name in pack.runs[run]:
+                target = place / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(pack.read(run, name) or b"")
             place.rename(runs / run)
-        except OSError:  # somebody else was quicker
-            shutil.rmtree(place)
-            if not (runs / run).is_dir():
+        except OSError:
+            if not (runs / run).is_dir():  # else somebody else was quicker
                 raise
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def drop(pack: Pack, runs: set[str]) -> None:

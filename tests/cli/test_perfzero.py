@@ -11,6 +11,7 @@ import pytest
 from assay import readings as assay_readings
 from assay.core.codec import decode
 from assay.core.records import Result
+from tests.core.attack_archives import attacks, snapshot, write
 from tests.platforms.services import Tables, serving
 
 DATA = str(Path(__file__).parent.parent / "data")
@@ -178,6 +179,26 @@ def test_data_are_fetched_before_the_run(perfzero, tmp_path):
     assert status == 0
     assert (tmp_path / "data" / "sub" / "here").read_text() == "data"
     assert "is there now" in error
+
+
+@pytest.mark.parametrize("attack", ["CVE-2025-4517", "a name that is not UTF-8"])
+def test_a_hostile_archive_changes_nothing_outside_the_data(perfzero, tmp_path, attack):
+    root = tmp_path / "deep" / "data"
+    root.mkdir(parents=True)
+    write(tmp_path / "a.tar", attacks(root)[attack])
+    before = snapshot(tmp_path)
+
+    status, out, error = perfzero(
+        f"--benchmark_methods={ENDINGS}fine",
+        f"--data_downloads=file://{tmp_path}/a.tar",
+        f"--root_data_dir={root}",
+    )
+
+    assert (status, out) == (1, "")
+    assert "a.tar.arrived is not unpacked: '" in error
+    assert "Traceback" not in error
+    assert before.items() <= snapshot(tmp_path).items()
+    assert list(root.iterdir()) == []
 
 
 def test_a_failing_hook_never_loses_the_summary(perfzero, tmp_path):

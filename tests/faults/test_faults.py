@@ -28,11 +28,12 @@ from assay.engine import plan
 from assay.formats.perfzero.proto import DamagedError
 from assay.registry import open_store
 from tests.faults import readers
+from tests.faults.archives import archive_fault
 from tests.faults.claims import broken
 from tests.faults.mutations import mutated, replaced
 from tests.faults.world import ESCAPE, ROOT, SECRET, World, in_time
 
-SECONDS = {"short": 12.0, "long": 1200.0}  # of each of the three tests
+SECONDS = {"short": 12.0, "long": 1200.0}  # of each kind
 GOLDEN = ROOT / "tests" / "golden" / "runs"
 ENDINGS = ROOT / "tests" / "data" / "endings.py"
 NAMES = (
@@ -56,7 +57,7 @@ Fault = Callable[[World, Random], list[str]]
 
 
 @pytest.mark.parametrize("length", ["short", pytest.param("long", marks=pytest.mark.long)])
-@pytest.mark.parametrize("kind", ["process", "folder", "file"])
+@pytest.mark.parametrize("kind", ["process", "folder", "file", "archive"])
 @pytest.mark.timeout(4 * SECONDS["long"])
 def test_the_claims_hold_after_every_fault(kind, length, tmp_path, capsys):
     """So many seconds of faults, each in a world of its own."""
@@ -207,3 +208,4 @@ def _made_removable(remove: Callable[..., object], path: str, _: object) -> None
 
 
 FAULTS: dict[str, Fault] = {"process": process_fault, "folder": folder_fault, "file": file_fault}
+FAULTS["archive"] = archive_fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,44 @@ def test_s3_has_the_same_files_and_gives_them_back(files, tmp_path, s3):
     assert contents(tmp_path / "back") == contents(files)
     with pytest.raises(AssayError, match="no-such-bucket"):
         objects.put_folder(files, "s3://no-such-bucket/a")
+
+
+def bucket_of(*names):
+    """A file system of fsspec with these objects: keys of a bucket may be any text."""
+    import fsspec
+
+    class Bucket(fsspec.AbstractFileSystem):
+        def ls(self, path, detail=True, **_):
+            return [{"name": path, "size": 4, "type": "directory"}]
+
+        def find(self, path, **_):
+            return [f"{path}/{name}" for name in names]
+
+        def get_file(self, rpath, lpath, **_):
+            Path(lpath).parent.mkdir(parents=True, exist_ok=True)
+            Path(lpath).write_bytes(b"evil")
+
+    return Bucket(skip_instance_cache=True)
+
+
+@pytest.mark.real("fsspec")
+@pytest.mark.parametrize("name", ["../../evil", "a/../../../evil", "..", "a\\..\\evil"])
+def test_an_object_whose_name_leads_outside_is_not_fetched(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(objects, "_system", lambda _: bucket_of("good", name))
+
+    with pytest.raises(AssayError, match="would lie outside"):
+        objects.fetch("gs://bench/x", tmp_path / "deep" / "target")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.real("fsspec")
+def test_all_objects_below_a_prefix_are_fetched(tmp_path, monkeypatch):
+    monkeypatch.setattr(objects, "_system", lambda _: bucket_of("a", "b/c", "b/d/e", "folder/"))
+
+    objects.fetch("gs://bench/x", tmp_path / "target")
+
+    assert sorted(contents(tmp_path / "target")) == ["a", "b/c", "b/d/e"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from assay.core.errors import UsageError
+from assay.core.errors import StoreError, UsageError
 from assay.core.findings import ANALYSIS
 from assay.core.records import Query
 from assay.stores import _packs as packs
@@ -243,6 +243,18 @@ def test_a_pack_made_to_harm_leads_nowhere_else(home, made, tmp_path):
 
     assert len(kept(home)) == 6
     assert not list(tmp_path.rglob("*evil*"))
+
+
+def test_a_run_that_cannot_be_restored_leaves_nothing_behind(home, made):
+    pack("2026-02", home)
+    (file,) = (home / "packs").iterdir()
+    with zipfile.ZipFile(file, "a") as damaged:
+        damaged.writestr(f"{made[0].run}/001/result.json/x", b"a file below a file")
+
+    with pytest.raises(StoreError, match="cannot be used"):
+        relabel([made[0].id], "golden", home)
+
+    assert [path.name for path in (home / "runs").iterdir() if "restored" in path.name] == []
 
 
 def test_a_pack_that_is_gone_takes_its_runs_along(home, made):

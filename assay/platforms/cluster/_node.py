@@ -91,9 +91,14 @@ class _Reporter:
 
 
 def _packed(places: Sequence[CasePlace]) -> bytes:
-    """Logs, traces and what else a case wrote; `NUMBER/…` each."""
+    """Logs, traces and what else a case wrote; `NUMBER/…` each. Links, pipes and devices are left
+    out, as by `assay import`: they mean something on this machine alone."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as tar:
         for place in places:
-            tar.add(place.folder, arcname=str(place.folder.name))
+            tar.add(place.folder, arcname=str(place.folder.name), filter=_if_plain)
     return file.getvalue()
+
+
+def _if_plain(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    return info if info.isreg() or info.isdir() or info.islnk() else None
