@@ -99,6 +99,7 @@ slower.
 @click.option("--any-outputs", is_flag=True, help="Do not compare their outputs.")
 @options.cluster
 @options.cold
+@options.trust
 @options.label
 @options.tag
 @options.resume("Continue a comparison, for its budget once more.")
@@ -133,7 +134,7 @@ def _begun(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Ite
             name: given[name]
             for name in (*names, "higher_is_better", "same", "label", "home", "on")
         },
-        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold")},
+        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold", "trust")},
         outputs=not given["any_outputs"],
         tags=options.pairs(given["tags"], "--tag"),
         progress=line,

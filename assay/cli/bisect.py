@@ -45,6 +45,7 @@ it cannot tell."""
 @click.option(
     "--confidence", default="95%", show_default=True, help="How sure it has to be to stop."
 )
+@options.trust
 @options.resume("Continue a bisection; what was compared is not compared again.")
 @options.home
 @options.form

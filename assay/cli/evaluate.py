@@ -54,6 +54,7 @@ Examples:
 @options.params
 @options.backend_options
 @options.timeout("1h", "one case")
+@options.trust
 @options.label
 @options.tag
 @options.resume("Continue an interrupted evaluation.")
@@ -91,6 +92,7 @@ def _planned(cases: tuple[str, ...], given: dict[str, Any]) -> Plan:
         params=options.axes(params),
         options=options.axes(choices),
         timeout=given["timeout"],
+        trust=given["trust"],
         label=given["label"],
         tags=options.pairs(given["tags"], "--tag"),
     )

@@ -84,6 +84,9 @@ communication = click.option(
     is_flag=True,
     help="Then profile 5 steps, for the share of communication between several devices.",
 )
+trust = click.option(
+    "--trust", is_flag=True, help="Load a .pt2 file although loading it can run code in it."
+)
 strict = click.option("--strict", is_flag=True, help="Fail if backends do not do the same work.")
 
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}

@@ -35,6 +35,7 @@ Examples:
 )
 @click.option("-o", "--output", default="", metavar="FOLDER", help="Copy the trace to this folder.")
 @options.timeout("10m", "the profile")
+@options.trust
 @options.label
 @options.tag
 @options.home
@@ -52,6 +53,7 @@ def command(case: str, top: int, form: str, **given: Any) -> int:  # noqa: ANN40
         steps=given["steps"],
         output=given["output"],
         timeout=given["timeout"],
+        trust=given["trust"],
         label=given["label"],
         tags=options.pairs(given["tags"], "--tag"),
         home=given["home"],

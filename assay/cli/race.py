@@ -60,6 +60,7 @@ Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well.
 @options.timeout("10m", "one process")
 @options.cluster
 @options.cold
+@options.trust
 @options.resume("Continue a race, for its budget once more.")
 @options.label
 @options.home
@@ -102,7 +103,10 @@ def _begun(workload: str, given: dict[str, Any], line: LiveLine) -> Iterator[Rac
         mode=given["mode"],
         backends=options.several(given["backends"]),
         over=options.axes(over),
-        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold", "metric")},
+        **{
+            name: given[name]
+            for name in ("budget", "minimum", "timeout", "cold", "metric", "trust")
+        },
         label=given["label"],
         home=given["home"],
         progress=line,

@@ -48,6 +48,7 @@ Examples:
     type=click.IntRange(2),
     help="Processes to measure again in; default: as many as it had, or 5.",
 )
+@options.trust
 @options.home
 @options.form
 def command(form: str, **given: Any) -> int:  # noqa: ANN401 (click's values)

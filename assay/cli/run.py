@@ -138,6 +138,7 @@ Examples:
 @click.option("--latency", is_flag=True, help="Time each step by itself, and show percentiles.")
 @options.communication
 @options.strict
+@options.trust
 @options.label
 @options.tag
 @options.resume("Continue an interrupted run.")
@@ -231,5 +232,6 @@ def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Itera
         label=given["label"],
         tags=options.pairs(given["tags"], "--tag"),
         first=given["first"],
+        trust=given["trust"],
     )
     return carried_out_on(plan, given["home"], line, given["on"], options.needs(given))

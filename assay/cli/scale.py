@@ -36,6 +36,7 @@ Examples:
 @options.timeout("10m", "one case, start-up included")
 @click.option("--processes", type=int, default=1, show_default=True, help="Fresh starts per case.")
 @options.communication
+@options.trust
 @options.label
 @options.tag
 @options.resume("Continue an interrupted one.")
@@ -61,6 +62,7 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
             str(case),
             _numbers(given["devices"]),
             given["strong"],
+            trust=given["trust"],
             label=given["label"],
             tags=options.pairs(given["tags"], "--tag"),
             **{name: given[name] for name in ("budget", "timeout", "processes", "communication")},

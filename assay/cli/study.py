@@ -45,6 +45,7 @@ Examples:
 )
 @options.timeout("10m", "one process")
 @options.cold
+@options.trust
 @options.strict
 @options.label
 @options.resume("Continue an interrupted study.")
@@ -84,7 +85,7 @@ def _begun(name: str, given: dict[str, Any]) -> str:
         backends=options.several(given["backends"]),
         size=given["size"],
         options=options.pairs(given["extra"], "--option"),
-        **{name: given[name] for name in ("budget", "rounds", "timeout", "cold")},
+        **{name: given[name] for name in ("budget", "rounds", "timeout", "cold", "trust")},
         label=given["label"],
     )
     sampling = units.human(request.plan.procedure.budget * request.visits, "s")

@@ -54,6 +54,8 @@ def decode(data: bytes, kind: type[T], origin: str) -> T:
         ) from None
     if not isinstance(plain, dict):
         raise StoreError(f"{origin} holds no document of assay.", hint="Move it away to hide it.")
+    if isinstance(plain.get("case"), dict):  # a result, which may be anyone's: it trusts nothing
+        plain["case"].pop("trust", None)
     return _convert(upgraded(plain, origin), kind, origin)
 
 

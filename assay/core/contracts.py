@@ -67,6 +67,13 @@ class Refusing(Protocol):
 
 
 @runtime_checkable
+class WithTrust(Protocol):
+    """A workload whose file may hold code of its author, which runs only if a user trusts it."""
+
+    def trusted(self) -> Workload: ...
+
+
+@runtime_checkable
 class InferenceOnly(Protocol):
     """A workload that may have nothing to train: its mode is then infer, and train is refused."""
 

@@ -18,6 +18,7 @@ LARGEST = 1 << 28  # bytes of one message: four letters of any text read as a le
 # How a worker may say that a case ended. That it went well, or was interrupted, the parent knows.
 ENDINGS = ("failed", "crashed", "timeout", "out-of-memory", "skipped")
 VERSION = 2  # a worker of another version is refused in words, not misread
+WITH_TRUST = 3  # of a file that may hold code: an older worker would run it, and so refuses
 
 
 class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
@@ -28,6 +29,10 @@ class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
     outputs: bool = True  # look at outputs and weights before the first step
     counts: bool = True  # count its work; not again in a case's later processes
     version: int = VERSION
+
+    def __post_init__(self) -> None:
+        if self.case.workload.endswith(".pt2") and not self.case.trust:
+            msgspec.structs.force_setattr(self, "version", WITH_TRUST)
 
 
 class TakeSamples(msgspec.Struct, tag="take", frozen=True, kw_only=True):

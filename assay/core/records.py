@@ -36,6 +36,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     params: dict[str, Value] = {}
     options: dict[str, Value] = {}
     key: str = ""  # the shortest text that names this case again
+    # The user lets its file run code (--trust). It is no part of the key, and no stored result has
+    # it (codec.py): whoever measures one again has to be trusted by a plan, or anew.
+    trust: bool | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         for name in ("workload", "backend"):

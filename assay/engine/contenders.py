@@ -40,9 +40,14 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True):
 Pair = tuple[Contender, Contender]
 
 
-def of_cases(requested: Sequence[CaseLike], pythons: Sequence[str], commits: Sequence[str]) -> Pair:
+def of_cases(
+    requested: Sequence[CaseLike],
+    pythons: Sequence[str],
+    commits: Sequence[str],
+    trust: bool = False,
+) -> Pair:
     """Two cases, or one in two environments or at two commits."""
-    request = [plan.as_case(one) for one in requested]
+    request = [plan.as_case(one, trust) for one in requested]
     several = [name for name, given in (("--python", pythons), ("--commit", commits)) if given]
     if not several:
         given = [
@@ -178,9 +183,22 @@ def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
             )
         case = msgspec.structs.replace(case, workload=f"{moved}:{name}")
     else:
+        _check_loader(contender, folder)
         python = _with_path(folder, str(case.options.get("python") or sys.executable))
         case = msgspec.structs.replace(case, options={**case.options, "python": str(python)})
     return msgspec.structs.replace(contender, case=case)
+
+
+def _check_loader(contender: Contender, folder: Path) -> None:
+    """A commit of assay from before `--trust` loads any file, and runs what it holds."""
+    loader = folder / "assay" / "workloads" / "user" / "_program_archive.py"
+    file = contender.case.workload
+    if file.endswith(".pt2") and not contender.case.trust and not loader.exists():
+        raise UsageError(
+            f"{file} is not loaded, because assay at {contender.commit} would run code that it "
+            "may hold.",
+            hint="If you trust whoever made it, add --trust (in Python: trust=True).",
+        )
 
 
 def _with_path(folder: Path, python: str) -> Path:

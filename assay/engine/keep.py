@@ -88,6 +88,7 @@ class Run:
             found = msgspec.structs.replace(found, command=here.command, git=found.git or here.git)
         whole = msgspec.structs.replace(
             result,
+            case=msgspec.structs.replace(result.case, trust=msgspec.UNSET),  # the plan has it
             reason=without_tokens(result.reason),
             label=self.plan.label,
             tags={**self.plan.tags, **result.tags},
@@ -130,6 +131,18 @@ def resumable(text: str, verb: str, home: Home) -> str:
         f"Run {name} was imported, so it is shown here, but not gone on with.",
         hint="To measure it on this machine, start it again.",
     )
+
+
+def is_trusted(result: Result, store: Store) -> bool:
+    """Whether a user of this store let the case run code, when its run was started. An imported
+    run tells of another user, who may be anybody."""
+    if store.document(result.run, IMPORTED) is not None:
+        return False
+    try:
+        cases = store.plan(result.run).cases
+    except StoreError:  # it has no plan, or none that can be read
+        return False
+    return any(bool(case.trust) and case.key == result.case.key for case in cases)
 
 
 def made_by_verb(text: str, verb: str, home: Home) -> str:

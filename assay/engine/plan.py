@@ -6,6 +6,8 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from assay import registry
 from assay.core.contracts import Backend, InferenceOnly, Option, WithChoices, Workload
 from assay.core.errors import UsageError, nearest, unknown
@@ -40,11 +42,13 @@ def parse_case(text: str) -> Case:
     return Case(workload=workload, backend=backend, params=params, options=options)
 
 
-def as_case(one: CaseLike) -> Case:
+def as_case(one: CaseLike, trust: bool = False) -> Case:
     """A case in any form a user may give it, not completed yet."""
     if isinstance(one, Case):
-        return one
-    return parse_case(one) if isinstance(one, str) else given.named(one)
+        found = one
+    else:
+        found = parse_case(one) if isinstance(one, str) else given.named(one)
+    return msgspec.structs.replace(found, trust=True) if trust else found
 
 
 def cases(
@@ -52,12 +56,13 @@ def cases(
     backends: str | Sequence[str] = (),
     params: Axes | None = None,
     options: Axes | None = None,
+    trust: bool = False,
 ) -> tuple[Case, ...]:
     """Every combination that was requested, complete and checked, in the order given, each once."""
     names = given.backend_names(backends)
     sweeps = given.axes(params, "params"), given.axes(options, "options")
     found: dict[str, Case] = {}
-    request = [as_case(one) for one in requested]
+    request = [as_case(one, trust) for one in requested]
     check_named_once(request, names)
     for one in request:
         for backend in backends_of(one, names, sweeps[1].get("mode", ())):
@@ -95,9 +100,7 @@ def resolve(case: Case) -> Case:
         f"{case.workload}{_pairs(params, workload.params)}"
         f"@{case.backend}{_pairs(options, defaults)}"
     )
-    return Case(
-        workload=case.workload, backend=case.backend, params=params, options=options, key=key
-    )
+    return msgspec.structs.replace(case, params=params, options=options, key=key)
 
 
 def _mode(case: Case, workload: Workload, backend: Backend) -> dict[str, Value]:
@@ -159,8 +162,8 @@ def _combinations(case: Case, backend: str, params: Sweep, options: Sweep) -> It
     for values in itertools.product(*(axis[1] for axis in axes)):
         chosen = list(zip(axes, values, strict=True))
         yield resolve(
-            Case(
-                workload=case.workload,
+            msgspec.structs.replace(
+                case,
                 backend=backend,
                 params={axis[0]: value for axis, value in chosen if axis[2]} | case.params,
                 options={axis[0]: value for axis, value in chosen if not axis[2]} | case.options,

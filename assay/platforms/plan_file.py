@@ -29,6 +29,7 @@ class RunPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     params: dict[str, Value | tuple[Value, ...]] = {}
     options: dict[str, Value | tuple[Value, ...]] = {}
     first: int = 0
+    trust: bool = False
 
 
 class BenchPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

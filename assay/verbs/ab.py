@@ -49,6 +49,7 @@ def ab(
     outputs: bool = True,
     cold: bool = False,
     build: str = "",
+    trust: bool = False,
     label: str = "",
     tags: Mapping[str, str] | None = None,
     home: Home = None,
@@ -59,7 +60,8 @@ def ab(
     """Compare two contenders; what is known is yielded after each pair, and kept with the run.
 
     The last one says why it `ended`. With `same`, one is compared to itself; `cold` shares nothing
-    compiled; `build` is run in each commit's checkout; `on` is a Ray cluster, for both of a pair.
+    compiled; `build` is run in each commit's checkout; `trust` lets a `.pt2` file run code; `on` is
+    a Ray cluster, for both of a pair.
 
     >>> for found in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(found.verdict, found.ratio.value, found.ratio.low, found.ratio.high, found.ended)
@@ -72,7 +74,7 @@ def ab(
     if same and len(commands or cases) == 1:
         commands, cases = [*commands] * 2, cases * 2
     request = ComparisonRequest(
-        pair=_pair_of(commands, (name, pattern), limit, (cases, pythons, commits)),
+        pair=_pair_of(commands, (name, pattern), limit, (cases, pythons, commits, trust)),
         terms=compare.Terms(name, as_share(minimum, "The smallest effect", "1%"), better),
         budget=as_seconds(budget, "budget", "5m"),
         pairs=min(pairs, sequential.MOST),
@@ -96,7 +98,7 @@ def _pair_of(
     commands: Sequence[str],
     metric: tuple[str, str],
     limit: float,
-    of_cases: tuple[Sequence[CaseLike], Sequence[str], Sequence[str]],
+    of_cases: tuple[Sequence[CaseLike], Sequence[str], Sequence[str], bool],
 ) -> contenders.Pair:
     if commands:
         return contenders.of_commands(commands, metric, limit)

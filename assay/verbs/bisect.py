@@ -38,16 +38,18 @@ def bisect(
     budget: float | str = 60.0,
     minimum: float | str = 0.01,
     confidence: float | str = 0.95,
+    trust: bool = False,
     home: Home = None,
     progress: ProgressCallback = ignore,
 ) -> Iterator[Bisection]:
     """Find the commit (`good="v1", bad="HEAD"`) or the version of a package (`good="jax==0.9.0"`)
     that made a case slower or faster; what is known is yielded after each comparison, and kept.
+    `trust` lets a `.pt2` file run code.
 
     >>> for found in assay.bisect("./my.py:Net@torch", "v1", "HEAD"):
     ...     print(found.suspects, found.chance, found.ended)
     """
-    (whole,) = _only(plan.cases([plan.as_case(case)]))
+    (whole,) = _only(plan.cases([plan.as_case(case, trust)]))
     found = revisions.between(whole, good, bad)
     if len(found.names) < 2:
         raise UsageError(f"{good} and {bad} are the same.", hint="There is nothing between them.")

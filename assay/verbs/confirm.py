@@ -17,6 +17,7 @@ from assay.core.records import Case, Query, Result
 from assay.core.series import commit_of
 from assay.core.settings import Home
 from assay.engine.baseline import hash_of as known_commit
+from assay.engine.keep import is_trusted
 from assay.verbs.ab import ab
 from assay.verbs.run import run
 
@@ -40,7 +41,9 @@ def confirmer(store: Store, budget: float | str, home: Home, progress: ProgressC
             return _undecided(found, "one of the two results cannot be read")
         pair = (results[ids[0]], results[ids[1]])
         try:
-            return _measured(found, pair, budget, home, progress)
+            trusted = all(is_trusted(result, store) for result in pair)
+            case = msgspec.structs.replace(pair[1].case, key="", trust=trusted or msgspec.UNSET)
+            return _measured(found, pair, case, budget, home, progress)
         except AssayError as error:
             return _undecided(found, f"it could not be measured again: {error}")
 
@@ -50,12 +53,12 @@ def confirmer(store: Store, budget: float | str, home: Home, progress: ProgressC
 def _measured(
     found: CheckedSeries,
     pair: tuple[Result, Result],
+    case: Case,
     budget: float | str,
     home: Home,
     progress: ProgressCallback,
 ) -> CheckedSeries:
     """By the commits of the two where they differ, else by their environments."""
-    case = _bare(pair[1].case)
     commits = [commit_of(result) for result in pair]
     pythons = [str(result.environment.python.get("executable", "")) for result in pair]
     ways = {
@@ -94,7 +97,7 @@ def _once_more(
     now. As fast as the baseline, it was a bad moment; else the machine itself may be slower."""
     from assay.verbs.show import summarize
 
-    (result,) = run(_bare(case), home=home, progress=progress)
+    (result,) = run(case, home=home, progress=progress)
     quantity = summarize(result).quantities.get(found.metric)
     if quantity is None:
         return _undecided(found, f"measured again it has no {found.metric}", result.run)
@@ -104,10 +107,6 @@ def _once_more(
         return msgspec.structs.replace(found, outcome="refuted", confirmation=text, run=result.run)
     reason = "its commit and environment are those of the baseline, so it may be the machine"
     return _undecided(found, f"{text}; {reason}", result.run)
-
-
-def _bare(case: Case) -> Case:
-    return msgspec.structs.replace(case, key="")
 
 
 def _undecided(found: CheckedSeries, text: str, run: str = "") -> CheckedSeries:

@@ -53,15 +53,18 @@ def planned(
     params: Axes | None = None,
     options: Axes | None = None,
     timeout: float | str = 3600.0,
+    trust: bool = False,
     label: str = "",
     tags: Mapping[str, str] | None = None,
 ) -> Plan:
     """What `evaluate` is going to evaluate, checked.
 
     Without `weights`, those beside the data are taken. `expected` must come out within the
-    tolerance; without it, at least what the workload is known for.
+    tolerance; without it, at least what the workload is known for. `trust` lets a `.pt2` file run
+    code.
     """
-    found = plan.cases([one for case in cases for one in _apart(case)], backends, params, options)
+    each = [one for case in cases for one in _apart(case)]
+    found = plan.cases(each, backends, params, options, trust)
     return Plan(
         cases=prepared(found, _named(cases, options), str(weights)),
         procedure=Procedure(timeout=as_seconds(timeout, "timeout", "1h")),

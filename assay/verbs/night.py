@@ -221,6 +221,7 @@ def _cases(plan: PlanFile) -> Plan | None:
         params=part.params,
         options=part.options,
         first=part.first,
+        trust=part.trust,
         label=plan.label,
         tags=plan.tags,
         **procedure,

@@ -29,19 +29,20 @@ def profile(
     steps: int = 5,
     output: str | Path = "",
     timeout: float | str = 600.0,
+    trust: bool = False,
     label: str = "",
     tags: Mapping[str, str] | None = None,
     home: Home = None,
     progress: ProgressCallback = ignore,
 ) -> Profile:
     """Run a few steps of a case under its framework's profiler; the trace is kept, and copied
-    to `output` where that is given.
+    to `output` where that is given. `trust` lets a `.pt2` file run code.
 
     >>> for operation in assay.profile("mnist-mlp@jax").operations[:10]:
     ...     print(operation.name, operation.seconds, operation.share, operation.count)
     """
     made = Plan(
-        cases=(_checked(case, steps, output),),
+        cases=(_checked(plan.as_case(case, trust), steps, output),),
         procedure=Procedure(
             samples=steps, steps_per_sample=1, timeout=as_seconds(timeout, "timeout", "10m")
         ),

@@ -56,6 +56,7 @@ def race(
     timeout: float | str = 600.0,
     metric: str = "",
     cold: bool = False,
+    trust: bool = False,
     label: str = "",
     home: Home = None,
     progress: ProgressCallback = ignore,
@@ -65,8 +66,8 @@ def race(
     """The fastest configuration here, by time per item; the standing is yielded after each heat.
 
     `metric` is another time of what makes text: time_to_first_token, time_per_output_token, or
-    token_time, that of a token over all rows. `on` is a Ray cluster: all of a heat are on one
-    node of it, which has what they `need`.
+    token_time, that of a token over all rows. `trust` lets a `.pt2` file run code. `on` is a Ray
+    cluster: all of a heat are on one node of it, which has what they `need`.
 
     >>> for found in assay.race("vgg16", over={"batch_size": [8, 32]}):
     ...     print(found.heats, found.places[0].key, found.ended)
@@ -80,7 +81,9 @@ def race(
         metric=_metric(metric),
     )
     made = Plan(
-        cases=contenders(workload, mode, backend_names(backends), axes(over, "over")),
+        cases=contenders(
+            plan.as_case(workload, trust), mode, backend_names(backends), axes(over, "over")
+        ),
         procedure=procedure,
         label=label,
         tags=safe_tags({"race": _text(workload)}),

@@ -19,6 +19,7 @@ from assay.core.settings import Home
 from assay.core.units import as_share
 from assay.engine import repro as asked
 from assay.engine import repro_origin
+from assay.engine.keep import is_trusted
 from assay.registry import open_store
 from assay.verbs.compare import compare_results
 from assay.verbs.run import run
@@ -40,6 +41,7 @@ def repro(
     write: str | Path = "",
     within: float | str = 0.5,
     processes: int = 0,
+    trust: bool = False,
     home: Home = None,
     progress: ProgressCallback = ignore,
 ) -> Reproduction:
@@ -49,7 +51,8 @@ def repro(
     where it is not in this store. `against` is another kept result in place of a new measurement;
     with `check` nothing is measured. `write` is a folder for the lock of its packages and a
     container's recipe. What cannot be shown to lie `within` a share is undecided; more `processes`
-    show more, and without a number they are as many as it had, or 5.
+    show more, and without a number they are as many as it had, or 5. `trust` lets a `.pt2` file run
+    code; what was trusted when it was measured in this store still is.
 
     >>> found = assay.repro("last")
     >>> print(found.sentence, found.changed)
@@ -62,10 +65,11 @@ def repro(
     elif told.lacking or check:
         found = told
     else:
-        again = [_again(result, processes, home, progress)]
+        case = _case(result, trust or (not origin and _was_trusted(result, home)))
+        again = [_again(result, case, processes, home, progress)]
         found = _judged(result, again, told, share, home)
         if found.answer in ("differs", "undecided"):  # a machine may be slow for a while
-            again.append(_again(result, processes, home, progress))
+            again.append(_again(result, case, processes, home, progress))
             found = _judged(result, again, told, share, home)
     return _written(result, found, Path(write)) if write else found
 
@@ -128,15 +132,26 @@ def _sentence(result: Result, lacking: Sequence[str]) -> str:
     return "can be measured again here"
 
 
-def _again(result: Result, processes: int, home: Home, progress: ProgressCallback) -> Result:
-    """By the same procedure for each process, as a run of its own that names the result it is
-    of."""
-    case = Case(
+def _was_trusted(result: Result, home: Home) -> bool:
+    with closing(open_store(home)) as store:
+        return is_trusted(result, store)
+
+
+def _case(result: Result, trust: bool) -> Case:
+    return Case(
         workload=result.case.workload,
         backend=result.case.backend,
         params=result.case.params,
         options=result.case.options,
+        trust=trust or msgspec.UNSET,
     )
+
+
+def _again(
+    result: Result, case: Case, processes: int, home: Home, progress: ProgressCallback
+) -> Result:
+    """By the same procedure for each process, as a run of its own that names the result it is
+    of."""
     then = result.procedure
     count = processes or max(then.processes, PROCESSES)
     procedure = msgspec.structs.replace(

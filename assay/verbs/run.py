@@ -36,7 +36,7 @@ def run(
 
     A case is a text, a `Case`, or a function of a file; `model=` is an object, with what `live`
     takes beside it: example, loss, targets. What else can be given is what `planned` takes: suite,
-    backends, params, options, label, tags, and the parts of a `Procedure`. `on` is the
+    backends, params, options, trust, label, tags, and the parts of a `Procedure`. `on` is the
     address of a Ray cluster, whose nodes measure, and `need` what a node has to have.
 
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"], budget="5s"):
@@ -95,15 +95,16 @@ def planned(
     label: str = "",
     tags: Mapping[str, str] | None = None,
     first: int = 0,
+    trust: bool = False,
     **parts: Any,  # noqa: ANN401 (of a procedure: budget, target, timeout, …)
 ) -> Plan:
     """What `run` is going to measure, checked.
 
     Several values of a parameter or option make a sweep. A suite of accuracies is evaluated
-    instead, on the `first` so many examples or on all.
+    instead, on the `first` so many examples or on all. `trust` lets a `.pt2` file run code.
     """
     named = suites.suite(suite) if suite else ()
-    found = planning.cases((*named, *cases), backends, params, options)
+    found = planning.cases((*named, *cases), backends, params, options, trust)
     evaluation = of_suite(suite, first)
     return Plan(
         cases=prepared(found, options or ()) if evaluation else found,

@@ -33,7 +33,7 @@ def scale(
     """Train on each number of devices; throughput of all and of each, and efficiency.
 
     Each device has the case's batch; with `strong`, all together have it. What else can be given
-    are label, tags and the parts of a `Procedure`.
+    are trust, label, tags and the parts of a `Procedure`.
 
     >>> for point in assay.scale("resnet50@jax", devices=(1, 2)):
     ...     print(point.devices, point.throughput, point.efficiency)
@@ -48,6 +48,7 @@ def planned(
     devices: Sequence[int] = DEVICES,
     strong: bool = False,
     procedure: Procedure | None = None,
+    trust: bool = False,
     label: str = "",
     tags: Mapping[str, str] | None = None,
     **parts: Any,  # noqa: ANN401 (of a procedure: budget, target, timeout, …)
@@ -58,7 +59,7 @@ def planned(
             f"devices is {list(devices)}, but has to be some numbers, each once, 1 or more.",
             hint="As in --devices 1,2,4",
         )
-    given = planning.as_case(case)
+    given = planning.as_case(case, trust)
     if given.backend == "?" or "devices" in given.options:
         raise UsageError(
             "scale takes one case with its backend, and the devices beside it.",

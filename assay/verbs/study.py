@@ -77,6 +77,7 @@ def request(
     rounds: int = ROUNDS,
     timeout: float | str = 600.0,
     cold: bool = False,
+    trust: bool = False,
     label: str = "",
 ) -> StudyRequest:
     """The cases of a study, and its budget of sampling shared by those that can run here."""
@@ -87,7 +88,7 @@ def request(
         raise UsageError(f"rounds is {rounds}, but has to be 1 or more.", hint="--rounds 3")
     _check(name, made, extras, size)
     usual = next(iter(made.sizes))
-    cases = _cases(made, extras, backend_names(backends), size or usual, options or {})
+    cases = _cases(made, extras, backend_names(backends), size or usual, options or {}, trust)
     share = seconds / rounds / max(1, sum(not _refusal(case) for case in cases))
     made_plan = Plan(
         cases=cases,
@@ -210,6 +211,7 @@ def _cases(
     backends: Sequence[str],
     size: str,
     options: Mapping[str, Value],
+    trust: bool,
 ) -> tuple[Case, ...]:
     axes: dict[str, Sequence[Value]] = dict([study.rows, study.columns])
     axes |= {name: (value,) for name, value in options.items()}
@@ -222,7 +224,7 @@ def _cases(
     for variant in study.variants:
         if not variant.extra or variant.extra in extras:
             params = {name: (v,) for name, v in {**study.sizes[size], **variant.params}.items()}
-            found += plan.cases([study.workload], names, params, axes)
+            found += plan.cases([study.workload], names, params, axes, trust)
     return tuple(found)
 
 

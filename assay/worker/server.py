@@ -20,7 +20,7 @@ import msgspec
 
 from assay import registry
 from assay.core import messages, phases
-from assay.core.contracts import Backend, ProfilingBackend
+from assay.core.contracts import Backend, ProfilingBackend, WithTrust
 from assay.core.errors import AssayError, EndingError
 from assay.core.records import Case, Value
 from assay.core.sessions import (
@@ -201,12 +201,14 @@ def _open(
 def _opened(
     order: messages.Open, backend: Backend, stack: ExitStack, start: float
 ) -> tuple[Session, Job, messages.Opened]:
-    if order.version != messages.VERSION:
+    if order.version not in (messages.VERSION, messages.WITH_TRUST):
         raise EndingError(
             "failed", f"the worker speaks protocol {messages.VERSION}, its parent {order.version}"
         )
     case = order.case
     workload = registry.workload(case.workload)
+    if case.trust and isinstance(workload, WithTrust):
+        workload = workload.trusted()
     kind = next(kind for kind in workload.kinds if kind in backend.accepts)
     jobs: list[Job] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -61,6 +62,20 @@ def test_weights_that_are_there_are_loaded(tmp_path):
         wanted = made(**job.train_batch[0]).logits.detach().numpy()
         assert session.outputs() == pytest.approx(wanted, abs=1e-5)
     assert job.facts["assumed"] == ""
+
+
+@pytest.mark.real("torch", "transformers")
+def test_a_configuration_names_no_code_to_run(tmp_path):
+    folder, marker = gpt2(tmp_path / "net"), tmp_path / "ran"
+    (folder / "evil.py").write_text(f"open({str(marker)!r}, 'a')\n")
+    config = json.loads((folder / "config.json").read_text())
+    names = {"AutoConfig": "evil.Config", "AutoModel": "evil.Model"}
+    config |= {"architectures": ["pipeline"], "auto_map": names}
+    (folder / "config.json").write_text(json.dumps(config))
+
+    _, job = session_of(f"hf:{folder}:batch_size=2,length=6@torch")
+
+    assert type(job.model).__name__ == "GPT2Model" and not marker.exists()
 
 
 @pytest.mark.real("torch", "transformers")

@@ -17,6 +17,7 @@ from assay.core.records import Value
 from assay.core.sessions import Job
 
 _FILES = ("model.safetensors", "pytorch_model.bin")
+_LOCAL = {"local_files_only": True, "trust_remote_code": False}  # code in a folder is not run
 _WEIGHTS = (*_FILES, *(f"{name}.index.json" for name in _FILES))  # whole, or in pieces
 
 
@@ -40,7 +41,7 @@ def job(name: str, params: Mapping[str, Value]) -> Job:
 def _config(name: str) -> Any:  # noqa: ANN401
     folder = _folder(name).is_dir()
     try:
-        return transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+        return transformers.AutoConfig.from_pretrained(name, **_LOCAL)
     # what transformers, its hub and json raise over a name that is not here, or is no model
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         first = str(error).strip().partition("\n")[0]
@@ -54,13 +55,22 @@ def _config(name: str) -> Any:  # noqa: ANN401
 
 def _model(name: str, config: Any) -> tuple[Any, str]:  # noqa: ANN401
     """With the weights that are here, else random ones, which is said."""
-    kind = getattr(transformers, (config.architectures or [""])[0] or "AutoModel", None)
+    kind = _class((config.architectures or [""])[0])
     config.use_cache = False  # a step is one forward pass over whole rows, not a generation
     if _has_weights(name):
-        made = kind or transformers.AutoModel
-        return made.from_pretrained(name, config=config, local_files_only=True), ""
-    made = kind(config) if kind else transformers.AutoModel.from_config(config)
+        return kind.from_pretrained(name, config=config, **_LOCAL), ""
+    if kind is transformers.AutoModel:
+        made = kind.from_config(config, trust_remote_code=False)
+    else:
+        made = kind(config)
     return made, "its weights are random, as none are here"
+
+
+def _class(name: str) -> Any:  # noqa: ANN401
+    """The model that a configuration names; whatever else it names is not called."""
+    kind = getattr(transformers, name, None) if name else None
+    model = isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)
+    return kind if model else transformers.AutoModel
 
 
 def _has_weights(name: str) -> bool:

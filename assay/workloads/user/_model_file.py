@@ -47,6 +47,7 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
     inference_only: str = ""
     facts: Mapping[str, Value] = {}
     beside: tuple[Path, ...] = ()  # other files of the model
+    trust: bool = False  # the user lets its file run code
 
     @property
     def source(self) -> str:
@@ -69,6 +70,9 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> Mapping[str, Builder]:
         return {self.kind: lambda **params: self.build(self, params)}
+
+    def trusted(self) -> ModelFile:
+        return msgspec.structs.replace(self, trust=True)
 
     def refuses(self, kind: str, params: Mapping[str, Value]) -> str:
         unsaid = [name for name in axes(self.inputs) if not params.get(name)]
@@ -212,7 +216,8 @@ def _program_job(file: ModelFile, params: Mapping[str, Value]) -> Job:
     from assay.workloads.user import _torch_program
 
     batch = batch_axis(file.inputs)
-    return _torch_program.job(str(file.path), [shape(one, params, batch) for one in file.inputs])
+    shapes = [shape(one, params, batch) for one in file.inputs]
+    return _torch_program.job(str(file.path), shapes, file.trust)
 
 
 def _keras_job(file: ModelFile, params: Mapping[str, Value]) -> Job:

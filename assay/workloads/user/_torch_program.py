@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,12 @@ from torch.utils import _pytree
 
 from assay.core.errors import UsageError
 from assay.core.sessions import Job
+from assay.workloads.user._program_archive import check_archive, reason_of, weights_only
+from assay.workloads.user._program_text import RefusedError
 
 
-def job(path: str, shapes: Sequence[tuple[int, ...]]) -> Job:
-    loaded = _loaded(path)
+def job(path: str, shapes: Sequence[tuple[int, ...]], trust: bool) -> Job:
+    loaded = _loaded(path) if trust else _loaded_as_data(path)
     given, named = loaded.example_inputs or ((), {})
     leaves, structure = _pytree.tree_flatten((given, named))
     if len(leaves) != len(shapes):
@@ -31,6 +34,22 @@ def job(path: str, shapes: Sequence[tuple[int, ...]]) -> Job:
         items=shapes[0][0] if shapes and shapes[0] else 1,
         trains=False,
         as_given=True,
+    )
+
+
+def _loaded_as_data(path: str) -> Any:  # noqa: ANN401 (an ExportedProgram)
+    """Nothing that its author wrote is run: what is no data is refused."""
+    try:
+        check_archive(path)
+        with weights_only():
+            return _loaded(path)
+    except RefusedError as error:
+        reason = str(error)
+    except pickle.UnpicklingError as error:
+        reason = reason_of(error)
+    raise UsageError(
+        f"{path} is not loaded, because loading it could run code of its author: {reason}.",
+        hint="If you trust whoever made it, add --trust (in Python: trust=True).",
     )
 
 
