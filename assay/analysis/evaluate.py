@@ -15,11 +15,11 @@ KNOWN_ON = 5000  # test pictures that an expected accuracy was found on
 
 def quantities(result: Result) -> dict[str, Quantity]:
     """`accuracy`, and `top5_accuracy` where it was counted, in percent."""
-    count = round(sum(result.values("evaluated")))
+    count = _total(result, "evaluated")
     found = {}
     for name, metric in (("accuracy", "correct"), ("top5_accuracy", "top5_correct")):
-        if count and (values := result.values(metric)):
-            found[name] = _percent(round(sum(values)), count)
+        if count and result.values(metric):
+            found[name] = _percent(_total(result, metric), count)
     return found
 
 
@@ -50,6 +50,11 @@ def checks(result: Result, found: Mapping[str, Quantity]) -> tuple[Check, ...]:
             by="value" if exact or same else "interval",
         ),
     )
+
+
+def _total(result: Result, metric: str) -> int:
+    """Of a damaged result, without what is no count."""
+    return round(sum(value for value in result.values(metric) if 0 <= value < math.inf))
 
 
 def _percent(correct: int, count: int) -> Quantity:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay.core.errors import AssayError, StoreError
-from assay.core.records import SCHEMA
+from assay.core.records import SCHEMA, spelled
 
 # C0 but for tab and line feed, DEL, C1; marks that turn the direction of writing; line separators
 CONTROLS = re.compile(
@@ -23,7 +22,7 @@ CONTROLS = re.compile(
 
 T = TypeVar("T")
 
-# What msgspec raises over bytes that are no JSON, not UTF-8, or nested without end.
+# What msgspec raises over bytes that are no JSON, another record, not UTF-8, or nested without end.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 Document = dict[str, Any]
 
@@ -59,6 +58,12 @@ def decode(data: bytes, kind: type[T], origin: str) -> T:
     return _convert(upgraded(plain, origin), kind, origin)
 
 
+def decode_part(data: bytes | str, kind: type[T]) -> T:
+    """A value without a schema number from JSON that `encode` wrote, such as a row of an index.
+    Raises what `UNREADABLE` lists."""
+    return msgspec.convert(msgspec.json.decode(data), kind, strict=False)
+
+
 def upgraded(plain: Document, origin: str) -> Document:
     """The document in today's schema; one from the future is refused, never guessed at."""
     schema = plain.get("schema")
@@ -87,7 +92,7 @@ def _convert(plain: Document, kind: type[T], origin: str) -> T:
 
 def _spell(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
     if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+        return spelled(value)
     if isinstance(value, dict):
         return {key: _spell(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

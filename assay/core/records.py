@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -21,6 +22,7 @@ MOST = 10**9  # samples, steps or processes that can be asked for
 SCHEMA = 1  # of every document; its history is in codec.py
 LEFT_BEHIND = "left_behind"  # the fact that names processes which outlived theirs, and were ended
 REPORTED = "metric "  # how a fact begins that says how a metric of the program's own fared
+NOT_FINITE = ("nan", "inf", "-inf")  # how documents spell the numbers that JSON cannot represent
 
 
 def _check(holds: bool, name: str, received: object, expected: str, hint: str) -> None:
@@ -28,8 +30,28 @@ def _check(holds: bool, name: str, received: object, expected: str, hint: str) -
         raise UsageError(f"{name} is {received}, but has to be {expected}.", hint=hint)
 
 
+def spelled(value: Value) -> Value:
+    """A number that is not finite as the text nan, inf or -inf; anything else as it is."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def arguments(params: Mapping[str, Value], defaults: Mapping[str, Value]) -> dict[str, Value]:
+    """Parameters of a case as its workload takes them: nan, inf and -inf are numbers again where
+    the default is a float."""
+    return {
+        name: float(value)
+        if value in NOT_FINITE and isinstance(defaults.get(name), float)
+        else value
+        for name, value in params.items()
+    }
+
+
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """One workload on one backend. `plan` completes it: every parameter, every option."""
+    """One workload on one backend. `plan` completes it: every parameter, every option.
+
+    Numbers that are not finite become text (`spelled`), as in the documents: so nan equals nan, and
+    a case is the same before and after it was stored. `arguments` turns them back.
+    """
 
     workload: str
     backend: str
@@ -47,6 +69,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
                     f"A case was made without a {name}.",
                     hint="A case is WORKLOAD@BACKEND, as in mnist-mlp@keras-jax.",
                 )
+        for name in ("params", "options"):
+            values = {key: spelled(value) for key, value in getattr(self, name).items()}
+            msgspec.structs.force_setattr(self, name, values)
         for name, value in (*self.params.items(), *self.options.items()):
             if isinstance(value, int) and abs(value) > LARGEST:
                 raise UsageError(

@@ -26,6 +26,7 @@ from assay.core.records import (
     Result,
     Samples,
     Value,
+    arguments,
 )
 from assay.engine import communication, process_env
 from assay.engine.process import WorkerProcess
@@ -196,7 +197,7 @@ def refuse(case: Case, lacking: str = "") -> None:
         reason = backend.missing()
     if not reason and isinstance(workload, Refusing):
         kind = next(kind for kind in workload.kinds if kind in backend.accepts)
-        reason = workload.refuses(kind, case.params)
+        reason = workload.refuses(kind, arguments(case.params, workload.params))
     reason = reason or lacking
     if reason:
         raise EndingError("skipped", reason)

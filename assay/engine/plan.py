@@ -11,7 +11,7 @@ import msgspec
 from assay import registry
 from assay.core.contracts import Backend, InferenceOnly, Option, WithChoices, Workload
 from assay.core.errors import UsageError, nearest, unknown
-from assay.core.records import Case, Value
+from assay.core.records import Case, Value, spelled
 from assay.engine import given
 from assay.engine.given import Axes, CaseLike
 
@@ -189,7 +189,7 @@ def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
         return value  # what that is, a search finds when the case is measured
     typed = _typed(value, default)
     choices = workload.choices.get(key, ()) if isinstance(workload, WithChoices) else ()
-    if typed is None or (choices and typed not in choices):
+    if typed is None or (choices and spelled(typed) not in map(spelled, choices)):
         expected = f"one of {', '.join(map(str, choices))}" if choices else _kind(default)
         raise UsageError(
             f"{key} of {name} is '{value}', but has to be {expected}.",
@@ -258,7 +258,9 @@ def _kind(default: Value) -> str:
 
 def _pairs(values: Mapping[str, Value], defaults: Mapping[str, Value]) -> str:
     text = ",".join(
-        f"{name}={_quoted(value)}" for name, value in values.items() if value != defaults[name]
+        f"{name}={_quoted(value)}"
+        for name, value in values.items()
+        if spelled(value) != spelled(defaults[name])  # nan differs from itself
     )
     return f":{text}" if text else ""
 

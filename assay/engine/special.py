@@ -11,7 +11,7 @@ from assay.core.contracts import Evaluable
 from assay.core.errors import AssayError, UsageError
 from assay.core.messages import Evaluate, Train
 from assay.core.progress import ProgressCallback
-from assay.core.records import Case, Evaluation, Plan, Value
+from assay.core.records import Case, Evaluation, Plan, Value, arguments
 from assay.engine import stepping
 from assay.engine.measure_case import TRACE, Conduct
 from assay.engine.process_env import home_of
@@ -96,7 +96,7 @@ def _lacking(case: Case, evaluation: Evaluation, home: Path) -> str:
     if not isinstance(workload, Evaluable):
         return ""
     try:
-        return workload.lacks(case.params, evaluation, home)
+        return workload.lacks(arguments(case.params, workload.params), evaluation, home)
     except UsageError:
         raise
     except AssayError:

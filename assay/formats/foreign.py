@@ -92,7 +92,20 @@ def number(content: Content, value: object, what: str) -> float:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise content.wrong(f"has {plain(what)} of {plain(value)!r}, which is no number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise content.wrong(
+            f"has {plain(what)} of {plain(value, 40)!r}, which is too large"
+        ) from None
+
+
+def count(content: Content, value: object, what: str) -> int:
+    """How many of something: a number that is finite."""
+    size = number(content, value, what)
+    if not math.isfinite(size):
+        raise content.wrong(f"has {plain(what)} of {size}, which is no count")
+    return int(size)
 
 
 def table(content: Content, value: object, what: str) -> dict[str, Any]:
@@ -168,7 +181,7 @@ def known_version(content: Content, found: object, newest: int, what: str) -> No
     """Refuse what was written by a version of the format that is not known."""
     try:
         major = int(float(str(found)))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise content.wrong(f"has no version of {what}, but {plain(found)!r}") from None
     if major > newest:
         raise content.wrong(

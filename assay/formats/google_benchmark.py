@@ -104,7 +104,7 @@ def _samples(content: Content, rows: Sequence[dict[str, Any]]) -> Iterator[Sampl
     """Repetitions of equally many iterations together, in their order."""
     for count in dict.fromkeys(row.get("iterations", 1) for row in rows):
         same = [row for row in rows if row.get("iterations", 1) == count]
-        steps = max(1, int(foreign.number(content, count, "iterations")))
+        steps = max(1, foreign.count(content, count, "iterations"))
         for metric, field in ((foreign.STEP, "real_time"), (CPU, CPU)):
             values = [_seconds(content, row, field) for row in same if field in row]
             yield foreign.steady(metric, "s", values, steps=steps)

@@ -79,7 +79,7 @@ def _row(name: str, results: Sequence[Result]) -> dict[str, Any]:
     parts = [part for result in results for part in foreign.main_parts(result)]
     times = foreign.finite(value for part in parts for value in part.values)
     once = {field: results[0].values(metric) for field, metric in _ONCE.items()}
-    memory = [value for result in results for value in result.values("memory")]
+    memory = foreign.finite(value for result in results for value in result.values("memory"))
     return {
         "command": name,
         "mean": statistics.fmean(times),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -111,7 +112,7 @@ def _lines(result: Result) -> Iterator[str]:
                 details = {"unit": part.unit, "process": part.process, "steps": part.steps}
                 yield _line(begun, part.metric, value, "POINT_IN_TIME", details)
     status = {"status": "success" if result.status == "ok" else "aborted"}
-    yield _line(begun + round(1e3 * result.seconds), _STOP, None, "INTERVAL_END", status)
+    yield _line(begun + _whole(1e3 * result.seconds), _STOP, None, "INTERVAL_END", status)
 
 
 def _line(
@@ -130,6 +131,10 @@ def _line(
         "metadata": {"file": "assay", "lineno": 0, **(details or {})},
     }
     return f"{MARK} {json.dumps(event)}"
+
+
+def _whole(value: float) -> int:
+    return round(value) if math.isfinite(value) else 0
 
 
 def _milliseconds(started: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -133,7 +134,9 @@ def _runs(result: Result) -> Iterator[dict[str, Any]]:
 
 
 def _count(value: object) -> int:
-    return max(1, int(value)) if isinstance(value, int | float) and value == value else 1
+    if isinstance(value, float) and not math.isfinite(value):
+        return 1
+    return max(1, int(value)) if isinstance(value, int | float) else 1
 
 
 PROVIDES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,8 +11,9 @@ import msgspec
 from assay.core import codec
 from assay.core.findings import Summary
 from assay.core.records import Query, Result
-from assay.core.series import Entry, KeptPoint, KeptSeries, Point, commit_of, series_of
-from assay.stores._rows import MOST_ROWS, key_of
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point, SeriesKey, commit_of, series_of
+from assay.stores._mending import Skipped, readable
+from assay.stores._rows import MOST_ROWS, is_readable, key_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -30,6 +31,10 @@ VALUES ({", ".join(["%s"] * len(_COLUMNS))}, (SELECT number FROM series WHERE id
 ON CONFLICT (id) DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in _COLUMNS[2:])},
     series = excluded.series
 """
+_SERIES = "(SELECT number FROM series WHERE id = %(series)s)"
+_RESULT = "(SELECT number FROM results WHERE id = %(result)s)"
+_MOVED = f"SELECT {_SERIES}, metric, result, value, low, high FROM points WHERE result = {_RESULT}"
+_LEFT_BEHIND = f"DELETE FROM points WHERE result = {_RESULT} AND series <> {_SERIES}"
 _TALLIES = """SELECT series.record, metrics.name, metrics.unit, count, first, last FROM tallies
     JOIN series ON series.number = tallies.series JOIN metrics ON metrics.number = tallies.metric
     WHERE count > 0"""
@@ -37,10 +42,7 @@ _TALLIES = """SELECT series.record, metrics.name, metrics.unit, count, first, la
 
 def keep(connection: Connection, result: Result) -> None:
     case, here, series = result.case, result.environment, series_of(result)
-    connection.execute(
-        "INSERT INTO series (id, record) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-        (series.id, msgspec.json.encode(series).decode()),
-    )
+    _keep_series(connection, series)
     host = f"{here.system.get('hostname', '')} {here.machine.get('cpu', '')} {series.machine}"
     texts = (
         *(result.id, result.run, result.started, result.status),
@@ -49,6 +51,13 @@ def keep(connection: Connection, result: Result) -> None:
         *(host.lower(), commit_of(result), series.id),
     )
     connection.execute(_KEEP, tuple(map(_text, texts)))
+
+
+def _keep_series(connection: Connection, series: SeriesKey) -> None:
+    row = (series.id, codec.encode(series).decode())
+    connection.execute(
+        "INSERT INTO series (id, record) VALUES (%s, %s) ON CONFLICT DO NOTHING", row
+    )
 
 
 def _text(value: str) -> str:
@@ -77,7 +86,9 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, object]
     return f"WHERE {' AND '.join(where)}" if where else "", values
 
 
-def entries(connection: Connection, query: Query, ids: Sequence[str]) -> list[Entry]:
+def entries(
+    connection: Connection, query: Query, ids: Sequence[str], skipped: Skipped
+) -> list[Entry]:
     where, values = conditions(query, ids)
     limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
     rows = connection.execute(
@@ -87,7 +98,7 @@ def entries(connection: Connection, query: Query, ids: Sequence[str]) -> list[En
         f"ORDER BY started DESC, results.id DESC {limit}",
         values,
     ).fetchall()
-    return [_entry(row) for row in reversed(rows)]
+    return list(readable(reversed(rows), _entry, skipped))
 
 
 def _entry(row: dict[str, Any]) -> Entry:
@@ -97,6 +108,38 @@ def _entry(row: dict[str, Any]) -> Entry:
         machine=key_of(row["record"]).machine,
         series=row["series_id"],
     )
+
+
+def named(connection: Connection, query: Query, ids: Sequence[str]) -> list[str]:
+    """Ids of the results that a query finds, oldest first."""
+    where, values = conditions(query, ids)
+    limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
+    rows = connection.execute(
+        f"SELECT id FROM results {where} ORDER BY started DESC, id DESC {limit}", values
+    ).fetchall()
+    return [row["id"] for row in reversed(rows)]
+
+
+def unreadable(connection: Connection) -> list[str]:
+    """Ids of results whose series cannot be read."""
+    every = connection.execute("SELECT number, record FROM series")
+    series = [row["number"] for row in every if not is_readable(key_of, row["record"])]
+    rows = connection.execute(
+        "SELECT id FROM results WHERE series = ANY(%s) ORDER BY id", (series,)
+    )
+    return [row["id"] for row in rows]
+
+
+def replace(connection: Connection, result: Result) -> None:
+    """Make the rows of a result anew, and move its points to its series."""
+    series = series_of(result)
+    record = codec.encode(series).decode()
+    connection.execute("UPDATE series SET record = %s WHERE id = %s", (record, series.id))
+    _keep_series(connection, series)
+    values = {"result": result.id, "series": series.id}
+    connection.execute(f"INSERT INTO points {_MOVED} ON CONFLICT DO NOTHING", values)
+    connection.execute(_LEFT_BEHIND, values)
+    keep(connection, result)
 
 
 def count(connection: Connection, query: Query, ids: Sequence[str]) -> int:
@@ -135,47 +178,47 @@ def summary(connection: Connection, result_id: str, version: int) -> Summary | N
     row = connection.execute(
         "SELECT summary FROM summaries WHERE id = %s AND version = %s", (result_id, version)
     ).fetchone()
-    try:  # not strict: a number that is not finite is kept as text
-        plain = msgspec.json.decode(row["summary"]) if row else None
-        return msgspec.convert(plain, Summary, strict=False) if row else None
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    try:
+        return codec.decode_part(row["summary"], Summary) if row else None
+    except (ValueError, RecursionError):
         return None  # it cannot be read: made anew
 
 
-def all_series(connection: Connection, query: Query, ids: Sequence[str]) -> list[KeptSeries]:
+def all_series(
+    connection: Connection, query: Query, ids: Sequence[str], skipped: Skipped
+) -> list[KeptSeries]:
     if query == Query():
-        return _kept(connection.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name"))
+        rows = connection.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name")
+        return list(readable(rows, _kept, skipped))
     where, values = conditions(query, ids)
-    return _kept(
-        connection.execute(
-            f"""SELECT min(series.record) AS record, metrics.name, metrics.unit,
-                       count(*) AS count, min(started) AS first, max(started) AS last
-                FROM results JOIN points ON points.result = results.number
-                JOIN series ON series.number = points.series
-                JOIN metrics ON metrics.number = points.metric
-                {where} GROUP BY series.id, metrics.name, metrics.unit
-                ORDER BY last, series.id, metrics.name""",
-            values,
-        )
+    rows = connection.execute(
+        f"""SELECT min(series.record) AS record, metrics.name, metrics.unit,
+                   count(*) AS count, min(started) AS first, max(started) AS last
+            FROM results JOIN points ON points.result = results.number
+            JOIN series ON series.number = points.series
+            JOIN metrics ON metrics.number = points.metric
+            {where} GROUP BY series.id, metrics.name, metrics.unit
+            ORDER BY last, series.id, metrics.name""",
+        values,
     )
+    return list(readable(rows, _kept, skipped))
 
 
-def one_series(connection: Connection, series: str, metric: str) -> KeptSeries | None:
-    found = connection.execute(
+def one_series(
+    connection: Connection, series: str, metric: str, skipped: Skipped
+) -> KeptSeries | None:
+    rows = connection.execute(
         f"{_TALLIES} AND series.id = %s AND metrics.name = %s", (_text(series), _text(metric))
     )
-    return next(iter(_kept(found)), None)
+    return next(readable(rows, _kept, skipped), None)
 
 
-def _kept(rows: Iterable[dict[str, Any]]) -> list[KeptSeries]:
-    return [
-        KeptSeries(
-            series=key_of(row["record"]),
-            metric=row["name"],
-            **{name: row[name] for name in ("unit", "count", "first", "last")},
-        )
-        for row in rows
-    ]
+def _kept(row: dict[str, Any]) -> KeptSeries:
+    return KeptSeries(
+        series=key_of(row["record"]),
+        metric=row["name"],
+        **{name: row[name] for name in ("unit", "count", "first", "last")},
+    )
 
 
 def points(connection: Connection, series: str, metric: str, limit: int) -> list[Point]:
@@ -191,7 +234,11 @@ def points(connection: Connection, series: str, metric: str, limit: int) -> list
 
 
 def points_of(
-    connection: Connection, query: Query, ids: Sequence[str], metrics: Sequence[str]
+    connection: Connection,
+    query: Query,
+    ids: Sequence[str],
+    metrics: Sequence[str],
+    skipped: Skipped,
 ) -> list[KeptPoint]:
     """Points of the results that a query finds; of these metrics, or of all."""
     where, values = conditions(query, ids)
@@ -206,8 +253,12 @@ def points_of(
             ORDER BY started, found.id""",
         {**values, "metrics": list(map(_text, metrics))},
     )
-    found = (tuple(row.values()) for row in rows)
-    return [KeptPoint(key_of(row[7]), row[8], row[9], Point(*row[:7])) for row in found]
+    return list(readable(rows, _kept_point, skipped))
+
+
+def _kept_point(row: dict[str, Any]) -> KeptPoint:
+    point = Point(*list(row.values())[:7])
+    return KeptPoint(key_of(row["record"]), row["name"], row["unit"], point)
 
 
 def unsummarized(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from assay.core.findings import Summary
 from assay.core.records import Query
 from assay.core.series import KeptPoint, KeptSeries, Point
+from assay.stores._mending import Skipped, readable
 from assay.stores._rows import MOST_ROWS, conditions, key_of
 
 
@@ -32,33 +33,36 @@ def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None
         )
 
 
-def all_series(database: sqlite3.Connection, query: Query, ids: Sequence[str]) -> list[KeptSeries]:
+def all_series(
+    database: sqlite3.Connection, query: Query, ids: Sequence[str], skipped: Skipped
+) -> list[KeptSeries]:
     if query == Query(workload=query.workload, backend=query.backend):  # nothing is counted
-        every = _kept(database.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name"))
+        rows = database.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name")
         return [
             one
-            for one in every
+            for one in readable(rows, _kept, skipped)
             if query.workload in ("", one.series.workload)
             and query.backend in ("", one.series.backend)
         ]
     where, values = conditions(query, ids)
-    return _kept(
-        database.execute(
-            f"""SELECT series.record, metrics.name, metrics.unit, count(*) AS count,
-                       min(started) AS first, max(started) AS last
-                FROM results JOIN points ON points.result = results.number
-                JOIN series ON series.number = points.series
-                JOIN metrics ON metrics.number = points.metric
-                {where} GROUP BY points.series, points.metric
-                ORDER BY last, series.id, metrics.name""",
-            values,
-        )
+    rows = database.execute(
+        f"""SELECT series.record, metrics.name, metrics.unit, count(*) AS count,
+                   min(started) AS first, max(started) AS last
+            FROM results JOIN points ON points.result = results.number
+            JOIN series ON series.number = points.series
+            JOIN metrics ON metrics.number = points.metric
+            {where} GROUP BY points.series, points.metric
+            ORDER BY last, series.id, metrics.name""",
+        values,
     )
+    return list(readable(rows, _kept, skipped))
 
 
-def one_series(database: sqlite3.Connection, series: str, metric: str) -> KeptSeries | None:
-    found = database.execute(f"{_TALLIES} AND series.id = ? AND metrics.name = ?", (series, metric))
-    return next(iter(_kept(found)), None)
+def one_series(
+    database: sqlite3.Connection, series: str, metric: str, skipped: Skipped
+) -> KeptSeries | None:
+    rows = database.execute(f"{_TALLIES} AND series.id = ? AND metrics.name = ?", (series, metric))
+    return next(readable(rows, _kept, skipped), None)
 
 
 _TALLIES = """SELECT series.record, metrics.name, metrics.unit, count, first, last FROM tallies
@@ -66,18 +70,15 @@ _TALLIES = """SELECT series.record, metrics.name, metrics.unit, count, first, la
     WHERE count > 0"""
 
 
-def _kept(rows: Iterable[sqlite3.Row]) -> list[KeptSeries]:
-    return [
-        KeptSeries(
-            series=key_of(row["record"]),
-            metric=row["name"],
-            unit=row["unit"],
-            count=row["count"],
-            first=row["first"],
-            last=row["last"],
-        )
-        for row in rows
-    ]
+def _kept(row: sqlite3.Row) -> KeptSeries:
+    return KeptSeries(
+        series=key_of(row["record"]),
+        metric=row["name"],
+        unit=row["unit"],
+        count=row["count"],
+        first=row["first"],
+        last=row["last"],
+    )
 
 
 def of_series(database: sqlite3.Connection, series: str, metric: str, limit: int) -> list[Point]:
@@ -93,7 +94,11 @@ def of_series(database: sqlite3.Connection, series: str, metric: str, limit: int
 
 
 def of_query(
-    database: sqlite3.Connection, query: Query, ids: Sequence[str], metrics: Sequence[str]
+    database: sqlite3.Connection,
+    query: Query,
+    ids: Sequence[str],
+    metrics: Sequence[str],
+    skipped: Skipped,
 ) -> list[KeptPoint]:
     """CROSS JOIN keeps the order: results are few, and points are found by them."""
     where, values = conditions(query, ids)
@@ -110,7 +115,7 @@ def of_query(
             ORDER BY started, found.id""",
         values,
     )
-    return [KeptPoint(key_of(row[7]), row[8], row[9], _point(row)) for row in rows]
+    return list(readable(rows, _kept_point, skipped))
 
 
 def unsummarized(
@@ -125,6 +130,10 @@ def unsummarized(
         {**values, "version": version},
     )
     return [row["id"] for row in rows]
+
+
+def _kept_point(row: sqlite3.Row) -> KeptPoint:
+    return KeptPoint(key_of(row["record"]), row["name"], row["unit"], _point(row))
 
 
 def _point(row: sqlite3.Row) -> Point:

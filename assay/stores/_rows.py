@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from assay.core import codec
 from assay.core.records import Query, Result
 from assay.core.series import Entry, SeriesKey, commit_of, series_of
+from assay.stores._mending import Skipped, readable
 
 MOST_ROWS = 2**63 - 1  # a number SQLite can read
 _KEEP = """
@@ -21,14 +23,15 @@ ON CONFLICT (id) DO UPDATE SET started = excluded.started, status = excluded.sta
     label = excluded.label, tags = excluded.tags, host = excluded.host,
     git_commit = excluded.git_commit, series = excluded.series
 """
+_SERIES = "(SELECT number FROM series WHERE id = :series)"
+_RESULT = "(SELECT number FROM results WHERE id = :result)"
+_MOVED = f"SELECT {_SERIES}, metric, result, value, low, high FROM points WHERE result = {_RESULT}"
+_LEFT_BEHIND = f"DELETE FROM points WHERE result = {_RESULT} AND series != {_SERIES}"
 
 
 def keep(database: sqlite3.Connection, result: Result) -> None:
     case, here, series = result.case, result.environment, series_of(result)
-    database.execute(
-        "INSERT OR IGNORE INTO series (id, record) VALUES (?, ?)",
-        (series.id, msgspec.json.encode(series).decode()),
-    )
+    _keep_series(database, series)
     row = (
         *(result.id, result.run, result.started, result.status),
         *(case.workload, case.backend, case.key, result.label),
@@ -37,6 +40,11 @@ def keep(database: sqlite3.Connection, result: Result) -> None:
         *(commit_of(result), series.id),
     )
     database.execute(_KEEP, row)
+
+
+def _keep_series(database: sqlite3.Connection, series: SeriesKey) -> None:
+    row = (series.id, codec.encode(series).decode())
+    database.execute("INSERT OR IGNORE INTO series (id, record) VALUES (?, ?)", row)
 
 
 def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
@@ -71,11 +79,15 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
     return f"WHERE {' AND '.join(where)}" if where else "", values
 
 
-def entry(row: sqlite3.Row) -> Entry:
+def entries(rows: Iterable[sqlite3.Row], skipped: Skipped) -> list[Entry]:
+    return list(readable(rows, _entry, skipped))
+
+
+def _entry(row: sqlite3.Row) -> Entry:
     names = ("id", "started", "status", "workload", "backend", "key", "label")
     return Entry(
         **{name: row[name] for name in names},
-        tags=msgspec.json.decode(row["tags"], type=dict[str, str]),
+        tags=_tags(row["tags"]),
         machine=key_of(row["record"]).machine,
         series=row["series_id"],
     )
@@ -84,7 +96,40 @@ def entry(row: sqlite3.Row) -> Entry:
 @functools.cache
 def key_of(record: str) -> SeriesKey:
     """Records of series are few, and read again and again."""
-    return msgspec.json.decode(record, type=SeriesKey)
+    return codec.decode_part(record, SeriesKey)
+
+
+def _tags(text: str) -> dict[str, str]:
+    return msgspec.json.decode(text, type=dict[str, str])
+
+
+def is_readable(decode: Callable[[str], object], text: str) -> bool:
+    try:
+        decode(text)
+    except codec.UNREADABLE:
+        return False
+    return True
+
+
+def unreadable(database: sqlite3.Connection) -> list[str]:
+    """Ids of results whose rows cannot be read."""
+    every = database.execute("SELECT number, record FROM series").fetchall()
+    series = {row["number"] for row in every if not is_readable(key_of, row["record"])}
+    rows = database.execute("SELECT id, tags, series FROM results ORDER BY id")
+    return [r["id"] for r in rows if r["series"] in series or not is_readable(_tags, r["tags"])]
+
+
+def replace(database: sqlite3.Connection, result: Result) -> None:
+    """Make the rows of a result anew, and move its points to its series. The last step alone makes
+    them readable: what is broken off is done again."""
+    series = series_of(result)
+    record = codec.encode(series).decode()
+    database.execute("UPDATE series SET record = ? WHERE id = ?", (record, series.id))
+    _keep_series(database, series)
+    values = {"result": result.id, "series": series.id}
+    database.execute(f"INSERT OR IGNORE INTO points {_MOVED}", values)
+    database.execute(_LEFT_BEHIND, values)
+    keep(database, result)
 
 
 def forget(database: sqlite3.Connection, ids: Sequence[str]) -> None:

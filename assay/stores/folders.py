@@ -180,6 +180,17 @@ def made_at(run: Path) -> int:
     return 0
 
 
+def newest(runs: Path, names: list[str]) -> str:
+    """Of runs there, the newest by its name; of those made within a second, by its plan."""
+    stamped = [run for run in names if STAMPED.match(run)] or names
+    last = next((run for run in reversed(stamped) if is_run(runs / run)), stamped[-1])
+    second = last[: len("20261115-101500")]
+    return max(
+        (run for run in stamped if run.startswith(second)),
+        key=lambda run: (is_run(runs / run), made_at(runs / run)),
+    )
+
+
 def runs_in(runs: Path) -> list[str]:
     """Names of the run folders there, in order. What else lies there is none of ours."""
     with explained(runs), os.scandir(runs) as entries:

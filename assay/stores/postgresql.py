@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,7 @@ from assay.stores import _pg_index as index
 from assay.stores import _pg_link as link
 from assay.stores import _pg_runs as runs
 from assay.stores import adopting, folders, naming
+from assay.stores._mending import Mender, Skipped
 
 if TYPE_CHECKING:
     import psycopg
@@ -43,6 +45,7 @@ class PostgresStore:
         self.home = settings.home(f"postgresql://{place}")
         self.runs = settings.runs(f"postgresql://{place}")
         self.problems: list[str] = []  # what was passed over, in words
+        self._mender = Mender(self._mend)
         self._files = where.files
         self._link = link.ServerLink(where)
 
@@ -105,7 +108,7 @@ class PostgresStore:
 
     def results(self, query: Query) -> Iterator[Result]:
         """Whole results, oldest first. A document that cannot be read is passed over and noted."""
-        ids = [entry.id for entry in self.entries(query)]
+        ids = self._asked(index.named, query)
         for first in range(0, len(ids), AT_ONCE):
             yield from self._read(ids[first : first + AT_ONCE])
 
@@ -119,25 +122,31 @@ class PostgresStore:
             try:
                 yield runs.decoded(one, data, amended)
             except StoreError as error:
-                self.problems.append(f"{error} {error.hint}")
+                self._note(f"{error} {error.hint}")
+
+    def _note(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def entries(self, query: Query) -> list[Entry]:
-        return self._asked(index.entries, query)
+        return self._readable(index.entries, query)
 
     def count(self, query: Query) -> int:
         return self._asked(index.count, query)
 
     def series(self, query: Query) -> list[KeptSeries]:
-        return self._asked(index.all_series, query)
+        return self._readable(index.all_series, query)
 
     def one_series(self, series: str, metric: str) -> KeptSeries | None:
-        return self._link.ask(lambda c: index.one_series(c, series, metric))
+        return self._mender.ask(
+            lambda skipped: self._link.ask(lambda c: index.one_series(c, series, metric, skipped))
+        )
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         return self._link.ask(lambda c: index.points(c, series, metric, limit))
 
     def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
-        return self._asked(lambda c, q, ids: index.points_of(c, q, ids, metrics), query)
+        return self._readable(lambda c, q, ids, s: index.points_of(c, q, ids, metrics, s), query)
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         return self._asked(lambda c, q, ids: index.unsummarized(c, q, ids, version), query)
@@ -145,6 +154,22 @@ class PostgresStore:
     def _asked(self, question: Callable[[Connection, Query, Sequence[str]], T], query: Query) -> T:
         ids = [found for text in query.ids for found in self.find(text)]
         return self._link.ask(lambda c: question(c, query, ids))
+
+    def _readable(
+        self, question: Callable[[Connection, Query, Sequence[str], Skipped], T], query: Query
+    ) -> T:
+        return self._mender.ask(
+            lambda skipped: self._asked(lambda c, q, ids: question(c, q, ids, skipped), query)
+        )
+
+    def _mend(self) -> None:
+        ids = self._link.ask(index.unreadable)
+        for first in range(0, len(ids), AT_ONCE):
+            results = list(self._read(ids[first : first + AT_ONCE]))
+            try:
+                self._link.change(partial(_replace, results=results))
+            except AssayError as error:  # of who may only read
+                self._note(f"Rows of {len(results)} results cannot be read or repaired. {error}")
 
     def find(self, text: str) -> list[str]:
         run = self.find_run(text.partition("/")[0])
@@ -177,7 +202,7 @@ class PostgresStore:
         def both(connection: Connection) -> None:
             path = f"{number}/{folders.AMENDED}"
             files.put_bytes(connection, run, path, codec.encode(change))
-            index.keep(connection, amended)
+            index.replace(connection, amended)
 
         self._link.change(both)
 
@@ -236,6 +261,11 @@ class PostgresStore:
 
     def close(self) -> None:
         self._link.close()
+
+
+def _replace(connection: Connection, results: Sequence[Result]) -> None:
+    for result in results:
+        index.replace(connection, result)
 
 
 PROVIDES = {"postgresql": PostgresStore, "postgres": PostgresStore}

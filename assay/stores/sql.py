@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from assay.core import codec
 from assay.core.errors import StoreError
 from assay.core.findings import Summary
@@ -19,7 +17,8 @@ from assay.stores import _points as points
 from assay.stores import _rows as rows
 from assay.stores import _tables as tables
 from assay.stores import adopting, folders, naming
-from assay.stores._rows import MOST_ROWS, conditions
+from assay.stores._mending import Mender, Skipped
+from assay.stores._rows import MOST_ROWS, conditions, keep, replace
 from assay.stores._shelf import Shelf
 
 T = TypeVar("T")
@@ -34,6 +33,7 @@ class SqlStore:
         self.home = home = Path(place)
         self.runs = home / "runs"
         self._shelf = Shelf(home, self._asked)
+        self._mender = Mender(self._mend)
         self.problems: list[str] = []  # files passed over, in words
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
@@ -64,10 +64,10 @@ class SqlStore:
             try:
                 yield self._shelf.own(row["id"])
             except StoreError as error:
-                self.problems.append(f"{error} {error.hint}")
+                self._note(f"{error} {error.hint}")
 
     def entries(self, query: Query) -> list[Entry]:
-        return [rows.entry(row) for row in self.rows(query)]
+        return self._mender.ask(lambda skipped: rows.entries(self.rows(query), skipped))
 
     def count(self, query: Query) -> int:
         ids = self._ids(query)
@@ -89,17 +89,17 @@ class SqlStore:
 
     def series(self, query: Query) -> list[KeptSeries]:
         ids = self._ids(query)
-        return self._intact(lambda: points.all_series(self._database, query, ids))
+        return self._readable(lambda s: points.all_series(self._database, query, ids, s))
 
     def one_series(self, series: str, metric: str) -> KeptSeries | None:
-        return self._intact(lambda: points.one_series(self._database, series, metric))
+        return self._readable(lambda s: points.one_series(self._database, series, metric, s))
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
         return self._intact(lambda: points.of_series(self._database, series, metric, limit))
 
     def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
         ids = self._ids(query)
-        return self._intact(lambda: points.of_query(self._database, query, ids, metrics))
+        return self._readable(lambda s: points.of_query(self._database, query, ids, metrics, s))
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         ids = self._ids(query)
@@ -118,23 +118,11 @@ class SqlStore:
         runs = folders.runs_in(self.runs)
         packed = self._shelf.packed("" if text == "last" else text)
         if text == "last" and (runs or packed):
-            return max([*([self._last(runs)] if runs else []), *packed])
+            return max([*([folders.newest(self.runs, runs)] if runs else []), *packed])
         near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
         near = sorted({*near, *packed}) if text else []
         known = [*runs, *packed] or self._shelf.packed("")
         return naming.only_run(text, [text] if text in known else near, known)
-
-    def _last(self, runs: list[str]) -> str:
-        """The newest by its name; of those made within a second, by its plan."""
-        stamped = [run for run in runs if folders.STAMPED.match(run)] or runs
-        newest = next(
-            (run for run in reversed(stamped) if folders.is_run(self.runs / run)), stamped[-1]
-        )
-        second = newest[: len("20261115-101500")]
-        return max(
-            (run for run in stamped if run.startswith(second)),
-            key=lambda run: (folders.is_run(self.runs / run), folders.made_at(self.runs / run)),
-        )
 
     def document(self, run: str, name: str) -> bytes | None:
         return self._shelf.document(run, name)
@@ -145,10 +133,10 @@ class SqlStore:
     def summary(self, result_id: str, version: int) -> Summary | None:
         """The summary kept for a result, if it was made by this version of the analysis."""
         statement = "SELECT summary FROM summaries WHERE id = ? AND version = ?"
-        try:  # not strict: a number that is not finite is kept as text
+        try:
             (row,) = self._asked(statement, (result_id, version))
-            return msgspec.convert(msgspec.json.decode(row["summary"]), Summary, strict=False)
-        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+            return codec.decode_part(row["summary"], Summary)
+        except (TypeError, ValueError, RecursionError):
             return None  # there is none, or it cannot be read: made anew
 
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
@@ -160,7 +148,8 @@ class SqlStore:
         """Into its folder, beside the result, which stays as it was measured; then the index."""
         folder = self.folder(result_id)
         folders.write_amendment(folder, label, tags)
-        self._index(folders.read_result(folder))
+        amended = folders.read_result(folder)
+        self._intact(lambda: replace(self._database, amended))
 
     def adopt(self, folder: Path) -> list[str]:
         """Copy a run folder into the store; what it holds is checked first and never changed."""
@@ -243,6 +232,13 @@ class SqlStore:
         self._renew()
         return action()
 
+    def _readable(self, question: Callable[[Skipped], T]) -> T:
+        return self._mender.ask(lambda skipped: self._intact(lambda: question(skipped)))
+
+    def _mend(self) -> None:
+        for result_id in self._intact(lambda: rows.unreadable(self._database)):
+            self._index_file(result_id, replace)
+
     def _renew(self) -> None:
         self._renewing = True
         path = self.home / "index.sqlite"
@@ -270,11 +266,16 @@ class SqlStore:
                 if not self._asked("SELECT 1 FROM results WHERE id = ?", (result_id,)):
                     self._index_file(result_id)
 
-    def _index_file(self, result_id: str) -> None:
+    def _index_file(self, result_id: str, write: Callable[..., None] = keep) -> None:
         try:
-            self._index(self._shelf.own(result_id))
+            result = self._shelf.own(result_id)
+            self._intact(lambda: write(self._database, result))
         except StoreError as error:
-            self.problems.append(f"{error} {error.hint}")
+            self._note(f"{error} {error.hint}")
+
+    def _note(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def _mark_whole(self, run: Path) -> None:
         """A run with a lasting result for every case of its plan is not looked at again."""
@@ -287,7 +288,7 @@ class SqlStore:
                 self._write("INSERT OR IGNORE INTO whole_runs VALUES (?)", (run.name,))
 
     def _index(self, result: Result) -> None:
-        self._intact(lambda: rows.keep(self._database, result))
+        self._intact(lambda: keep(self._database, result))
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
         self._intact(lambda: self._database.execute(statement, values))

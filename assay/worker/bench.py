@@ -7,6 +7,7 @@ Started as `PYTHON -m assay.worker.bench FOLDER IN OUT`. What it is asked lies i
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
 import sys
 import time
@@ -58,7 +59,7 @@ def main() -> None:
 def _carry_out(order: Open, folder: Path) -> None:
     if order.version != VERSION:
         raise EndingError("failed", f"the process speaks protocol {VERSION}, not {order.version}")
-    request = msgspec.json.decode((folder / REQUEST).read_bytes(), type=BenchRequest)
+    request = msgspec.convert(json.loads((folder / REQUEST).read_bytes()), BenchRequest)
     if isinstance(request, FindMethods):
         _find_in(request.python_path)
         (folder / FOUND).write_bytes(msgspec.json.encode(find(request)))

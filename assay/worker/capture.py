@@ -17,6 +17,7 @@ from assay import registry
 from assay.backends.keras import engines
 from assay.core.errors import AssayError, EndingError, UsageError
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
+from assay.core.records import arguments
 from assay.core.sessions import Job
 from assay.native import answers, files
 from assay.native.capture import answers as asked_of_keras
@@ -68,7 +69,8 @@ def _job(request: CaptureRequest) -> Job:
 
         return Job(model=_keras_file.loaded(request.model))
     engines.set_seed(SEED)  # so that a file's model is the same one each time
-    return registry.workload(request.model).kinds[engines.KIND](**request.params)
+    workload = registry.workload(request.model)
+    return workload.kinds[engines.KIND](**arguments(request.params, workload.params))
 
 
 def _weights() -> Any:  # noqa: ANN401 (a module that imports Keras)

@@ -22,7 +22,7 @@ from assay import registry
 from assay.core import messages, phases
 from assay.core.contracts import Backend, ProfilingBackend, WithTrust
 from assay.core.errors import AssayError, EndingError
-from assay.core.records import Case, Value
+from assay.core.records import Case, Value, arguments
 from assay.core.sessions import (
     Generating,
     Job,
@@ -213,7 +213,7 @@ def _opened(
     jobs: list[Job] = []
 
     def build() -> Job:
-        jobs.append(workload.kinds[kind](**case.params))
+        jobs.append(workload.kinds[kind](**arguments(case.params, workload.params)))
         return jobs[0]
 
     lacking = backend.missing()

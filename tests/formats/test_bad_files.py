@@ -7,8 +7,10 @@ import math
 
 import pytest
 
+from assay import registry
 from assay.core.errors import AssayError, UsageError
 from assay.engine.import_file import read_file
+from tests.formats.test_round_trips import reading
 
 PYPERF = {
     "version": "1.0",
@@ -152,3 +154,38 @@ def test_what_looks_secret_is_not_taken_over(tmp_path):
 
     told = f"{found.case} {found.facts}"
     assert not [secret for secret in ("hunter2", "abc", "'k'") if secret in told]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_parameter_that_is_not_finite_is_a_text(tmp_path, value):
+    (found,) = read_file(
+        at(tmp_path, changed(HYPERFINE, "results", 0, "parameters", {"n": value}))
+    ).results
+
+    assert found.case.params == {"n": str(value)}
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_memory_that_is_not_finite_is_left_out_of_hyperfines_file(tmp_path, value):
+    rows = changed(HYPERFINE, "results", 0, "memory_usage_byte", [value, 5])
+    (found,) = read_file(at(tmp_path, rows)).results
+
+    written = json.loads(registry.file_format("hyperfine").write([reading(found)]))
+
+    assert written["results"][0]["memory_usage_byte"] == [5]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        changed(HYPERFINE, "results", 0, "times", [10**400]),
+        changed(HYPERFINE, "results", 0, "parameters", {"n": 10**30}),
+        changed(GOOGLE, "benchmarks", 0, "iterations", math.inf),
+        changed(GOOGLE, "benchmarks", 0, "iterations", math.nan),
+        changed(GOOGLE, "context", "json_schema_version", math.inf),
+        changed(ASV, "version", -math.inf),
+    ],
+)
+def test_a_number_that_cannot_be_kept_is_refused(tmp_path, document):
+    with pytest.raises(UsageError, match=r"too large|more than a number|no count|no version"):
+        read_file(at(tmp_path, document))

@@ -171,3 +171,29 @@ def test_a_model_is_refused_in_one_sentence(keras):
     with pytest.raises(UsageError, match="class Sequential is no case") as caught:
         run.run(model)
     assert "assay.live(model, example=" in caught.value.hint
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_workload_gets_a_number_that_is_not_finite(home, tmp_path, value):
+    """Also when the run is resumed, from its plan; a text of that name stays a text."""
+    file = tmp_path / "w.py"
+    file.write_text(
+        "def build(lr=0.1, name=''):\n"
+        f"    assert isinstance(lr, float) and str(lr) == {value!r}, repr(lr)\n"
+        f"    assert name in ('', {value!r}), repr(name)\n"
+        "    return lambda: None\n"
+    )
+    cases = [f"{file}:build:lr={value}@python", f"{file}:build:lr={value},name={value}@python"]
+    quick = assay.Procedure(budget=0.05)
+
+    first, second = assay.run(*cases, procedure=quick)
+    assay.remove([second.id])
+    again = list(assay.resume("last"))
+
+    assert [first.status, second.status, *(one.status for one in again)] == ["ok"] * 3
+    assert [one.case for one in again] == [second.case]
+
+
+def test_a_whole_number_cannot_be_nan(home, endings):
+    with pytest.raises(UsageError, match="is 'nan', but has to be a whole number"):
+        list(assay.run(f"{endings}:fine:size=nan@python"))

@@ -108,3 +108,10 @@ def test_a_parent_of_another_version_is_refused(tmp_path):
         BenchProcess(case, tmp_path, 60, tmp_path) as child,
     ):
         list(child.ask(Open(case=case, version=99)))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_the_constructor_gets_numbers_that_are_not_finite(bench, value):
+    reported, _ = bench("Endings", "tells_its_constructor", constructor_args={"size": value})
+
+    assert repr(reported.extras["size"]) == repr(value)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from assay.core import codec
 from assay.core.files import user_file
 from assay.core.records import Case, Value
 from assay.core.settings import SHARED_CACHE
@@ -68,7 +69,7 @@ def _write(found: Captured, folder: Path) -> None:
         inputs=len(found.inputs),
     )
     with user_file(folder / "kept.json") as temporary:
-        temporary.write_bytes(msgspec.json.encode(kept))
+        temporary.write_bytes(codec.encode(kept))
 
 
 def _read(folder: Path) -> Captured:
@@ -77,7 +78,7 @@ def _read(folder: Path) -> Captured:
     from assay.backends.captured.backend import Captured
     from assay.native import files
 
-    kept = msgspec.json.decode((folder / "kept.json").read_bytes(), type=_CapturedRecord)
+    kept = codec.decode_part((folder / "kept.json").read_bytes(), _CapturedRecord)
     with np.load(folder / "batch.npz", allow_pickle=False) as batch:
         inputs = tuple(batch[f"arr_{number}"] for number in range(kept.inputs))
     return Captured(

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from assay.core import codec
 from assay.core.errors import UsageError
 from assay.core.files import write_whole, written_whole
 from assay.native.graph import Array
@@ -32,9 +33,9 @@ class TuningState:
     def numbers(self, name: str, found: Callable[[], dict[str, float]]) -> dict[str, float]:
         path = self._folder / f"{name}.json"
         if path.is_file():
-            return msgspec.json.decode(path.read_bytes(), type=dict[str, float])
+            return codec.decode_part(path.read_bytes(), dict[str, float])
         made = found()
-        write_whole(path, msgspec.json.encode(made))
+        write_whole(path, codec.encode(made))
         return made
 
     def array(self, name: str, found: Callable[[], Array]) -> Array:

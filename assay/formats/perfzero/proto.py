@@ -19,7 +19,7 @@ def decode(data: bytes, when: float = 0.0) -> tuple[BenchmarkEntry, ...]:
     """All entries of a file."""
     try:
         return tuple(_entry(raw(part), when) for place, part in fields(data) if place == 1)
-    except (IndexError, struct.error, UnicodeDecodeError) as error:
+    except (IndexError, struct.error, OverflowError, ValueError) as error:
         raise DamagedError(f"it is no report of TensorFlow ({error})") from None
 
 

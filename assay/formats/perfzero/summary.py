@@ -5,6 +5,7 @@ Beyond PerfZero's own keys there is one, `benchmark_result.reports`: all reports
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,13 +46,17 @@ def summary(benched: Benched, execution: Execution) -> Document:
         | {"hostname": benched.result.environment.system.get("hostname", "")},
     }
     peaks = benched.result.peaks
-    if "max_rss" in peaks:
+    if math.isfinite(peaks.get("max_rss", math.nan)):
         found["process_info"] = {
             "max_rss": int(peaks["max_rss"]),
-            "max_vms": int(peaks.get("max_vms", 0)),
+            "max_vms": _whole(peaks.get("max_vms", 0.0)),
             "max_cpu_percent": peaks.get("max_cpu_percent", 0.0),
         }
     return found
+
+
+def _whole(value: float) -> int:
+    return int(value) if math.isfinite(value) else 0
 
 
 def env_vars(variables: Mapping[str, str]) -> dict[str, str]:

@@ -255,3 +255,12 @@ def test_another_tuning_is_not_gone_on_with(tmp_path):
 
     with pytest.raises(UsageError, match=r"begun with another seed \(0, not 1\)"):
         TuningState(tmp_path, {"seed": "1"}, resume=True)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_is_not_finite_is_found_again(tmp_path, value):
+    TuningState(tmp_path, {}, resume=False).numbers("times-0", lambda: {"conv1": value})
+
+    again = TuningState(tmp_path, {}, resume=True).numbers("times-0", pytest.fail)
+
+    assert repr(again) == repr({"conv1": value})
