@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -101,3 +102,10 @@ def written_again(name: str, data: bytes) -> bytes:
         return msgspec.json.encode(msgspec.json.decode(data, type=NightLine))
     indent = 0 if name in NOT_INDENTED else 2
     return codec.encode(codec.decode(data, DOCUMENTS[name], name), indent=indent)
+
+
+def keywords(function: Callable[..., object]) -> set[str]:
+    """Names that arguments of a function can be given by, older spellings included."""
+    rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parts = inspect.signature(function).parameters.values()
+    return {part.name for part in parts if part.kind not in rest}
