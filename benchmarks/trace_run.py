@@ -1,6 +1,6 @@
 """How much of assay one run goes through, and how its source is cut: figures to compare over time.
 
-    python benchmarks/trace_run.py [--runs 5]
+    python benchmarks/trace_run.py [--runs 5]     of an older tree: copied into its benchmarks/
 
 **Traced**: `assay run CASE --samples 5` of a case of plain Python, in an empty store, its parent
 process under `sys.setprofile`; the median of the runs. What counts is a call of a named function of

@@ -3,14 +3,16 @@
 Of each worker, in order: `> TAG` goes to it, `< TAG` comes from it, SIGSTOP and SIGCONT stop and
 continue its process group. Something that is repeated (samples of the warm-up, turns of a pair)
 stands once, whatever its number, since that depends on time; so does the order between two workers,
-but for the beginning: the first ten events, each after the number of its worker.
+but for the beginning, until each has taken its first step: there the number is that of the worker.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,18 +54,31 @@ def record(name: str) -> dict[str, Any]:
         patch.setattr(sys, "argv", ["assay", *COMMANDS[name]])
         patch.setenv("COLUMNS", "80")
         inside.call_main()
+    events = [(number + 1, _event(what, message)) for number, what, message in log.events]
     workers: dict[str, list[str]] = {}
     fields: dict[str, list[str]] = {}
-    for number, what, message in log.events:
-        workers.setdefault(f"worker {number + 1}", []).append(_event(what, message))
+    for number, event in events:
+        workers.setdefault(f"worker {number}", []).append(event)
+    for _, _, message in log.events:
         if message:
             fields[message["type"]] = sorted(message.keys() - {"type"})
     shortened = {worker: without_repeats(events) for worker, events in workers.items()}
     return {
-        "beginning": [f"{n + 1} {_event(what, message)}" for n, what, message in log.events[:10]],
+        "beginning": [f"{n} {event}" for n, event in _beginning(events)],
         "workers": shortened,
         "fields": dict(sorted(fields.items())),
     }
+
+
+def _beginning(events: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Until all that were opened at once have taken their first step."""
+    opened = [number for number, _ in itertools.takewhile(lambda one: one[1] == "> open", events)]
+    stepped: set[int] = set()
+    for number, event in events:
+        yield number, event
+        stepped |= {number} if event == "< taken" else set()
+        if stepped == set(opened):
+            return
 
 
 def _event(what: str, message: dict[str, Any]) -> str:
