@@ -60,7 +60,7 @@ def _only(store: Store, text: str) -> Reading:
 def _metrics(
     before: Mapping[str, Quantity], after: Mapping[str, Quantity]
 ) -> Iterator[MetricChange]:
-    for name in before.keys() & after.keys():
+    for name in filter(after.__contains__, before):  # in the order of the summary
         one, other = before[name], after[name]
         if not one.value or one.unit != other.unit:
             continue

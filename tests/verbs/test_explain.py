@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.core.errors import UsageError
-from assay.core.records import Environment
+from assay.core.records import Environment, Query
 from assay.registry import open_store
 from tests.stores.test_sql import stored
 from tests.verbs.test_history import HERE, keep_series
@@ -35,6 +35,16 @@ def test_the_likeliest_reason_comes_first_beside_the_numbers(store):
     (step,) = [one for one in found.metrics if one.metric == "step_time"]
     assert step.ratio == pytest.approx(2.0)
     assert step.apart
+
+
+def test_metrics_stand_in_the_order_of_the_summary(store):
+    before, after = two(store)
+
+    names = [change.metric for change in assay.explain(before, after).metrics]
+
+    (reading,) = assay.readings(Query(ids=(before,)))
+    assert names == [name for name in reading.summary.quantities if name in names]
+    assert names[0] == "step_time"
 
 
 def test_where_nothing_differs_noise_is_named(store):

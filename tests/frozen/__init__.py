@@ -1,0 +1,1 @@
+"""Behaviour as it was at commit f7cfc39, before the modules moved: recorded, and compared."""
