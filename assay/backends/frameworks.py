@@ -60,8 +60,8 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
                 yield _member(build, case, first)
             return
         with phases.during("import"):
-            setup = import_module(f"assay.backends.{self.name}._setup")
-            session = import_module(f"assay.backends.{self.name}._session")
+            setup = import_module(f"assay.backends.{self.name}.setup")
+            session = import_module(f"assay.backends.{self.name}.session")
         setup.prepare(case)
         with setup.shared_by(case) as devices:
             yield session.open_session(build(), case, devices)

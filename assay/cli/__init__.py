@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -16,59 +16,56 @@ from assay.core.errors import AssayError, UsageError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# verb → (group of the help page, one line). The file of a verb is assay/cli/VERB.py.
+class Command(NamedTuple):
+    group: str  # of the help page
+    module: str  # its `command` is the click command
+    line: str
+
+
 VERBS = {
-    "run": ("Measure", "Measure a model on one backend or on all."),
-    "study": ("Measure", "Measure a matrix of options, and show what each one gains."),
-    "bench": ("Measure", "Run benchmark classes, and compare their runs."),
-    "scale": ("Measure", "Measure training on 1, 2, 4 … devices: how well it scales."),
-    "evaluate": ("Measure", "Measure the accuracy of a trained network."),
-    "train": ("Measure", "Train a network by a recipe, and test its accuracy."),
-    "profile": ("Measure", "Profile a model: its slowest operations, and a trace."),
-    "doctor": ("Measure", "Check this machine: devices, noise, peak rates."),
-    "task": ("Measure", "Benchmark any command; metrics are read from its log."),
-    "ab": ("Decide", "Compare two cases or commands: which is faster, how sure."),
-    "compare": ("Decide", "Compare two sets of kept results, or files of other tools."),
-    "repro": ("Decide", "Measure a kept result again: does it come out the same?"),
-    "race": ("Decide", "Find the fastest configuration of a workload here."),
-    "history": ("Decide", "Show a case over time: shifts, drift, what changed there."),
-    "check": ("Decide", "Check whether anything got worse: the gate for a CI."),
-    "schedule": ("Decide", "Schedule a plan file, and see whether it was kept to."),
-    "bisect": ("Decide", "Find the commit or version that changed the speed."),
-    "explain": ("Decide", "Explain why two results differ."),
-    "compile": ("Native", "Compile a Keras model to a native program."),
-    "tune": ("Native", "Make a network faster, within a stated loss of accuracy."),
-    "export-onnx": ("Native", "Write a Keras model as ONNX."),
-    "configs": ("Native", "Check, explain or sort HPVM's configuration files."),
-    "list": ("Keep and see", "List workloads, backends, results, tasks, benchmarks."),
-    "show": ("Keep and see", "Show kept results."),
-    "plot": ("Keep and see", "Plot samples, or memory and CPU over time."),
-    "serve": ("Keep and see", "Show results in a browser: the dashboard."),
-    "report": ("Keep and see", "Write a run as one HTML file."),
-    "publish": ("Keep and see", "Write the dashboard as a static site."),
-    "results": ("Keep and see", "Label, tag or remove kept results."),
-    "store": ("Keep and see", "Copy results from one store to another."),
-    "data": ("Keep and see", "List or fetch datasets."),
-    "import": ("Keep and see", "Import run folders, and files of other tools."),
-    "export": ("Keep and see", "Write results as files of other tools."),
-    "upload": ("Keep and see", "Send results to BigQuery, to objects, to CloudWatch."),
-    "image": ("Elsewhere", "Build images with a framework in them, and measure there."),
-    "cloud": ("Elsewhere", "Make, see, start, stop and delete machines of Google Cloud."),
-    "hpvm": ("Compatibility", "HPVM's Keras benchmark scripts."),
-    "keras-benchmarks": ("Compatibility", "keras-benchmarks' run_benchmark.py."),
-    "vgg16": ("Compatibility", "The VGG16 study's main.py."),
-    "driver": ("Compatibility", "The AWS benchmark driver."),
-    "perfzero": ("Compatibility", "PerfZero's benchmark.py."),
-    "perfzero-setup": ("Compatibility", "PerfZero's setup.py."),
-    "perfzero-cloud": ("Compatibility", "PerfZero's cloud_manager.py."),
-}
-# What no module may be named.
-FILES = {
-    "export-onnx": "export_onnx",
-    "import": "import_",
-    "keras-benchmarks": "keras_benchmarks",
-    "perfzero-cloud": "perfzero_cloud",
-    "perfzero-setup": "perfzero_setup",
+    "run": Command("Measure", "assay.cli.run", "Measure a model on one backend or on all."),
+    "study": Command("Measure", "assay.cli.study", "Measure a matrix of options, and show what each one gains."),
+    "bench": Command("Measure", "assay.cli.bench", "Run benchmark classes, and compare their runs."),
+    "scale": Command("Measure", "assay.cli.scale", "Measure training on 1, 2, 4 … devices: how well it scales."),
+    "evaluate": Command("Measure", "assay.cli.evaluate", "Measure the accuracy of a trained network."),
+    "train": Command("Measure", "assay.cli.train", "Train a network by a recipe, and test its accuracy."),
+    "profile": Command("Measure", "assay.cli.profile", "Profile a model: its slowest operations, and a trace."),
+    "doctor": Command("Measure", "assay.cli.doctor", "Check this machine: devices, noise, peak rates."),
+    "task": Command("Measure", "assay.cli.task", "Benchmark any command; metrics are read from its log."),
+    "ab": Command("Decide", "assay.cli.ab", "Compare two cases or commands: which is faster, how sure."),
+    "compare": Command("Decide", "assay.cli.compare", "Compare two sets of kept results, or files of other tools."),
+    "repro": Command("Decide", "assay.cli.repro", "Measure a kept result again: does it come out the same?"),
+    "race": Command("Decide", "assay.cli.race", "Find the fastest configuration of a workload here."),
+    "history": Command("Decide", "assay.cli.history", "Show a case over time: shifts, drift, what changed there."),
+    "check": Command("Decide", "assay.cli.check", "Check whether anything got worse: the gate for a CI."),
+    "schedule": Command("Decide", "assay.cli.schedule", "Schedule a plan file, and see whether it was kept to."),
+    "bisect": Command("Decide", "assay.cli.bisect", "Find the commit or version that changed the speed."),
+    "explain": Command("Decide", "assay.cli.explain", "Explain why two results differ."),
+    "compile": Command("Native", "assay.cli.compile", "Compile a Keras model to a native program."),
+    "tune": Command("Native", "assay.cli.tune", "Make a network faster, within a stated loss of accuracy."),
+    "export-onnx": Command("Native", "assay.cli.export_onnx", "Write a Keras model as ONNX."),
+    "configs": Command("Native", "assay.cli.configs", "Check, explain or sort HPVM's configuration files."),
+    "list": Command("Keep and see", "assay.cli.list", "List workloads, backends, results, tasks, benchmarks."),
+    "show": Command("Keep and see", "assay.cli.show", "Show kept results."),
+    "plot": Command("Keep and see", "assay.cli.plot", "Plot samples, or memory and CPU over time."),
+    "serve": Command("Keep and see", "assay.cli.serve", "Show results in a browser: the dashboard."),
+    "report": Command("Keep and see", "assay.cli.report", "Write a run as one HTML file."),
+    "publish": Command("Keep and see", "assay.cli.publish", "Write the dashboard as a static site."),
+    "results": Command("Keep and see", "assay.cli.results", "Label, tag or remove kept results."),
+    "store": Command("Keep and see", "assay.cli.store", "Copy results from one store to another."),
+    "data": Command("Keep and see", "assay.cli.data", "List or fetch datasets."),
+    "import": Command("Keep and see", "assay.cli.import_", "Import run folders, and files of other tools."),
+    "export": Command("Keep and see", "assay.cli.export", "Write results as files of other tools."),
+    "upload": Command("Keep and see", "assay.cli.upload", "Send results to BigQuery, to objects, to CloudWatch."),
+    "image": Command("Elsewhere", "assay.cli.image", "Build images with a framework in them, and measure there."),
+    "cloud": Command("Elsewhere", "assay.cli.cloud", "Make, see, start, stop and delete machines of Google Cloud."),
+    "hpvm": Command("Compatibility", "assay.cli.hpvm", "HPVM's Keras benchmark scripts."),
+    "keras-benchmarks": Command("Compatibility", "assay.cli.keras_benchmarks", "keras-benchmarks' run_benchmark.py."),
+    "vgg16": Command("Compatibility", "assay.cli.vgg16", "The VGG16 study's main.py."),
+    "driver": Command("Compatibility", "assay.cli.driver", "The AWS benchmark driver."),
+    "perfzero": Command("Compatibility", "assay.cli.perfzero", "PerfZero's benchmark.py."),
+    "perfzero-setup": Command("Compatibility", "assay.cli.perfzero_setup", "PerfZero's setup.py."),
+    "perfzero-cloud": Command("Compatibility", "assay.cli.perfzero_cloud", "PerfZero's cloud_manager.py."),
 }
 
 
@@ -85,7 +82,7 @@ class Verbs(click.Group):
             from assay.cli.complete import load_numpy_later
 
             load_numpy_later()
-        module = importlib.import_module(f"assay.cli.{FILES.get(name, name)}")
+        module = importlib.import_module(VERBS[name].module)
         command: click.Command = module.command
         return command
 
@@ -110,18 +107,19 @@ class Verbs(click.Group):
             return click.Command.shell_complete(self, ctx, incomplete)
         from click.shell_completion import CompletionItem
 
-        known = VERBS | {"help": ("", "Show help of a command.")}
+        known = {verb: about.line for verb, about in VERBS.items()}
+        known["help"] = "Show help of a command."
         return [
             CompletionItem(verb, help=line)
-            for verb, (_, line) in known.items()
+            for verb, line in known.items()
             if verb.startswith(incomplete)
         ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups = dict.fromkeys(group for group, _ in VERBS.values())
+        groups = dict.fromkeys(about.group for about in VERBS.values())
         for group in groups:
             with formatter.section(group):
-                formatter.write_dl([(v, line) for v, (g, line) in VERBS.items() if g == group])
+                formatter.write_dl([(v, a.line) for v, a in VERBS.items() if a.group == group])
 
 
 @click.command(

@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-from assay.cli import complete, options, printing
+from assay.cli import VERBS, complete, options, printing
 from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.verbs import show
@@ -44,7 +44,7 @@ def command(
     if len(ids) == 1 and "/" not in ids[0] and not (results or raw or columns):
         verb = show.made_by(ids[0], home)
         if verb in DECIDING:
-            importlib.import_module(f"assay.cli.{verb}").show(ids[0], home, form)
+            importlib.import_module(VERBS[verb].module).show(ids[0], home, form)
             return 0
     readings = show.readings(Query(ids=ids), home=home, say=lambda line: options.say(line))
     if not readings:

@@ -59,7 +59,7 @@ def made(
 
 def file_of(kind: str, net: str) -> Any:  # noqa: ANN401 (a module)
     """Where a framework's making of a net is."""
-    return import_module(f"assay.workloads.makings._{kind}_{net}")
+    return import_module(f"assay.workloads.models.{kind}.{net}")
 
 
 def sized(sizes: Mapping[str, Mapping[str, int]], size: str, **given: int) -> dict[str, int]:

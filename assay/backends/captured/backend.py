@@ -158,7 +158,7 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
         with phases.during("import"):
-            module = import_module(f"assay.backends.captured._{self.name}_session")
+            module = import_module(f"assay.backends.captured.{self.name}")
         session = module.open_session
         if is_file(case):
             yield session(opened_file(build, case), case)

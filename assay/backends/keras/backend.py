@@ -71,8 +71,8 @@ class KerasBackend(msgspec.Struct, frozen=True):
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
         with phases.during("import"):
-            setup = import_module(f"assay.backends.{self.engine}._setup")
-            engine = import_module(f"assay.backends.keras._{self.engine}")
+            setup = import_module(f"assay.backends.{self.engine}.setup")
+            engine = import_module(f"assay.backends.keras.{self.engine}")
             from assay.backends.keras import _fit, _model
 
         setup.prepare(case)

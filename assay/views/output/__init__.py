@@ -18,7 +18,7 @@ def render(output: Output, form: str, width: int = 0) -> str:
     """`width`: columns that text may take; 0: as many as it needs."""
     if form not in _FOR_PROGRAMS:
         output = msgspec.structs.replace(output, tables=tuple(map(_gated, output.tables)))
-    text: str = importlib.import_module(f"assay.views.output.{form}").render(output, width)
+    text: str = importlib.import_module(f"{__name__}.{form}").render(output, width)
     return text if form in _FOR_PROGRAMS else plain(text)
 
 

@@ -125,7 +125,7 @@ def model(kind: str, net: Net, arrays: Mapping[str, Any]) -> object:
     """The net as a framework's model, with these weights."""
     from importlib import import_module
 
-    return import_module(f"assay.workloads.net._{kind}").model(net, arrays)
+    return import_module(f"assay.workloads.net.{kind}").model(net, arrays)
 
 
 def weights(net: Net, seed: int) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def inputs_of(bare: Bare) -> Any:  # noqa: ANN401 (arrays, or a tuple or dict of
 
 def _framework(kind: str) -> Any:  # noqa: ANN401 (a module)
     """What knows the models of a framework."""
-    return import_module(f"assay.workloads.user._bare_{kind}")
+    return import_module(f"assay.workloads.user.model_{kind}")
 
 
 def _named(bare: Bare, name: str) -> Any:  # noqa: ANN401

@@ -72,7 +72,7 @@ class HubWorkload(msgspec.Struct, frozen=True):
     def _loaded(self) -> Any:  # noqa: ANN401 (a module)
         try:
             _torchvision.load()  # all of them import it
-            return import_module(f"assay.workloads.user._hub_{self.hub}")
+            return import_module(f"assay.workloads.user.hub_{self.hub}")
         # a package built for another torch: "undefined symbol …"
         except (ImportError, RuntimeError, OSError) as error:
             package = HUBS[self.hub].package
