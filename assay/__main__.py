@@ -8,7 +8,7 @@ traceback.
 def main() -> None:
     """Load the command line, and obey it."""
     try:
-        from assay.cli import main as obey
+        from assay.cli.main import main as obey
 
         obey()
     except KeyboardInterrupt:

@@ -28,13 +28,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis import compare, sequential
-from assay.analysis.intervals import quantile, student
+from assay.commands.ab import pairs as pair
 from assay.core.findings import PairRatio
 from assay.core.records import Procedure
-from assay.engine import pair, plan
-from assay.engine.racer import TURN, HeatEntry
-from assay.engine.turns import Turns, run_heat
+from assay.measure import plan
+from assay.measure.fold_engine_racer import TURN, HeatEntry
+from assay.measure.heat import Turns, run_heat
+from assay.stats import paired_ratio, sequential
+from assay.stats.intervals import quantile, student
 from assay.stores.folders import CasePlace
 
 HERE = Path(__file__).parent
@@ -94,7 +95,7 @@ def _pair(inner: tuple[int, int], seed: int) -> Array:
     found = [heat.results[side] for side in pair.SIDES]
     if [result.status for result in found] != ["ok", "ok"]:
         raise SystemExit([result.reason for result in found])
-    return np.array([compare.turns(result, "step_time") for result in found])
+    return np.array([paired_ratio.turns(result, "step_time") for result in found])
 
 
 def _unfinished(turns: Turns) -> bool:
@@ -120,7 +121,7 @@ def trial(pairs: Array, draw: random.Random, swap: bool) -> Trial:
         taken = _used(np.log(rows[::-1] if swap and draw.random() < 0.5 else rows), known)
         known.append(taken)
         sampling += taken.turns * 2 * TURN
-        found = compare.judged(tuple(known), compare.Terms("step_time"))
+        found = paired_ratio.judged(tuple(known), paired_ratio.Terms("step_time"))
         if found.verdict != "cannot-tell" and len(known) >= sequential.FEWEST:
             return Trial(found.verdict, len(known), sampling)
     return Trial("cannot-tell", MOST, sampling)
@@ -129,11 +130,11 @@ def trial(pairs: Array, draw: random.Random, swap: bool) -> Trial:
 def _used(logs: Array, known: list[PairRatio]) -> PairRatio:
     """As many of the recorded turns as the rule would have taken."""
     difference = logs[1] - logs[0]
-    wanted = compare.turns_wanted(known, 3.0, 2 * TURN)
-    for count in range(compare.FEWEST_TURNS, len(difference) + 1):
+    wanted = paired_ratio.turns_wanted(known, 3.0, 2 * TURN)
+    for count in range(paired_ratio.FEWEST_TURNS, len(difference) + 1):
         estimate = quantile(difference[:count])
         error = estimate.half_width / student(np.inf)
-        if error < compare.MINIMUM / pair.CLOSE or count >= wanted:
+        if error < paired_ratio.MINIMUM / pair.CLOSE or count >= wanted:
             break
     return PairRatio(
         ratio=float(np.exp(estimate.value)), error=error, turns=count, baseline="", candidate=""
@@ -143,7 +144,7 @@ def _used(logs: Array, known: list[PairRatio]) -> PairRatio:
 def report() -> None:
     kept = np.load(DATA)
     right = {"same": {"same"}, "2 %": {"slower"}, "5 %": {"slower"}}
-    print(f"{TRIALS} trials each, at most {MOST} pairs, smallest effect {compare.MINIMUM:.0%}")
+    print(f"{TRIALS} trials each, at most {MOST} pairs, smallest effect {paired_ratio.MINIMUM:.0%}")
     for name in sorted(kept, reverse=True):
         condition, _, kind = name.partition(" ")
         pairs = kept[name].astype(np.float64)

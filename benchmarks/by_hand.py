@@ -161,7 +161,7 @@ def interval(ratios: list[float]) -> tuple[float, float] | None:
     """95 % by Student's t; nothing of fewer than three."""
     if len(ratios) < 3:
         return None
-    from assay.analysis.intervals import student
+    from assay.stats.intervals import student
 
     half = student(len(ratios) - 1) * statistics.stdev(ratios) / len(ratios) ** 0.5
     middle = statistics.mean(ratios)
@@ -183,7 +183,7 @@ def by_assay(name: str, tiny: bool) -> float:
     with tempfile.TemporaryDirectory() as home:
         words = ["run", case(CONFIGURATIONS[name], tiny), "--format", "json", "--home", home]
         words += ["--budget", f"{pace(tiny).budget}s"]
-        code = "from assay.cli import main; main()"
+        code = "from assay.cli.main import main; main()"
         out = output_of([sys.executable, "-c", code, *words], dict(os.environ))
     (result,) = json.loads(out)["results"]
     if result["status"] != "ok":

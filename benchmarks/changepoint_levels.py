@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from changepoints import Array, correlated
 
-from assay.analysis import changepoints, partitions
-from assay.analysis.shift_levels import LENGTHS, P_VALUES
+from assay.stats import changepoints, segmentation
+from assay.stats.fold_analysis_shift_levels import LENGTHS, P_VALUES
 
 AT_ONCE = 40_000  # numbers of the series fitted together
 
@@ -50,7 +50,7 @@ def step_scores(job: Job) -> Array:
 def steps_scores(job: Job) -> Array:
     """Of one, two and three steps at once."""
     nothing = np.zeros(job.length)
-    return np.array([[one.score for one in partitions.fit(row, nothing)] for row in job.series()])
+    return np.array([[one.score for one in segmentation.fit(row, nothing)] for row in job.series()])
 
 
 def highest(
@@ -80,8 +80,8 @@ def step(series: int = 100_000, processes: int = 1) -> None:
 
 def steps(series: int = 20_000, processes: int = 1) -> None:
     with ProcessPoolExecutor(processes) as pool:
-        for length in partitions.LENGTHS:
-            shape = length, (0.0, 0.3, 0.5, 0.6), (partitions.RARE, partitions.RARER)
+        for length in segmentation.LENGTHS:
+            shape = length, (0.0, 0.3, 0.5, 0.6), (segmentation.RARE, segmentation.RARER)
             rows = highest(pool, steps_scores, shape, series).T.round(1).tolist()
             print(length, *map(tuple, rows), flush=True)
 

@@ -27,8 +27,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis import gate, history, shift_search
 from assay.core.series import Point
+from assay.stats import gate, shift_search, trend
 
 Array = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], Array]
@@ -142,8 +142,8 @@ def speed() -> None:
     values = np.exp(0.01 * rng.standard_normal(10_000)).tolist()
     points = [Point("", "", "", "", value, value * 0.99, value * 1.01) for value in values]
     for size in (100, 1_000, 10_000):
-        tracker = history.Tracker()
-        tracker.window, tracker.count = points[max(0, size - history.WINDOW) : size], size
+        tracker = trend.Tracker()
+        tracker.window, tracker.count = points[max(0, size - trend.WINDOW) : size], size
         times = []
         for point in points[:200]:
             start = time.perf_counter()
@@ -152,7 +152,7 @@ def speed() -> None:
         print(f"point {size + 1}: {1e3 * float(np.median(times)):.3f} ms (median of 200)")
     for _ in range(3):
         start, busy = time.perf_counter(), time.process_time()
-        history.history(points)
+        trend.history(points)
         wall, cpu = time.perf_counter() - start, time.process_time() - busy
         print(f"a history of 10,000 points: {wall:.3f} s, of which {cpu:.3f} s on a CPU")
 

@@ -20,9 +20,9 @@ import numpy as np
 import virtual
 from numpy.typing import NDArray
 
-from assay.analysis import estimates, stopping
-from assay.analysis.intervals import Estimate
-from assay.analysis.warmup import find_steady
+from assay.stats import estimates, stopping
+from assay.stats.intervals import Estimate
+from assay.stats.warmup import find_steady
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator], Array]

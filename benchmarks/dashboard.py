@@ -118,8 +118,9 @@ def crowd(seconds: float, readers: int = 50, writers: int = 4) -> None:
 def write(home: Path, writer: int, end: float) -> int:
     """Runs of one result each, as a measurement would keep them; at least one."""
     from assay.core.records import Case, Plan, Result, Samples
-    from assay.registry import open_store
-    from assay.stores import folders, summaries
+    from assay.core.registry import open_store
+    from assay.stats import stored_summary
+    from assay.stores import folders
 
     case = Case(workload=f"net{writer}", backend="jax", key=f"net{writer}@jax")
     store, count = open_store(home), 0
@@ -131,7 +132,7 @@ def write(home: Path, writer: int, end: float) -> int:
         made = Result(id=place.id, case=case, procedure=Plan(cases=(case,)).procedure, status="ok")
         result = msgspec.structs.replace(made, samples=(sample,), started=started)
         store.append(result)
-        summaries.read(store, result)
+        stored_summary.read(store, result)
         count += 1
         time.sleep(0.05)
     store.close()

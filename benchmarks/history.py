@@ -28,10 +28,10 @@ import assay
 from assay.core.findings import ANALYSIS, Quantity, Summary
 from assay.core.records import Case, Plan, Procedure, Result, Samples
 from assay.stores import folders
-from assay.stores.sql import SqlStore
+from assay.stores.sqlite import SqlStore
 
 CASE = Case(workload="w", backend="b", key="w@b")
-MAIN = "import sys; from assay.cli import main; sys.argv = ['assay', *sys.argv[1:]]; main()"
+MAIN = "import sys; from assay.cli.main import main; sys.argv = ['assay', *sys.argv[1:]]; main()"
 
 
 def main() -> None:

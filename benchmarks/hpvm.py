@@ -32,8 +32,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.analysis.student import two_sided
-from assay.engine.capture import captured
+from assay.measure.compiler.capture import captured
 from assay.native.compile import built_model
 from assay.native.graph import Graph
 from assay.native.hpvm.builder import ModelSettings
@@ -41,6 +40,7 @@ from assay.native.hpvm.frontend import ImageSet, write_images, write_sources, wr
 from assay.native.hpvm.lowering import dataflow, with_softmax
 from assay.native.hpvm.program import build_models, compile_program, run_compiled
 from assay.native.toolchain import toolchain
+from assay.stats.student import two_sided
 from assay.workloads.accuracy import TEN
 
 BATCHES = 40

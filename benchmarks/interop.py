@@ -27,10 +27,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import assay
+from assay.commands.compare.api import compare_results
 from assay.core.differences import Difference
 from assay.core.records import Query
 from assay.core.units import human
-from assay.verbs.compare import compare_results
 
 NEEDED = {  # module → tool
     "pyperf": "pyperf",

@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from assay.engine.monitoring import Monitoring
+from assay.measure.monitoring import Monitoring
 
 COST, ACCURACY = 0.002, 0.01
 BUSY = "import numpy as np\na = np.ones((1500, 1500), 'f4')\nwhile True: a @ a"

@@ -31,16 +31,16 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay import registry
-from assay.analysis.compare import FASTEST, IN_TURNS, pair_ratio, turns
+from assay.core import registry
 from assay.core.records import Procedure, Result
-from assay.engine import plan
-from assay.engine.racer import OUT_OF_TIME, HeatEntry
-from assay.engine.shared_cache import NAME as SHARED_CACHE
-from assay.engine.turns import Heat, Turns, run_heat
+from assay.measure import plan
+from assay.measure.fold_engine_racer import OUT_OF_TIME, HeatEntry
+from assay.measure.heat import Heat, Turns, run_heat
+from assay.measure.shared_cache import NAME as SHARED_CACHE
+from assay.stats.paired_ratio import FASTEST, IN_TURNS, pair_ratio, turns
 from assay.stores.folders import CasePlace
-from assay.workloads._evaluated import weights_file
 from assay.workloads.accuracy import AccuracyWorkload
+from assay.workloads.models.eval_data import weights_file
 
 TRAINED = ("lenet", "alexnet", "alexnet2", "vgg16-cifar10", "mobilenet-cifar10", "resnet18-cifar10")
 APPLICATIONS = ("MobileNetV2", "EfficientNetV2B0", "DenseNet121", "Xception", "ConvNeXtTiny")

@@ -9,7 +9,7 @@ from typing import Any
 
 import keras
 
-from assay.workloads._keras_seeded import seeded
+from assay.workloads.models.keras.seeded import seeded
 
 
 def MobileNetV2(size: int = 224, seed: int = 0) -> Any:

@@ -17,7 +17,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.engine.capture import CapturedModel
+    from assay.measure.compiler.capture import CapturedModel
 
 SIZE = 75  # pixels: the least that all of them take but those in LARGER
 LARGER = {"NASNetLarge": 331, "NASNetMobile": 224}
@@ -44,8 +44,8 @@ def _names() -> list[str]:
 def _judged(name: str) -> str:
     """Layers and difference, or why not."""
     from assay.core.errors import AssayError
-    from assay.engine.agreement import agreement
-    from assay.engine.capture import captured
+    from assay.measure.compiler.agreement import agreement
+    from assay.measure.compiler.capture import captured
     from assay.native.compile import built_model
     from assay.native.toolchain import toolchain
 
@@ -64,8 +64,8 @@ def _judged(name: str) -> str:
 
 def _captured(name: str) -> CapturedModel:
     """Judged on pictures of the kind its statistics are taken from."""
-    from assay.engine.capture import CapturedModel, captured
-    from assay.native.answers import Answers
+    from assay.measure.compiler.capture import CapturedModel, captured
+    from assay.native.expected import Answers
 
     size = LARGER.get(name, SIZE)
     model = _model(name, size)

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from assay import registry
+from assay.core import registry
 from assay.core.errors import AssayError, EndingError
-from assay.engine import plan
-from assay.workloads.user import _torchvision
+from assay.measure import plan
+from assay.workloads.user import fold_workloads_user_torchvision
 
 BACKENDS = ("onnxruntime", "openvino", "native")
 NEAR = 1e-3  # of the largest output
@@ -96,7 +96,7 @@ def main() -> int:
         show(_kept(given.show))
         return 0
     warnings.simplefilter("ignore")
-    _torchvision.load()
+    fold_workloads_user_torchvision.load()
     rows = _kept(given.json)
     done = {row["model"] for row in rows}
     asked = [name for name in MODELS if not given.names or name.startswith(tuple(given.names))]

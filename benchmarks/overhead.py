@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from assay import registry
+from assay.core import registry
 from assay.core.records import Case
-from assay.engine import plan, process_env
+from assay.measure import plan, process_env
 from assay.worker import timing
 
 CASE = "mnist-mlp:batch_size=64,units=256,hidden=2@"

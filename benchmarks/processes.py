@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.analysis import estimates
-from assay.analysis.intervals import over_processes, quantile
 from assay.core.records import Procedure
-from assay.engine import plan
-from assay.engine.measure_case import measure_case
+from assay.measure import plan
+from assay.measure.case import measure_case
+from assay.stats import estimates
+from assay.stats.intervals import over_processes, quantile
 from assay.stores.folders import CasePlace
 
 DATA = Path(__file__).parent / "data" / "processes.npz"

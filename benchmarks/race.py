@@ -21,15 +21,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis import compare, race, stopping
-from assay.analysis.estimates import so_far
+from assay.commands.race import ranking
+from assay.commands.race.api import MINIMUM
+from assay.commands.race.state import FEWEST_TURNS, HeatKeepGoing
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.engine import plan
-from assay.engine.race_state import FEWEST_TURNS, HeatKeepGoing
-from assay.engine.racer import TURN, HeatEntry
-from assay.engine.turns import TOGETHER, Turns, run_heat
+from assay.measure import plan
+from assay.measure.fold_engine_racer import TURN, HeatEntry
+from assay.measure.heat import TOGETHER, Turns, run_heat
+from assay.stats import paired_ratio, stopping
+from assay.stats.estimates import so_far
 from assay.stores.folders import CasePlace
-from assay.verbs.race import MINIMUM
 
 DATA = Path(__file__).parent / "data" / "race.npz"
 BACKENDS = (
@@ -64,7 +65,7 @@ def record(count: int) -> None:
             heat = run_heat(entries, Procedure(budget=2.0), _ignore, _unfinished, seed=number)
         for name, result in heat.results.items():
             print(number, name, result.status, result.reason, flush=True)
-            row = np.array([compare.turns(result, "step_time")], dtype=np.float32)
+            row = np.array([paired_ratio.turns(result, "step_time")], dtype=np.float32)
             kept[name] = np.concatenate([kept[name], row]) if name in kept else row
         np.savez_compressed(DATA, **kept)
 
@@ -109,22 +110,22 @@ def _race(
 ) -> tuple[str, float]:
     """Who is first at the end, and the seconds of turns it took."""
     names = list(kept)
-    rules = race.terms(len(names), MINIMUM)
-    heats: list[race.Meeting] = []
+    rules = ranking.terms(len(names), MINIMUM)
+    heats: list[ranking.Meeting] = []
     seconds = 0.0
-    places = race.standing(names, heats, {}, rules)
-    while chosen := race.next_heat(places, heats, rules, TOGETHER):
+    places = ranking.standing(names, heats, {}, rules)
+    while chosen := ranking.next_heat(places, heats, rules, TOGETHER):
         number = draw.randrange(len(kept[names[0]]))
         turns = {name: kept[name][number] for name in chosen}
         count = _count(turns, rules)
         seconds += sum(max(TURN, float(row[:count].mean())) * count for row in turns.values())
         results = {name: _result(name, row[:count], items[name]) for name, row in turns.items()}
-        heats.append(race.meeting(results))
-        places = race.standing(names, heats, {}, rules)
+        heats.append(ranking.meeting(results))
+        places = ranking.standing(names, heats, {}, rules)
     return places[0].key, seconds
 
 
-def _count(turns: Mapping[str, Array], rules: compare.Terms) -> int:
+def _count(turns: Mapping[str, Array], rules: paired_ratio.Terms) -> int:
     """How many turns the heat would have had."""
     keep_going = HeatKeepGoing(rules, math.inf)
     for count in range(FEWEST_TURNS, TURNS):
@@ -162,7 +163,7 @@ def _result(name: str, turns: Array, items: int) -> Result:
         status="ok",
         samples=tuple(_part(float(value)) for value in turns),
         items=items,
-        tags={"order": compare.IN_TURNS},
+        tags={"order": paired_ratio.IN_TURNS},
     )
 
 

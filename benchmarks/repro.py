@@ -27,7 +27,7 @@ import msgspec
 import assay
 from assay.core.differences import Reproduction
 from assay.core.records import Query, Result
-from assay.registry import open_store
+from assay.core.registry import open_store
 
 FUNCTIONS = """\
 import json

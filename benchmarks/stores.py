@@ -35,13 +35,13 @@ from dashboard_index import START
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from assay.analysis.summary import summarize
 from assay.core import codec
 from assay.core.findings import ANALYSIS, Summary
 from assay.core.records import Case, Plan, Query, Result
+from assay.core.registry import open_store
 from assay.core.series import series_of
-from assay.registry import open_store
-from assay.stores import _pg_files, _pg_index, _pg_runs, _points, _rows
+from assay.stats.summary import summarize
+from assay.stores import _pg_files, _pg_index, _points, _rows, fold_stores_pg_runs
 from tests.kept_runs import made_result
 from tests.postgres import PostgresServer, running
 
@@ -93,7 +93,7 @@ def fill(place: str, results: int, series: int) -> None:
 
 def keep_in_database(connection: psycopg.Connection[Any], found: Kept) -> None:
     for result, summary in found:
-        _pg_runs.add(connection, result.run)
+        fold_stores_pg_runs.add(connection, result.run)
         path = f"{result.id.partition('/')[2]}/result.json"
         _pg_files.put_bytes(connection, result.run, path, codec.encode(result))
         _pg_index.keep(connection, result)

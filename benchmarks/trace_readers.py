@@ -17,7 +17,7 @@ from pathlib import Path
 
 import assay
 from assay.core.findings import Profile
-from assay.formats.traces import folder as traces
+from assay.formats.traces import read as traces
 
 CASES = [
     f"{workload}@{backend}"

@@ -19,9 +19,9 @@ import assay
 from assay.core.findings import Output, Reading
 from assay.core.progress import Progress
 from assay.core.records import Result
-from assay.views import train
-from assay.views.output import render
-from assay.workloads.recipes import RECIPES
+from assay.reporting import fold_views_train
+from assay.reporting.output import render
+from assay.workloads.models.recipes import RECIPES
 
 # What is large gains most by it; a residual sum without a norm is better kept whole.
 PRECISION = {"lenet": "tf32", "alexnet2": "tf32", "resnet18-cifar10": "tf32"}
@@ -61,7 +61,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _markdown(readings: Sequence[Reading]) -> str:
-    return render(Output(tables=(train.trainings_table(readings),)), "markdown")
+    return render(Output(tables=(fold_views_train.trainings_table(readings),)), "markdown")
 
 
 def _trained_and_tested(name: str, given: argparse.Namespace, folder: Path) -> Sequence[Result]:

@@ -64,7 +64,7 @@ def main() -> None:
 def peers_ready(net: str, folder: Path, asked: argparse.Namespace) -> None:
     """What every contender needs: the graph, pictures, and the others' models."""
     import assay
-    from assay.engine.tune.pictures import pictures
+    from assay.measure.compiler.splits import pictures
 
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "test.npz").is_file():
@@ -106,7 +106,7 @@ def measured(net: str, folder: Path, asked: argparse.Namespace) -> dict[str, flo
 def _table(
     net: str, folder: Path, took: dict[str, list[float]], right: dict[str, Any]
 ) -> dict[str, float]:
-    from assay.analysis.paired_loss import loss
+    from assay.native.tuner.accuracy_loss import loss
 
     exact = np.array(right["fp32"]["right"])
     speedups = {}
@@ -178,16 +178,16 @@ def _turn(folder: Path, contender: str, batch: int, accuracy: bool) -> None:
 
 
 def _native(folder: Path, contender: str, batch: int) -> Call:
-    from assay.engine.tune.knob_times import INT8, tuned_layers
     from assay.native.build import build
     from assay.native.emit import emit
-    from assay.native.knobs.applying import applied
+    from assay.native.knobs.apply import applied
+    from assay.native.knobs.calibration_file import items_beside
     from assay.native.knobs.from_config import knobs_in
-    from assay.native.knobs.kept_items import items_beside
     from assay.native.knobs.table import knob, why_not
-    from assay.native.loaded import Loaded
+    from assay.native.library import Loaded
     from assay.native.passes.pipeline import optimized
     from assay.native.toolchain import toolchain
+    from assay.native.tuner.layer_times import INT8, tuned_layers
 
     graph = _graph(folder)
     best = optimized(graph)
@@ -223,7 +223,7 @@ SAME = ("openvino-int8", "onnxruntime-int8")
 
 def _graph(folder: Path) -> Any:
     """Captured once, as it takes a process with Keras."""
-    from assay.engine.capture import captured
+    from assay.measure.compiler.capture import captured
     from assay.native import files
 
     place = folder / "graph.npz"

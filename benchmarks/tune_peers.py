@@ -52,7 +52,7 @@ def torch_int8(folder: Path, contender: str, batch: int) -> Call:
     from torch.ao.quantization import get_default_qconfig_mapping
     from torch.ao.quantization.quantize_fx import convert_fx, prepare_fx
 
-    from assay import registry
+    from assay.core import registry
 
     torch.set_num_threads(1)
     workload = registry.workload(folder.name)

@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.evaluate import wilson
-from assay.analysis.paired_loss import fastest_safe, loss
-from assay.analysis.tuning import Predicted, Tune, front, search
-from assay.engine.tune.confirming import FrontProgram, spread
-from assay.engine.tune.pictures import CHOOSING
-from assay.engine.tune.request import TuneRequest
-from assay.engine.tune.stages import Stages
-from assay.engine.tune.tuner import PreparedTuning, Tuner, knobs_of
+from assay.commands.tune.fold_engine_tune_stages import Stages
+from assay.commands.tune.request import TuneRequest
+from assay.commands.tune.tuner import PreparedTuning, Tuner, knobs_of
+from assay.measure.compiler.splits import CHOOSING
 from assay.native.toolchain import toolchain
+from assay.native.tuner.accuracy_loss import fastest_safe, loss
+from assay.native.tuner.search import Predicted, Tune, front, search
+from assay.native.tuner.validate import FrontProgram, spread
+from assay.stats.accuracy import wilson
 
 TARGETS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.5, 6.0)
 ALLOWED = (0.25, 0.5, 1.0, 2.0)  # points
@@ -138,7 +138,7 @@ def _right(program: FrontProgram, held: PreparedTuning) -> Flags:
 
 
 def _drawn(net: str, shares: list[tuple[float, float, float, float]], path: Path) -> None:
-    from assay.views.plot import COLORS, new_figure
+    from assay.commands.plot.figures import COLORS, new_figure
 
     drawn = new_figure(3.5)
     axis = drawn.subplots()

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.estimates import so_far
-from assay.analysis.summary import summarize
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.engine.stepping import alone
+from assay.measure.sampling import alone
+from assay.stats.estimates import so_far
+from assay.stats.summary import summarize
 from assay.testing import ClockedWorker, FakeClock, FakeSession
 
 Array = NDArray[np.float64]

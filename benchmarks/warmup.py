@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis.estimates import so_far
-from assay.analysis.summary import summarize
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.engine.stepping import alone
+from assay.measure.sampling import alone
+from assay.stats.estimates import so_far
+from assay.stats.summary import summarize
 from assay.testing import FakeWorker
 
 Array = NDArray[np.float64]

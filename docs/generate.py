@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from assay import cli, registry
+from assay.cli import main as cli
+from assay.core import registry
 
 REFERENCE = Path(__file__).parent / "reference"
 HEAD = "<!-- written by docs/generate.py: run `make docs` -->\n\n"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assay import cli
+from assay.cli import main
 
 if TYPE_CHECKING:
     from tests.postgres import PostgresServer
@@ -115,7 +115,7 @@ def assay(
         monkeypatch.setattr(sys, "argv", ["assay", *words])
         capfd.readouterr()
         with pytest.raises(SystemExit) as left:
-            cli.main()
+            main.main()
         out, err = capfd.readouterr()
         return int(left.value.code or 0), out, err
 

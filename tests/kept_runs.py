@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from assay.core.records import Case, Environment, Plan, Procedure, Result, Samples
-from assay.registry import open_store
-from assay.stores import folders, summaries
+from assay.core.registry import open_store
+from assay.stats import stored_summary
+from assay.stores import folders
 
 CASE = Case(workload="mnist-mlp", backend="jax", params={"units": 64}, key="mnist-mlp@jax")
 OTHER = Case(workload="mnist-mlp", backend="torch", params={"units": 64}, key="mnist-mlp@torch")
@@ -48,6 +49,6 @@ def keep_run(home, *wanted, label="", started="2026-11-01T10:00:00Z", **more) ->
         place = folders.new_case(run)
         result = made_result(place, case, middle, started, status, label=label, **more)
         store.append(result)
-        summaries.read(store, result)
+        stored_summary.read(store, result)
     store.close()
     return run.name

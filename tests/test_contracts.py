@@ -7,7 +7,7 @@ import re
 import msgspec
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.core.contracts import (
     Backend,
     EvaluatingBackend,
@@ -19,7 +19,7 @@ from assay.core.contracts import (
 from assay.core.errors import UsageError
 from assay.core.findings import ANALYSIS, Quantity, Summary
 from assay.core.records import Case, Environment, Plan, Procedure, Query, Result
-from assay.engine import plan
+from assay.measure import plan
 from assay.stores import folders
 
 WORKLOADS = registry.names("workloads")

@@ -15,7 +15,11 @@ import numpy as np
 import pytest
 
 import assay
-from assay.verbs import evaluate, run, scale, study, train
+from assay.commands import evaluate
+from assay.commands.run import api
+from assay.commands.scale import api as scale
+from assay.commands.study import api as study
+from assay.commands.train import api as train
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
@@ -35,7 +39,7 @@ USES = {
     "my_pkg/bench.py": "assay.bench('my_pkg.bench.Matmul.benchmark_small')",
 }
 HANDED_ON = {
-    "run": (run.planned, assay.Procedure, assay.live),
+    "run": (api.planned, assay.Procedure, assay.live),
     "scale": (scale.planned, assay.Procedure),
     "evaluate": (evaluate.planned,),
     "study": (study.request,),

@@ -74,7 +74,7 @@ def test_the_rule_would_catch_a_wrong_import():
     assert not allowed("stores", "monitors")
     assert not allowed("core", "analysis")
     assert allowed("workloads", "datasets")
-    assert imports(ast.parse("from assay import registry\nimport assay.cli.run")) == {
+    assert imports(ast.parse("from assay import registry\nimport assay.commands.run.cli")) == {
         "registry",
         "cli",
     }

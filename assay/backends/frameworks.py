@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.backends import _options, _profilers, _several
+from assay.backends import data_parallel, profilers
+from assay.backends import options as _options
 from assay.core import phases
 from assay.core.contracts import Option
 from assay.core.records import Case, Value
 from assay.core.sessions import Job, Session
 
 if TYPE_CHECKING:
-    from assay.backends.torch._team import TeamMember
+    from assay.backends.torch.ddp import TeamMember
 
 
 class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,23 +41,23 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def options(self) -> Mapping[str, Option]:
-        return {**_options.COMMON, "devices": _several.DEVICES, **self.own}
+        return {**_options.COMMON, "devices": data_parallel.DEVICES, **self.own}
 
     def missing(self) -> str:
         return _options.lacking(("numpy", self.name), self.name)
 
     def refuses(self, case: Case) -> str:
-        return _options.refused(case) or _several.refused(case) or self.refusal(case)
+        return _options.refused(case) or data_parallel.refused(case) or self.refusal(case)
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
-        return {**_options.device_variables(case), **_several.variables(case)}
+        return {**_options.device_variables(case), **data_parallel.variables(case)}
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
-        if self.processes and _several.count(case) > 1:
-            from assay.backends.torch import _team
+        if self.processes and data_parallel.count(case) > 1:
+            from assay.backends.torch import ddp
 
-            with _team.started(_several.count(case), lambda m: _member(build, case, m)) as first:
+            with ddp.started(data_parallel.count(case), lambda m: _member(build, case, m)) as first:
                 yield _member(build, case, first)
             return
         with phases.during("import"):
@@ -66,14 +67,15 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
         with setup.shared_by(case) as devices:
             yield session.open_session(build(), case, devices)
 
-    def profile(self, folder: Path) -> AbstractContextManager[_profilers.Mark]:
-        return _profilers.PROFILERS[self.name](folder)
+    def profile(self, folder: Path) -> AbstractContextManager[profilers.Mark]:
+        return profilers.PROFILERS[self.name](folder)
 
 
 def _member(build: Callable[[], Job], case: Case, member: TeamMember) -> Session:
     """What each process of a team does, the worker among them."""
     with phases.during("import"):
-        from assay.backends.torch import _session, _setup
+        from assay.backends.torch import session as _session
+        from assay.backends.torch import setup as _setup
     _setup.prepare(case)
     member.join()
     return _session.open_session(build(), case, member)
@@ -114,7 +116,7 @@ DATA_FORMAT = Option(
 def _torch_refusal(case: Case) -> str:
     if case.options["cuda_graphs"] == "off":
         return ""
-    if _several.count(case) > 1:
+    if data_parallel.count(case) > 1:
         return "a CUDA graph holds the work of one process, and each device has its own"
     if _options.on_cpu(case):
         return "CUDA graphs need an NVIDIA GPU, and this case runs on the CPU"
@@ -134,7 +136,7 @@ PROVIDES = {
         name="tensorflow",
         summary="TensorFlow by itself",
         own={"compiler": TENSORFLOW_COMPILER},
-        refusal=lambda case: _options.no_channels_first(case) or _several.not_compiled(case),
+        refusal=lambda case: _options.no_channels_first(case) or data_parallel.not_compiled(case),
     ),
     "torch": FrameworkBackend(
         name="torch",

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from assay.backends import _options
+from assay.backends import options as _options
 from assay.core.contracts import Option
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value

@@ -55,7 +55,7 @@ def _words(find: Callable[[click.Context, str], Iterable[str]]) -> Completer:
 @_words
 def cases(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """`WORKLOAD`, then `@BACKEND`; or a file."""
-    from assay.registry import names
+    from assay.core.registry import names
 
     workload, at, begun = _apart(ctx, incomplete)
     if at:
@@ -69,7 +69,7 @@ def cases(ctx: click.Context, incomplete: str) -> Iterable[str]:
 @_words
 def backends(_: click.Context, incomplete: str) -> Iterable[str]:
     """One, or several by commas."""
-    from assay.registry import names
+    from assay.core.registry import names
 
     before, comma, begun = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in names("backends") if name.startswith(begun)]
@@ -105,7 +105,7 @@ def studies(_: click.Context, incomplete: str) -> Iterable[str]:
 
 @_words
 def file_formats(_: click.Context, incomplete: str) -> Iterable[str]:
-    from assay.registry import names
+    from assay.core.registry import names
 
     return [name for name in names("formats") if name.startswith(incomplete)]
 
@@ -115,7 +115,7 @@ def values(option: str) -> Completer:
 
     @_words
     def complete(_: click.Context, incomplete: str) -> Iterable[str]:
-        from assay.registry import backend, names
+        from assay.core.registry import backend, names
 
         before, comma, begun = incomplete.rpartition(",")
         known = dict.fromkeys(
@@ -135,8 +135,8 @@ def _kind(word: str) -> str:
 
 
 def _opening(workload: str) -> Iterable[str]:
-    from assay.engine.plan import opening, parse_case
-    from assay.registry import workload as get
+    from assay.core.registry import workload as get
+    from assay.measure.plan import opening, parse_case
 
     return opening(get(parse_case(workload).workload))
 

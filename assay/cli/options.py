@@ -11,8 +11,8 @@ import click
 
 from assay.cli import complete
 from assay.core.errors import UsageError
-from assay.views.output import FORMATS
-from assay.views.terminal import plain
+from assay.reporting.output import FORMATS
+from assay.reporting.terminal import plain
 
 
 def _place(ctx: click.Context, flag: click.Parameter, value: str | None) -> str | None:
@@ -185,7 +185,7 @@ def say(*lines: str) -> None:
 
 
 def agreed(what: str, judge: str, difference: float) -> str:
-    from assay.engine.agreement import ALLOWED
+    from assay.measure.compiler.agreement import ALLOWED
 
     told = f"checked: {what} differs from {judge} by at most {difference:.1e} of the largest output"
     rounds = "; this model makes much of rounding: float32 and float64 differ too"

@@ -8,8 +8,8 @@ import click
 
 from assay.core import codec
 from assay.core.findings import Output, Table
-from assay.views.output import render
-from assay.views.terminal import plain
+from assay.reporting.output import render
+from assay.reporting.terminal import plain
 
 READABLE = 120  # columns of a text that is piped into a pager or a file
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from assay.core.progress import Progress
 from assay.core.records import Result
 from assay.core.units import human
-from assay.views.output.text import cut
-from assay.views.terminal import plain
+from assay.reporting.output.text import cut
+from assay.reporting.terminal import plain
 
 _PHASES = {"open": "opening", "first": "first step", "warmup": "warming up"}
 _WIDTH = 10  # letters of the bar

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.backends._options import gpus
+from assay.backends.options import gpus
 from assay.core.errors import NotPossibleError, unknown
 from assay.formats.keras_rows import EPOCHS, MODELS, row
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
-from assay.core.damage import BROKEN
+from assay.core.corrupt import BROKEN
 from assay.core.errors import AssayError
 
 try:

@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from assay.core.archive_members import members, printable
-from assay.core.damage import damaged
+from assay.core.corrupt import damaged
 from assay.core.descriptors import join_folders, mode_of, open_folder
 from assay.core.errors import NotPossibleError
 from assay.core.unpacking import Unpacking

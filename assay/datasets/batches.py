@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.core.damage import damaged
+from assay.core.corrupt import damaged
 from assay.datasets.dataset import OpenedDataset, Pictures
 
 # A file, how many pictures it must hold, first row, row after the last.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.damage import damaged, intact
+from assay.core.corrupt import damaged, intact
 from assay.core.errors import NotPossibleError
 from assay.datasets.batches import Batches
 from assay.datasets.dataset import Pictures

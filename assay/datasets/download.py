@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.core.damage import writing
+from assay.core.corrupt import writing
 from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.dataset import Remote
 

@@ -9,8 +9,8 @@ from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.catalog import DATASETS, get
 from assay.datasets.dataset import Dataset, OpenedDataset, Remote, split_sizes
 from assay.datasets.download import DownloadProgress, check, download
+from assay.datasets.fold_datasets_places import Home, cache, folders
 from assay.datasets.library import find, load
-from assay.datasets.places import Home, cache, folders
 
 
 def fetch(name: str, home: Home = None, progress: DownloadProgress = lambda *_: None) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.damage import damaged, intact
+from assay.core.corrupt import damaged, intact
 from assay.datasets.cifar import pillow
 from assay.datasets.dataset import OpenedDataset, Pictures
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.core.damage import damaged
+from assay.core.corrupt import damaged
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.datasets.catalog import DATASETS, get
 from assay.datasets.dataset import Dataset, OpenedDataset, Pictures, rows, split_sizes
-from assay.datasets.places import Home, folders
+from assay.datasets.fold_datasets_places import Home, folders
 
 
 @dataclass(frozen=True)

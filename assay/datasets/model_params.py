@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.core.damage import damaged
+from assay.core.corrupt import damaged
 from assay.datasets.dataset import Dataset, Form, OpenedDataset, Pictures, Remote
 
 REMOTE = Remote(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from assay.core.damage import damaged, intact
+from assay.core.corrupt import damaged, intact
 from assay.datasets.dataset import Form, OpenedDataset, Pictures
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}

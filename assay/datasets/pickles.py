@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.damage import REPLACE, damaged
+from assay.core.corrupt import REPLACE, damaged
 from assay.core.errors import AssayError
 
 # What the pickle module says a damaged file may raise.

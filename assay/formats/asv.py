@@ -13,7 +13,7 @@ from assay.core.errors import UsageError
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples, Value
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "asv"
 NEWEST = 2
@@ -33,8 +33,8 @@ COLUMNS = [
 ]
 # What a benchmark's name begins with says what it measures; the file itself has no units.
 _MEASURES = {
-    "time": (foreign.STEP, "s"),
-    "timeraw": (foreign.WALL, "s"),
+    "time": (common.STEP, "s"),
+    "timeraw": (common.WALL, "s"),
     "peakmem": ("peak_memory", "B"),
     "mem": ("memory", "B"),
     "track": ("value", ""),
@@ -48,11 +48,11 @@ def matches(content: Content) -> bool:
 
 def read(content: Content) -> Sequence[Result]:
     document = content.json
-    foreign.known_version(content, document.get("version"), NEWEST, "asv's result file")
+    common.known_version(content, document.get("version"), NEWEST, "asv's result file")
     columns = document["result_columns"]
     if not isinstance(columns, list):
         raise content.wrong("has result_columns that is no list")
-    results = foreign.table(content, document["results"], "results")
+    results = common.table(content, document["results"], "results")
     if not results:
         raise content.wrong("has no results", hint="There is nothing to import in it.")
     environment = _environment(content, document)
@@ -64,7 +64,7 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = foreign.by_name(KIND, readings)
+    found = common.by_name(KIND, readings)
     results = [result for same in found.values() for result in same]
     commits = {str(r.environment.git.get("commit", "")) for r in results} - {""}
     if len(commits) != 1:
@@ -82,7 +82,7 @@ def write(readings: Iterable[Reading]) -> bytes:
         "ram": str(here.machine.get("memory", "")),
     }
     python = str(here.python.get("version", ""))
-    return foreign.as_json(
+    return common.as_json(
         {
             "commit_hash": commits.pop(),
             "env_name": str(results[0].facts.get("asv.env_name", f"assay-py{python}")),
@@ -111,7 +111,7 @@ def _benchmark(
 ) -> Iterator[Result]:
     axes = fields.get("params") or []
     if not all(isinstance(axis, list) for axis in axes):
-        raise content.wrong(f"has params of {foreign.plain(name)} that are no lists")
+        raise content.wrong(f"has params of {common.plain(name)} that are no lists")
     for at, chosen in enumerate(itertools.product(*axes)):
         yield _result(content, name, fields, environment, (at, tuple(map(str, chosen))))
 
@@ -128,7 +128,7 @@ def _result(
     stem = name.rpartition(".")[2].partition("_")[0]
     metric, unit = _MEASURES.get(stem, _MEASURES["track"])
     failed = single is None and not raw
-    values = foreign.numbers(content, raw if raw else [single], "samples")
+    values = common.numbers(content, raw if raw else [single], "samples")
     steps = _at(fields.get("stats_number"), at)
     sample = Samples(
         metric=metric,
@@ -137,18 +137,18 @@ def _result(
         values=() if failed else values,
         steps=steps if isinstance(steps, int) and steps > 0 else 1,
     )
-    params: dict[str, Value] = {f"param{i + 1}": foreign.plain(v) for i, v in enumerate(chosen)}
-    return foreign.imported(
+    params: dict[str, Value] = {f"param{i + 1}": common.plain(v) for i, v in enumerate(chosen)}
+    return common.imported(
         KIND,
         name,
         [sample],
         params=params,
         key=f"{name}({', '.join(chosen)})" if chosen else "",
         facts={
-            **foreign.scalars({"asv.version": fields.get("version")}),
+            **common.scalars({"asv.version": fields.get("version")}),
             **({} if raw else {"note": "the samples were not recorded; this is asv's own value"}),
         },
-        started=foreign.when(fields.get("started_at")),
+        started=common.when(fields.get("started_at")),
         environment=environment,
         status="failed" if failed else "ok",
         reason="asv has no result of it" if failed else "",
@@ -160,16 +160,16 @@ def _at(column: object, at: int) -> Any:  # noqa: ANN401 (any JSON value)
 
 
 def _environment(content: Content, document: dict[str, Any]) -> Environment:
-    params = foreign.table(content, document.get("params"), "params")
-    needs = foreign.table(content, document.get("requirements"), "requirements")
+    params = common.table(content, document.get("params"), "params")
+    needs = common.table(content, document.get("requirements"), "requirements")
     machine = {"cpu": params.get("cpu"), "cpus": params.get("num_cpu")}
     machine |= {"architecture": params.get("arch"), "memory": params.get("ram")}
     return Environment(
-        machine=foreign.scalars(machine),
-        system=foreign.scalars({"hostname": params.get("machine"), "platform": params.get("os")}),
-        python=foreign.scalars({"version": document.get("python")}),
-        packages={foreign.plain(k): foreign.plain(v) for k, v in needs.items()},
-        git=foreign.scalars({"commit": document["commit_hash"]}),
+        machine=common.scalars(machine),
+        system=common.scalars({"hostname": params.get("machine"), "platform": params.get("os")}),
+        python=common.scalars({"version": document.get("python")}),
+        packages={common.plain(k): common.plain(v) for k, v in needs.items()},
+        git=common.scalars({"commit": document["commit_hash"]}),
     )
 
 
@@ -177,7 +177,7 @@ def _name(name: str, result: Result) -> str:
     """A case of ours gets an ending that tells asv what is measured."""
     if result.case.backend == KIND:
         return name
-    part = foreign.main_parts(result)[0]
+    part = common.main_parts(result)[0]
     stem = next((s for s, (_, unit) in _MEASURES.items() if unit == part.unit), "track")
     return f"{name}.{stem}_{part.metric}"
 
@@ -198,8 +198,8 @@ def _row(results: Sequence[Result]) -> list[Any]:
 
 
 def _cell(result: Result | None) -> tuple[Any, ...]:
-    parts = foreign.main_parts(result) if result else []
-    values = foreign.finite(value for part in parts for value in part.values)
+    parts = common.main_parts(result) if result else []
+    values = common.finite(value for part in parts for value in part.values)
     if not values:
         return (None,) * 8
     middle = statistics.median(values)

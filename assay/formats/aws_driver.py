@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from assay.core.formats import Content, Format
 from assay.core.records import Result
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "aws-driver"
 # What the driver adds to every run, in its own units → how much that is in ours.
@@ -38,17 +38,17 @@ def read(content: Content) -> Sequence[Result]:
     head, tail = parts[added][:at], parts[added][at + 1 :]
     for name, words in parts.items():
         if words[: len(head)] != head or (tail and words[-len(tail) :] != tail):
-            raise content.wrong(f"has the key {foreign.plain(name)!r}, which is of another task")
+            raise content.wrong(f"has the key {common.plain(name)!r}, which is of another task")
     samples = []
     for name, words in parts.items():
         metric = ".".join(words[len(head) : len(words) - len(tail)])
         unit, factor = _ADDED.get(metric, ("", 1.0))
-        value = foreign.number(content, content.json[name], name)
-        samples.append(foreign.steady(metric, unit, (factor * value,)))
+        value = common.number(content, content.json[name], name)
+        samples.append(common.steady(metric, unit, (factor * value,)))
     facts = {"framework": ".".join(head[:-1]), "suffix": ".".join(tail)}
     task = head[-1] if head else os.path.basename(content.origin)
     return [
-        foreign.imported(KIND, task, samples, facts={n: v for n, v in facts.items() if v}),
+        common.imported(KIND, task, samples, facts={n: v for n, v in facts.items() if v}),
     ]
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from assay.core.findings import Quantity, Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Result, Samples
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "bmf"
 _LATENCY = "latency"
-_NANOSECONDS = foreign.SECONDS["ns"]
+_NANOSECONDS = common.SECONDS["ns"]
 
 
 def matches(content: Content) -> bool:
@@ -23,7 +23,7 @@ def matches(content: Content) -> bool:
 
 def read(content: Content) -> Sequence[Result]:
     return [
-        foreign.imported(
+        common.imported(
             KIND, name, [_samples(content, name, one, at) for one, at in measures.items()]
         )
         for name, measures in content.json.items()
@@ -33,13 +33,13 @@ def read(content: Content) -> Sequence[Result]:
 def write(readings: Iterable[Reading]) -> bytes:
     """Of several results of one case the last counts: a file of Bencher's has one value."""
     found = {
-        foreign.name_for(KIND, reading.result): _measures(reading)
+        common.name_for(KIND, reading.result): _measures(reading)
         for reading in readings
         if reading.summary.quantities
     }
     if not found:
-        raise foreign.nothing(KIND)
-    return foreign.as_json(found)
+        raise common.nothing(KIND)
+    return common.as_json(found)
 
 
 def _is_measured(measures: object) -> bool:
@@ -51,14 +51,14 @@ def _is_measured(measures: object) -> bool:
 
 
 def _samples(content: Content, name: str, measure: str, metric: dict[str, Any]) -> Samples:
-    value = foreign.number(content, metric["value"], f"{measure} of {name}")
+    value = common.number(content, metric["value"], f"{measure} of {name}")
     if measure == _LATENCY:
-        return foreign.steady(foreign.STEP, "s", (value / _NANOSECONDS,))
-    return foreign.steady(measure, "", (value,))
+        return common.steady(common.STEP, "s", (value / _NANOSECONDS,))
+    return common.steady(measure, "", (value,))
 
 
 def _measures(reading: Reading) -> dict[str, dict[str, float]]:
-    main = foreign.main_parts(reading.result)
+    main = common.main_parts(reading.result)
     timed = main[0].metric if main and main[0].unit == "s" else ""
     return {
         _LATENCY if name == timed else name: _metric(q, _NANOSECONDS if name == timed else 1.0)

@@ -8,7 +8,7 @@ from typing import Any
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "conbench"
 _TIME_UNITS = {"s": "s", "ns": "ns", "seconds": "s"}
@@ -26,8 +26,8 @@ def read(content: Content) -> Sequence[Result]:
 def write(readings: Iterable[Reading]) -> bytes:
     found = [_document(reading.result) for reading in readings]
     if not found:
-        raise foreign.nothing(KIND)
-    return foreign.as_json(found)
+        raise common.nothing(KIND)
+    return common.as_json(found)
 
 
 def _all(content: Content) -> list[Any]:
@@ -39,34 +39,34 @@ def _is_result(one: object) -> bool:
 
 
 def _result(content: Content, document: dict[str, Any]) -> Result:
-    tags = foreign.table(content, document["tags"], "tags")
-    stats = foreign.table(content, document.get("stats"), "stats")
-    machine = foreign.table(content, document.get("machine_info"), "machine_info")
-    github = foreign.table(content, document.get("github"), "github")
-    error = foreign.table(content, document.get("error"), "error")
+    tags = common.table(content, document["tags"], "tags")
+    stats = common.table(content, document.get("stats"), "stats")
+    machine = common.table(content, document.get("machine_info"), "machine_info")
+    github = common.table(content, document.get("github"), "github")
+    error = common.table(content, document.get("error"), "error")
     unit = str(stats.get("unit", ""))
-    values = foreign.numbers(content, stats.get("data", []), "data")
+    values = common.numbers(content, stats.get("data", []), "data")
     if unit in _TIME_UNITS:
-        scale = foreign.SECONDS[_TIME_UNITS[unit]]
-        sample = foreign.steady(foreign.STEP, "s", (value / scale for value in values))
+        scale = common.SECONDS[_TIME_UNITS[unit]]
+        sample = common.steady(common.STEP, "s", (value / scale for value in values))
     else:
-        sample = foreign.steady("value", foreign.plain(unit), values)
-    return foreign.imported(
+        sample = common.steady("value", common.plain(unit), values)
+    return common.imported(
         KIND,
         str(tags.get("name", "")),
         [sample],
-        params=foreign.scalars(tags, without=("name",)),
+        params=common.scalars(tags, without=("name",)),
         facts={
-            **foreign.scalars(foreign.table(content, document.get("info"), "info"), "info."),
-            **foreign.scalars(foreign.table(content, document.get("context"), "context"), "con."),
+            **common.scalars(common.table(content, document.get("info"), "info"), "info."),
+            **common.scalars(common.table(content, document.get("context"), "context"), "con."),
         },
-        started=foreign.when(document.get("timestamp")),
+        started=common.when(document.get("timestamp")),
         environment=Environment(
-            machine=foreign.scalars(
+            machine=common.scalars(
                 {"cpu": machine.get("cpu_model_name"), "cpus": machine.get("cpu_thread_count")}
             ),
-            system=foreign.scalars({"hostname": machine.get("name")}),
-            git=foreign.scalars({"commit": github.get("commit")}),
+            system=common.scalars({"hostname": machine.get("name")}),
+            git=common.scalars({"commit": github.get("commit")}),
         ),
         status="failed" if error else "ok",
         reason=str(next(iter(error.values()), "")) if error else "",
@@ -75,8 +75,8 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
 
 def _document(result: Result) -> dict[str, Any]:
     """What a run failed with is told in `error`, in place of its data."""
-    parts = foreign.main_parts(result)
-    values = foreign.finite(value for part in parts for value in part.values)
+    parts = common.main_parts(result)
+    values = common.finite(value for part in parts for value in part.values)
     here = result.environment
     told: dict[str, Any] = {"error": {"status": result.status, "reason": result.reason}}
     if values:
@@ -90,9 +90,9 @@ def _document(result: Result) -> dict[str, Any]:
         "batch_id": result.run,
         "timestamp": result.started,
         **told,
-        "tags": {"name": foreign.name_for(KIND, result), **result.case.params},
-        "info": dict(here.packages) | foreign.restored(result.facts, "info."),
-        "context": {"benchmark_language": "Python", **foreign.restored(result.facts, "con.")},
+        "tags": {"name": common.name_for(KIND, result), **result.case.params},
+        "info": dict(here.packages) | common.restored(result.facts, "info."),
+        "context": {"benchmark_language": "Python", **common.restored(result.facts, "con.")},
         "machine_info": {
             "name": str(here.system.get("hostname", "")),
             "cpu_model_name": str(here.machine.get("cpu", "")),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Result
-from assay.formats import foreign, rows
+from assay.formats import common, rows
 
 KIND = "csv"
 
@@ -36,7 +36,7 @@ def write(readings: Iterable[Reading]) -> bytes:
             writer.writerow({**row, "value": repr(row["value"])})
             count += 1
     if not count:
-        raise foreign.nothing(KIND)
+        raise common.nothing(KIND)
     return file.getvalue().encode()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from assay.core.findings import Quantity, Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Result
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "github-action"
 
@@ -26,8 +26,8 @@ def read(content: Content) -> Sequence[Result]:
 def write(readings: Iterable[Reading]) -> bytes:
     found = [row for reading in readings for row in _rows(reading)]
     if not found:
-        raise foreign.nothing(KIND)
-    return foreign.as_json(found)
+        raise common.nothing(KIND)
+    return common.as_json(found)
 
 
 def _is_row(row: object) -> bool:
@@ -36,25 +36,25 @@ def _is_row(row: object) -> bool:
 
 def _result(content: Content, row: dict[str, Any]) -> Result:
     name, unit = str(row["name"]), str(row["unit"])
-    value = foreign.number(content, row["value"], name)
-    timed = unit in foreign.SECONDS
+    value = common.number(content, row["value"], name)
+    timed = unit in common.SECONDS
     sample = (
-        foreign.steady(foreign.STEP, "s", (value / foreign.SECONDS[unit],))
+        common.steady(common.STEP, "s", (value / common.SECONDS[unit],))
         if timed
-        else foreign.steady("value", foreign.plain(unit), (value,))
+        else common.steady("value", common.plain(unit), (value,))
     )
-    kept = foreign.scalars(row, "github-action.", ("name", "unit", "value"))
-    return foreign.imported(KIND, name, [sample], facts=kept)
+    kept = common.scalars(row, "github-action.", ("name", "unit", "value"))
+    return common.imported(KIND, name, [sample], facts=kept)
 
 
 def _rows(reading: Reading) -> Iterable[dict[str, Any]]:
     """The main metric alone: what is better when it is larger has no place in this list."""
-    main = foreign.main_parts(reading.result)
+    main = common.main_parts(reading.result)
     quantity = reading.summary.quantities.get(main[0].metric) if main else None
     if quantity is None or not math.isfinite(quantity.value):
         return
     yield {
-        "name": foreign.name_for(KIND, reading.result),
+        "name": common.name_for(KIND, reading.result),
         "unit": quantity.unit,
         "value": quantity.value,
         **_range(quantity),

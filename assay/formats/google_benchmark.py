@@ -8,7 +8,7 @@ from typing import Any
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples, Value
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "google-benchmark"
 NEWEST = 1
@@ -21,7 +21,7 @@ _ROW = {  # fields that are no counters
     "error_message", "skipped", "skip_message", "big_o", "rms", "cpu_coefficient",
     "real_coefficient",
 }  # fmt: skip
-_NANOSECONDS = foreign.SECONDS["ns"]
+_NANOSECONDS = common.SECONDS["ns"]
 
 
 def matches(content: Content) -> bool:
@@ -32,18 +32,18 @@ def matches(content: Content) -> bool:
 
 
 def read(content: Content) -> Sequence[Result]:
-    context = foreign.table(content, content.json["context"], "context")
-    foreign.known_version(
+    context = common.table(content, content.json["context"], "context")
+    common.known_version(
         content, context.get("json_schema_version", 1), NEWEST, "google-benchmark's schema"
     )
     groups: dict[str, list[dict[str, Any]]] = {}
-    for row in foreign.rows(content, content.json["benchmarks"], "benchmarks"):
+    for row in common.rows(content, content.json["benchmarks"], "benchmarks"):
         groups.setdefault(str(row.get("run_name") or row["name"]), []).append(row)
     return [_result(content, context, name, rows) for name, rows in groups.items()]
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = foreign.by_name(KIND, readings)
+    found = common.by_name(KIND, readings)
     first = next(iter(found.values()))[0]
     context = {
         "date": first.started,
@@ -54,11 +54,11 @@ def write(readings: Iterable[Reading]) -> bytes:
         "caches": [],
         "load_avg": [],
         "library_build_type": "release",
-        **foreign.restored(first.facts, "context."),
+        **common.restored(first.facts, "context."),
         "json_schema_version": NEWEST,
     }
     rows = [row for name, results in found.items() for row in _rows(name, results)]
-    return foreign.as_json({"context": context, "benchmarks": rows})
+    return common.as_json({"context": context, "benchmarks": rows})
 
 
 def _result(
@@ -68,20 +68,20 @@ def _result(
     told = (wrong or {}).get("error_message") or (wrong or {}).get("skip_message") or ""
     skipped = wrong is not None and not wrong.get("error_occurred")
     taken, note = _taken(rows)
-    return foreign.imported(
+    return common.imported(
         KIND,
         name,
         () if wrong else _samples(content, taken),
         params=_params(name),
         facts={
-            **foreign.scalars(context, "context.", ("date", "host_name", "num_cpus")),
-            **foreign.scalars({name: rows[0].get(name) for name in ("time_unit", "label")}),
+            **common.scalars(context, "context.", ("date", "host_name", "num_cpus")),
+            **common.scalars({name: rows[0].get(name) for name in ("time_unit", "label")}),
             **note,
         },
-        started=foreign.when(context.get("date")),
+        started=common.when(context.get("date")),
         environment=Environment(
-            machine=foreign.scalars({"cpus": context.get("num_cpus")}),
-            system=foreign.scalars({"hostname": context.get("host_name")}),
+            machine=common.scalars({"cpus": context.get("num_cpus")}),
+            system=common.scalars({"hostname": context.get("host_name")}),
         ),
         status="skipped" if skipped else "failed" if wrong else "ok",
         reason=str(told),
@@ -104,31 +104,31 @@ def _samples(content: Content, rows: Sequence[dict[str, Any]]) -> Iterator[Sampl
     """Repetitions of equally many iterations together, in their order."""
     for count in dict.fromkeys(row.get("iterations", 1) for row in rows):
         same = [row for row in rows if row.get("iterations", 1) == count]
-        steps = max(1, foreign.count(content, count, "iterations"))
-        for metric, field in ((foreign.STEP, "real_time"), (CPU, CPU)):
+        steps = max(1, common.count(content, count, "iterations"))
+        for metric, field in ((common.STEP, "real_time"), (CPU, CPU)):
             values = [_seconds(content, row, field) for row in same if field in row]
-            yield foreign.steady(metric, "s", values, steps=steps)
+            yield common.steady(metric, "s", values, steps=steps)
         for name in dict.fromkeys(name for row in same for name in row if name not in _ROW):
             given = [row[name] for row in same if isinstance(row.get(name), int | float)]
-            yield foreign.steady(name, _UNITS.get(name, ""), map(float, given))
+            yield common.steady(name, _UNITS.get(name, ""), map(float, given))
 
 
 def _seconds(content: Content, row: dict[str, Any], field: str) -> float:
-    unit = foreign.per_second(content, row.get("time_unit", "ns"))
-    return foreign.number(content, row[field], field) / unit
+    unit = common.per_second(content, row.get("time_unit", "ns"))
+    return common.number(content, row[field], field) / unit
 
 
 def _params(name: str) -> dict[str, Value]:
     """`matmul/n:100/real_time` has n."""
     pairs = [part.partition(":") for part in name.split("/")[1:]]
-    return {foreign.plain(key): foreign.plain(value) for key, mark, value in pairs if mark}
+    return {common.plain(key): common.plain(value) for key, mark, value in pairs if mark}
 
 
 def _rows(name: str, results: Sequence[Result]) -> Iterator[dict[str, Any]]:
     values = [
         (value, part.steps, others)
         for result in results
-        for part in foreign.main_parts(result)
+        for part in common.main_parts(result)
         for value, others in zip(part.values, _beside(result, part), strict=True)
     ]
     for index, (value, steps, others) in enumerate(values):

@@ -10,7 +10,7 @@ from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Result, Samples
 from assay.core.redaction import safe_text
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "hyperfine"
 _PLACED = [
@@ -38,24 +38,24 @@ def matches(content: Content) -> bool:
 
 
 def read(content: Content) -> Sequence[Result]:
-    found = foreign.rows(content, content.json["results"], "results")
+    found = common.rows(content, content.json["results"], "results")
     return [_result(content, row) for row in found]
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = foreign.by_name(KIND, readings)
-    return foreign.as_json({"results": [_row(name, results) for name, results in found.items()]})
+    found = common.by_name(KIND, readings)
+    return common.as_json({"results": [_row(name, results) for name, results in found.items()]})
 
 
 def _result(content: Content, row: dict[str, Any]) -> Result:
-    params = foreign.table(content, row.get("parameters"), "parameters")
+    params = common.table(content, row.get("parameters"), "parameters")
     ended = [code for code in row.get("exit_codes") or () if code]
-    return foreign.imported(
+    return common.imported(
         KIND,
-        safe_text(foreign.plain(row["command"])),
+        safe_text(common.plain(row["command"])),
         _samples(content, row),
-        params=foreign.scalars(params),
-        facts=foreign.scalars(row, "hyperfine.", _PLACED),
+        params=common.scalars(params),
+        facts=common.scalars(row, "hyperfine.", _PLACED),
         status="failed" if ended else "ok",
         reason=f"{len(ended)} of its runs ended with a status such as {ended[0]}" if ended else "",
     )
@@ -65,21 +65,21 @@ def _samples(content: Content, row: dict[str, Any]) -> Iterator[Samples]:
     times = row.get("times")
     if times is None:  # written by --export-json of the first versions, or cut by hand
         times = [row.get("median", row.get("mean"))]
-    for number, value in enumerate(foreign.numbers(content, times, "times")):
-        yield foreign.steady(foreign.WALL, "s", (value,), process=number)
+    for number, value in enumerate(common.numbers(content, times, "times")):
+        yield common.steady(common.WALL, "s", (value,), process=number)
     for field, metric in _ONCE.items():
         if field in row:
-            yield foreign.steady(metric, "s", (foreign.number(content, row[field], field),))
+            yield common.steady(metric, "s", (common.number(content, row[field], field),))
     memory = row.get("memory_usage_byte")
     if memory is not None:
-        yield foreign.steady("memory", "B", foreign.numbers(content, memory, "memory_usage_byte"))
+        yield common.steady("memory", "B", common.numbers(content, memory, "memory_usage_byte"))
 
 
 def _row(name: str, results: Sequence[Result]) -> dict[str, Any]:
-    parts = [part for result in results for part in foreign.main_parts(result)]
-    times = foreign.finite(value for part in parts for value in part.values)
+    parts = [part for result in results for part in common.main_parts(result)]
+    times = common.finite(value for part in parts for value in part.values)
     once = {field: results[0].values(metric) for field, metric in _ONCE.items()}
-    memory = foreign.finite(value for result in results for value in result.values("memory"))
+    memory = common.finite(value for result in results for value in result.values("memory"))
     return {
         "command": name,
         "mean": statistics.fmean(times),
@@ -92,7 +92,7 @@ def _row(name: str, results: Sequence[Result]) -> dict[str, Any]:
         **({"memory_usage_byte": [int(value) for value in memory]} if memory else {}),
         "exit_codes": [0] * len(times),
         "parameters": {name: str(value) for name, value in results[0].case.params.items()},
-        **foreign.restored(results[0].facts, "hyperfine."),
+        **common.restored(results[0].facts, "hyperfine."),
     }
 
 

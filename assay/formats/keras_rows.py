@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "keras-benchmarks"
 # old name → (workload with parameters, what the old table called its samples)
@@ -55,27 +55,27 @@ def _is_row(row: object) -> bool:
 
 
 def _result(content: Content, row: dict[str, Any]) -> Result:
-    metrics = foreign.table(content, row["metrics"], "metrics")
-    backend = foreign.table(content, row["keras_backend"], "keras_backend")
-    cpu = foreign.table(content, row.get("cpu_info"), "cpu_info")
-    total = foreign.number(content, metrics.get("total_time"), "total_time")
-    epochs = foreign.number(content, metrics.get("epochs", 1), "epochs")
+    metrics = common.table(content, row["metrics"], "metrics")
+    backend = common.table(content, row["keras_backend"], "keras_backend")
+    cpu = common.table(content, row.get("cpu_info"), "cpu_info")
+    total = common.number(content, metrics.get("total_time"), "total_time")
+    epochs = common.number(content, metrics.get("epochs", 1), "epochs")
     engine = str(backend.get("type", ""))
     packages = {engine: backend.get("version"), "keras": row.get("keras_version")}
-    return foreign.imported(
+    return common.imported(
         KIND,
         str(row["test_name"]),
         [
-            foreign.steady("total_time", "s", (total,)),
-            *([foreign.steady("epoch_time", "s", (total / epochs,))] if epochs > 0 else []),
+            common.steady("total_time", "s", (total,)),
+            *([common.steady("epoch_time", "s", (total / epochs,))] if epochs > 0 else []),
         ],
-        params=foreign.scalars(metrics, without=("total_time",)),
+        params=common.scalars(metrics, without=("total_time",)),
         key=f"{row['test_name']} on {engine}" if engine else "",
-        facts=foreign.scalars(row, "keras-benchmarks.", _PLACED),
-        started=foreign.when(row.get("recorded_time")),
+        facts=common.scalars(row, "keras-benchmarks.", _PLACED),
+        started=common.when(row.get("recorded_time")),
         environment=Environment(
-            machine=foreign.scalars({"cpus": cpu.get("num_cores")}),
-            packages={foreign.plain(k): foreign.plain(v) for k, v in packages.items() if k and v},
+            machine=common.scalars({"cpus": cpu.get("num_cores")}),
+            packages={common.plain(k): common.plain(v) for k, v in packages.items() if k and v},
         ),
     )
 

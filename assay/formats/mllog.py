@@ -11,13 +11,13 @@ from typing import Any
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Result, Samples
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "mllog"
 MARK = ":::MLLOG"
 _NAME, _START, _STOP = "submission_benchmark", "run_start", "run_stop"
-_UNITS = {foreign.STEP: "s"}
-_TOLD = (foreign.STEP, "eval_accuracy", "eval_loss", "train_loss")  # what is told again and again
+_UNITS = {common.STEP: "s"}
+_TOLD = (common.STEP, "eval_accuracy", "eval_loss", "train_loss")  # what is told again and again
 
 
 def matches(content: Content) -> bool:
@@ -38,7 +38,7 @@ def read(content: Content) -> Sequence[Result]:
 def write(readings: Iterable[Reading]) -> bytes:
     lines = [line for reading in readings for line in _lines(reading.result)]
     if not lines:
-        raise foreign.nothing(KIND)
+        raise common.nothing(KIND)
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -60,14 +60,14 @@ def _result(content: Content, events: Sequence[dict[str, Any]]) -> Result:
     scalars = {str(e.get("key")): e.get("value") for e in events if not _is_told(e)}
     times = {str(e.get("key")): e.get("time_ms") for e in events}
     stops = [e for e in events if e.get("key") == _STOP]
-    details = foreign.table(content, stops[-1].get("metadata"), "metadata") if stops else {}
+    details = common.table(content, stops[-1].get("metadata"), "metadata") if stops else {}
     ended = str(details.get("status", "success" if stops else "never stopped"))
-    return foreign.imported(
+    return common.imported(
         KIND,
         str(scalars.get(_NAME) or "mlperf"),
         _samples(content, events, times),
-        facts=foreign.scalars(scalars, "mllog.", (_NAME, _START, _STOP)),
-        started=foreign.when(times.get(_START) or events[0].get("time_ms")),
+        facts=common.scalars(scalars, "mllog.", (_NAME, _START, _STOP)),
+        started=common.when(times.get(_START) or events[0].get("time_ms")),
         status="ok" if ended == "success" else "failed",
         reason="" if ended == "success" else f"the log says: {ended}",
     )
@@ -90,20 +90,20 @@ def _samples(
         process = details.get("process", 0)
         kind = (str(event["key"]), str(details.get("unit", _UNITS.get(str(event["key"]), ""))))
         place = (*kind, process if isinstance(process, int) else 0)
-        told.setdefault(place, []).append(foreign.number(content, event["value"], kind[0]))
+        told.setdefault(place, []).append(common.number(content, event["value"], kind[0]))
     for (name, unit, process), values in told.items():
-        yield foreign.steady(name, foreign.plain(unit), values, process=process)
+        yield common.steady(name, common.plain(unit), values, process=process)
     begun, ended = times.get(_START), times.get(_STOP)
     if not told and isinstance(begun, int | float) and isinstance(ended, int | float):
-        yield foreign.steady(foreign.WALL, "s", ((ended - begun) / 1e3,))
+        yield common.steady(common.WALL, "s", ((ended - begun) / 1e3,))
 
 
 def _lines(result: Result) -> Iterator[str]:
     begun = _milliseconds(result.started)
-    yield _line(begun, _NAME, foreign.name_for(KIND, result))
+    yield _line(begun, _NAME, common.name_for(KIND, result))
     for name, value in result.case.params.items():
         yield _line(begun, {"batch_size": "global_batch_size"}.get(name, name), value)
-    for name, value in foreign.restored(result.facts, "mllog.").items():
+    for name, value in common.restored(result.facts, "mllog.").items():
         yield _line(begun, name, value)
     yield _line(begun, _START, None, "INTERVAL_START")
     for part in result.samples:

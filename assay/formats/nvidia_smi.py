@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from assay.core.formats import Content, Format
 from assay.core.records import Result
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "nvidia-smi"
 _SCALES = {"MiB": ("B", 2.0**20), "MB": ("B", 2.0**20), "KiB": ("B", 1024.0)}  # dmon's MB are MiB
@@ -48,15 +48,15 @@ def read(content: Content) -> Sequence[Result]:
 
 def _result(gpu: str, series: dict[_Column, list[float]], texts: dict[str, str]) -> Result:
     time = str(texts.get("timestamp", "")).replace("/", "-")
-    return foreign.imported(
+    return common.imported(
         KIND,
         f"gpu{gpu}" if gpu.isdecimal() else gpu,
         [
-            foreign.steady(column.name, _SCALES.get(column.unit, (column.unit, 1.0))[0], values)
+            common.steady(column.name, _SCALES.get(column.unit, (column.unit, 1.0))[0], values)
             for column, values in series.items()
         ],
-        facts=foreign.scalars(texts, "nvidia-smi."),
-        started=foreign.when(time),
+        facts=common.scalars(texts, "nvidia-smi."),
+        started=common.when(time),
     )
 
 

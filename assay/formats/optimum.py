@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "optimum"
 _MEGABYTE, _KILOWATT_HOUR = 1e6, 3.6e6  # in bytes; in joules
@@ -26,7 +26,7 @@ def matches(content: Content) -> bool:
 
 def read(content: Content) -> Sequence[Result]:
     document = content.json
-    config = foreign.table(content, document.get("config"), "config")
+    config = common.table(content, document.get("config"), "config")
     return [
         _result(content, config, target, measured)
         for target, measured in _targets(document).items()
@@ -35,7 +35,7 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = foreign.by_name(KIND, readings)
+    found = common.by_name(KIND, readings)
     results = [result for same in found.values() for result in same]
     models = {_model(result) for result in results}
     if len(models) > 1 or len({_target(result) for result in results}) < len(results):
@@ -56,7 +56,7 @@ def write(readings: Iterable[Reading]) -> bytes:
         },
     }
     report = {_target(result): _measured(result) for result in results}
-    return foreign.as_json({"config": config, "report": report})
+    return common.as_json({"config": config, "report": report})
 
 
 def _targets(document: object) -> dict[str, dict[str, Any]]:
@@ -74,30 +74,30 @@ def _targets(document: object) -> dict[str, dict[str, Any]]:
 def _result(
     content: Content, config: dict[str, Any], target: str, measured: dict[str, Any]
 ) -> Result:
-    backend = foreign.table(content, config.get("backend"), "backend")
-    scenario = foreign.table(content, config.get("scenario"), "scenario")
-    shapes = foreign.table(content, scenario.get("input_shapes"), "input_shapes")
+    backend = common.table(content, config.get("backend"), "backend")
+    scenario = common.table(content, config.get("scenario"), "scenario")
+    shapes = common.table(content, scenario.get("input_shapes"), "input_shapes")
     name = str(config.get("name") or backend.get("model") or "model")
-    here = foreign.table(content, config.get("environment"), "environment")
-    memory = foreign.table(content, measured.get("memory"), "memory")
+    here = common.table(content, config.get("environment"), "environment")
+    memory = common.table(content, measured.get("memory"), "memory")
     scale = _MEGABYTE if memory.get("unit", "MB") == "MB" else 1.0
-    return foreign.imported(
+    return common.imported(
         KIND,
         name,
         _samples(content, measured),
-        params={**foreign.scalars(shapes), _TARGET: foreign.plain(target)},
+        params={**common.scalars(shapes), _TARGET: common.plain(target)},
         key=f"{name}/{target}",
         facts={
-            **foreign.scalars(backend, "backend."),
-            **foreign.scalars(scenario, "scenario.", ("input_shapes",)),
-            **foreign.scalars(here, "environment."),
+            **common.scalars(backend, "backend."),
+            **common.scalars(scenario, "scenario.", ("input_shapes",)),
+            **common.scalars(here, "environment."),
         },
         environment=Environment(
-            machine=foreign.scalars({"cpu": here.get("cpu"), "cpus": here.get("cpu_count")}),
-            python=foreign.scalars({"version": here.get("python_version")}),
+            machine=common.scalars({"cpu": here.get("cpu"), "cpus": here.get("cpu_count")}),
+            python=common.scalars({"version": here.get("python_version")}),
         ),
         peaks={
-            ours: scale * foreign.number(content, memory[theirs], theirs)
+            ours: scale * common.number(content, memory[theirs], theirs)
             for theirs, ours in _MEMORY.items()
             if memory.get(theirs) is not None
         },
@@ -105,25 +105,25 @@ def _result(
 
 
 def _samples(content: Content, measured: dict[str, Any]) -> Iterator[Samples]:
-    latency = foreign.table(content, measured.get("latency"), "latency")
+    latency = common.table(content, measured.get("latency"), "latency")
     if latency:
-        unit = foreign.per_second(content, latency.get("unit", "s"))
-        values = foreign.numbers(content, latency.get("values"), "latency values")
-        yield foreign.steady(foreign.STEP, "s", (value / unit for value in values))
-    energy = foreign.table(content, measured.get("energy"), "energy")
+        unit = common.per_second(content, latency.get("unit", "s"))
+        values = common.numbers(content, latency.get("values"), "latency values")
+        yield common.steady(common.STEP, "s", (value / unit for value in values))
+    energy = common.table(content, measured.get("energy"), "energy")
     if energy.get("total") is not None:
         if energy.get("unit") != "kWh":
-            raise content.wrong(f"has energy in {foreign.plain(energy.get('unit'))!r}, not kWh")
-        joules = _KILOWATT_HOUR * foreign.number(content, energy["total"], "energy")
-        yield foreign.steady("energy", "J", (joules,))
+            raise content.wrong(f"has energy in {common.plain(energy.get('unit'))!r}, not kWh")
+        joules = _KILOWATT_HOUR * common.number(content, energy["total"], "energy")
+        yield common.steady("energy", "J", (joules,))
 
 
 def _config(result: Result, prefix: str) -> dict[str, Any]:
-    return foreign.restored(result.facts, prefix)
+    return common.restored(result.facts, prefix)
 
 
 def _model(result: Result) -> str:
-    return foreign.name_for(KIND, result)
+    return common.name_for(KIND, result)
 
 
 def _target(result: Result) -> str:
@@ -131,8 +131,8 @@ def _target(result: Result) -> str:
 
 
 def _measured(result: Result) -> dict[str, Any]:
-    parts = foreign.main_parts(result)
-    values = foreign.finite(value for part in parts for value in part.values)
+    parts = common.main_parts(result)
+    values = common.finite(value for part in parts for value in part.values)
     array = np.asarray(values)
     shares = {f"p{share}": float(np.percentile(array, share)) for share in (50, 90, 95, 99)}
     mean, spread = float(array.mean()), float(array.std(ddof=1)) if len(values) > 1 else 0.0

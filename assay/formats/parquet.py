@@ -11,7 +11,7 @@ from assay.core.errors import NotPossibleError
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Result
-from assay.formats import foreign, rows
+from assay.formats import common, rows
 
 KIND = "parquet"
 MAGIC = b"PAR1"
@@ -34,7 +34,7 @@ def read(content: Content) -> Sequence[Result]:
             raise content.wrong(f"has {file.metadata.num_rows} rows, but {MOST_ROWS} are read")
         found = file.read(columns=list(rows.COLUMNS)).to_pylist()
     except (arrow.ArrowException, OSError, ValueError) as error:
-        raise content.wrong(f"is damaged ({foreign.plain(error)})") from None
+        raise content.wrong(f"is damaged ({common.plain(error)})") from None
     return rows.results(content, KIND, found)
 
 
@@ -50,7 +50,7 @@ def write(readings: Iterable[Reading]) -> bytes:
             writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
             count += len(batch)
     if not count:
-        raise foreign.nothing(KIND)
+        raise common.nothing(KIND)
     return file.getvalue()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples
-from assay.formats import foreign
+from assay.formats import common
 from assay.formats.perfzero.summary import Execution, system_info
 
 KIND = "perfzero"
@@ -28,8 +28,8 @@ def write(readings: Iterable[Reading]) -> bytes:
     """One summary, or a list of them."""
     found = [document(reading) for reading in readings]
     if not found:
-        raise foreign.nothing(KIND)
-    return foreign.as_json(found if len(found) > 1 else found[0])
+        raise common.nothing(KIND)
+    return common.as_json(found if len(found) > 1 else found[0])
 
 
 def _all(content: Content) -> list[Any]:
@@ -37,25 +37,25 @@ def _all(content: Content) -> list[Any]:
 
 
 def _result(content: Content, document: dict[str, Any]) -> Result:
-    told = foreign.table(content, document["benchmark_result"], "benchmark_result")
-    info = foreign.table(content, document.get("benchmark_info"), "benchmark_info")
-    system = foreign.table(content, document.get("system_info"), "system_info")
-    framework = foreign.table(content, document.get("ml_framework_info"), "ml_framework_info")
-    process = foreign.table(content, document.get("process_info"), "process_info")
+    told = common.table(content, document["benchmark_result"], "benchmark_result")
+    info = common.table(content, document.get("benchmark_info"), "benchmark_info")
+    system = common.table(content, document.get("system_info"), "system_info")
+    framework = common.table(content, document.get("ml_framework_info"), "ml_framework_info")
+    process = common.table(content, document.get("process_info"), "process_info")
     name, version = framework.get("name"), framework.get("version")
     failed = told.get("succeeded") is False
-    return foreign.imported(
+    return common.imported(
         KIND,
         str(told.get("name", "")),
         _samples(content, told),
         facts={
-            **foreign.scalars(told, "perfzero.", ("name", "wall_time", "metrics", "extras")),
-            **foreign.scalars({n: document.get(n) for n in ("execution_id",)}, "perfzero."),
-            **foreign.scalars(info, "perfzero."),
+            **common.scalars(told, "perfzero.", ("name", "wall_time", "metrics", "extras")),
+            **common.scalars({n: document.get(n) for n in ("execution_id",)}, "perfzero."),
+            **common.scalars(info, "perfzero."),
         },
-        started=foreign.when(document.get("execution_timestamp")),
+        started=common.when(document.get("execution_timestamp")),
         environment=Environment(
-            machine=foreign.scalars(
+            machine=common.scalars(
                 {
                     "cpu": system.get("cpu_model"),
                     "cpus": system.get("logical_cpu_count"),
@@ -63,33 +63,33 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
                     "gpu0": system.get("accelerator_model"),
                 }
             ),
-            system=foreign.scalars({"hostname": system.get("hostname")}),
-            packages={foreign.plain(name): foreign.plain(version)} if name and version else {},
+            system=common.scalars({"hostname": system.get("hostname")}),
+            packages={common.plain(name): common.plain(version)} if name and version else {},
         ),
-        peaks={n: foreign.number(content, process[n], n) for n in _PEAKS if n in process},
+        peaks={n: common.number(content, process[n], n) for n in _PEAKS if n in process},
         status="failed" if failed else "ok",
         reason="PerfZero says that it did not succeed" if failed else "",
     )
 
 
 def _samples(content: Content, told: dict[str, Any]) -> Iterator[Samples]:
-    wall = foreign.number(content, told.get("wall_time"), "wall_time")
+    wall = common.number(content, told.get("wall_time"), "wall_time")
     if wall >= 0:  # -1: nothing was reported
-        yield foreign.steady(foreign.WALL, "s", (wall,))
+        yield common.steady(common.WALL, "s", (wall,))
     for metric in told.get("metrics") or ():
-        row = foreign.table(content, metric, "metrics")
-        value = foreign.number(content, row.get("value"), f"the metric {row.get('name')}")
-        yield foreign.steady(str(row.get("name", "")), "", (value,))
+        row = common.table(content, metric, "metrics")
+        value = common.number(content, row.get("value"), f"the metric {row.get('name')}")
+        yield common.steady(str(row.get("name", "")), "", (value,))
     for extra in told.get("extras") or ():
-        row = foreign.table(content, extra, "extras")
+        row = common.table(content, extra, "extras")
         if isinstance(row.get("value"), int | float):
-            yield foreign.steady(str(row.get("name", "")), "", (float(row["value"]),))
+            yield common.steady(str(row.get("name", "")), "", (float(row["value"]),))
 
 
 def document(reading: Reading) -> dict[str, Any]:
     """The summary of one result, whatever measured it."""
     result, quantities = reading.result, reading.summary.quantities
-    main = foreign.main_parts(result)
+    main = common.main_parts(result)
     metric = main[0].metric if main else ""
     wall = quantities[metric].value if metric in quantities else -1.0
     here = result.environment
@@ -98,7 +98,7 @@ def document(reading: Reading) -> dict[str, Any]:
         "execution_id": result.facts.get("perfzero.execution_id", result.id.replace("/", "-")),
         "execution_timestamp": result.started,
         "benchmark_result": {
-            "name": foreign.name_for(KIND, result),
+            "name": common.name_for(KIND, result),
             "wall_time": wall,
             "succeeded": result.status == "ok",
             "extras": [],

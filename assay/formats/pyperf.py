@@ -9,7 +9,7 @@ from typing import Any
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Samples
-from assay.formats import foreign
+from assay.formats import common as foreign
 
 KIND = "pyperf"
 NEWEST = 1

@@ -9,7 +9,7 @@ from typing import Any
 from assay.core.findings import Reading
 from assay.core.formats import Content, Format
 from assay.core.records import Environment, Result, Value
-from assay.formats import foreign
+from assay.formats import common
 
 KIND = "pytest-benchmark"
 _PLACED = ("name", "fullname", "params", "extra_info", "stats")
@@ -27,17 +27,17 @@ def read(content: Content) -> Sequence[Result]:
     environment = _environment(content, document)
     more = {"version": document.get("version")}
     return [
-        _result(content, benchmark, environment, foreign.when(document.get("datetime")), more)
-        for benchmark in foreign.rows(content, document["benchmarks"], "benchmarks")
+        _result(content, benchmark, environment, common.when(document.get("datetime")), more)
+        for benchmark in common.rows(content, document["benchmarks"], "benchmarks")
     ]
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = foreign.by_name(KIND, readings)
+    found = common.by_name(KIND, readings)
     results = [result for same in found.values() for result in same]
     first = results[0]
-    here, git = first.environment, foreign.git_of(results)
-    return foreign.as_json(
+    here, git = first.environment, common.git_of(results)
+    return common.as_json(
         {
             "machine_info": {
                 "node": here.system.get("hostname", ""),
@@ -74,23 +74,23 @@ def _result(
     started: str,
     more: dict[str, Any],
 ) -> Result:
-    stats = foreign.table(content, benchmark["stats"], "stats")
+    stats = common.table(content, benchmark["stats"], "stats")
     data, note = stats.get("data"), {}
     if not data:
         data = [stats.get("median", stats.get("mean"))]
         note = {"note": "the rounds were not saved (--benchmark-save-data); this is their median"}
     steps = stats.get("iterations", 1)
-    params = foreign.table(content, benchmark.get("params"), "params")
-    extra = foreign.table(content, benchmark.get("extra_info"), "extra_info")
-    values = foreign.numbers(content, data, "data")
-    return foreign.imported(
+    params = common.table(content, benchmark.get("params"), "params")
+    extra = common.table(content, benchmark.get("extra_info"), "extra_info")
+    values = common.numbers(content, data, "data")
+    return common.imported(
         KIND,
         str(benchmark.get("fullname") or benchmark.get("name", "")),
-        [foreign.steady(foreign.STEP, "s", values, steps=steps if isinstance(steps, int) else 1)],
-        params=foreign.scalars(params),
+        [common.steady(common.STEP, "s", values, steps=steps if isinstance(steps, int) else 1)],
+        params=common.scalars(params),
         facts={
-            **foreign.scalars(extra, "extra."),
-            **foreign.scalars({**benchmark, **more}, "pytest-benchmark.", _PLACED),
+            **common.scalars(extra, "extra."),
+            **common.scalars({**benchmark, **more}, "pytest-benchmark.", _PLACED),
             **note,
         },
         started=started,
@@ -99,45 +99,45 @@ def _result(
 
 
 def _environment(content: Content, document: dict[str, Any]) -> Environment:
-    machine = foreign.table(content, document["machine_info"], "machine_info")
-    commit = foreign.table(content, document.get("commit_info"), "commit_info")
-    cpu = foreign.table(content, machine.get("cpu"), "cpu")
+    machine = common.table(content, document["machine_info"], "machine_info")
+    commit = common.table(content, document.get("commit_info"), "commit_info")
+    cpu = common.table(content, machine.get("cpu"), "cpu")
     known = commit.get("id") not in (None, "unversioned", "unknown")
     git = {"commit": commit.get("id"), "branch": commit.get("branch"), "dirty": commit.get("dirty")}
     return Environment(
-        machine=foreign.scalars(
+        machine=common.scalars(
             {
                 "cpu": cpu.get("brand_raw"),
                 "cpus": cpu.get("count"),
                 "architecture": machine.get("machine"),
             }
         ),
-        system=foreign.scalars(
+        system=common.scalars(
             {
                 "hostname": machine.get("node"),
                 "system": machine.get("system"),
                 "kernel": machine.get("release"),
             }
         ),
-        python=foreign.scalars({"version": machine.get("python_version")}),
-        git=foreign.scalars(git) if known else {},
+        python=common.scalars({"version": machine.get("python_version")}),
+        git=common.scalars(git) if known else {},
     )
 
 
 def _benchmark(name: str, results: Sequence[Result]) -> dict[str, Any]:
-    parts = [part for result in results for part in foreign.main_parts(result)]
-    values = foreign.finite(value for part in parts for value in part.values)
+    parts = [part for result in results for part in common.main_parts(result)]
+    values = common.finite(value for part in parts for value in part.values)
     first = results[0]
     params: dict[str, Value] = first.case.params
     return {
         "group": None,
         "param": ", ".join(map(str, params.values())) or None,
         "options": {},
-        **foreign.restored(first.facts, "pytest-benchmark."),
+        **common.restored(first.facts, "pytest-benchmark."),
         "name": name.rpartition("::")[2],
         "fullname": name,
         "params": params or None,
-        "extra_info": foreign.restored(first.facts, "extra."),
+        "extra_info": common.restored(first.facts, "extra."),
         "stats": {**_stats(values), "data": values, "iterations": parts[0].steps},
     }
 

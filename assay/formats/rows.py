@@ -11,7 +11,7 @@ import msgspec
 
 from assay.core.formats import Content
 from assay.core.records import Case, Environment, Result, Samples
-from assay.formats import foreign
+from assay.formats import common as foreign
 
 _CASE = ("workload", "backend", "case", "params", "options")
 _PLACE = ("host", "cpu", "gpu", "python", "packages", "commit", "facts")

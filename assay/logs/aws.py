@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from assay.core.errors import UsageError
 from assay.logs.overrides import needs_shell
-from assay.logs.places import at, ini_line, section_alone
+from assay.logs.paths import at, ini_line, section_alone
 from assay.logs.task import FieldError, Metric, Task
 
 _FIELDS = {"pattern": "patterns", "compute": "compute_method"}  # of a metric → of the file

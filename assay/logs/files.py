@@ -13,7 +13,7 @@ import msgspec
 from assay.core.errors import UsageError, unknown
 from assay.core.units import seconds
 from assay.logs.aws import aws_names, read_aws
-from assay.logs.places import at, toml_line
+from assay.logs.paths import at, toml_line
 from assay.logs.task import FieldError, Metric, Task
 
 _OWN = {"name", "origin", "notes"}  # set by the reader, never written in a file

@@ -10,10 +10,10 @@ from types import TracebackType
 import msgspec
 
 from assay.core.records import Status
-from assay.logs.closing import Closing, check_closing
 from assay.logs.compute import NotComputableError, compute
-from assay.logs.endings import ending
 from assay.logs.extract import ByMllog, ByPattern, Extractor, by_json, by_key
+from assay.logs.fold_logs_closing import Closing, check_closing
+from assay.logs.fold_logs_endings import ending
 from assay.logs.patterns import compile_pattern
 from assay.logs.scan import Scanner
 from assay.logs.stream import Lines

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.core.contracts import Peak
-from assay.monitors._files import KeptFile
+from assay.monitors.sources.proc import KeptFile
 
 FOLDER = Path("/sys/class/powercap")
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from assay.core.contracts import Peak
-from assay.monitors import _amd, _nvidia_smi, _nvml
-from assay.monitors._look import Source, memory_of_each, ours, together
+from assay.monitors.sources import amd, nvidia_smi, nvml
+from assay.monitors.sources.gpu_sample import Source, memory_of_each, ours, together
 
 
 class GpuMonitor:
@@ -29,7 +29,7 @@ class GpuMonitor:
     def __init__(
         self, source: Source | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._source = source or _nvml.source() or _nvidia_smi.source() or _amd.source()
+        self._source = source or nvml.source() or nvidia_smi.source() or amd.source()
         self._clock = clock
         self._last = clock()
         self._energy = 0.0

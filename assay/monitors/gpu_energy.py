@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.core.contracts import Peak
-from assay.monitors import _nvml
+from assay.monitors.sources import nvml
 
 
 class GpuEnergyMonitor:
@@ -14,8 +14,8 @@ class GpuEnergyMonitor:
     period = 10.0
     peaks: Mapping[str, Peak] = {"gpu_energy_joules": ("gpu_energy", "last")}
 
-    def __init__(self, source: _nvml.NvmlSource | None = None) -> None:
-        self._source = source or _nvml.source()
+    def __init__(self, source: nvml.NvmlSource | None = None) -> None:
+        self._source = source or nvml.source()
         self._start = self._source.energies() if self._source else []
         self._used: set[int] = set()
 

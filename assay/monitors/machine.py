@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from assay.core.contracts import Peak
-from assay.monitors import _cgroup
-from assay.monitors._files import KeptFile, line_value
+from assay.monitors.sources import cgroup
+from assay.monitors.sources.proc import KeptFile, line_value
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _THROTTLES = "/sys/devices/system/cpu/cpu0/thermal_throttle/"
@@ -26,7 +26,7 @@ class MachineMonitor:
     }
 
     def __init__(self, proc: str = "/proc") -> None:
-        quota = _cgroup.file("cpu", "cpu.stat")
+        quota = cgroup.file("cpu", "cpu.stat")
         self._ticks = KeptFile(f"{proc}/stat", size=256)
         self._files = {
             "swapped": KeptFile(f"{proc}/vmstat", size=16384),

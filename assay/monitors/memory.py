@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from assay.core.contracts import Peak
-from assay.monitors._files import FilePerProcess, line_value
+from assay.monitors.sources.proc import FilePerProcess, line_value
 
 
 class MemoryMonitor:

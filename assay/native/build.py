@@ -18,8 +18,8 @@ import numpy as np
 from assay.core.errors import AssayError
 from assay.core.files import user_path
 from assay.native.emit import Emitted
+from assay.native.fold_native_weightfile import write_weights
 from assay.native.toolchain import Toolchain
-from assay.native.weightfile import write_weights
 
 RUNTIME = Path(__file__).parent / "runtime"
 BEGUN, DAY = ".building-", 24 * 3600  # how folders begin that are being filled; seconds

@@ -14,10 +14,10 @@ from assay.native.build import Built, build
 from assay.native.emit import Emitted, emit
 from assay.native.graph import Array, Graph, Value
 from assay.native.kernels import forced
-from assay.native.knobs.applying import applied
+from assay.native.knobs.apply import applied
 from assay.native.passes.pipeline import optimized
+from assay.native.run_program import program_outputs
 from assay.native.toolchain import Toolchain
-from assay.native.trial import program_outputs
 
 
 class Compiled(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from assay.native.graph import Array, Graph, Node, Shape, Value
 from assay.native.operations import definition
 from assay.native.operations.definition import sizes
 from assay.native.passes.pipeline import drop_dead
-from assay.native.passes.turning import take_channels_first
+from assay.native.passes.transposes import take_channels_first
 
 
 class Emitted(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from assay.core.damage import BROKEN
+from assay.core.corrupt import BROKEN
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
 from assay.native.graph import Graph, Node, Value

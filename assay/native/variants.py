@@ -15,9 +15,9 @@ from assay.native.build import Built, build_in
 from assay.native.emit import Emitted, Emitter, file_name
 from assay.native.graph import Array, Graph
 from assay.native.passes.pipeline import drop_dead
-from assay.native.passes.turning import take_channels_first
+from assay.native.passes.transposes import take_channels_first
+from assay.native.run_program import outputs_of, run_program
 from assay.native.toolchain import Toolchain
-from assay.native.trial import outputs_of, run_program
 
 CHOICE = "ASSAY_VARIANT"  # the variable that says which
 

@@ -21,11 +21,11 @@ from assay.core.findings import Summary
 from assay.core.records import Plan, Query, Result
 from assay.core.redaction import safe_text, safe_values
 from assay.core.series import Entry, KeptPoint, KeptSeries, Point
+from assay.stores import _pg_connection as link
 from assay.stores import _pg_files as files
 from assay.stores import _pg_index as index
-from assay.stores import _pg_link as link
-from assay.stores import _pg_runs as runs
-from assay.stores import adopting, folders, naming
+from assay.stores import fold_stores_naming, folders, importing
+from assay.stores import fold_stores_pg_runs as runs
 from assay.stores._mending import Mender, Skipped
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class PostgresStore:
         with folders.explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
         folders.write_result(folder, result)
-        found = list(adopting.files_of(folder, Path(result.id), self.problems))
+        found = list(importing.files_of(folder, Path(result.id), self.problems))
         try:
             self._link.change(lambda c: self._send(c, [result], found))
         except AssayError as error:
@@ -96,7 +96,10 @@ class PostgresStore:
             ) from None
 
     def _send(
-        self, connection: Connection, results: Sequence[Result], found: Sequence[adopting.PlainFile]
+        self,
+        connection: Connection,
+        results: Sequence[Result],
+        found: Sequence[importing.PlainFile],
     ) -> None:
         for run in {result.run for result in results}:
             runs.add(connection, run)
@@ -175,7 +178,7 @@ class PostgresStore:
         run = self.find_run(text.partition("/")[0])
         statement = "SELECT id FROM results WHERE run = %s ORDER BY id"
         rows = self._link.ask(lambda c: c.execute(statement, (run,)).fetchall())
-        return naming.results_of(text, run, [row["id"] for row in rows])
+        return fold_stores_naming.results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
         return self._link.ask(lambda c: runs.named(c, text.replace("\0", "")))
@@ -208,14 +211,14 @@ class PostgresStore:
 
     def adopt(self, folder: Path) -> list[str]:
         """Send a run folder; what it holds is checked first, and what is here stays as it is."""
-        found = adopting.look(folder, self._known)
+        found = importing.look(folder, self._known)
         self.problems += found.problems
 
         def send(connection: Connection) -> None:
             listed = {file.path for file in files.listed(connection, found.run)}
             beside = [file for file in found.beside if file.target.name not in listed]
             if not listed:
-                files.put_bytes(connection, found.run, adopting.IMPORTED, b"")
+                files.put_bytes(connection, found.run, importing.IMPORTED, b"")
             self._send(connection, found.new, [*found.files, *beside])
 
         self._link.change(send)

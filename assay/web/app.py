@@ -15,25 +15,16 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from assay.commands.history.api import summarize_all
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, StoreError, UsageError
 from assay.core.records import Query
+from assay.core.registry import open_store
 from assay.core.settings import Home
-from assay.registry import open_store
-from assay.verbs.history import summarize_all
 from assay.web.guard import Guard
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page, error_page, twin
-from assay.web.pages import (
-    accuracy,
-    check,
-    compare,
-    history,
-    overview,
-    result,
-    run,
-    tradeoffs,
-)
+from assay.web.pages import accuracy, check, compare, history, overview, result, run, tradeoffs
 from assay.web.pages.findings import Findings
 
 # Address → the page of a store that its path and query name.

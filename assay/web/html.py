@@ -11,8 +11,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from assay.web.fold_web_tables import table_html
 from assay.web.page import Page
-from assay.web.tables import table_html
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"

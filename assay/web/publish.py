@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+from assay.commands.history.api import summarize_all
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
 from assay.core.progress import ignore
 from assay.core.records import Query
+from assay.core.registry import open_store
 from assay.core.settings import Home
-from assay.registry import open_store
-from assay.verbs.history import summarize_all
 from assay.web.html import STATIC, page_html
 from assay.web.page import Page, error_page, twin
 from assay.web.pages import accuracy, check, history, overview, result, run

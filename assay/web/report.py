@@ -12,8 +12,8 @@ from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import write_whole
 from assay.core.records import Query
+from assay.core.registry import open_store
 from assay.core.settings import Home
-from assay.registry import open_store
 from assay.web.html import report_html
 from assay.web.page import Page
 from assay.web.pages.result import result_page

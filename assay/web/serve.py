@@ -7,8 +7,8 @@ import socket
 from typing import NamedTuple
 
 from assay.core.errors import NotPossibleError, UsageError
+from assay.core.registry import open_store
 from assay.core.settings import Home
-from assay.registry import open_store
 
 HOST, PORT = "127.0.0.1", 8000
 

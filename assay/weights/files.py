@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.core.damage import BROKEN
+from assay.core.corrupt import BROKEN
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_path, written_whole
 from assay.weights.bins import read_bins, write_bins

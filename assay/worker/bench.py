@@ -35,8 +35,8 @@ from assay.formats.perfzero.names import Method
 from assay.worker import timing
 from assay.worker.bench_find import class_of, find
 from assay.worker.bench_profile import Windows
-from assay.worker.frameworks import used
-from assay.worker.pipe import failure, orders_from, packages, say
+from assay.worker.fold_worker_frameworks import used
+from assay.worker.protocol import failure, orders_from, packages, say
 
 
 def main() -> None:

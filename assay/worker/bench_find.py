@@ -10,7 +10,7 @@ from types import ModuleType
 from assay.core.errors import EndingError, unknown
 from assay.formats.perfzero.messages import FindMethods, FoundMethods
 from assay.formats.perfzero.names import Filter, Method
-from assay.worker.pipe import failure
+from assay.worker.protocol import failure
 
 _BASES = ("tensorflow.", "assay.formats.", "unittest.", "builtins")  # not the user's own
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from assay.backends._profilers import PROFILERS, Profiler
+from assay.backends.profilers import PROFILERS, Profiler
 from assay.formats.perfzero.windows import FOR_EVER, Window
 from assay.worker import timing
 

@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay import registry
 from assay.backends.keras import engines
+from assay.core import registry
 from assay.core.errors import AssayError, EndingError, UsageError
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import arguments
 from assay.core.sessions import Job
-from assay.native import answers, files
+from assay.native import expected, files
 from assay.native.capture import answers as asked_of_keras
 from assay.native.capture import capture
 from assay.native.hpvm.frontend import ImageSet, write_images
@@ -42,7 +42,7 @@ def main() -> None:
             _write_data(job, Path(request.data))
         if request.save:
             _weights().save(model, request.save)
-        answers.write(asked_of_keras(model, graph), folder / "answers.npz")
+        expected.write(asked_of_keras(model, graph), folder / "answers.npz")
         files.write(graph, folder / "graph.npz")
     except AssayError as error:
         _refuse(folder, CaptureRefused(sentence=str(error), hint=error.hint, status=error.status))
@@ -65,16 +65,16 @@ def _name(request: CaptureRequest) -> str:
 
 def _job(request: CaptureRequest) -> Job:
     if Path(request.model).suffix in MODEL_FILES:
-        from assay.workloads.user import _keras_file
+        from assay.workloads.user import keras_file
 
-        return Job(model=_keras_file.loaded(request.model))
+        return Job(model=keras_file.loaded(request.model))
     engines.set_seed(SEED)  # so that a file's model is the same one each time
     workload = registry.workload(request.model)
     return workload.kinds[engines.KIND](**arguments(request.params, workload.params))
 
 
 def _weights() -> Any:  # noqa: ANN401 (a module that imports Keras)
-    from assay.weights import _keras
+    from assay.weights import keras as _keras
 
     return _keras
 

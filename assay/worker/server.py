@@ -18,8 +18,7 @@ from typing import Never, cast
 
 import msgspec
 
-from assay import registry
-from assay.core import messages, phases
+from assay.core import messages, phases, registry
 from assay.core.contracts import Backend, ProfilingBackend, WithTrust
 from assay.core.errors import AssayError, EndingError
 from assay.core.records import Case, Value, arguments
@@ -34,9 +33,9 @@ from assay.core.sessions import (
     WithRead,
 )
 from assay.core.settings import KEPT_WEIGHTS, SHARED_CACHE
-from assay.worker import timing, tokens
-from assay.worker.evidence import evidence, sampled
-from assay.worker.pipe import failure, orders_from, packages, say
+from assay.worker import fold_worker_tokens, timing
+from assay.worker.fold_worker_evidence import evidence, sampled
+from assay.worker.protocol import failure, orders_from, packages, say
 
 
 def main() -> None:
@@ -111,7 +110,9 @@ def _told(
 ) -> Iterator[messages.Reported]:
     """What is timed by itself: all that a session does, or the tokens it makes."""
     if isinstance(order, messages.TimeTokens):
-        for samples in tokens.timed(cast(tokens.TextSession, session), order):
+        for samples in fold_worker_tokens.timed(
+            cast(fold_worker_tokens.TextSession, session), order
+        ):
             yield messages.Reported(samples=samples)
     else:
         yield from _reports(cast(SelfTimed, session))

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from statistics import fmean, median, stdev
 
-from assay.analysis.student import two_sided
 from assay.core.sessions import Stepped
+from assay.stats.student import two_sided
 
 Clock = Callable[[], float]
 clock: Clock = time.perf_counter

@@ -11,9 +11,9 @@ import msgspec
 from assay.core.recipe import Recipe
 from assay.core.records import Evaluation, Value
 from assay.core.sessions import Builder, Examples, Job
+from assay.workloads.models.recipes import RECIPES
 from assay.workloads.net import nets
 from assay.workloads.net.nets import Net
-from assay.workloads.recipes import RECIPES
 
 # Values of `weights` that are no path: those that lie beside the data, under the net's name; and
 # HPVM's, as it calls where they are.
@@ -58,7 +58,7 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
         return False
 
     def net(self) -> Net:
-        from assay.workloads._accuracy_nets import NETS
+        from assay.workloads.models.accuracy_nets import NETS
 
         return NETS[self.name]()
 
@@ -66,28 +66,28 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
         self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
     ) -> str:
         """What an evaluation needs and is not here, in words; or ""."""
-        from assay.workloads import _evaluated
+        from assay.workloads.models import eval_data
 
-        return _evaluated.lacks(self, params, evaluation, home)
+        return eval_data.lacks(self, params, evaluation, home)
 
     def examples(self, data: str, split: str) -> Examples:
         """What it is evaluated on: its own pictures, or HPVM's."""
-        from assay.workloads import _evaluated
+        from assay.workloads.models import eval_data
 
-        return _evaluated.pictures(self, data, split, 0)
+        return eval_data.pictures(self, data, split, 0)
 
     def _job(self, kind: str, batch_size: int, seed: int, weights: str, data: str) -> Job:
-        from assay.workloads import _evaluated
+        from assay.workloads.models import eval_data
 
         net = self.net()
-        arrays, facts = _evaluated.weights(self, net, seed, weights)
+        arrays, facts = eval_data.weights(self, net, seed, weights)
         return Job(
             model=nets.model(kind, net, arrays),
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
             train_batch=nets.batch(net, batch_size, seed),
             multiply_adds=net.multiply_adds(),
-            eval_data=partial(_evaluated.pictures, self, data),
+            eval_data=partial(eval_data.pictures, self, data),
             facts=facts,
         )
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, at_least, kinds, made, pictures, sized
-from assay.workloads.makings.listing import Listing
+from assay.workloads.models.model_workload import (
+    BuiltWorkload,
+    at_least,
+    kinds,
+    made,
+    pictures,
+    sized,
+)
+from assay.workloads.models.weight_specs import Listing
 
 # blocks of the third stage, where the others have three; the width of the first, which each doubles
 SIZES = {
@@ -67,7 +74,7 @@ def model(image_size: int, classes: int, deep: int, width: int) -> Any:  # noqa:
     import keras
     from keras import layers
 
-    from assay.workloads._keras_layers import picture_input
+    from assay.workloads.models.keras.layers import picture_input
 
     inputs = picture_input(image_size)
     values = _norm(layers.Conv2D(width, 4, strides=4)(inputs))
@@ -84,7 +91,7 @@ def _block(values: Any, width: int) -> Any:  # noqa: ANN401
     """7 x 7 depthwise, then two dense layers on each pixel, written as 1 x 1 convolutions."""
     from keras import layers
 
-    from assay.workloads._keras_layers import LayerScale
+    from assay.workloads.models.keras.layers import LayerScale
 
     found = _norm(layers.DepthwiseConv2D(7, padding="same")(values))
     found = layers.Conv2D(4 * width, 1, activation="gelu")(found)
@@ -95,7 +102,7 @@ def _block(values: Any, width: int) -> Any:  # noqa: ANN401
 def _norm(values: Any) -> Any:  # noqa: ANN401
     from keras import layers
 
-    from assay.workloads._keras_layers import channel_axis
+    from assay.workloads.models.keras.layers import channel_axis
 
     norm = layers.LayerNormalization(epsilon=EPSILON)
     if len(values.shape) == 2 or channel_axis() == -1:

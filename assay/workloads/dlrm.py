@@ -6,8 +6,8 @@ import itertools
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, kinds, made, sized
-from assay.workloads.makings.listing import Listing
+from assay.workloads.models.model_workload import BuiltWorkload, kinds, made, sized
+from assay.workloads.models.weight_specs import Listing
 
 NUMBERS, TABLES = 13, 26  # features of a row of the Criteo data sets, by kind
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, kinds, made, pictures
-from assay.workloads.makings.listing import Listing
+from assay.workloads.models.model_workload import BuiltWorkload, kinds, made, pictures
+from assay.workloads.models.weight_specs import Listing
 
 PARAMS = {"batch_size": 32, "units": 128, "length": 40, "features": 60, "seed": 0}
 GATES = {"LSTM": 4, "GRU": 3}

@@ -7,8 +7,15 @@ from typing import Any
 
 from assay.core.records import Value
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, at_least, counts, kinds, made, pictures
-from assay.workloads.makings.listing import Listing
+from assay.workloads.models.model_workload import (
+    BuiltWorkload,
+    at_least,
+    counts,
+    kinds,
+    made,
+    pictures,
+)
+from assay.workloads.models.weight_specs import Listing
 
 FILTERS = (64, 128, 256, 512)  # of the four stages, in the narrow part of a block
 EPSILON, MOMENTUM = 1.001e-5, 0.99  # of every batch norm, as in Keras applications
@@ -78,9 +85,9 @@ def listed(image_size: int, blocks: Sequence[int], narrower: int, classes: int) 
 
 def _keras(style: str) -> Callable[..., Any]:
     def make(**sizes: Any) -> Any:  # noqa: ANN401
-        from assay.workloads import _keras_resnet50
+        from assay.workloads.models.keras import resnet50
 
-        one = _keras_resnet50.subclassed if style == "subclassed" else _keras_resnet50.functional
+        one = resnet50.subclassed if style == "subclassed" else resnet50.functional
         return one(**sizes)
 
     return make

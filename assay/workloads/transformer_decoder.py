@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.core.records import Value
 from assay.core.sessions import Job
-from assay.workloads.built import (
+from assay.workloads.models.model_workload import (
     BuiltWorkload,
     at_least,
     divides,
@@ -21,7 +21,7 @@ from assay.workloads.built import (
     sized,
     tokens,
 )
-from assay.workloads.makings.listing import Listing
+from assay.workloads.models.weight_specs import Listing
 
 # small is nanoGPT's "baby" model with GPT-2's vocabulary
 SIZES = {
@@ -66,9 +66,9 @@ def listed(layers: int, width: int, heads: int, vocabulary: int, length: int) ->
 
 def _training(kind: str, batch_size: int, seed: int, numbers: dict[str, int]) -> Job:
     def keras(**numbers: int) -> Any:  # noqa: ANN401
-        from assay.workloads import _keras_decoder
+        from assay.workloads.models.keras import decoder
 
-        return _keras_decoder.training(**numbers)
+        return decoder.training(**numbers)
 
     length = numbers["length"]
     text = tokens(batch_size, length + 1, numbers["vocabulary"], seed)
@@ -107,11 +107,11 @@ def _generators(
     """What makes all tokens, and of the same weights what stops after the first."""
 
     def by_keras() -> tuple[Any, Any]:
-        from assay.workloads import _keras_decoder
-        from assay.workloads._keras_seeded import seeded
+        from assay.workloads.models.keras import decoder
+        from assay.workloads.models.keras.seeded import seeded
 
-        model = seeded(seed, _keras_decoder.generating, batch_size, prompt, generated, **numbers)
-        return model, _keras_decoder.first(model)
+        model = seeded(seed, decoder.generating, batch_size, prompt, generated, **numbers)
+        return model, decoder.first(model)
 
     def by_file() -> tuple[Any, Any]:
         arrays = listed(**numbers).arrays(seed)

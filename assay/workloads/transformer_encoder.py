@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, divides, kinds, made, pictures, sized, tokens
-from assay.workloads.makings.listing import Listing
+from assay.workloads.models.model_workload import (
+    BuiltWorkload,
+    divides,
+    kinds,
+    made,
+    pictures,
+    sized,
+    tokens,
+)
+from assay.workloads.models.weight_specs import Listing
 
 # small is BERT-small of Turc and others (2019)
 SIZES = {
@@ -62,7 +70,7 @@ def model(
     """Two segments of equal length; norms after each sum, as BERT has them."""
     import keras
 
-    from assay.workloads._keras_transformer import Block, Rows
+    from assay.workloads.models.keras.transformer import Block, Rows
 
     inputs = keras.Input((length,), dtype="int32")
     values = keras.layers.Embedding(vocabulary, width)(inputs)

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, divides, kinds, made, pictures, sized
-from assay.workloads.makings.listing import Listing
+from assay.workloads.models.model_workload import (
+    BuiltWorkload,
+    divides,
+    kinds,
+    made,
+    pictures,
+    sized,
+)
+from assay.workloads.models.weight_specs import Listing
 
 SIZES = {"small": {"filters": 32}, "base": {"filters": 64}}
 DEPTH = 4  # times the picture is halved, and doubled again
@@ -51,7 +58,7 @@ def model(image_size: int, filters: int, classes: int) -> Any:  # noqa: ANN401
     import keras
     from keras import layers
 
-    from assay.workloads._keras_layers import channel_axis, picture_input
+    from assay.workloads.models.keras.layers import channel_axis, picture_input
 
     inputs = values = picture_input(image_size)
     across = []

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, divides, kinds, made, pictures, sized
-from assay.workloads.makings.listing import Listing
+from assay.workloads.models.model_workload import (
+    BuiltWorkload,
+    divides,
+    kinds,
+    made,
+    pictures,
+    sized,
+)
+from assay.workloads.models.weight_specs import Listing
 
 # small is DeiT-S of Touvron and others (2020)
 SIZES = {
@@ -57,8 +64,8 @@ def model(image_size: int, patch: int, classes: int, layers: int, width: int, he
     """Patches and a class token, whose last state is what is classified."""
     import keras
 
-    from assay.workloads._keras_layers import channel_axis, picture_input
-    from assay.workloads._keras_transformer import Block, ClassToken, Rows
+    from assay.workloads.models.keras.layers import channel_axis, picture_input
+    from assay.workloads.models.keras.transformer import Block, ClassToken, Rows
 
     inputs, count = picture_input(image_size), (image_size // patch) ** 2
     values = keras.layers.Conv2D(width, patch, strides=patch)(inputs)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.sessions import Job
-from assay.workloads.built import BuiltWorkload, at_least, kinds, made, pictures
-from assay.workloads.makings.listing import Listing
+from assay.workloads.models.model_workload import BuiltWorkload, at_least, kinds, made, pictures
+from assay.workloads.models.weight_specs import Listing
 
 FLOW = (128, 256, 728)  # filters of the entry's three blocks
 
@@ -80,7 +80,7 @@ def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:  # 
     import keras
     from keras import layers
 
-    from assay.workloads._keras_layers import picture_input
+    from assay.workloads.models.keras.layers import picture_input
 
     def width(filters: int) -> int:
         return max(1, filters // narrower)
@@ -127,7 +127,7 @@ def _separable(values: Any, filters: int) -> Any:  # noqa: ANN401
 def _normed(layer: Any, values: Any) -> Any:  # noqa: ANN401
     from keras import layers
 
-    from assay.workloads._keras_layers import channel_axis
+    from assay.workloads.models.keras.layers import channel_axis
 
     return layers.BatchNormalization(axis=channel_axis())(layer(values))
 

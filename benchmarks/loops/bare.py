@@ -153,7 +153,7 @@ NATIVE = (
 import os
 from assay.native.build import build
 from assay.native.emit import emit
-from assay.native.loaded import Loaded
+from assay.native.library import Loaded
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import toolchain
 emitted = emit(optimized(graph))

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from assay.core.records import Procedure
-from assay.engine import plan, process_env, shared_cache
-from assay.engine.racer import HeatEntry, Racer
+from assay.measure import plan, process_env, shared_cache
+from assay.measure.fold_engine_racer import HeatEntry, Racer
 from assay.stores.folders import new_case
 
 Step = Callable[[], Any]

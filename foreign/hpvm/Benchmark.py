@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.compat.hpvm import COMPILING, read_words, write_accuracy
+from assay.compat.hpvm.frontend import compiled
+from assay.compat.hpvm.scripts import COMPILING, read_words, write_accuracy
 from assay.compat.hpvm_class import Benchmark as _Benchmark
-from assay.compat.hpvm_frontend import compiled
 from assay.core.errors import AssayError
 from assay.native.hpvm.frontend import translate_to_approxhpvm
 
@@ -27,7 +27,7 @@ class Benchmark(_Benchmark):
             sys.exit(error.status)
 
     def _export(self, words: list[str]) -> None:
-        from assay.weights import _keras  # here: the name is there without Keras too
+        from assay.weights import keras as _keras  # here: the name is there without Keras too
 
         request = read_words(self.name, words)
         model = self.buildModel()

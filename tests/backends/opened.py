@@ -12,8 +12,8 @@ import numpy as np
 
 from assay.core import messages
 from assay.core.records import Case
-from assay.engine import plan
-from assay.engine.process import WorkerProcess
+from assay.measure import plan
+from assay.measure.process import WorkerProcess
 
 SIX = ("keras-jax", "keras-tensorflow", "keras-torch", "jax", "tensorflow", "torch")
 SMALL = {

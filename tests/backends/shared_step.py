@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay import registry
-from assay.engine import plan
+from assay.core import registry
+from assay.measure import plan
 from assay.workloads.net.layers import Conv, Dense, Flatten, Pool, Relu
 from assay.workloads.net.nets import Net, NetWorkload
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from assay import registry
-from assay.backends import _options
+from assay.backends import options
+from assay.commands.run import api
+from assay.core import registry
 from assay.core.errors import EndingError, UsageError
-from assay.verbs import run
 from tests.backends.opened import SIX, case
 
 
 @pytest.fixture
 def no_gpu(monkeypatch):
-    monkeypatch.setattr(_options, "gpus", lambda: 0)
+    monkeypatch.setattr(options, "gpus", lambda: 0)
 
 
 @pytest.fixture
 def one_gpu(monkeypatch):
-    monkeypatch.setattr(_options, "gpus", lambda: 1)
+    monkeypatch.setattr(options, "gpus", lambda: 1)
 
 
 def refusal(text: str) -> str:
@@ -77,12 +77,12 @@ def test_a_framework_that_sees_no_gpu_does_not_measure_the_cpu_instead(one_gpu):
     asked = case("mnist-mlp@jax:device='gpu:0'")
 
     with pytest.raises(EndingError, match="JAX 9 sees no GPU") as caught:
-        _options.check_device(asked, "JAX 9", on_gpu=False)
+        options.check_device(asked, "JAX 9", on_gpu=False)
     assert caught.value.status == "skipped"
 
 
 def test_a_refused_case_is_a_skipped_result(no_gpu):
-    (result,) = run.run("mnist-mlp@jax:device='gpu:3'", params={"batch_size": ["max"]})
+    (result,) = api.run("mnist-mlp@jax:device='gpu:3'", params={"batch_size": ["max"]})
 
     assert result.status == "skipped"
     assert "gpu:3" in result.reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.core.settings import SHARED_CACHE
 from tests.backends.opened import case
 

@@ -39,7 +39,7 @@ def network(keras):
 
 
 def trainer(keras, recipe=RECIPE, train=None, net=None):
-    from assay.backends.keras._train import Trainer
+    from assay.backends.keras.train import Trainer
 
     keras.utils.set_random_seed(0)
     train, test = train or examples(10), examples(4)
@@ -47,7 +47,7 @@ def trainer(keras, recipe=RECIPE, train=None, net=None):
 
 
 def fed(keras, pictures, augmentation, numbers, training):
-    from assay.backends.keras._feed import DevicePictures
+    from assay.backends.keras.fold_backends_keras_feed import DevicePictures
 
     layer = DevicePictures(pictures, augmentation, seed=0)
     found = layer(np.asarray(numbers, np.int32), training=training)
@@ -94,7 +94,7 @@ def test_a_rotated_picture_keeps_its_centre_and_moves_the_rest(keras):
 
 
 def test_he_weights_have_the_variance_of_their_inputs(keras):
-    from assay.backends.keras._start import start
+    from assay.backends.keras.fold_backends_keras_start import start
 
     net = keras.Sequential([keras.Input((400,)), keras.layers.Dense(300)])
     start(net, "he", seed=0)
@@ -105,7 +105,7 @@ def test_he_weights_have_the_variance_of_their_inputs(keras):
 
 
 def test_a_quiet_branch_says_nothing_at_first(keras):
-    from assay.backends.keras._start import start
+    from assay.backends.keras.fold_backends_keras_start import start
 
     layers = keras.layers
     inputs = keras.Input((6, 6, 4))
@@ -122,7 +122,7 @@ def test_a_quiet_branch_says_nothing_at_first(keras):
 
 
 def test_the_rate_warms_up_and_falls_to_zero(keras):
-    from assay.backends.keras._train import optimizer
+    from assay.backends.keras.train import optimizer
 
     made = optimizer(Recipe(epochs=10, batch_size=1, optimizer="adam", learning_rate=0.5), steps=20)
     schedule = made._learning_rate
@@ -156,13 +156,13 @@ def test_epochs_are_compiled_once(keras):
 
 
 def test_a_training_taken_up_again_ends_as_one_that_was_not_cut(keras, tmp_path):
-    from assay.backends.keras import _checkpoint
+    from assay.backends.keras import fold_backends_keras_checkpoint
 
     whole, cut = trainer(keras), trainer(keras)
     cut.epoch()
-    _checkpoint.write(tmp_path / "c.npz", cut.model, cut.history)
+    fold_backends_keras_checkpoint.write(tmp_path / "c.npz", cut.model, cut.history)
     again = trainer(keras)
-    again.history = _checkpoint.read(tmp_path / "c.npz", again.model)
+    again.history = fold_backends_keras_checkpoint.read(tmp_path / "c.npz", again.model)
     for _ in range(2):
         whole.epoch()
     again.epoch()
@@ -172,15 +172,15 @@ def test_a_training_taken_up_again_ends_as_one_that_was_not_cut(keras, tmp_path)
 
 
 def test_a_checkpoint_of_another_network_is_refused(keras, tmp_path):
-    from assay.backends.keras import _checkpoint
+    from assay.backends.keras import fold_backends_keras_checkpoint
 
     other = keras.Sequential(
         [keras.Input((6, 6, 1)), keras.layers.Flatten(), keras.layers.Dense(3)]
     )
-    _checkpoint.write(tmp_path / "c.npz", trainer(keras, net=other).model, [])
+    fold_backends_keras_checkpoint.write(tmp_path / "c.npz", trainer(keras, net=other).model, [])
 
     with pytest.raises(UsageError, match="another training"):
-        _checkpoint.read(tmp_path / "c.npz", trainer(keras).model)
+        fold_backends_keras_checkpoint.read(tmp_path / "c.npz", trainer(keras).model)
 
 
 def test_a_label_the_network_has_no_class_for_is_named(keras):
@@ -198,7 +198,7 @@ def test_every_picture_is_seen_in_every_epoch(keras):
 
 
 def test_a_checkpoint_lies_there_until_the_training_has_ended(keras, tmp_path, monkeypatch):
-    from assay.backends.keras import _train
+    from assay.backends.keras import train as _train
 
     monkeypatch.setattr(_train, "KEEP_EVERY", -1.0)
     kept = tmp_path / "checkpoint.npz"
@@ -213,7 +213,7 @@ def test_a_checkpoint_lies_there_until_the_training_has_ended(keras, tmp_path, m
 
 
 def test_a_loss_that_is_no_number_ends_the_training(keras, tmp_path):
-    from assay.backends.keras._train import train
+    from assay.backends.keras.train import train
 
     wild = Recipe(epochs=4, batch_size=4, optimizer="sgd", learning_rate=1e38, warmup=0)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from assay.commands.run import api
 from assay.core.records import Procedure
-from assay.verbs import run
 from tests.backends.opened import SMALL
 
 
@@ -17,7 +17,7 @@ from tests.backends.opened import SMALL
     ],
 )
 def test_fit_tells_its_first_epoch_apart(engine):
-    (result,) = run.run(
+    (result,) = api.run(
         f"{SMALL['mnist-mlp']}@keras-{engine}:method=fit,epochs=3,examples=10",
         procedure=Procedure(budget=1),
     )
@@ -30,7 +30,7 @@ def test_fit_tells_its_first_epoch_apart(engine):
 
 @pytest.mark.real("torch")
 def test_one_timer_around_a_hundred_steps_is_one_sample():
-    (result,) = run.run(
+    (result,) = api.run(
         f"{SMALL['mnist-mlp']}@torch",
         procedure=Procedure(budget=0.1, samples=1, steps_per_sample=100),
     )
@@ -41,7 +41,7 @@ def test_one_timer_around_a_hundred_steps_is_one_sample():
 
 @pytest.mark.real("keras", "tensorflow")
 def test_latency_waits_for_every_step():
-    (result,) = run.run(
+    (result,) = api.run(
         f"{SMALL['mnist-mlp']}@keras-tensorflow:mode=infer",
         procedure=Procedure(budget=0.1, samples=5, latency=True),
     )

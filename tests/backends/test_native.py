@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay import registry
-from assay.engine import plan
+from assay.core import registry
+from assay.measure import plan
 from assay.native import toolchain
-from assay.native.knobs.kept_items import keep_items
+from assay.native.knobs.calibration_file import keep_items
 from assay.workloads.net import nets
 from tests.backends.opened import SMALL, opened
 from tests.backends.test_same_outputs import expected, near

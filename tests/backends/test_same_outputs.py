@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.workloads.net import layers, nets
 from tests.backends.opened import SIX, SMALL, case, frameworks, opened
 

@@ -9,12 +9,12 @@ import pytest
 def test_attention_in_one_operation_counts_as_its_products():
     import torch
 
-    from assay.backends.torch import _setup
+    from assay.backends.torch import setup
 
     layer = torch.nn.MultiheadAttention(16, 4, batch_first=True).eval()
     values = torch.rand(2, 5, 16)
 
     with torch.no_grad():
-        found = _setup.look(lambda: layer(values, values, values)[0])
+        found = setup.look(lambda: layer(values, values, values)[0])
 
     assert found.macs == 2 * (4 * 5 * 16 * 16 + 2 * 5 * 5 * 16)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.commands.run import api
 from assay.core.records import Procedure
-from assay.verbs import run
 from tests.backends.opened import SMALL, opened
 
 HOSTILE = {
@@ -79,7 +79,7 @@ def lend(venv: Path, *packages: str) -> None:
 def test_an_environment_without_the_framework_is_skipped_in_words(bare):
     lend(bare, "msgspec", "numpy")
 
-    (result,) = run.run("mnist-mlp@jax", options={"python": [str(bare)]}, procedure=QUICK)
+    (result,) = api.run("mnist-mlp@jax", options={"python": [str(bare)]}, procedure=QUICK)
 
     assert result.status == "skipped"
     assert f"in {bare}, jax is not installed" in result.reason
@@ -89,7 +89,7 @@ def test_an_environment_without_the_framework_is_skipped_in_words(bare):
 def test_another_environment_is_measured(bare):
     lend(bare)
 
-    (result,) = run.run(
+    (result,) = api.run(
         f"{SMALL['mnist-mlp']}@jax", options={"python": [str(bare)]}, procedure=QUICK
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.engine import plan
+from assay.measure import plan
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "by_hand.py"
 sys.path.insert(0, str(SCRIPT.parent))

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.analysis.compare import turns
-from assay.engine import plan
-from assay.engine.racer import HeatEntry
+from assay.measure import plan
+from assay.measure.fold_engine_racer import HeatEntry
+from assay.stats.paired_ratio import turns
 from assay.stores.folders import CasePlace
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "native.py"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.records import Case, Plan
-from assay.registry import open_store
+from assay.core.registry import open_store
 
 LOG = """\
 INFO:root:Epoch[0] Batch [49]\tSpeed: 829.012392 samples/sec\taccuracy=0.172578

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import cli
+from assay.cli import main
 from assay.stores.runs import RESUMABLE
 
 FRAMEWORKS = {"keras", "jax", "torch", "tensorflow"}
@@ -84,7 +84,7 @@ def test_help_groups_the_verbs_and_says_what_a_newcomer_needs(assay):
     assert "assay run mnist-mlp" in out
 
 
-@pytest.mark.parametrize("verb", cli.VERBS)
+@pytest.mark.parametrize("verb", main.VERBS)
 def test_every_verb_has_help_with_an_example(assay, verb):
     status, out, _ = assay(verb, "--help")
 
@@ -94,7 +94,7 @@ def test_every_verb_has_help_with_an_example(assay, verb):
 
 def loaded_by(*words: str) -> set[str]:
     """The modules a fresh command loads."""
-    code = "import sys\nfrom assay.cli import main\ntry: main()\n"
+    code = "import sys\nfrom assay.cli.main import main\ntry: main()\n"
     code += "finally: print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=True)
     return set(done.stderr.decode().split())
@@ -114,10 +114,10 @@ def test_looking_loads_no_framework_and_no_numpy(words):
     assert not loaded_by(*words) & (FRAMEWORKS | {"numpy"})
 
 
-STORE = {"sqlite3", "assay.verbs.show", "assay.stores.sql"}
+STORE = {"sqlite3", "assay.stores.read", "assay.stores.sqlite"}
 # Our own count too: where Python may write no byte code, each start compiles all it loads.
 NOT_FOR = {
-    "workloads": STORE | {"json", "subprocess", "assay.workloads._accuracy_nets"},
+    "workloads": STORE | {"json", "subprocess", "assay.workloads.models.accuracy_nets"},
     "backends": STORE | {"json", "subprocess", "assay.workloads"},
     "results": {"json", "shutil", "subprocess", "assay.workloads", "assay.backends"},
 }
@@ -204,11 +204,11 @@ def test_a_run_is_resumed_by_the_verb_that_made_it_alone(assay, begun, home, mak
 
 
 def test_every_verb_that_has_resume_is_held_to_that():
-    takes = {verb for verb in cli.VERBS if takes_resume(verb)} - {"tune"}  # its own folder's
+    takes = {verb for verb in main.VERBS if takes_resume(verb)} - {"tune"}  # its own folder's
 
     assert takes == set(RESUMABLE)
 
 
 def takes_resume(verb: str) -> bool:
-    command = cli.assay.get_command(None, verb)
+    command = main.assay.get_command(None, verb)
     return any("--resume" in parameter.opts for parameter in command.params)

@@ -12,7 +12,7 @@ import pytest
 CODE = """
 import sys
 sys.argv[0] = "assay"
-from assay.cli import main
+from assay.cli.main import main
 try: main()
 finally: print(*sys.modules, file=sys.stderr)
 """

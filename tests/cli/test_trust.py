@@ -10,9 +10,9 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.core.records import Case, Plan, Procedure
+from assay.core.registry import open_store
 from assay.core.series import series_of
-from assay.engine import plan as planning
-from assay.registry import open_store
+from assay.measure import plan as planning
 from assay.stores import folders
 from tests.exported import hostile
 from tests.kept_runs import made_result
@@ -161,8 +161,11 @@ def test_an_imported_run_grants_no_trust_but_the_user_can(assay, case, ran, tmp_
 
 
 def test_every_verb_takes_the_keyword(case):
-    from assay.engine import contenders
-    from assay.verbs import evaluate, race, run, scale
+    from assay.commands import evaluate
+    from assay.commands.race import api
+    from assay.commands.run import api as run
+    from assay.commands.scale import api as scale
+    from assay.measure import contenders
 
     file = case.removesuffix("@torch")
     trusting = planning.as_case(file, trust=True)
@@ -170,7 +173,7 @@ def test_every_verb_takes_the_keyword(case):
         *run.planned(case, trust=True).cases,
         *evaluate.planned(case, trust=True).cases,
         *scale.planned(case, (1, 2), trust=True).cases,
-        *race.contenders(trusting, "infer", ["torch"], {"threads": [1, 2]}),
+        *api.contenders(trusting, "infer", ["torch"], {"threads": [1, 2]}),
         *(one.case for one in contenders.of_cases([case], (), (".", "."), trust=True)),
         *(one.case for one in contenders.of_cases([case, f"{case}:threads=1"], (), (), True)),
     ]
@@ -180,7 +183,7 @@ def test_every_verb_takes_the_keyword(case):
 
 
 def test_a_commit_from_before_does_not_get_a_file_that_is_not_trusted(case, tmp_path):
-    from assay.engine.contenders import Contender, _check_loader
+    from assay.measure.contenders import Contender, _check_loader
 
     (tmp_path / "assay").mkdir()
 

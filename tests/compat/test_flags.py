@@ -7,7 +7,7 @@ import pytest
 
 from assay.compat import keras_benchmarks, vgg16
 from assay.core.records import Case, Environment
-from assay.engine import plan
+from assay.measure import plan
 
 GIVEN = {
     "run_keras": False,
@@ -52,7 +52,7 @@ def test_fused_becomes_a_parameter():
 
 
 def test_only_the_framework_that_was_used_is_named():
-    from tests.analysis.test_summary import result, steady
+    from tests.stats.test_summary import result, steady
 
     found = msgspec.structs.replace(
         result(steady([0.1])),

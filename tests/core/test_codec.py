@@ -12,7 +12,7 @@ import pytest
 from assay.core import codec
 from assay.core.errors import StoreError
 from assay.core.records import SCHEMA, Result
-from tests.stores.test_sql import result
+from tests.stores.test_sqlite import result
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from assay.commands.train.api import recipe_of
 from assay.core.errors import UsageError
 from assay.core.recipe import Augmentation, Recipe
-from assay.verbs.train import recipe_of
 from assay.workloads.accuracy import TEN
-from assay.workloads.recipes import RECIPES
+from assay.workloads.models.recipes import RECIPES
 
 GOOD = {"epochs": 1, "batch_size": 2, "optimizer": "adam", "learning_rate": 0.1}
 

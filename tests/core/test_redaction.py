@@ -11,7 +11,7 @@ from assay.core.redaction import (
     safe_words,
     without_tokens,
 )
-from assay.machine import environment
+from assay.measure.machine import environment
 
 SECRET = "s3cr3t-value"
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from assay.core.errors import AssayError
 from assay.core.records import Query
-from assay.registry import open_store
+from assay.core.registry import open_store
 from assay.stores.runs import how_to_resume, verb_of
 from tests.faults.world import OBEYED, SECRET, Answer, World
 

@@ -17,12 +17,12 @@ import numpy as np
 from assay.core.archives import unpack
 from assay.core.errors import AssayError
 from assay.datasets.pickles import load_arrays
-from assay.engine.import_file import read_file
-from assay.engine.task import parse, suggested
 from assay.formats.perfzero import proto, report
 from assay.formats.traces import chrome
 from assay.logs.files import read_tasks
-from assay.monitors import _series
+from assay.measure.import_file import read_file
+from assay.measure.task import parse, suggested
+from assay.monitors.sources import series
 from assay.weights import files as weights
 from tests.faults.world import ROOT
 
@@ -136,6 +136,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     ".proto": lambda path: proto.decode(path.read_bytes()),
     ".chrome": lambda path: list(chrome.events(path.read_bytes())),
     ".json": read_file,
-    ".info": _series.read,
+    ".info": series.read,
     ".line": _read_line,
 }

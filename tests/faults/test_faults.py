@@ -24,9 +24,9 @@ import pytest
 
 from assay.core.errors import AssayError, EndingError
 from assay.core.records import Query
-from assay.engine import plan
+from assay.core.registry import open_store
 from assay.formats.perfzero.proto import DamagedError
-from assay.registry import open_store
+from assay.measure import plan
 from tests.faults import readers
 from tests.faults.archives import archive_fault
 from tests.faults.claims import broken

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from assay.core.errors import AssayError
-from assay.engine.import_file import read_file
+from assay.measure.import_file import read_file
 from tests.faults.mutations import _places
 from tests.faults.world import ROOT, World, in_time
 from tests.formats.test_round_trips import READ, RESULT, WRITTEN, content

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import pytest
 
-from assay import cli
+from assay.cli import main
 
 ROOT = Path(__file__).parents[2]
 SECRET = "s3cr3t-Value-42"
@@ -90,7 +90,7 @@ class World:
             patch.chdir(self.work)
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), in_time():
                 try:
-                    cli.main()
+                    main.main()
                 except SystemExit:
                     pass
                 except BaseException:

@@ -7,9 +7,9 @@ import math
 
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.core.errors import AssayError, UsageError
-from assay.engine.import_file import read_file
+from assay.measure.import_file import read_file
 from tests.formats.test_round_trips import reading
 
 PYPERF = {

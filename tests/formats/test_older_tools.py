@@ -9,7 +9,7 @@ import pytest
 
 from assay.compat.keras_benchmarks import row
 from assay.core.errors import UsageError
-from assay.engine.import_file import read_file
+from assay.measure.import_file import read_file
 from tests.formats.test_round_trips import RESULT
 
 LOGS = Path(__file__).parent.parent / "logs" / "logs"

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from assay import registry
+from assay.commands.fold_verbs_import import adopt
+from assay.core import registry
 from assay.core.findings import Reading
 from assay.core.formats import Content
-from assay.engine.import_file import read_file
-from assay.registry import open_store
-from assay.verbs.import_ import adopt
-from assay.verbs.show import readings, summarize
+from assay.core.registry import open_store
+from assay.measure.import_file import read_file
+from assay.stores.read import readings, summarize
 from tests.formats import made
 
 

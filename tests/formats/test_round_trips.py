@@ -7,12 +7,12 @@ import json
 import msgspec
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.core.errors import AssayError, UsageError
 from assay.core.findings import Reading
 from assay.core.formats import Content
 from assay.core.records import Case, Environment, Procedure, Result, Samples
-from assay.verbs.show import summarize
+from assay.stores.read import summarize
 
 WRITTEN = sorted(n for n, form in registry.everything("formats")[0].items() if form.write)
 READ = sorted(n for n, form in registry.everything("formats")[0].items() if form.read)

@@ -13,15 +13,15 @@ import click
 import msgspec
 import pytest
 
-from assay import cli
+from assay.cli import main
+from assay.commands.ab.state import ComparisonRequest
+from assay.commands.schedule.fold_core_nights import NightLine
 from assay.core import codec, messages
 from assay.core.changes import Bisection
 from assay.core.findings import Comparison, Race
-from assay.core.nights import NightLine
 from assay.core.records import Plan, Result
-from assay.core.tuned import Tuning
-from assay.engine import process
-from assay.engine.comparison_state import ComparisonRequest
+from assay.measure import process
+from assay.native.tuner.records import Tuning
 from assay.stores import folders
 
 DOCUMENTS: dict[str, type[Any]] = {  # file of a store → what it holds
@@ -39,12 +39,12 @@ NOT_INDENTED = {"result.json", "amended.json", "nights.jsonl"}
 
 def main_command() -> click.Group:
     """The command `assay` itself."""
-    return cli.assay
+    return main.assay
 
 
 def sections() -> dict[str, tuple[str, str]]:
     """Command → (section of `assay --help`, its line there)."""
-    return dict(cli.VERBS)
+    return dict(main.VERBS)
 
 
 @dataclass
@@ -92,7 +92,7 @@ def exchange() -> Iterator[Exchange]:
 def call_main() -> int:
     """The command line in this process, with the words of `sys.argv`; its exit status."""
     with pytest.raises(SystemExit) as left:
-        cli.main()
+        main.main()
     return int(left.value.code or 0)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.logs.files import find_task, read_tasks, read_toml
+from assay.logs.fold_logs_writing import write_toml
 from assay.logs.task import Metric, Task
-from assay.logs.writing import write_toml
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tasks"
 GOOD = """\

@@ -6,10 +6,10 @@ import types
 
 import pytest
 
-from assay.monitors import _amd, _nvidia_smi, _nvml
-from assay.monitors._look import Look
 from assay.monitors.gpu import GpuMonitor
 from assay.monitors.gpu_energy import GpuEnergyMonitor
+from assay.monitors.sources import amd, nvidia_smi, nvml
+from assay.monitors.sources.gpu_sample import Look
 
 
 class Looks:
@@ -92,7 +92,7 @@ def test_a_gpu_once_used_counts_to_the_end():
 
 
 def test_gpus_without_counters_have_no_energy_monitor(monkeypatch):
-    monkeypatch.setattr(_nvml, "source", lambda: None)
+    monkeypatch.setattr(nvml, "source", lambda: None)
 
     assert GpuEnergyMonitor().missing()
     assert GpuEnergyMonitor(Counting([], [0.0])).missing()
@@ -127,7 +127,7 @@ def test_unequal_gpus_are_told_by_what_limits():
 
 
 def test_without_any_gpu_it_is_missing(monkeypatch):
-    for module in (_nvml, _nvidia_smi, _amd):
+    for module in (nvml, nvidia_smi, amd):
         monkeypatch.setattr(module, "source", lambda: None)
     monitor = GpuMonitor()
 
@@ -165,7 +165,7 @@ def library(**answers):
 
 def test_nvml_is_read_in_si_units():
     processes = [types.SimpleNamespace(pid=5, usedGpuMemory=100)]
-    source = _nvml.NvmlSource(
+    source = nvml.NvmlSource(
         library(
             PowerUsage=250_000,
             ClockInfo=1500,
@@ -180,12 +180,12 @@ def test_nvml_is_read_in_si_units():
 
 
 def test_nvmls_energy_is_in_joules_and_nothing_where_refused():
-    assert _nvml.NvmlSource(library(TotalEnergyConsumption=9000)).energies() == [9.0]
-    assert _nvml.NvmlSource(library()).energies() == [0.0]
+    assert nvml.NvmlSource(library(TotalEnergyConsumption=9000)).energies() == [9.0]
+    assert nvml.NvmlSource(library()).energies() == [0.0]
 
 
 def test_an_idle_clock_is_no_throttling():
-    (look,) = _nvml.NvmlSource(library(CurrentClocksThrottleReasons=0x1)).looks([])
+    (look,) = nvml.NvmlSource(library(CurrentClocksThrottleReasons=0x1)).looks([])
 
     assert look.throttled is False
 
@@ -196,13 +196,13 @@ def test_processes_of_others_and_memory_not_told_leave_it_unknown():
         types.SimpleNamespace(pid=5, usedGpuMemory=None),
     ]
 
-    (look,) = _nvml.NvmlSource(library(ComputeRunningProcesses=processes)).looks([5])
+    (look,) = nvml.NvmlSource(library(ComputeRunningProcesses=processes)).looks([5])
 
     assert look.memory is None
 
 
 def test_a_gpu_that_answers_nothing_is_an_empty_look():
-    assert _nvml.NvmlSource(library()).looks([5]) == [Look()]
+    assert nvml.NvmlSource(library()).looks([5]) == [Look()]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_gpu_that_answers_nothing_is_an_empty_look():
     ],
 )
 def test_lines_of_nvidia_smi(line, number, look):
-    assert _nvidia_smi.read_line(line) == (number, look)
+    assert nvidia_smi.read_line(line) == (number, look)
 
 
 def stub(folder, text, ending="exec sleep 60"):
@@ -252,7 +252,7 @@ def printed(source):
 @pytest.mark.real
 def test_a_running_nvidia_smi_is_read_without_waiting(tmp_path):
     line = "0, 10, 1, 2, 3, 4, 0x0\\n"
-    source = _nvidia_smi.SmiSource(stub(tmp_path, f"warning: odd\\n{line}{line}0, 99, 1"))
+    source = nvidia_smi.SmiSource(stub(tmp_path, f"warning: odd\\n{line}{line}0, 99, 1"))
     printed(source)
 
     first, second = source.looks([]), source.looks([])
@@ -264,7 +264,7 @@ def test_a_running_nvidia_smi_is_read_without_waiting(tmp_path):
 
 @pytest.mark.real
 def test_an_nvidia_smi_that_fails_at_once_tells_nothing(tmp_path):
-    source = _nvidia_smi.SmiSource(stub(tmp_path, "No devices were found\\n", "exit 6"))
+    source = nvidia_smi.SmiSource(stub(tmp_path, "No devices were found\\n", "exit 6"))
     printed(source)
 
     assert source.looks([]) == []
@@ -272,7 +272,7 @@ def test_an_nvidia_smi_that_fails_at_once_tells_nothing(tmp_path):
 
 
 def test_an_nvidia_smi_that_cannot_start_tells_nothing(tmp_path):
-    source = _nvidia_smi.SmiSource(str(tmp_path / "nowhere"))
+    source = nvidia_smi.SmiSource(str(tmp_path / "nowhere"))
 
     assert source.looks([]) == []
     source.close()
@@ -287,10 +287,10 @@ def test_amd_is_read_from_the_kernels_files(tmp_path):
     (sensors / "power1_average").write_text("150000000\n")
     (sensors / "temp1_input").write_text("65000\n")
 
-    (look,) = _amd.source(tmp_path).looks([])
+    (look,) = amd.source(tmp_path).looks([])
 
     assert look == Look(power=150.0, utilization=42, memory_used=4096, temperature=65.0)
 
 
 def test_without_amd_cards_there_is_no_source(tmp_path):
-    assert _amd.source(tmp_path) is None
+    assert amd.source(tmp_path) is None

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.native.build import Built, build
 from assay.native.emit import Emitted, emit
-from assay.native.loaded import Loaded
+from assay.native.library import Loaded
 from assay.native.passes.pipeline import optimized
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.core.errors import UsageError
-from assay.engine.agreement import ALLOWED, distance
+from assay.measure.compiler.agreement import ALLOWED, distance
 from assay.native import reference
 from assay.native.build import runtime_parts
 from assay.native.capture import answers, capture

@@ -6,11 +6,11 @@ import numpy as np
 
 from assay.native import ops, reference
 from assay.native.build import build
-from assay.native.capture.graph_builder import Building
 from assay.native.emit import emit
-from assay.native.knobs.applying import applied
+from assay.native.graph_builder import Building
+from assay.native.knobs.apply import applied
 from assay.native.knobs.table import KNOBS
-from assay.native.loaded import Loaded
+from assay.native.library import Loaded
 from assay.native.passes.pipeline import optimized
 from tests.native.rounding import rounding
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.native import ops
-from assay.native.capture.graph_builder import Building
+from assay.native.graph_builder import Building
 
 
 class Making:

@@ -10,10 +10,10 @@ import numpy as np
 
 from assay.native.build import RUNTIME, Built, runtime_parts
 from assay.native.emit import emit
-from assay.native.loaded import Loaded
+from assay.native.fold_native_weightfile import write_weights
+from assay.native.library import Loaded
 from assay.native.passes.pipeline import optimized
-from assay.native.trial import program_outputs
-from assay.native.weightfile import write_weights
+from assay.native.run_program import program_outputs
 
 WHICH = "ASSAY_TEST_NET"  # the variable that says which of them it is
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from assay.native import ops
-from assay.native.capture.graph_builder import Building
 from assay.native.graph import Graph
+from assay.native.graph_builder import Building
 
 KINDS = ("relu", "tanh", "sigmoid", "elu", "selu", "gelu", "gelu_tanh", "silu", "softplus")
 KINDS += ("softsign", "exponential", "hard_sigmoid", "hard_silu", "mish", "square", "abs", "erf")

@@ -16,7 +16,7 @@ from assay.native import ops, reference
 from assay.native.activations import activated
 from assay.native.operations import definition
 from assay.native.operations.definition import padded
-from assay.native.operations.linear import perforated
+from assay.native.operations.matmul import perforated
 from assay.native.operations.pooling import pooled
 
 UNIT = 2.0**-24  # half of float32's last place, of a number near 1

@@ -7,7 +7,7 @@ import pytest
 
 from assay.native import reference
 from assay.native.capture import answers, capture
-from tests.native.test_capture import check
+from tests.native.capture.test_capture import check
 
 pytestmark = pytest.mark.real("keras", "jax")
 

@@ -7,7 +7,7 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.native.capture import capture
-from tests.native.test_capture import check
+from tests.native.capture.test_capture import check
 from tests.native.test_capture_opened import model_of, own
 
 pytestmark = pytest.mark.real("keras", "jax")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from assay.native import ops
-from assay.native.capture.graph_builder import Building
 from assay.native.emit import emit, file_name
+from assay.native.fold_native_weightfile import write_weights
 from assay.native.graph import Value
+from assay.native.graph_builder import Building
 from assay.native.passes.pipeline import optimized
-from assay.native.weightfile import write_weights
 from tests.native.built import compiled, loaded_outputs
 from tests.native.making import Making
 

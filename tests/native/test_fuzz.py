@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.engine.agreement import ALLOWED, distance
+from assay.measure.compiler.agreement import ALLOWED, distance
 from assay.native.capture import answers, capture
 from tests.native.fuzzing import wrong
 from tests.native.keras_models import draw

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.engine.calibration import calibrated
+from assay.measure.compiler.fold_engine_calibration import calibrated
 from assay.native import ops
-from assay.native.knobs.kept_items import FILE, items_beside, keep_items
+from assay.native.knobs.calibration_file import FILE, items_beside, keep_items
+from tests.native.knobs.test_knobs import CONFIG
 from tests.native.making import Making
-from tests.native.test_knobs import CONFIG
 
 
 def graph():

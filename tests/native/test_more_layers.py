@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.engine.agreement import distance
+from assay.measure.compiler.agreement import distance
 from assay.native import reference
 from assay.native.capture import answers, capture
 from assay.native.passes.pipeline import optimized

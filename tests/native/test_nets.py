@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.native import reference
 from assay.native.capture import capture
 from assay.native.hpvm.dataflow import fused_lines

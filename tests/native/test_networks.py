@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.native.capture import capture
 from tests.datasets.making import WHOLE
 from tests.native.built import compiled, loaded_outputs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.native.onnx.importing import read_onnx
+from assay.native.onnx.read import read_onnx
 from tests.native.test_onnx_import import assert_as_onnx_runtime, written
 
 BATCH, TOKENS, SIZE, HEADS = 2, 5, 8, 2

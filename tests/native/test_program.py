@@ -11,8 +11,8 @@ import pytest
 from assay.native import ops, reference
 from assay.native.capture import capture
 from tests.native.built import compiled, program, write_data
+from tests.native.capture.test_capture import with_random_weights
 from tests.native.making import Making
-from tests.native.test_capture import with_random_weights
 from tests.native.test_emit import small
 
 pytestmark = pytest.mark.real("compiler")

@@ -16,8 +16,8 @@ from assay.native import ops, reference
 from assay.native.build import RUNTIME
 from assay.native.toolchain import onednn_folder, toolchain
 from tests.native.built import compiled, loaded_outputs, program, write_data
+from tests.native.passes.test_passes import Making
 from tests.native.random_graphs import graphs, inputs_for
-from tests.native.test_passes import Making
 
 pytestmark = pytest.mark.real("compiler")
 
@@ -162,7 +162,7 @@ def test_the_runtime_is_clean_of_warnings(tmp_path):
 MEMORY = """
 import sys, numpy as np
 from assay.native import ops
-from assay.native.loaded import Loaded
+from assay.native.library import Loaded
 from assay.native.toolchain import toolchain
 from pathlib import Path
 from tests.native.built import compiled

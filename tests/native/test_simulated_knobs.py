@@ -8,7 +8,7 @@ import pytest
 from assay.core.errors import UsageError
 from assay.native import ops, reference
 from assay.native.activations import activated
-from assay.native.knobs.applying import applied
+from assay.native.knobs.apply import applied
 from assay.native.knobs.simulated import NOISE, left_out, levels
 from assay.native.knobs.table import KNOBS, offered
 from assay.native.passes.pipeline import optimized

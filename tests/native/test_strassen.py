@@ -10,7 +10,7 @@ from assay.native import ops, reference
 from assay.native.build import build
 from assay.native.emit import emit
 from assay.native.kernels import forced
-from assay.native.loaded import Loaded
+from assay.native.library import Loaded
 from assay.native.passes.pipeline import optimized
 from tests.native.making import Making
 from tests.native.test_numbers import assert_same

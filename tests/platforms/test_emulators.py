@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay.core.records import Case
 from assay.platforms.sinks import bigquery, tables
-from assay.verbs.show import readings
+from assay.stores.read import readings
 from tests.kept_runs import CASE, OTHER
 from tests.platforms.services import forwarding, serving
 

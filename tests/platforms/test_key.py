@@ -8,7 +8,7 @@ import os
 import pytest
 
 from assay.core.errors import UsageError
-from assay.platforms.sinks import key
+from assay.platforms.sinks import credentials
 from tests.platforms.services import serving
 
 KEY = {
@@ -21,24 +21,24 @@ KEY = {
 
 @pytest.fixture(autouse=True)
 def unset(monkeypatch):
-    monkeypatch.delenv(key.VARIABLE, raising=False)
+    monkeypatch.delenv(credentials.VARIABLE, raising=False)
 
 
 def test_a_local_key_is_used_where_it_lies(tmp_path):
     path = tmp_path / "key.json"
     path.write_text(json.dumps(KEY))
 
-    with key.used(str(path)):
-        assert os.environ[key.VARIABLE] == str(path)
-    with key.used(f"file://{path}"):
-        assert os.environ[key.VARIABLE] == str(path)
-    assert key.VARIABLE not in os.environ
+    with credentials.used(str(path)):
+        assert os.environ[credentials.VARIABLE] == str(path)
+    with credentials.used(f"file://{path}"):
+        assert os.environ[credentials.VARIABLE] == str(path)
+    assert credentials.VARIABLE not in os.environ
 
 
 def test_a_fetched_key_is_its_owner_s_alone_and_gone_afterwards():
     with serving(lambda *_: (200, json.dumps(KEY).encode())) as (_, address):
-        with key.used(f"{address}/key.json?signature=abc"):
-            place = os.environ[key.VARIABLE]
+        with credentials.used(f"{address}/key.json?signature=abc"):
+            place = os.environ[credentials.VARIABLE]
             assert os.stat(place).st_mode & 0o77 == 0
 
         assert not os.path.exists(place)
@@ -49,7 +49,10 @@ def test_what_is_no_key_is_said_without_its_contents(tmp_path, text):
     path = tmp_path / "key.json"
     path.write_text(text)
 
-    with pytest.raises(UsageError, match="no key of a service") as caught, key.used(str(path)):
+    with (
+        pytest.raises(UsageError, match="no key of a service") as caught,
+        credentials.used(str(path)),
+    ):
         pass
     assert "PRIVATE" not in str(caught.value) + caught.value.hint
 
@@ -58,11 +61,14 @@ def test_what_cannot_be_had_is_said_without_its_signature(tmp_path):
     with (
         serving(lambda *_: (404, b"")) as (_, address),
         pytest.raises(UsageError, match="cannot be fetched") as caught,
-        key.used(f"{address}/k?signature=abc"),
+        credentials.used(f"{address}/k?signature=abc"),
     ):
         pass
     assert "abc" not in str(caught.value)
-    with pytest.raises(UsageError, match="cannot be read"), key.used(str(tmp_path / "none")):
+    with (
+        pytest.raises(UsageError, match="cannot be read"),
+        credentials.used(str(tmp_path / "none")),
+    ):
         pass
-    with pytest.raises(UsageError, match="scheme ftp"), key.used("ftp://x/key"):
+    with pytest.raises(UsageError, match="scheme ftp"), credentials.used("ftp://x/key"):
         pass

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.commands.bench.fold_engine_obtain import obtain
 from assay.core import objects
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.objects import ServiceAwayError
-from assay.engine.obtain import obtain
 from assay.formats.perfzero.setup import downloads
 from tests.platforms.services import forwarding, serving
 

@@ -12,11 +12,11 @@ import assay
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.progress import Progress, ignore
 from assay.core.records import Case
-from assay.engine.elsewhere import LostUnit, Unit
-from assay.platforms.cluster import spreading
+from assay.measure.remote import LostUnit, Unit
+from assay.platforms.cluster import scheduler
 from assay.platforms.cluster.address import address_of, check_where
-from assay.platforms.cluster.needs import ClusterNode, Needs, check_needs, parse_needs, seats
-from assay.platforms.cluster.spreading import RayCluster
+from assay.platforms.cluster.resources import ClusterNode, Needs, check_needs, parse_needs, seats
+from assay.platforms.cluster.scheduler import RayCluster
 from assay.stores.folders import CasePlace
 
 CASE = Case(workload="w", backend="b", key="w@b")
@@ -105,14 +105,14 @@ def test_what_is_lost_is_tried_elsewhere_and_given_up_after_the_third_time(tmp_p
     assert sorted(both) == [1, 2]
     assert link.started.count(("bad", 1)) == 1
 
-    monkeypatch.setattr(spreading, "AVOIDED", 0.0)
+    monkeypatch.setattr(scheduler, "AVOIDED", 0.0)
     (found,) = RayCluster(FakeLink("bad"), Needs()).spread(units(tmp_path / "1", 1))
     assert isinstance(found[1], LostUnit)
     assert "lost 3 times, at last on bad (NodeDiedError)" in found[1].reason
 
 
 def test_without_a_node_it_ends_after_a_while(tmp_path, monkeypatch):
-    monkeypatch.setattr(spreading, "PATIENCE", 0.0)
+    monkeypatch.setattr(scheduler, "PATIENCE", 0.0)
     link = FakeLink("a")
     cluster = RayCluster(link, Needs())
     link.names.clear()

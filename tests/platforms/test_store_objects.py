@@ -8,9 +8,9 @@ import pytest
 
 from assay.core.errors import StoreError
 from assay.core.records import Plan, Query
-from assay.registry import open_store
+from assay.core.registry import open_store
 from tests.platforms.services import forwarding, serving
-from tests.stores.test_sql import CASE, result
+from tests.stores.test_sqlite import CASE, result
 
 TRACE = bytes(range(256)) * 40_000  # several pieces
 

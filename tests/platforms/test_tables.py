@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from assay.analysis.summary import summarize
 from assay.core.errors import UsageError
 from assay.core.findings import Reading
 from assay.core.records import Case, Environment, Procedure, Result, Samples
 from assay.platforms.sinks import tables
+from assay.stats.summary import summarize
 
 
 def reading(backend="keras-jax", **more) -> Reading:

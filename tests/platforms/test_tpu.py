@@ -7,11 +7,11 @@ import json
 import msgspec
 import pytest
 
-from assay.compat import perfzero
-from assay.core.cloud import StockoutError
+from assay.compat.perfzero import options
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.objects import ServiceAwayError
-from assay.platforms.cloud import tpu, tpu_version
+from assay.platforms.cloud import fold_platforms_cloud_tpu_version, tpu
+from assay.platforms.cloud.provider import StockoutError
 from tests.platforms.services import serving
 
 pytestmark = pytest.mark.real("google.cloud.tpu_v2")
@@ -65,7 +65,9 @@ def service(monkeypatch):
     monkeypatch.setattr(tpu, "_POLL", 0.0)
     with serving(nodes) as (_, address):
         monkeypatch.setenv(tpu.ENDPOINT, address)
-        monkeypatch.setattr(tpu_version, "PORT", int(address.rpartition(":")[2]))
+        monkeypatch.setattr(
+            fold_platforms_cloud_tpu_version, "PORT", int(address.rpartition(":")[2])
+        )
         yield nodes
 
 
@@ -102,7 +104,7 @@ def test_a_version_that_workers_do_not_take_and_a_node_that_is_not_there(service
     started = msgspec.structs.replace(refused, started=True)
     with pytest.raises(UsageError, match="There is no TPU n1"), tpu.node(started, print):
         pass
-    monkeypatch.setattr(tpu_version, "PORT", 1)  # nobody listens there
+    monkeypatch.setattr(fold_platforms_cloud_tpu_version, "PORT", 1)  # nobody listens there
     with tpu.node(WANTED, print) as told:
         assert told == {}
 
@@ -153,14 +155,14 @@ def test_refusals_in_words(service, refusal, kind):
 
 def test_perfzero_s_parameters_make_a_request_unless_it_is_started():
     given = {"name": "n1", "project": "p", "zone": "us-central1-b", "size": "v3-8", "version": "tf"}
-    flags = {name: flag.default for name, flag in perfzero.FLAGS.items()}
+    flags = {name: flag.default for name, flag in options.FLAGS.items()}
     flags |= {"benchmark_methods": ("a.B.c",), "tpu_parameters": json.dumps(given)}
-    made = perfzero.request(flags, "1h", "")
+    made = options.request(flags, "1h", "")
     assert (made.tpu, made.setting.tpu) == (WANTED, "n1")
 
     started = json.dumps({**given, "using_prestarted_tpu": "true"})
-    made = perfzero.request({**flags, "tpu_parameters": started}, "1h", "")
+    made = options.request({**flags, "tpu_parameters": started}, "1h", "")
     assert (made.tpu, made.setting.tpu) == (None, "n1")
     with pytest.raises(UsageError, match="is no zone"):
         wrong = json.dumps({**given, "zone": "$(id)"})
-        perfzero.request({**flags, "tpu_parameters": wrong}, "1h", "")
+        options.request({**flags, "tpu_parameters": wrong}, "1h", "")

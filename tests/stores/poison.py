@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.core.findings import ANALYSIS
 from assay.core.records import Case, Plan, Query
-from assay.registry import open_store
-from assay.stores import folders, summaries
+from assay.core.registry import open_store
+from assay.stats import stored_summary
+from assay.stores import folders
 from tests.kept_runs import CASE, OTHER, made_result
 
 # The row of commit f7cfc39 for the results of `NOT_FINITE`: nan, inf and -inf were one series.
@@ -85,7 +86,7 @@ def _keep(store, cases, started: str) -> str:
     for number, case in enumerate(cases):
         result = made_result(folders.new_case(run), case, 0.003 * (1 + number / 1000), started)
         store.append(result)
-        summaries.read(store, result)
+        stored_summary.read(store, result)
     return run.name
 
 

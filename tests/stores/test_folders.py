@@ -12,8 +12,8 @@ from assay.core.errors import StoreError
 from assay.core.files import write_whole
 from assay.core.records import Plan
 from assay.stores import folders
-from assay.verbs.show import readings
-from tests.stores.test_sql import CASE, result
+from assay.stores.read import readings
+from tests.stores.test_sqlite import CASE, result
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import assay as package
-from assay.registry import open_store
+from assay.core.registry import open_store
 from assay.stores.runs import verb_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "runs"

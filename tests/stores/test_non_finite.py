@@ -9,8 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.core.records import Query
+from assay.core.registry import open_store
 from assay.core.series import series_of
-from assay.registry import open_store
 from assay.stores import folders
 from assay.web.app import application
 from tests.kept_runs import CASE, made_result

@@ -10,12 +10,12 @@ import pytest
 from assay.core.errors import StoreError, UsageError
 from assay.core.findings import Summary
 from assay.core.records import Plan, Query
-from assay.registry import open_store
-from assay.stores import _pg_link as link
+from assay.core.registry import open_store
+from assay.stores import _pg_connection as link
 from assay.stores import _pg_tables as tables
 from assay.stores.runs import locked
 from tests.postgres import PASSWORD, Cutter
-from tests.stores.test_sql import CASE, SECOND, result, stored
+from tests.stores.test_sqlite import CASE, SECOND, result, stored
 
 pytestmark = pytest.mark.real("postgresql", "psycopg")
 

@@ -9,9 +9,9 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.core.records import Environment
-from assay.registry import open_store
+from assay.core.registry import open_store
 from assay.stores.selection import select
-from tests.stores.test_sql import stored
+from tests.stores.test_sqlite import stored
 
 
 @pytest.fixture

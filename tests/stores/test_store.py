@@ -18,9 +18,9 @@ from assay.core import codec
 from assay.core.errors import UsageError
 from assay.core.findings import Quantity, Summary
 from assay.core.records import Query
-from assay.registry import open_store
-from assay.stores.sql import SqlStore
-from tests.stores.test_sql import SECOND, stored
+from assay.core.registry import open_store
+from assay.stores.sqlite import SqlStore
+from tests.stores.test_sqlite import SECOND, stored
 
 
 @pytest.fixture(
@@ -126,7 +126,7 @@ def test_several_processes_append_at_once(place):
 
 
 def test_two_runs_of_the_command_share_a_store(place, endings):
-    command = [sys.executable, "-c", "from assay.cli import main; main()", "run"]
+    command = [sys.executable, "-c", "from assay.cli.main import main; main()", "run"]
     world = os.environ | {"ASSAY_STORE": place, "PYTHONPATH": os.getcwd()}
     both = [
         subprocess.Popen([*command, f"{endings}:fine@python", "--budget", "200ms"], env=world)

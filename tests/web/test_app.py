@@ -13,14 +13,15 @@ import msgspec
 import pytest
 from starlette.testclient import TestClient
 
+from assay.commands.study import api
 from assay.core import codec
 from assay.core.findings import Place, Quantity, Race
 from assay.core.records import Case, Environment, Plan, Samples
-from assay.core.tuned import LossInterval, TunedPoint, Tuning
-from assay.registry import open_store
-from assay.stores import folders, summaries
+from assay.core.registry import open_store
+from assay.native.tuner.records import LossInterval, TunedPoint, Tuning
+from assay.stats import stored_summary
+from assay.stores import folders
 from assay.stores.runs import RACE, TUNING
-from assay.verbs import study
 from assay.web.app import application
 from assay.web.guard import HEADERS
 from assay.web.pages import check, compare
@@ -311,7 +312,7 @@ def keep_made(home, verb, wanted):
             samples = (told("loss", 3.0, 2.0, 1.0),)
             result = msgspec.structs.replace(result, samples=samples, environment=here)
             store.append(result)
-            summaries.read(store, result)
+            stored_summary.read(store, result)
     return run.name
 
 
@@ -383,7 +384,7 @@ def test_a_tuning_shows_its_front(client, keep, home):
 
 @pytest.mark.real("jax")
 def test_a_study_says_what_each_option_buys(client, home):
-    asked = study.request("vgg16", size="small", backends="jax")
+    asked = api.request("vgg16", size="small", backends="jax")
     with closing(open_store(home)) as store:
         run = store.new_run(asked.plan)
         for case in asked.plan.cases:

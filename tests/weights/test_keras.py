@@ -82,7 +82,7 @@ def lenet(keras, data_format):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_model_answers_the_same_after_its_weights_went_through_a_file(keras, tmp_path, form):
-    from assay.weights import _keras
+    from assay.weights import keras as _keras
 
     model, other = branched(keras), branched(keras)
     other.set_weights([np.zeros_like(array) for array in other.get_weights()])
@@ -95,7 +95,7 @@ def test_a_model_answers_the_same_after_its_weights_went_through_a_file(keras, t
 
 @pytest.mark.parametrize("form", ["own.weights.h5", "own.h5"])
 def test_keras_itself_loads_what_is_written_here(keras, tmp_path, form):
-    from assay.weights import _keras
+    from assay.weights import keras as _keras
 
     model, other = branched(keras), branched(keras)
     other.set_weights([np.zeros_like(array) for array in other.get_weights()])
@@ -107,7 +107,7 @@ def test_keras_itself_loads_what_is_written_here(keras, tmp_path, form):
 
 
 def test_a_whole_model_in_an_old_file_is_read(keras, tmp_path):
-    from assay.weights import _keras
+    from assay.weights import keras as _keras
 
     model, other = branched(keras), branched(keras)
     model.save(tmp_path / "whole.h5")
@@ -117,7 +117,7 @@ def test_a_whole_model_in_an_old_file_is_read(keras, tmp_path):
 
 
 def test_a_trained_model_with_its_optimizer_is_read(keras, tmp_path):
-    from assay.weights import _keras
+    from assay.weights import keras as _keras
 
     model, other = branched(keras), branched(keras)
     model.compile("adam", "mse", metrics=["mae"])
@@ -129,7 +129,7 @@ def test_a_trained_model_with_its_optimizer_is_read(keras, tmp_path):
 
 
 def test_names_follow_creation_not_the_order_keras_keeps(keras):
-    from assay.weights import _keras
+    from assay.weights import keras as _keras
 
     model = branched(keras)
     kept = [layer.name for layer in model.layers if layer.name.startswith("conv2d")]
@@ -142,7 +142,7 @@ def test_names_follow_creation_not_the_order_keras_keeps(keras):
 
 
 def test_weights_of_another_model_are_refused_by_layer_and_shape(keras, tmp_path):
-    from assay.weights import _keras
+    from assay.weights import keras as _keras
 
     model = branched(keras)
     weights = _keras.weights_of(model)
@@ -158,7 +158,7 @@ def test_weights_of_another_model_are_refused_by_layer_and_shape(keras, tmp_path
 @needs_whole
 @pytest.mark.parametrize("form", FORMS)
 def test_trained_weights_recognise_digits_after_any_form(lenets, tmp_path, monkeypatch, form):
-    from assay.weights import _keras
+    from assay.weights import keras as _keras
 
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
     pictures = load_data("mnist", "test")
@@ -179,7 +179,7 @@ def test_channels_first_models_recognise_the_same_digits(keras, lenets, monkeypa
     """Keras flattens rows, columns, channels in either format; PyTorch flattens channels first."""
     import torch
 
-    from assay.weights import _keras
+    from assay.weights import keras as _keras
 
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
     pictures = load_data("mnist", "test", first=50).inputs

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.commands.bench.process import BenchProcess, ask, case_of
 from assay.core.errors import EndingError
 from assay.core.messages import Open
-from assay.engine.bench import BenchProcess, ask, case_of
 from assay.formats.perfzero import report
 from assay.formats.perfzero.messages import ANSWER, REPORTS, BenchAnswer, BenchSetting, RunMethod
 from assay.formats.perfzero.names import Method

@@ -6,10 +6,10 @@ from threading import Event
 
 import pytest
 
+from assay.commands.bench import api
 from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.windows import parse
-from assay.formats.traces import folder as traces
-from assay.verbs import bench
+from assay.formats.traces import read as traces
 from assay.worker.bench_profile import Windows
 
 DATA = str(Path(__file__).parents[1] / "data")
@@ -123,7 +123,7 @@ def test_a_window_leaves_a_trace_of_what_the_method_did_in_it(name, operation):
         timeout=120.0,
     )
 
-    (benched,) = bench.bench("bench_windows.Windows.benchmark_until_traced", setting=setting)
+    (benched,) = api.bench("bench_windows.Windows.benchmark_until_traced", setting=setting)
 
     assert (benched.result.status, benched.result.reason) == ("ok", "")
     assert "3000: never began" in str(benched.result.facts["note"])

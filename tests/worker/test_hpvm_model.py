@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from assay.worker import hpvm_model
-from tests.native.hpvm.test_recorded import written
+from tests.native.hpvm.test_recording import written
 
 
 def test_a_graph_that_cannot_be_is_told_with_a_status(tmp_path, monkeypatch, capsys):

@@ -30,8 +30,8 @@ from assay.core.messages import (
 from assay.core.recipe import Training
 from assay.core.records import Samples
 from assay.core.sessions import Report
-from assay.engine import plan
-from assay.engine.process import WorkerProcess
+from assay.measure import plan
+from assay.measure.process import WorkerProcess
 from assay.worker import server
 
 FILE = """

@@ -7,8 +7,8 @@ import sys
 
 import keras
 
-from assay import registry
-from assay.engine import plan
+from assay.core import registry
+from assay.measure import plan
 
 OURS = {
     "lstm": "lstm",

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from assay import registry
+from assay.core import registry
 from assay.core.records import Case
 from assay.core.sessions import CountedByModel, Job
-from assay.engine import plan
+from assay.measure import plan
 
 RESIDUAL = "image_size=64,blocks=1-1-1-1,narrower=16,classes=10"
 ATTENTION = "layers=2,width=16,heads=2"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import assay
-from assay import registry
+from assay.core import registry
 from assay.core.errors import UsageError
-from assay.engine import plan
+from assay.measure import plan
 
 DATA = Path(__file__).parents[1] / "data"
 TORCH, JAX, TENSORFLOW = (DATA / f"bare_{name}.py" for name in ("torch", "jax", "tensorflow"))

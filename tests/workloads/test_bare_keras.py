@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import assay
-from assay import registry
+from assay.core import registry
 from assay.core.errors import UsageError
-from assay.engine import plan
+from assay.measure import plan
 from tests.backends.opened import opened as in_a_worker
 
 FILE = Path(__file__).parents[1] / "data" / "bare_keras.py"

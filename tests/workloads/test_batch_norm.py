@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.core.errors import EndingError, UsageError
 from assay.workloads.net import layers, nets
 from tests.backends.opened import SIX, opened

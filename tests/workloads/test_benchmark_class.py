@@ -8,10 +8,10 @@ import textwrap
 import numpy as np
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.core.errors import UsageError
 from assay.workloads.user import _benchmark_object
-from assay.workloads.user._benchmark_class import HPVM, OWN
+from assay.workloads.user.benchmark_class import HPVM, OWN
 
 PICTURES = np.arange(2 * 4 * 4 * 3, dtype=np.float32).reshape(2, 4, 4, 3)
 

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.core.errors import UsageError
 from tests.workloads.test_bare import resolved
 
@@ -33,14 +33,14 @@ def marker(tmp_path):
 @pytest.mark.real("keras", "jax")
 @pytest.mark.parametrize("name", ["lambda.keras", "lambda.h5"])
 def test_a_lambda_layer_is_refused(keras, tmp_path, marker, name):
-    from assay.workloads.user import _keras_file
+    from assay.workloads.user import keras_file
 
     layers = [keras.Input((4,)), keras.layers.Lambda(leaving(str(marker)), output_shape=(4,))]
     keras.Sequential([*layers, keras.layers.Dense(2)]).save(tmp_path / name)
     marker.unlink(missing_ok=True)
 
     with pytest.raises(UsageError, match=rf"Keras cannot load a model from .*{name}.*Lambda"):
-        _keras_file.loaded(str(tmp_path / name))
+        keras_file.loaded(str(tmp_path / name))
 
     assert not marker.exists()
 
@@ -48,7 +48,7 @@ def test_a_lambda_layer_is_refused(keras, tmp_path, marker, name):
 @pytest.mark.real("keras", "jax")
 @pytest.mark.parametrize(("module", "name"), NAMES)
 def test_a_keras_file_names_no_function_to_call(keras, tmp_path, marker, module, name):
-    from assay.workloads.user import _keras_file
+    from assay.workloads.user import keras_file
 
     file = tmp_path / "net.keras"
     keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)]).save(file)
@@ -67,7 +67,7 @@ def test_a_keras_file_names_no_function_to_call(keras, tmp_path, marker, module,
             archive.writestr(one, data)
 
     with pytest.raises(UsageError, match=r"Keras cannot load a model from .*net\.keras"):
-        _keras_file.loaded(str(file))
+        keras_file.loaded(str(file))
 
     assert not marker.exists()
 

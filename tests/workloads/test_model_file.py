@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay import registry
+from assay.core import registry
 from assay.core.errors import UsageError
 from assay.formats import onnx_header
 from tests.workloads.test_bare import opened, resolved
@@ -193,7 +193,7 @@ def test_a_program_of_another_torch_is_said_to_be_so(tmp_path):
 
 @pytest.mark.real("keras", "jax")
 def test_a_keras_file_is_a_workload_of_every_keras_backend(tmp_path, keras):
-    from assay.engine import plan
+    from assay.measure import plan
 
     tokens, vector = keras.Input((None,), dtype="int32"), keras.Input((4,))
     rows = keras.layers.Embedding(10, 4)(tokens)

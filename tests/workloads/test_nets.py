@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.core.errors import UsageError
 from assay.workloads.net import layers, nets
 

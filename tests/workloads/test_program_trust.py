@@ -8,16 +8,9 @@ import zipfile
 
 import pytest
 
-from assay import registry
+from assay.core import registry
 from assay.core.errors import UsageError
-from tests.exported import (
-    INPUTS,
-    described,
-    honest,
-    hostile,
-    replaced,
-    rewritten,
-)
+from tests.exported import INPUTS, described, honest, hostile, replaced, rewritten
 
 pytestmark = pytest.mark.real("torch")
 WEIGHTS = "data/weights/model_weights_config.json"

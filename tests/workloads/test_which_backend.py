@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay import registry
-from assay.backends.captured.backend import captured
+from assay.backends.captured.fold_backends_captured_backend import captured
+from assay.core import registry
 from assay.core.errors import AssayError
-from assay.engine import plan
+from assay.measure import plan
 from assay.native.emit import emit
 from assay.native.onnx.file import onnx_bytes
 from assay.native.passes.pipeline import optimized

@@ -11,7 +11,7 @@ import msgspec
 
 from assay.core.codec import UNREADABLE
 from assay.core.protobuf import DamagedError
-from assay.formats.traces.events import Event, Place
+from assay.formats.traces.fold_formats_traces_events import Event, Place
 
 # PyTorch's categories of events that are operations.
 _PLACES: dict[str, Place] = {

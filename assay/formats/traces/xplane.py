@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay.core.protobuf import DamagedError, Scalar, fields, number, raw
-from assay.formats.traces import hlo
-from assay.formats.traces.events import Event, Place
+from assay.formats.traces import fold_formats_traces_hlo
+from assay.formats.traces.fold_formats_traces_events import Event, Place
 
 DEVICE = "/device:"  # what planes of accelerators begin with
 METADATA = "/host:metadata"  # the plane of the compiled programs
@@ -37,10 +37,10 @@ def events(data: bytes) -> Iterator[Event]:
     try:
         found = [raw(value) for place, value in fields(data) if place == 1]
         planes = [_plane(plane) for plane in found]
-        programs: hlo.Programs = {}
+        programs: fold_formats_traces_hlo.Programs = {}
         for plane, encoded in zip(planes, found, strict=True):
             if plane.name == METADATA:
-                programs |= hlo.programs(encoded)
+                programs |= fold_formats_traces_hlo.programs(encoded)
         for plane in planes:
             yield from _of_plane(plane, programs)
     except (IndexError, struct.error, UnicodeDecodeError) as error:
@@ -58,7 +58,7 @@ def _plane(data: bytes) -> _Plane:
     )
 
 
-def _of_plane(plane: _Plane, programs: hlo.Programs) -> Iterator[Event]:
+def _of_plane(plane: _Plane, programs: fold_formats_traces_hlo.Programs) -> Iterator[Event]:
     titles = [_text(line, 2) for line in plane.lines]
     for title, line in zip(titles, plane.lines, strict=True):
         place = _place(plane.name, title, titles)
@@ -82,7 +82,7 @@ def _event(
     title: str,
     begin: float,
     place: Place,
-    programs: hlo.Programs,
+    programs: fold_formats_traces_hlo.Programs,
 ) -> Event:
     name, kind = plane.events.get(int(_number(values, 1)), ("", ""))
     answer = dict(_stat(raw(stat), plane.stats) for stat in values.get(4, []))

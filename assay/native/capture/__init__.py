@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.errors import UsageError
-from assay.native.answers import Answers
+from assay.native.expected import Answers
 from assay.native.graph import Graph
 
 
@@ -21,7 +21,7 @@ def capture(model: Any, name: str = "") -> Graph:  # noqa: ANN401 (a keras.Model
 
 def answers(model: Any, graph: Graph) -> Answers:  # noqa: ANN401
     """What Keras makes of some items, for the graph captured from the model to be judged by."""
-    from assay.native.capture._answers import answered
+    from assay.native.capture.fold_native_capture_answers import answered
 
     return answered(model, graph)
 

@@ -8,8 +8,8 @@ from keras import activations, layers
 
 from assay.native import ops
 from assay.native.capture import unsupported
-from assay.native.capture._understood import check_layer
-from assay.native.capture.graph_builder import Building, Tensor
+from assay.native.capture._supported import check_layer
+from assay.native.graph_builder import Building, Tensor
 
 _FUNCTIONS: dict[Any, ops.ActivationOp] = {
     activations.relu: ops.ActivationOp("relu"),

@@ -10,10 +10,10 @@ from keras import layers
 
 from assay.native import ops
 from assay.native.capture import unsupported
-from assay.native.capture._given import LARGEST, Given, numbers
+from assay.native.capture._arguments import LARGEST, Given, numbers
 from assay.native.capture._layers import Handler, array
-from assay.native.capture.graph_builder import Building, Tensor
 from assay.native.graph import Array
+from assay.native.graph_builder import Building, Tensor
 
 CLOSED = np.float32(-0.7 * np.finfo(np.float32).max)  # what Keras on JAX gives a closed score
 

@@ -10,8 +10,8 @@ from assay.native import ops
 from assay.native.capture import unsupported
 from assay.native.capture._activations import add_activation
 from assay.native.capture._layers import Handler, array
-from assay.native.capture.graph_builder import Building, Tensor
 from assay.native.graph import Array, Shape
+from assay.native.graph_builder import Building, Tensor
 
 FIRST, LAST = (0, 1, 2), (2, 0, 1)  # how a picture's own axes become channels, rows, columns
 

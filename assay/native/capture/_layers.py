@@ -13,8 +13,8 @@ from keras import layers
 from assay.native import ops
 from assay.native.capture import unsupported
 from assay.native.capture._activations import add_activation, add_softmax
-from assay.native.capture.graph_builder import Building, Tensor
 from assay.native.graph import Array
+from assay.native.graph_builder import Building, Tensor
 
 # Adds a layer's operations and gives its output: of the graph, the layer, its inputs and its name
 # with its models' (and arguments of the call, where `_understood.KEYWORDS` has some).

@@ -14,8 +14,8 @@ from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 from assay.native import ops
 from assay.native.capture import unsupported
 from assay.native.capture._layers import Handler, array, common_order, nothing
-from assay.native.capture.graph_builder import Building, Order, Tensor
 from assay.native.graph import Array
+from assay.native.graph_builder import Building, Order, Tensor
 
 
 def _normalization(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401

@@ -9,18 +9,18 @@ import keras
 import numpy as np
 
 from assay.native import ops
-from assay.native.capture import _attention, _moving, unsupported
+from assay.native.capture import _attention, _shape_ops, unsupported
 from assay.native.capture._activations import add_softmax
-from assay.native.capture._given import LARGEST, Given, Operator, numbers, of_an_item
+from assay.native.capture._arguments import LARGEST, Given, Operator, numbers, of_an_item
 from assay.native.capture._layers import common_order
-from assay.native.capture._moving import item_axes, without
-from assay.native.capture.graph_builder import Building, Tensor
+from assay.native.capture._shape_ops import item_axes, without
 from assay.native.graph import Array
+from assay.native.graph_builder import Building, Tensor
 
 MODULES = tuple(f"keras.src.ops.{file}" for file in ("core", "math", "nn", "numpy"))
 WITH_KEYWORDS = {"DotProductAttention"}  # may be given by name
 # Of whole numbers they give whole numbers, exactly.
-WHOLE = {"Add", "Subtract", "Multiply", "Maximum", "Minimum", *_moving.OPERATORS}
+WHOLE = {"Add", "Subtract", "Multiply", "Maximum", "Minimum", *_shape_ops.OPERATORS}
 
 
 def operator(operation: Any) -> Operator | None:  # noqa: ANN401
@@ -203,5 +203,5 @@ OPERATORS: dict[str, Operator] = {
     "Min": _reduce("min"),
     "Cast": _cast,
     "DotProductAttention": _attention.dot_product,
-    **_moving.OPERATORS,
+    **_shape_ops.OPERATORS,
 }

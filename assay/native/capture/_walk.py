@@ -9,18 +9,11 @@ from typing import Any
 import keras
 
 from assay.core.errors import UsageError
-from assay.native.capture import (
-    _attention,
-    _images,
-    _layers,
-    _norms,
-    _operators,
-    unsupported,
-)
+from assay.native.capture import _attention, _images, _layers, _norms, _operators, unsupported
+from assay.native.capture._custom_layers import as_symbolic, is_own, opened
 from assay.native.capture._layers import Handler
 from assay.native.capture._nodes import in_order, origin
-from assay.native.capture._opened import as_symbolic, is_own, opened
-from assay.native.capture._understood import (
+from assay.native.capture._supported import (
     KEYWORDS,
     check_call,
     check_layer,
@@ -29,8 +22,8 @@ from assay.native.capture._understood import (
     check_results,
     check_settings,
 )
-from assay.native.capture.graph_builder import Building, Tensor
 from assay.native.graph import Graph, Layout
+from assay.native.graph_builder import Building, Tensor
 from assay.native.passes.pipeline import drop_dead
 from assay.native.shapes import ShapeError
 

@@ -16,8 +16,8 @@ from assay.native.graph import Array, Graph
 from assay.native.hpvm.config_sets import check_fit
 from assay.native.hpvm.configs import parse
 from assay.native.hpvm.dataflow import Dataflow, line_names
-from assay.native.hpvm.recorded import read_recorded, recorded_flow
-from assay.native.knobs.applying import applied
+from assay.native.hpvm.recording import read_recorded, recorded_flow
+from assay.native.knobs.apply import applied
 from assay.native.knobs.from_config import knobs_of
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import Kernels, toolchain

@@ -15,7 +15,7 @@ from assay.native.graph import Array, Graph, Node, Shape
 from assay.native.hpvm.dataflow import INPUT, Dataflow, Leaf, LeafOp
 from assay.native.ops import constants_of
 from assay.native.passes.pipeline import drop_dead, fold_padding
-from assay.native.passes.turning import join_turns, take_channels_first, turn_dense_rows
+from assay.native.passes.transposes import join_turns, take_channels_first, turn_dense_rows
 
 _NORM = ("gamma", "beta", "mean", "variance")  # in the order of the intrinsic
 _SUPPORTED = (

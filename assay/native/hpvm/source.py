@@ -9,7 +9,14 @@ import msgspec
 
 from assay.native.graph import Shape
 from assay.native.hpvm.dataflow import INPUT, Dataflow, Leaf
-from assay.native.hpvm.source_text import HEAD, OPTIONS, PIPES, STRUCTS, TUNER_USAGE, USAGE
+from assay.native.hpvm.fold_native_hpvm_source_text import (
+    HEAD,
+    OPTIONS,
+    PIPES,
+    STRUCTS,
+    TUNER_USAGE,
+    USAGE,
+)
 
 INTRINSICS = {
     "conv": "convolution",

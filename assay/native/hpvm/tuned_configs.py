@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from assay.core.errors import UsageError
-from assay.core.tuned import TunedPoint
 from assay.native.graph import Graph
 from assay.native.hpvm.config_sets import baseline
 from assay.native.hpvm.configs import ConfigFile, ConfigLine, Configuration, KnobChoice
@@ -18,6 +17,7 @@ from assay.native.knobs.from_config import COMPUTING
 from assay.native.knobs.table import BASELINE, knob
 from assay.native.ops import ConvOp, DenseOp
 from assay.native.passes.pipeline import optimized
+from assay.native.tuner.records import TunedPoint
 
 
 def tuned_configs(graph: Graph, points: Sequence[TunedPoint]) -> ConfigFile:

@@ -17,7 +17,7 @@ from assay.native.hpvm.configs import (
 )
 from assay.native.hpvm.dataflow import Dataflow, Leaf, fused_lines
 from assay.native.hpvm.lowering import dataflow, with_softmax
-from assay.native.knobs.applying import node_named
+from assay.native.knobs.apply import node_named
 from assay.native.knobs.table import BASELINE, HALF, Knob, knob, why_not
 from assay.native.passes.pipeline import optimized
 

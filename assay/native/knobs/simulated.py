@@ -27,7 +27,7 @@ from assay.native.ops import (
     PoolOp,
     ReshapeOp,
 )
-from assay.native.passes.rewriting import unused
+from assay.native.passes.rewrite import unused
 
 # Standard deviation of an input's noise, as a share of it, by the swing from 0 on, as in HPVM.
 NOISE = (0.75, 0.64, 0.336, 0.21, 0.168, 0.14, 0.11, 0.0784)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from assay.native import ops
-from assay.native.onnx import operators_layers, operators_logic, operators_moving
-from assay.native.onnx.folding import folded
-from assay.native.onnx.importing import FIRST, Importing, item_axes, item_axis, refused
-from assay.native.onnx.joined import file_shape, in_order
+from assay.native.onnx import layer_ops, logic_ops, shape_ops
+from assay.native.onnx.batch_axis import batch_first
+from assay.native.onnx.constant_folding import folded
 from assay.native.onnx.model import OnnxOp
-from assay.native.onnx.placed import batch_first
+from assay.native.onnx.read import FIRST, Importing, item_axes, item_axis, refused
+from assay.native.onnx.reshape import file_shape, in_order
 
 # Adds a node whose first input is computed, and gives the value of its first output.
 Handler = Callable[[Importing, OnnxOp], str]
@@ -35,13 +35,13 @@ def add_operator(model: Importing, node: OnnxOp) -> None:
 
 
 def _computed(model: Importing, node: OnnxOp) -> None:
-    operators_logic.note_whole(model, node)
+    logic_ops.note_whole(model, node)
     node = in_order(model, node)
     if node.kind != "Reshape":
         node, place = batch_first(model, node)
         model.places |= {} if place == FIRST else dict.fromkeys(node.outputs, place)
     if node.kind == "Split":
-        operators_moving.split(model, node)
+        shape_ops.split(model, node)
     else:
         model.values[node.outputs[0]] = HANDLERS[node.kind](model, node)
 
@@ -225,9 +225,9 @@ def _reduce(kind: Any, before: Any = "", after: Any = "") -> Handler:  # noqa: A
 
 
 HANDLERS: dict[str, Handler] = {
-    **operators_layers.HANDLERS,
-    **operators_moving.HANDLERS,
-    **operators_logic.HANDLERS,
+    **layer_ops.HANDLERS,
+    **shape_ops.HANDLERS,
+    **logic_ops.HANDLERS,
     "Identity": _same,
     "Dropout": _same,
     "Relu": _unary("relu"),

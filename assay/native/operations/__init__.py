@@ -6,21 +6,21 @@ from typing import Any
 
 from assay.native.operations import (
     elementwise,
-    linear,
-    moving,
-    normalizing,
+    matmul,
+    normalization,
     pooling,
-    transposed,
+    shape_ops,
+    transposed_conv,
 )
 from assay.native.operations.definition import Definition
 
 TABLE: dict[type, Definition] = {
     **elementwise.TABLE,
-    **linear.TABLE,
-    **moving.TABLE,
-    **normalizing.TABLE,
+    **matmul.TABLE,
+    **shape_ops.TABLE,
+    **normalization.TABLE,
     **pooling.TABLE,
-    **transposed.TABLE,
+    **transposed_conv.TABLE,
 }
 
 

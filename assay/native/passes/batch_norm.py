@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.native.graph import Array, Graph, Node
 from assay.native.ops import BatchNormOp, ConvOp, DenseOp
-from assay.native.passes.rewriting import merge_pairs, rewritten
+from assay.native.passes.rewrite import merge_pairs, rewritten
 
 Linear = ConvOp | DenseOp
 

@@ -15,7 +15,7 @@ from assay.native.ops import (
     PoolOp,
     ResidualOp,
 )
-from assay.native.passes.rewriting import merge_pairs, read_once, rewritten, unused
+from assay.native.passes.rewrite import merge_pairs, read_once, rewritten, unused
 
 # A maximum taken first leaves these fewer values to work on; relu costs nothing where it is.
 COSTLY = RISING - {"relu"}

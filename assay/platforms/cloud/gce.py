@@ -8,10 +8,10 @@ import time
 from functools import cached_property
 from typing import Any
 
-from assay.core.cloud import LABEL, Machine, MachineRequest
 from assay.core.errors import AssayError, UsageError
 from assay.core.objects import ServiceAwayError
-from assay.platforms import google_cloud
+from assay.platforms.cloud import google
+from assay.platforms.cloud.provider import LABEL, Machine, MachineRequest
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"  # gcloud's own variable for another endpoint
 _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{0,61}[a-z0-9]")
@@ -32,11 +32,11 @@ class Gce:
 
     @cached_property
     def _instances(self) -> Any:  # noqa: ANN401 (google's)
-        return google_cloud.client_at(self._library.InstancesClient, ENDPOINT)
+        return google.client_at(self._library.InstancesClient, ENDPOINT)
 
     @cached_property
     def _operations(self) -> Any:  # noqa: ANN401 (google's)
-        return google_cloud.client_at(self._library.ZoneOperationsClient, ENDPOINT)
+        return google.client_at(self._library.ZoneOperationsClient, ENDPOINT)
 
     def request(self, wanted: MachineRequest, zone: str) -> dict[str, Any]:
         """Made without credentials: nothing is sent."""
@@ -46,7 +46,7 @@ class Gce:
         return {"method": "POST", "path": path, "body": _without_nothing(json.loads(body))}
 
     def create(self, wanted: MachineRequest, zone: str) -> Machine:
-        with google_cloud.in_words(f"create {wanted.name} in {zone}", _ROLE):
+        with google.in_words(f"create {wanted.name} in {zone}", _ROLE):
             operation = self._instances.insert_unary(
                 project=self._project, zone=zone, instance_resource=_resource(wanted, zone)
             )
@@ -59,7 +59,7 @@ class Gce:
     def get(self, name: str, zone: str) -> Machine | None:
         from google.api_core.exceptions import NotFound
 
-        with google_cloud.in_words(f"look at {name} in {zone}", _ROLE):
+        with google.in_words(f"look at {name} in {zone}", _ROLE):
             try:
                 found = self._instances.get(project=self._project, zone=zone, instance=name)
             except NotFound as error:
@@ -78,7 +78,7 @@ class Gce:
         self._change("delete", name, zone)
 
     def all(self) -> list[Machine]:
-        with google_cloud.in_words("list machines", _ROLE):
+        with google.in_words("list machines", _ROLE):
             request = {"project": self._project, "filter": f"labels.{LABEL}:*"}
             return [
                 _machine(one, zone.rpartition("/")[2])
@@ -87,7 +87,7 @@ class Gce:
             ]
 
     def _change(self, what: str, name: str, zone: str) -> None:
-        with google_cloud.in_words(f"{what} {name} in {zone}", _ROLE):
+        with google.in_words(f"{what} {name} in {zone}", _ROLE):
             call = getattr(self._instances, f"{what}_unary")
             operation = call(project=self._project, zone=zone, instance=name)
             self._wait(operation, zone, f"{name} did not {what}")
@@ -106,14 +106,14 @@ class Gce:
             )
         problems = [f"{one.code}: {one.message}" for one in operation.error.errors]
         if problems:
-            raise google_cloud.problem(sentence, " ".join(problems))
+            raise google.problem(sentence, " ".join(problems))
 
 
 def _library() -> Any:  # noqa: ANN401 (google's)
     try:
         from google.cloud import compute_v1
     except ImportError:
-        raise google_cloud.missing("google-cloud-compute", "cloud") from None
+        raise google.missing("google-cloud-compute", "cloud") from None
     return compute_v1
 
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import msgspec
 
-from assay.core.cloud import LABEL, check_name, check_zone
 from assay.core.errors import AssayError, UsageError
 from assay.core.objects import ServiceAwayError
-from assay.platforms import google_cloud
-from assay.platforms.cloud import tpu_version
+from assay.platforms.cloud import fold_platforms_cloud_tpu_version, google
+from assay.platforms.cloud.provider import LABEL, check_name, check_zone
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU"  # gcloud's own variable for another endpoint
 _ROLE = "TPU Admin"
@@ -79,7 +78,7 @@ def _create(client: Any, wanted: TpuRequest) -> None:  # noqa: ANN401 (google's)
     made = tpu_v2.Node(
         accelerator_type=wanted.size, runtime_version=wanted.version, labels={LABEL: "1"}
     )
-    with google_cloud.in_words(f"make the TPU {wanted.name}", _ROLE):
+    with google.in_words(f"make the TPU {wanted.name}", _ROLE):
         parent = wanted.path.partition("/nodes/")[0]
         client.create_node(parent=parent, node_id=wanted.name, node=made)
 
@@ -91,7 +90,7 @@ def _versioned(
     say: Say,
 ) -> dict[str, str]:
     """The version that was asked for is running, and told; another is told if it can be."""
-    with google_cloud.in_words(f"look at the TPU {wanted.name}", _ROLE):
+    with google.in_words(f"look at the TPU {wanted.name}", _ROLE):
         found = client.get_node(name=wanted.path, retry=None).network_endpoints
     addresses = [one.ip_address for one in found if one.ip_address]
     if wanted.version_id:
@@ -100,9 +99,9 @@ def _versioned(
                 f"The TPU {wanted.name} tells no address of its workers.", hint="Try again later."
             )
         say(f"TPU {wanted.name}: version {wanted.version_id} …")
-        tpu_version.request_version(addresses, wanted.version_id)
+        fold_platforms_cloud_tpu_version.request_version(addresses, wanted.version_id)
         _await(client, wanted, timeout)
-    return tpu_version.read_version(addresses)
+    return fold_platforms_cloud_tpu_version.read_version(addresses)
 
 
 def _await(client: Any, wanted: TpuRequest, timeout: float) -> None:  # noqa: ANN401
@@ -121,7 +120,7 @@ def _deleted(client: Any, wanted: TpuRequest) -> str:  # noqa: ANN401
     try:
         if not _state(client, wanted):
             return "not there any more"
-        with google_cloud.in_words(f"delete the TPU {wanted.name}", _ROLE):
+        with google.in_words(f"delete the TPU {wanted.name}", _ROLE):
             client.delete_node(name=wanted.path)
     except AssayError as error:
         return f"NOT DELETED, and costs money: {error}"
@@ -132,7 +131,7 @@ def _state(client: Any, wanted: TpuRequest) -> str:  # noqa: ANN401
     """READY, CREATING, …; "" where there is no such node."""
     from google.api_core.exceptions import NotFound
 
-    with google_cloud.in_words(f"look at the TPU {wanted.name}", _ROLE):
+    with google.in_words(f"look at the TPU {wanted.name}", _ROLE):
         try:
             return str(client.get_node(name=wanted.path, retry=None).state.name)
         except NotFound:
@@ -143,5 +142,5 @@ def _client() -> Any:  # noqa: ANN401
     try:
         from google.cloud import tpu_v2
     except ImportError:
-        raise google_cloud.missing("google-cloud-tpu", "cloud") from None
-    return google_cloud.client_at(tpu_v2.TpuClient, ENDPOINT, transport="rest")
+        raise google.missing("google-cloud-tpu", "cloud") from None
+    return google.client_at(tpu_v2.TpuClient, ENDPOINT, transport="rest")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from assay.core.errors import NotPossibleError, UsageError
-from assay.engine.elsewhere import Elsewhere
-from assay.platforms.cluster.needs import parse_needs
+from assay.measure.remote import Elsewhere
+from assay.platforms.cluster.resources import parse_needs
 
 PORT = 10001  # of Ray's client server
 FORMS = "Use ray://HOST:10001, or HOST:6379 or ray for a cluster that this machine belongs to."
@@ -23,15 +23,15 @@ def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Elsewhe
         return
     address, needs = address_of(on), parse_needs(need or {})
     try:
-        from assay.platforms.cluster import _link
+        from assay.platforms.cluster import _connection
     except ImportError as error:
         raise NotPossibleError(
             f"--on needs Ray, which is not installed ({error.name}).",
             hint="pip install 'assay[cluster]'",
         ) from None
-    from assay.platforms.cluster.spreading import RayCluster
+    from assay.platforms.cluster.scheduler import RayCluster
 
-    with _link.connected(address) as link:
+    with _connection.connected(address) as link:
         yield RayCluster(link, needs)
 
 

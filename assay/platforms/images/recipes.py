@@ -13,7 +13,7 @@ from assay import __version__
 from assay.core import objects
 from assay.core.errors import UsageError, unknown
 from assay.core.files import user_path
-from assay.views.containerfile import ImageRecipe
+from assay.platforms.images.containerfile import ImageRecipe
 
 # Extras of assay, and what a GPU needs in place of the plain package.
 FRAMEWORKS: dict[str, tuple[str, ...]] = {

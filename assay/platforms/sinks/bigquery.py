@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.objects import ServiceAwayError
 from assay.core.redaction import without_tokens
-from assay.platforms import google_cloud
+from assay.platforms.cloud import google
 from assay.platforms.sinks.tables import BigTable, Column, Row
 
 BATCH = 500  # rows of one request, as BigQuery advises
@@ -88,9 +88,9 @@ def _client(project: str) -> Any:  # noqa: ANN401 (google's)
     try:
         from google.cloud import bigquery
     except ImportError:
-        raise google_cloud.missing("google-cloud-bigquery", "bigquery") from None
+        raise google.missing("google-cloud-bigquery", "bigquery") from None
     emulated = bool(os.environ.get(EMULATOR))
-    return google_cloud.client(bigquery.Client, emulated, project=project)
+    return google.client(bigquery.Client, emulated, project=project)
 
 
 def _make(client: Any, place: TablePlace, table: BigTable) -> None:  # noqa: ANN401
@@ -180,9 +180,9 @@ def _refused(place: TablePlace, error: Exception) -> AssayError:
     code = getattr(error, "code", 0)
     if code in (401, 403):
         return NotPossibleError(
-            f"You have no permission for {place}: {google_cloud.line(error)}",
+            f"You have no permission for {place}: {google.line(error)}",
             hint="The roles BigQuery Data Editor and BigQuery Job User are needed.",
         )
     return AssayError(
-        f"{place} was refused: {google_cloud.line(error)}", hint="See project, dataset, table."
+        f"{place} was refused: {google.line(error)}", hint="See project, dataset, table."
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from assay.commands.check import view
+from assay.commands.check.api import check, status
 from assay.core.changes import Checked
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
 from assay.core.settings import Home
-from assay.verbs.check import check, status
-from assay.views import check as view
 from assay.web.page import Choice, Form, Grid, Page, Section, grid
 
 MOST = 300  # series that one page looks at; each takes some milliseconds

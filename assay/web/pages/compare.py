@@ -5,16 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from assay.commands.compare import view
+from assay.commands.compare.api import Comparing, compare_results
 from assay.core.contracts import Store
 from assay.core.differences import Difference, Differences
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
 from assay.stores.selection import select, selected
-from assay.verbs.compare import Comparing, compare_results
-from assay.verbs.compare_points import compare_points
-from assay.views import compare as view
 from assay.web.charts.kinds import Ratio, ratios_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, section
+from assay.web.pages.fold_verbs_compare_points import compare_points
 
 DRAWN = 60  # ratios in one chart
 OPENED = 100  # results that are opened for one page; of more, the index tells

@@ -8,13 +8,13 @@ from contextlib import closing
 
 import msgspec
 
+from assay.commands.history.api import matching
 from assay.core.changes import Threshold
 from assay.core.contracts import Store
 from assay.core.records import Query
+from assay.core.registry import open_store
 from assay.core.series import KeptSeries
 from assay.core.settings import Home
-from assay.registry import open_store
-from assay.verbs.history import matching
 from assay.web.page import Cell
 
 LATELY = 100  # newest points of a series that are looked at: four times quicker than 200
@@ -89,8 +89,8 @@ class Findings:
 
 
 def _finding(store: Store, one: KeptSeries) -> Finding | None:
-    from assay.analysis.gate import is_worse  # with numpy
-    from assay.analysis.history import history
+    from assay.stats.gate import is_worse  # with numpy
+    from assay.stats.trend import history
 
     points = store.points(one.series.id, one.metric, LATELY)
     shifts = history(points).shifts

@@ -11,22 +11,17 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from assay.commands.plot.api import series_of
+from assay.commands.repro import setup
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.findings import Quantity, Reading
 from assay.core.records import Query
 from assay.core.units import human
-from assay.engine import repro
-from assay.stores import summaries
-from assay.verbs.plot import series_of
-from assay.views import results, show
-from assay.views.evaluate import standing
-from assay.web.charts.kinds import (
-    distribution_chart,
-    process_charts,
-    repeats_chart,
-    samples_chart,
-)
+from assay.reporting import detail, results
+from assay.reporting.accuracy import standing
+from assay.stats import stored_summary
+from assay.web.charts.kinds import distribution_chart, process_charts, repeats_chart, samples_chart
 from assay.web.page import Cell, Facts, Grid, Link, Page, Section
 
 LOGS = {"log", "log.gz", "output.log", "worker.log"}
@@ -39,7 +34,7 @@ def result_page(store: Store, text: str) -> Page:
     found = list(store.results(Query(ids=(text,))))
     if len(found) != 1:
         raise UsageError(f"{text} cannot be read.", hint="; ".join(store.problems))
-    reading = summaries.read(store, found[0])
+    reading = stored_summary.read(store, found[0])
     result = reading.result
     folder = store.folder(result.id)
     step = reading.own.get("step_time")
@@ -92,7 +87,7 @@ def _reported(reading: Reading) -> list[Section]:
 
 
 def _numbers(reading: Reading) -> Section:
-    names = show.LINES | show.PHASES
+    names = detail.LINES | detail.PHASES
     rows = tuple(
         (
             Cell(text=name if name in reading.result.reported else names.get(name, name)),
@@ -158,7 +153,7 @@ def _facts(reading: Reading) -> list[Section]:
     result, here = reading.result, reading.result.environment
     groups: dict[str, Mapping[str, object]] = {
         "What ran": result.facts,
-        "Peaks": {name: human(v, show.unit_of(name)) for name, v in result.peaks.items()},
+        "Peaks": {name: human(v, detail.unit_of(name)) for name, v in result.peaks.items()},
         "Machine": here.machine | here.system,
         "Packages": here.packages,
         "Environment variables": here.variables,
@@ -176,7 +171,7 @@ def _again(reading: Reading) -> Section:
     result = reading.result
     return Section(
         title="Measure it again",
-        log=repro.command(result),
+        log=setup.command(result),
         links=(Link(text=f"Run {result.run}", to=f"/runs/{result.run}"),),
     )
 

@@ -14,10 +14,10 @@ from assay.core.contracts import Store
 from assay.core.errors import StoreError
 from assay.core.findings import Reading
 from assay.core.records import SCHEMA, Query
-from assay.stores import summaries
+from assay.reporting import results
+from assay.stats import stored_summary
+from assay.stores.read import fairness, lasting
 from assay.stores.runs import verb_of
-from assay.verbs.show import fairness, lasting
-from assay.views import results
 from assay.web.charts.scale import Scale, scale_of
 from assay.web.charts.svg import interval_cell
 from assay.web.page import Cell, Facts, Grid, Link, Page, Section, grid
@@ -39,7 +39,7 @@ _FOLDED = {"ab": "Processes", "race": "Processes", "bench": "Every trial"}
 
 def run_page(store: Store, text: str) -> Page:
     run = store.find_run(text)
-    readings = [summaries.read(store, r) for r in lasting(store.results(Query(ids=(run,))))]
+    readings = [stored_summary.read(store, r) for r in lasting(store.results(Query(ids=(run,))))]
     verb = verb_of(store, run)
     found = verdict(store, run, verb, readings)
     lead, mood = _lead(store, run, readings)

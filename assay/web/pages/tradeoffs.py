@@ -12,7 +12,7 @@ from assay.core.errors import UsageError
 from assay.core.findings import Reading
 from assay.core.records import SCHEMA
 from assay.core.units import human
-from assay.stores import summaries
+from assay.stats import stored_summary
 from assay.stores.selection import select, selected
 from assay.web.charts.kinds import Priced, front, front_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section
@@ -77,7 +77,7 @@ def _readings(store: Store, text: str) -> list[Reading]:
         raise UsageError(
             f"'{text}' has {count} results, and one page opens {MOST}.", hint="Choose a run."
         )
-    found = [summaries.read(store, result) for result in select(store, text)]
+    found = [stored_summary.read(store, result) for result in select(store, text)]
     return [reading for reading in found if _rate(reading)]
 
 

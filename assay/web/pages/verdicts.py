@@ -7,17 +7,19 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from assay.analysis.option_effects import OptionEffect, effects_table, option_effects
+from assay.commands.ab import view
+from assay.commands.bench import view as bench
+from assay.commands.bench.api import over_trials
+from assay.commands.race import api as races
+from assay.commands.race import view as race_view
+from assay.commands.study import api as studies
+from assay.commands.study import view as study_view
+from assay.commands.tune import view as tune
 from assay.core.contracts import Store
 from assay.core.findings import Comparison, Place, Race, Reading
-from assay.core.tuned import Tuning
+from assay.native.tuner.records import Tuning
+from assay.stats.option_effects import OptionEffect, effects_table, option_effects
 from assay.stores.runs import COMPARISON, RACE, TUNING, read_document, tagged_number
-from assay.verbs import race as races
-from assay.verbs import study as studies
-from assay.verbs.bench import over_trials
-from assay.views import ab, bench, tune
-from assay.views import race as race_view
-from assay.views import study as study_view
 from assay.web.charts.kinds import Ratio, ratios_chart
 from assay.web.page import Cell, Grid, Section, heat_cell, section
 
@@ -33,7 +35,7 @@ def verdict(store: Store, run: str, verb: str, readings: Sequence[Reading]) -> V
     """As its own command prints it, with charts."""
     if store.document(run, COMPARISON) is not None:
         compared = read_document(store, run, COMPARISON, Comparison)
-        return Verdict(sentence=ab.headline(compared), sections=(_comparison(compared),))
+        return Verdict(sentence=view.headline(compared), sections=(_comparison(compared),))
     if store.document(run, RACE) is not None:
         raced = read_document(store, run, RACE, Race)
         return Verdict(sentence=race_view.headline(raced), sections=_race(raced, readings))
@@ -54,7 +56,7 @@ def _comparison(found: Comparison) -> Section:
     rows = [Ratio(name=f"pair {n}", value=p.ratio) for n, p in enumerate(found.pairs, 1)]
     whole = found.ratio
     rows.append(Ratio(name="all pairs", value=whole.value, low=whole.low, high=whole.high))
-    made = section(ab.comparison_table(found), "Verdict")
+    made = section(view.comparison_table(found), "Verdict")
     title = f"{found.metric}: candidate over baseline; the band is what counts as no change"
     return msgspec.structs.replace(made, chart=ratios_chart(title, rows, found.minimum))
 

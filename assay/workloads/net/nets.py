@@ -16,7 +16,7 @@ import msgspec
 from assay.core import phases
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
-from assay.workloads import kept_weights
+from assay.workloads.models import weight_cache
 from assay.workloads.net.layers import (
     NO_FUSED,
     Flatten,
@@ -146,7 +146,7 @@ def weights(net: Net, seed: int) -> dict[str, Any]:
             values += low
             yield values
 
-    return dict(kept_weights.once(shapes, seed, draw))
+    return dict(weight_cache.once(shapes, seed, draw))
 
 
 def trained(name: str) -> bool:

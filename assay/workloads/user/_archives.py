@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from assay.core.damage import BROKEN
+from assay.core.corrupt import BROKEN
 from assay.core.errors import UsageError
 from assay.formats.onnx_header import ModelInput
 

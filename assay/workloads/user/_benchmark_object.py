@@ -14,7 +14,7 @@ from assay.core.errors import UsageError, unknown
 from assay.core.files import user_path
 from assay.core.records import Value
 from assay.core.sessions import Examples, Job
-from assay.workloads.user._benchmark_class import ATTRIBUTES, HPVM, Naming, check_methods
+from assay.workloads.user.benchmark_class import ATTRIBUTES, HPVM, Naming, check_methods
 
 SPLITS = ("train", "test", "tune")
 # Names of attributes that say where weights are; and `trained`, for whichever of them is there.
@@ -128,7 +128,7 @@ def made(kind: type, naming: Naming) -> Made:
 def job(made: Made, batch_size: int, weights: str) -> Job:
     model = made.model()
     if weights:
-        from assay.weights import _keras
+        from assay.weights import keras as _keras
 
         _keras.load(model, made.weights(weights))
     train = made.examples("train", 0)

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from assay.core.damage import BROKEN
+from assay.core.corrupt import BROKEN
 from assay.workloads.user._program_text import RefusedError, check_description, check_words
 
 FORCE, FORCE_NOT = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"

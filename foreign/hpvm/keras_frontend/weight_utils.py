@@ -12,7 +12,7 @@ from assay.native.hpvm.frontend import ImageSet, write_images
 
 def reloadHPVMWeights(model: Any, reload_dir: str, output_model: str = "") -> Any:
     """The model with the weights of a folder of .bin files."""
-    from assay.weights import _keras  # here: the name is there without Keras too
+    from assay.weights import keras as _keras  # here: the name is there without Keras too
 
     _keras.load(model, Path(reload_dir))
     return model

@@ -9,7 +9,7 @@ from assay.formats.perfzero.entries import BenchmarkEntry, ReportedMetric
 from assay.formats.perfzero.messages import BenchAnswer, Benched
 from assay.formats.perfzero.names import Method
 from assay.formats.perfzero.summary import Execution, env_vars, summary, system_info
-from assay.machine.kernel import cores
+from assay.measure.machine.kernel import cores
 
 MACHINE = {"cpu": "Some CPU @ 2.20GHz", "cores": 8, "cpus": 16, "sockets": 2}
 GPUS = {"gpus": 2, "driver": "410.48", "gpu0": "GTX 1080", "gpu1": "GTX 1080"}

@@ -12,7 +12,7 @@ import numpy as np
 from assay.native import ops
 from assay.native.emit import emit
 from assay.native.graph import Graph
-from assay.native.hpvm.recorded import read_recorded
+from assay.native.hpvm.recording import read_recorded
 from assay.native.passes.pipeline import optimized
 from tests.native.making import Making
 

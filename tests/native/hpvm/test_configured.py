@@ -15,7 +15,7 @@ from assay.native.hpvm.builder import KEPT, _forget_old
 from assay.native.hpvm.configs import parse
 from assay.native.hpvm.lowering import dataflow
 from assay.native.hpvm.program import run_compiled
-from assay.native.knobs.applying import applied
+from assay.native.knobs.apply import applied
 from assay.native.knobs.from_config import knobs_of
 from assay.native.passes.pipeline import optimized
 from tests.native.hpvm.making import IMAGES, fresh_pipes, ran, residual_net

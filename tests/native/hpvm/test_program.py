@@ -17,14 +17,7 @@ from assay.native.hpvm.builder import ModelSettings
 from assay.native.hpvm.frontend import ImageSet, write_images
 from assay.native.hpvm.lowering import dataflow
 from assay.native.hpvm.program import compile_program, run_compiled
-from tests.native.hpvm.making import (
-    IMAGES,
-    fresh_pipes,
-    launched,
-    network_of,
-    ran,
-    residual_net,
-)
+from tests.native.hpvm.making import IMAGES, fresh_pipes, launched, network_of, ran, residual_net
 
 pytestmark = pytest.mark.real("compiler")
 HAND = Path(__file__).parent / "residual.cc"

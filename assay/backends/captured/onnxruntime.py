@@ -1,0 +1,73 @@
+"""ONNX Runtime: a step is one run over a batch that is bound once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as errors
+
+from assay.backends.captured.fold_backends_captured_backend import Captured, OnnxFile, joined
+from assay.core.errors import EndingError
+from assay.core.records import Case, Value
+
+# What it raises over a file it cannot read, or that asks for what it does not know.
+_REFUSALS = (
+    *(errors.Fail, errors.InvalidGraph, errors.InvalidProtobuf, errors.NotImplemented),
+    *(errors.InvalidArgument, errors.RuntimeException, errors.NoSuchFile),
+)
+_PROVIDER = "CPUExecutionProvider"
+
+
+class OnnxRuntimeSession:
+    def __init__(self, captured: Captured | OnnxFile, case: Case) -> None:
+        self._captured, self._case = captured, case
+        self.items = captured.items
+        options = onnxruntime.SessionOptions()
+        # By itself it would count the machine's cores, not those this process may use.
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        self._session = _loaded(captured, options, case)
+        self._binding = self._session.io_binding()
+        for name, array in captured.named().items():
+            self._binding.bind_cpu_input(name, array)
+        for output in self._session.get_outputs():
+            self._binding.bind_output(output.name, "cpu")
+
+    def step(self) -> None:
+        self._session.run_with_iobinding(self._binding)
+
+    def wait(self) -> None:
+        pass  # a run returns when its outputs are written
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        self.step()
+        return joined(self._binding.copy_outputs_to_cpu())
+
+    def read(self) -> object:
+        return self._binding.copy_outputs_to_cpu()[0]
+
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch; pictures are given with channels last."""
+        name = next(iter(self._captured.named()))
+        return self._session.run(None, {name: self._captured.given(inputs)})[0]
+
+    def facts(self) -> Mapping[str, Value]:
+        return {**self._captured.facts(self._case), "provider": _PROVIDER}
+
+
+def _loaded(captured: Captured | OnnxFile, options: Any, case: Case) -> Any:  # noqa: ANN401
+    try:
+        return onnxruntime.InferenceSession(captured.onnx(), options, providers=[_PROVIDER])
+    except _REFUSALS as error:
+        # without the names of its own source files and functions
+        words = re.sub(r"/onnxruntime_src/.*?\)\s", " ", str(error).strip().partition("\n")[0])
+        version = onnxruntime.__version__
+        raise EndingError(
+            "failed", f"ONNX Runtime {version} cannot load {case.workload}: {words}"
+        ) from error
+
+
+open_session = OnnxRuntimeSession

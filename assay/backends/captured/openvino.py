@@ -1,0 +1,81 @@
+"""OpenVINO: a step is one inference over a batch that is set once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import openvino
+
+from assay.backends.captured.fold_backends_captured_backend import Captured, OnnxFile, joined
+from assay.core.errors import EndingError
+from assay.core.records import Case, Value
+
+
+class OpenVinoSession:
+    def __init__(self, captured: Captured | OnnxFile, case: Case) -> None:
+        self._captured, self._case = captured, case
+        self.items = captured.items
+        self._compiled = _compiled(captured, case)
+        self._request = self._compiled.create_infer_request()
+        for name, array in captured.named().items():
+            tensor = openvino.Tensor(array, shared_memory=True)
+            self._request.set_tensor(name, tensor)
+
+    def step(self) -> None:
+        self._request.infer(share_outputs=True)
+
+    def wait(self) -> None:
+        pass  # an inference returns when its outputs are written
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        self.step()
+        count = len(self._compiled.outputs)
+        return joined([np.array(self._request.get_output_tensor(at).data) for at in range(count)])
+
+    def read(self) -> object:
+        return np.array(self._request.get_output_tensor(0).data)
+
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch of the size it was opened for; pictures come with channels last."""
+        return np.array(self._request.infer({0: self._captured.given(inputs)})[0])
+
+    def facts(self) -> Mapping[str, Value]:
+        return {
+            **self._captured.facts(self._case),
+            "threads": int(self._compiled.get_property("INFERENCE_NUM_THREADS")),
+            "inference_precision": self._compiled.get_property(
+                "INFERENCE_PRECISION_HINT"
+            ).get_type_name(),
+        }
+
+
+def _compiled(captured: Captured | OnnxFile, case: Case) -> Any:  # noqa: ANN401
+    core = openvino.Core()
+    try:
+        model = core.read_model(captured.onnx())
+        # Kernels are chosen for the very shapes, as for every other contender.
+        model.reshape({name: list(array.shape) for name, array in captured.named().items()})
+        return core.compile_model(model, "CPU", _settings())
+    except RuntimeError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        words = next((line for line in reversed(lines) if "Exception" not in line), "no word")
+        version = openvino.__version__.partition("-")[0]
+        raise EndingError(
+            "failed", f"OpenVINO {version} cannot load {case.workload}: {words}"
+        ) from error
+
+
+def _settings() -> dict[str, Any]:
+    """One inference at a time on all CPUs of this process; float32 means float32."""
+    return {
+        "PERFORMANCE_HINT": "LATENCY",
+        "NUM_STREAMS": "1",
+        "INFERENCE_NUM_THREADS": len(os.sched_getaffinity(0)),
+        "INFERENCE_PRECISION_HINT": "f32",  # by itself bfloat16, where the CPU has it
+    }
+
+
+open_session = OpenVinoSession

@@ -1,0 +1,224 @@
+"""JAX: a step is one jitted function from the state to the next state, whose memory it reuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from assay.backends import data_parallel, options
+from assay.backends.jax import setup, trees
+from assay.backends.jax.fold_backends_jax_optimizers import JaxOptimizer
+from assay.backends.jax.forward import ShownForward
+from assay.core.errors import UsageError
+from assay.core.records import Case, Value
+from assay.core.sessions import Job
+
+_MIXED = {"bfloat16": jnp.bfloat16, "float16": jnp.float16}
+SCALE = 1024.0  # of the loss in float16, whose small gradients would be 0; JAX has none of its own
+
+
+class JaxSession:
+    """The state goes round: out of one step, into the next."""
+
+    def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:  # noqa: ANN401
+        self._case, self._job, self._mesh = case, job, mesh
+        self._train = options.trains(job, case)
+        self._apply, params, *kept = _parts(job.model, case)
+        pure = case.options["precision"] == "pure-bfloat16"
+        first = case.options["data_format"] == "channels_first"
+        self._layout = {"data_format": "channels_first"} if first else {}
+        options.check_as_given(job, case)
+        inputs, targets = options.batch(job, case, first)
+        split, self._whole = setup.shardings(self._mesh)
+        self._inputs = jax.device_put(trees.cast(inputs, jnp.bfloat16 if pure else None), split)
+        self._targets = jax.device_put(targets, split)
+        self.items = options.items(job)
+        if pure:
+            params = trees.cast(params, jnp.bfloat16)
+        if self._train and not jax.tree.leaves(params):
+            raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
+        self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
+        self._name = options.chosen_optimizer(case, job.optimizer)
+        self._optimizer = JaxOptimizer(self._name, job.learning_rate)
+        self._state: Any = {"params": params, "kept": kept}
+        if self._train:
+            self._state |= {
+                "slots": self._optimizer.slots(params),
+                "key": jax.random.key(options.seed(case)),
+                "count": jnp.zeros((), jnp.int32),
+            }
+        if self._mesh:  # every device has all of the state; XLA adds up their gradients
+            self._state = jax.device_put(self._state, self._whole)
+        self._one_at_a_time = data_parallel.one_at_a_time(case)
+        self._found: Any = None
+        self._function = self._compiled()
+
+    def step(self) -> None:
+        if self._train:
+            self._state, self._found = self._function(self._state, self._inputs, self._targets)
+            if self._one_at_a_time:
+                self.wait()
+        else:
+            self._found = self._function(*self._forward_arguments())
+
+    def wait(self) -> None:
+        # JAX returns before the device has finished; the new state and the outputs are the last
+        jax.block_until_ready((self._state, self._found))
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return trees.as_array(self._shown())
+
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sampled(self._shown())
+
+    def read(self) -> object:
+        return trees.read(self._found)
+
+    def weights(self) -> Iterator[Any]:
+        return (np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(self._state["params"]))
+
+    def macs(self) -> float:
+        return setup.macs(self._traced)
+
+    def product_dtypes(self) -> str:
+        return setup.product_dtypes(self._traced)
+
+    @cached_property
+    def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
+        """The forward pass, for all that is to be known of it; its outputs come from this trace."""
+        if isinstance(self._shown, ShownForward):
+            return self._shown.jaxpr
+        return jax.make_jaxpr(self._infer)(*self._forward_arguments())
+
+    def facts(self) -> Mapping[str, Value]:
+        weights = jax.tree.leaves(self._state["params"])
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        return {
+            **options.facts(self._case),
+            **setup.facts(),
+            "mode": options.mode(self._train),
+            "input_shape": options.shape_text(*jax.tree.leaves(self._inputs)),
+            "parameters": sum(weight.size for weight in weights),
+            "compute_dtype": np.dtype(mixed or trees.dtype((self._inputs, weights))).name,
+            "parameter_dtype": weights[0].dtype.name if weights else "",
+            "output_dtype": trees.dtype(self._traced.out_avals).name,
+            "data_format": self._case.options["data_format"],
+            "compiler": self._case.options["compiler"],
+            "optimizer": self._name,
+        }
+
+    def _compiled(self) -> Any:  # noqa: ANN401
+        function = self._train_step if self._train else self._infer
+        if self._case.options["compiler"] == "off":
+            return function
+        if self._mesh:
+            return jax.jit(function, donate_argnums=(0,), out_shardings=self._whole)
+        return jax.jit(function, donate_argnums=(0,) if self._train else ())
+
+    @cached_property
+    def _shown(self) -> Callable[[], Any]:
+        """Outputs as the weights are now."""
+        if self._case.options["compiler"] == "off":
+            return lambda: self._infer(*self._forward_arguments())
+        return ShownForward(self._infer, self._forward_arguments)
+
+    def _forward_arguments(self) -> tuple[Any, ...]:
+        return self._state["params"], self._state["kept"], self._inputs
+
+    def _infer(self, params: Any, kept: Any, inputs: Any) -> Any:  # noqa: ANN401
+        return self._forward(params, kept, inputs)[0]
+
+    def _forward(self, params: Any, kept: Any, inputs: Any, **dropout: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        """Outputs, and what the model keeps beside its parameters, anew."""
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+        if mixed is not None:
+            params, inputs = trees.cast((params, inputs), mixed)
+        if not kept:
+            return self._apply(params, inputs, **dropout, **self._layout), kept
+        found, new = self._apply(params, inputs, state=kept[0], **dropout, **self._layout)
+        return found, [new]
+
+    def _train_step(self, state: Any, inputs: Any, targets: Any) -> Any:  # noqa: ANN401
+        key, used = jax.random.split(state["key"])
+        scale = SCALE if self._case.options["precision"] == "float16" else 1.0
+
+        def loss(params: Any) -> Any:  # noqa: ANN401
+            found, kept = self._forward(params, state["kept"], inputs, key=used)
+            return self._loss(trees.cast(found, jnp.float32), targets) * scale, kept
+
+        (value, kept), gradients = jax.value_and_grad(loss, has_aux=True)(state["params"])
+        if scale != 1.0:
+            gradients = jax.tree.map(lambda gradient: gradient / scale, gradients)
+        count = state["count"] + 1
+        params, slots = self._optimizer.updated(state["params"], gradients, state["slots"], count)
+        new = {"params": params, "kept": kept, "slots": slots, "key": key, "count": count}
+        return new, value
+
+
+class JaxGeneration(JaxSession):
+    """Text: all tokens of a step are made in one compiled loop."""
+
+    sees_tokens = False
+
+    def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:  # noqa: ANN401
+        super().__init__(job, case, mesh)
+        self.tokens = self.items // len(self._inputs)
+        self._first = self._of(job.first[0])
+
+    def first_token(self) -> None:
+        params, _, inputs = self._forward_arguments()
+        jax.block_until_ready(self._first(params, inputs))
+
+    def next_token(self) -> None:
+        raise NotImplementedError("one compiled loop makes them all")
+
+    def _of(self, apply: Any) -> Any:  # noqa: ANN401
+        mixed = _MIXED.get(str(self._case.options["precision"]))
+
+        def first(params: Any, inputs: Any) -> Any:  # noqa: ANN401
+            return apply(trees.cast(params, mixed), inputs)
+
+        return first if self._case.options["compiler"] == "off" else jax.jit(first)
+
+
+def open_session(job: Job, case: Case, mesh: Any = None) -> JaxSession:  # noqa: ANN401
+    return (JaxSession if job.first is None else JaxGeneration)(job, case, mesh)
+
+
+def _parts(model: Any, case: Case) -> tuple[Any, ...]:  # noqa: ANN401
+    if isinstance(model, tuple) and len(model) in {2, 3} and callable(model[0]):
+        return model
+    raise UsageError(
+        f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, but jax opens "
+        "a pair: a function of (params, inputs, key=None), and params.",
+        hint="Return (apply, params); or (apply, params, state), whose apply takes state= and "
+        "returns (outputs, new state).",
+    )
+
+
+def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    """By sums along the classes, which XLA fuses: a gather's gradient is a scatter into zeros."""
+    classes = jax.lax.broadcasted_iota(labels.dtype, logits.shape, logits.ndim - 1)
+    chosen = jnp.where(classes == labels[..., None], logits, 0).sum(-1)
+    return (jax.nn.logsumexp(logits, axis=-1) - chosen).mean()
+
+
+def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401
+    return jnp.mean((outputs - targets) ** 2)
+
+
+def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+    return jnp.mean(jax.nn.softplus(logits) - labels * logits)
+
+
+_LOSSES: dict[Any, Any] = {
+    "mean": trees.mean,
+    "cross-entropy": _cross_entropy,
+    "mse": _mean_square,
+    "binary-cross-entropy": _binary_cross_entropy,
+}

@@ -1,0 +1,115 @@
+"""Keras on JAX: the step is the compiled train function over a batch that is on the device."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+
+from assay.backends import data_parallel
+from assay.backends.jax import setup, trees
+from assay.backends.jax.forward import ShownForward
+from assay.backends.keras.count import multiply_adds
+from assay.backends.keras.model import KerasModel, KerasSession, as_array
+
+
+def open_session(model: KerasModel) -> KerasJaxSession:
+    return KerasJaxSession(model)
+
+
+def share(mesh: Any) -> None:  # noqa: ANN401 (a Mesh)
+    """By Keras' own distribution, before the model is built."""
+    devices = [f"{device.platform}:{device.id}" for device in mesh.devices]
+    made = keras.distribution.DataParallel(devices=devices, auto_shard_dataset=False)
+    keras.distribution.set_distribution(made)
+
+
+def _placed(arrays: Any) -> Any:  # noqa: ANN401
+    """On the device, or each device's rows on it."""
+    shared = keras.distribution.distribution()
+    if shared is None:
+        return jax.device_put(arrays)
+
+    def put(array: Any) -> Any:  # noqa: ANN401
+        return jax.device_put(array, shared.get_data_layout(array.shape).backend_layout)
+
+    return jax.tree.map(put, arrays)
+
+
+class KerasJaxSession(KerasSession):
+    """The state goes round as in Keras' own fit(): out of one step, into the next."""
+
+    def __init__(self, built: KerasModel) -> None:
+        super().__init__(built)
+        model, train = built.model, built.train
+        inputs, targets = _placed((built.inputs, built.targets))
+        self._batches = itertools.repeat((inputs, targets) if train else (inputs,))
+        model._symbolic_build(data_batch=(inputs, targets))
+        self._state: Any = model._get_jax_state(
+            trainable_variables=True,
+            non_trainable_variables=True,
+            optimizer_variables=train,
+            metrics_variables=train,
+        )
+        (model.make_train_function if train else model.make_predict_function)()
+        self._function = model.train_function if train else model.predict_function
+        self._one_at_a_time = data_parallel.one_at_a_time(built.case)
+        self._outputs: Any = None
+        # Keras hands this on to the model's call as it is, which need not take it
+        told = {"training": False} if model._call_has_training_arg else {}
+        self._call = functools.partial(model.stateless_call, **told)
+        self._shown: Callable[[], Any] = (
+            (lambda: self._call(*self._arguments()))
+            if model.run_eagerly
+            else ShownForward(self._call, self._arguments)
+        )
+
+    def generates(self, first: KerasJaxSession) -> None:
+        """A step gives the memory of its state away, so what shares the weights gets a copy."""
+        first._state = jax.tree.map(jnp.copy, first._state)
+        super().generates(first)
+
+    def step(self) -> None:
+        self._outputs, self._state = self._function(self._state, self._batches)
+        if self._one_at_a_time:
+            self.wait()
+
+    def wait(self) -> None:
+        # JAX returns before the device has finished; the outputs and the new state are the last
+        jax.block_until_ready((self._outputs, self._state))
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return as_array(self._shown()[0])
+
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        return trees.sampled(self._shown()[0])
+
+    def read(self) -> object:
+        return trees.read(self._outputs)
+
+    def macs(self) -> float:
+        return setup.macs(self._traced)
+
+    def multiply_adds(self) -> float:
+        def call(*arguments: Any) -> Any:  # noqa: ANN401 (JAX traces a function it knows no more)
+            return self._call(*arguments)
+
+        return multiply_adds(lambda: jax.eval_shape(call, *self._arguments()))
+
+    def product_dtypes(self) -> str:
+        return setup.product_dtypes(self._traced)
+
+    @functools.cached_property
+    def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
+        if isinstance(self._shown, ShownForward):
+            return self._shown.jaxpr
+        return jax.make_jaxpr(self._call)(*self._arguments())
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """Of inference from the state, not the model's variables: a step gave their memory away."""
+        return (*self._state[:2], next(self._batches)[0])

@@ -1,0 +1,215 @@
+"""What the three engines share: a compiled Keras model, its batch, its facts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from assay.backends import options
+from assay.backends.keras import engines
+from assay.core.errors import UsageError
+from assay.core.messages import Train
+from assay.core.records import Case, Value
+from assay.core.sessions import Job, Report
+
+_POLICIES = {
+    "float32": "float32",
+    "tf32": "float32",
+    "bfloat16": "mixed_bfloat16",
+    "float16": "mixed_float16",
+    "pure-bfloat16": "bfloat16",
+}
+
+
+class KerasModel:
+    """A job made into a compiled model, with its batch as numpy arrays in the case's layout."""
+
+    def __init__(
+        self, build: Callable[[], Job], case: Case, engine: Callable[[], dict[str, Value]]
+    ) -> None:
+        # before the model is built: layers take dtype and seed as they are made
+        engines.set_seed(options.seed(case))
+        keras.config.set_dtype_policy(_POLICIES[str(case.options["precision"])])
+        job = build()
+        self.case, self.job = case, job
+        self._channels_first = channels_first(job, case)
+        self._engine = engine  # its facts
+        self.model = checked(job.model, case)
+        self.inputs, self.targets = batch(job, case)
+        self.items = options.items(job) or len(self.targets)
+        self.train = options.trains(job, case)
+        self.saved: dict[str, Value] = {}  # what became of the file a training was to write
+        self._optimizer = options.chosen_optimizer(case, job.optimizer)
+        self.model.compile(
+            optimizer=_optimizer(job, case),
+            loss=_loss(job) if job.trains else None,
+            run_eagerly=job.eager,
+            jit_compile=case.options["compiler"] == "on" and not job.eager,
+        )
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return as_array(self.model(self.inputs, training=False))
+
+    def weights(self) -> Iterator[Any]:
+        """Trained ones, before the first step: later a step may have given their memory away."""
+        return (as_array(weight) for weight in self.model.trainable_variables)
+
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch, without dropout; pictures are given with channels last."""
+        found = self.model.predict_on_batch(options.in_layout(inputs, self._channels_first))
+        return np.asarray(found, np.float32)
+
+    def teach(self, order: Train) -> Iterator[Report]:
+        """By the order's recipe, or as the job itself does; then the model is the trained one."""
+        from assay.backends.keras.fold_backends_keras_taught import taught
+
+        self.model = yield from taught(self, order)
+
+    def facts(self) -> dict[str, Value]:
+        weights = self.model.trainable_variables
+        return {
+            **options.facts(self.case),
+            **self._engine(),
+            "mode": options.mode(self.train),
+            "input_shape": options.shape_text(*keras.tree.flatten(self.inputs)),
+            "eager": bool(self.model.run_eagerly),
+            # trained ones, as the other backends count; moving averages are none
+            "parameters": sum(math.prod(weight.shape) for weight in weights),
+            "compute_dtype": str(self.model.compute_dtype),
+            "parameter_dtype": str(weights[0].dtype) if weights else "",
+            "output_dtype": _output_dtype(self.model),
+            "data_format": keras.config.image_data_format(),
+            "compiler": "on" if self.model.jit_compile else "off",
+            "optimizer": self._optimizer,
+            **self.saved,
+        }
+
+
+class KerasSession:
+    """What a session has from its model, whatever the engine."""
+
+    tokens, sees_tokens = 0, False  # of text: Keras makes all of a step in one loop
+
+    def __init__(self, built: KerasModel) -> None:
+        self._built, self.items = built, built.items
+        self._first: Any = None
+
+    def generates(self, first: Any) -> None:  # noqa: ANN401 (a session)
+        """Text; `first` is a session of the same weights that stops after one token."""
+        self.tokens, self._first = self.items // len(self._built.inputs), first
+
+    def first_token(self) -> None:
+        self._first.step()
+        self._first.wait()
+
+    def next_token(self) -> None:
+        raise NotImplementedError("one loop makes them all")
+
+    def facts(self) -> Mapping[str, Value]:
+        return self._built.facts()
+
+    def weights(self) -> Iterator[Any]:
+        return self._built.weights()
+
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return self._built.predict(inputs)
+
+    def train(self, order: Train) -> Iterator[Report]:
+        return self._built.teach(order)
+
+
+def as_array(found: Any) -> Any:  # noqa: ANN401
+    """float32 numpy; several outputs as one row of numbers."""
+    arrays = [
+        keras.ops.convert_to_numpy(keras.ops.cast(part, "float32"))
+        for part in keras.tree.flatten(found)
+    ]
+    return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
+
+
+def _output_dtype(model: Any) -> str:  # noqa: ANN401
+    """Of the symbolic outputs; a subclassed model has none, and computes in its own dtype."""
+    outputs = getattr(model, "outputs", None)
+    return str(outputs[0].dtype if outputs else model.compute_dtype)
+
+
+def checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
+    if isinstance(model, keras.Model):
+        return model
+    raise UsageError(
+        f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, "
+        "but a Keras backend opens a keras.Model.",
+        hint="Return a keras.Model, or choose a backend for what it returns.",
+    )
+
+
+def _optimizer(job: Job, case: Case) -> Any:  # noqa: ANN401
+    rate = job.learning_rate
+    made: dict[str, Callable[[], Any]] = {
+        "sgd": lambda: keras.optimizers.SGD(rate),
+        "momentum": lambda: keras.optimizers.SGD(rate, momentum=0.9),
+        "rmsprop": lambda: keras.optimizers.RMSprop(rate),
+        "adam": lambda: keras.optimizers.Adam(rate),
+    }
+    return made[options.chosen_optimizer(case, job.optimizer)]()
+
+
+def _loss(job: Job) -> Any:  # noqa: ANN401
+    if job.loss == "mse":
+        return keras.losses.MeanSquaredError()
+    if job.loss == "binary-cross-entropy":
+        return keras.losses.BinaryCrossentropy(from_logits=True)
+    return keras.losses.SparseCategoricalCrossentropy(from_logits=not ends_in_softmax(job.model))
+
+
+def ends_in_softmax(model: Any) -> bool:  # noqa: ANN401
+    last = model.layers[-1]
+    named = getattr(getattr(last, "activation", None), "__name__", "")
+    return named == "softmax" or isinstance(last, keras.layers.Softmax)
+
+
+def channels_first(job: Job, case: Case) -> bool:
+    """Whether the model takes its pictures so: a model with a layout of its own is not asked."""
+    return (job.data_format or case.options["data_format"]) == "channels_first"
+
+
+def batch(job: Job, case: Case) -> tuple[Any, Any]:
+    """The job's batch in the model's layout; made from the model's shapes where it has none."""
+    if job.train_batch is None:
+        return _made_batch(job.model, case)
+    inputs, targets = options.batch(job, case, channels_first(job, case))
+    if targets is None:  # a user's model with an example
+        random = np.random.default_rng([options.seed(case), 1])
+        targets = _labels(keras.tree.flatten(job.model(inputs)), job.items, random)
+    return inputs, targets
+
+
+def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401
+    """For a user's bare model: seeded inputs, and labels for its outputs."""
+    seed, size = options.seed(case), int(case.params["batch_size"])
+    random = np.random.default_rng([seed, 1])
+    drawn = [_drawn(random, (size, *tensor.shape[1:]), tensor.dtype) for tensor in model.inputs]
+    structure = getattr(model, "_inputs_struct", None)
+    named = keras.tree.pack_sequence_as(structure, drawn) if isinstance(structure, dict) else None
+    inputs = named or (drawn[0] if len(drawn) == 1 else tuple(drawn))
+    return inputs, _labels(model.outputs, size, random)
+
+
+def _drawn(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:  # noqa: ANN401
+    """Whole numbers are 0 or 1, of which every table has a row."""
+    if "float" in dtype:
+        return random.uniform(-1, 1, shape).astype(np.float32)
+    return random.integers(0, 2, shape).astype(dtype)
+
+
+def _labels(outputs: list[Any], size: int, random: np.random.Generator) -> Any:  # noqa: ANN401
+    """A class for each row of outputs; of several outputs, or of none of classes, only inference
+    makes use, and takes no labels."""
+    shape = outputs[0].shape
+    if len(outputs) > 1 or len(shape) < 2:
+        return np.zeros(size, np.int32)
+    return random.integers(0, shape[-1], (size, *shape[1:-1])).astype(np.int32)

@@ -1,0 +1,71 @@
+"""Keras on TensorFlow: the step is the train function over a batch that is on the device."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from assay.backends.keras.count import multiply_adds
+from assay.backends.keras.model import KerasModel, KerasSession, as_array
+from assay.backends.tensorflow import setup
+
+
+def open_session(model: KerasModel) -> KerasTensorFlowSession:
+    return KerasTensorFlowSession(model)
+
+
+def share(strategy: Any) -> None:  # noqa: ANN401 (a tf.distribute.Strategy)
+    """Nothing more: Keras finds the strategy in whose scope its model is built."""
+
+
+class KerasTensorFlowSession(KerasSession):
+    def __init__(self, built: KerasModel) -> None:
+        super().__init__(built)
+        model, train = built.model, built.train
+        inputs, targets = keras.tree.map_structure(
+            keras.ops.convert_to_tensor, (built.inputs, built.targets)
+        )
+        # A plain iterator: Keras then calls its function of one batch, without tf.data around it.
+        self._values = inputs
+        batch: Any = (inputs, targets)
+        if tf.distribute.has_strategy():
+            batch = setup.shared(tf.distribute.get_strategy(), batch)
+        self._data: Any = itertools.repeat(batch) if train else [(inputs,)]
+        model._symbolic_build(data_batch=(inputs, targets))
+        (model.make_train_function if train else model.make_predict_function)()
+        self._function = model.train_function if train else model.predict_function
+        self._call = lambda values: model(values, training=False)
+        traced = tf.function(self._call, jit_compile=model.jit_compile)
+        self._inferred = self._call if model.run_eagerly else traced
+
+    def step(self) -> None:
+        self._function(self._data)
+
+    def wait(self) -> None:
+        # not the outputs but the devices are waited for: the update of the weights comes after them
+        setup.wait()
+
+    def macs(self) -> float:
+        return setup.macs(self._traced)
+
+    def multiply_adds(self) -> float:
+        traced = tf.function(self._call)
+        return multiply_adds(lambda: traced.get_concrete_function(self._inputs()))
+
+    def product_dtypes(self) -> str:
+        return setup.product_dtypes(self._traced)
+
+    @functools.cached_property
+    def _traced(self) -> tf.Graph:
+        function: Any = tf.function(self._call) if self._built.model.run_eagerly else self._inferred
+        return function.get_concrete_function(self._inputs()).graph
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return as_array(self._inferred(self._inputs()))
+
+    def _inputs(self) -> Any:  # noqa: ANN401
+        return self._values

@@ -1,0 +1,271 @@
+"""PyTorch: a step is forward, loss, backward and update, over tensors that stay on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from assay.backends import options
+from assay.backends.torch import setup, trees
+from assay.backends.torch.ddp import TeamMember
+from assay.core.errors import UsageError
+from assay.core.records import Case, Value
+from assay.core.sessions import Job
+
+_MIXED = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+_FORMATS = {
+    "channels_last": torch.channels_last,
+    "channels_first": torch.contiguous_format,
+}
+
+
+def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401 (tensors)
+    """Over the last axis where there is a label for each row before it, else as torch has it."""
+    if logits.ndim > 2 and logits.shape[:-1] == labels.shape:
+        logits, labels = logits.flatten(0, -2), labels.flatten()
+    return functional.cross_entropy(logits, labels)
+
+
+_LOSSES: dict[Any, Callable[..., Any]] = {
+    "cross-entropy": _cross_entropy,
+    "mse": functional.mse_loss,
+    "binary-cross-entropy": functional.binary_cross_entropy_with_logits,
+    "mean": trees.mean,
+}
+WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
+
+
+class TorchSession:
+    def __init__(self, job: Job, case: Case, member: TeamMember | None = None) -> None:
+        self._case, self._device, self._member = case, setup.device(), member
+        self._train, self._as_given = options.trains(job, case), job.as_given
+        self._model = _placed(job.model, case, self._device).train(self._train)
+        self._inputs, self._targets = _batch(job, case, self._device)
+        self._parallel: Any = self._model
+        if member:  # each takes its rows; gradients are averaged while they are computed
+            self._targets = member.own(self._targets)
+            self._parallel = torch.nn.parallel.DistributedDataParallel(self._model)
+        self._share = member.own(self._inputs) if member else self._inputs
+        self.items = options.items(job)
+        self._mixed = _MIXED.get(str(case.options["precision"]))
+        self._optimizer_name = options.chosen_optimizer(case, job.optimizer)
+        self._optimizer: Any = _optimizer(job, case, self._model) if self._train else None
+        self._scaler = torch.amp.GradScaler(self._device.type)
+        self._forward = compiled(self._loss_of(job) if self._train else self._outputs_of(), case)
+        self._stepped = self._capture_first if captures(case) else self._step_here()
+        self._enqueue = self._first_step
+
+    def step(self) -> None:
+        if self._member:
+            self._member.tell()
+        self._enqueue()
+
+    def wait(self) -> None:
+        # not an output but the device is waited for: the update of the weights comes last
+        setup.wait()
+
+    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+        return trees.as_array(self._inferred())
+
+    def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
+        """Before the first step, those of the pass in which the work is counted."""
+        return self._look.sample if self._fresh else trees.sampled(self._inferred())
+
+    def read(self) -> object:
+        # not a tensor but the model: work that it queues by itself has to be waited for too
+        return trees.sampled(self._inferred(self._first_item))
+
+    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """Outputs of a batch, without dropout; pictures are given with channels last."""
+        values = options.in_layout(inputs, channels_first=True)
+        placed = _placed_inputs(values, self._case, self._device)
+        self._model.eval()
+        with torch.inference_mode():
+            found = (self._outputs_of() if self._train else self._forward)(placed)
+        self._model.train(self._train)
+        return found.float().cpu().numpy()
+
+    def macs(self) -> float:
+        return self._look.macs
+
+    def product_dtypes(self) -> str:
+        return self._look.product_dtypes
+
+    @cached_property
+    def _look(self) -> setup.ForwardLook:
+        """One forward pass before the first step, for all that is to be known of it."""
+        return setup.look(self._inferred)
+
+    def weights(self) -> Iterator[Any]:
+        return (weight.detach().float().cpu().numpy() for weight in self._model.parameters())
+
+    def facts(self) -> Mapping[str, Value]:
+        weights = list(self._model.parameters())
+        return {
+            **options.facts(self._case),
+            **setup.facts(),
+            "mode": options.mode(self._train),
+            "input_shape": options.shape_text(*trees.tensors(self._inputs)),
+            "parameters": sum(weight.numel() for weight in weights if weight.requires_grad),
+            "compute_dtype": setup.name(self._mixed or trees.dtype(self._inputs, weights)),
+            "parameter_dtype": setup.name(weights[0].dtype) if weights else "",
+            "output_dtype": setup.name(self._output_dtype()),
+            "data_format": self._case.options["data_format"],
+            "compiler": self._case.options["compiler"],
+            "cuda_graphs": self._case.options["cuda_graphs"],
+            "optimizer": self._optimizer_name,
+        }
+
+    def _output_dtype(self) -> torch.dtype:
+        return self._look.dtype
+
+    def _outputs_of(self) -> Callable[..., Any]:
+        """The forward pass as a plain function: torch.compile guards all a method could see."""
+        model, mixed, device = self._model, self._mixed, self._device.type
+        call = trees.caller(model, self._inputs)
+        if mixed is None:  # no context at all: entering one costs a short step 1 %
+            return call
+
+        def outputs(inputs: Any) -> Any:  # noqa: ANN401 (tensors)
+            with torch.autocast(device, dtype=mixed):
+                return call(inputs)
+
+        return outputs
+
+    def _loss_of(self, job: Job) -> Callable[..., Any]:
+        mixed, device, targets = self._mixed, self._device.type, self._targets
+        criterion = job.loss if callable(job.loss) else _LOSSES[job.loss]
+        call = trees.caller(self._parallel, self._inputs)
+        if mixed is None:
+            return lambda inputs: criterion(call(inputs), targets)
+
+        def loss(inputs: Any) -> Any:  # noqa: ANN401
+            with torch.autocast(device, dtype=mixed):
+                return criterion(call(inputs), targets)
+
+        return loss
+
+    @cached_property
+    def _first_item(self) -> Any:  # noqa: ANN401
+        """Alone, or all where the model takes its example only as it was given."""
+        return self._inputs if self._as_given else trees.first_item(self._inputs)
+
+    def _inferred(self, inputs: Any = None) -> Any:  # noqa: ANN401
+        """Outputs without dropout, as the weights are now; of the batch, or of other inputs."""
+        self._model.eval()
+        with torch.no_grad():
+            found = self._outputs_of()(self._inputs if inputs is None else inputs)
+        self._model.train(self._train)
+        return found
+
+    @property
+    def _fresh(self) -> bool:
+        return self._enqueue == self._first_step
+
+    def _first_step(self) -> None:
+        self._enqueue = self._stepped
+        self._enqueue()
+
+    def _step_here(self) -> Callable[[], None]:
+        if not self._train:
+            return self._infer
+        scaled = self._case.options["precision"] == "float16"
+        return self._train_scaled if scaled else self._train_plain
+
+    def _infer(self) -> None:
+        with torch.inference_mode():
+            self._forward(self._inputs)
+
+    def _train_plain(self) -> None:
+        self._optimizer.zero_grad()
+        self._forward(self._share).backward()
+        self._optimizer.step()
+
+    def _train_scaled(self) -> None:
+        self._optimizer.zero_grad()
+        self._scaler.scale(self._forward(self._share)).backward()
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
+
+    def _capture_first(self) -> None:
+        """The first step captures; those after it replay. Every tensor keeps its place."""
+        step, aside = self._step_here(), torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(WARM_UP):  # compiles, tries algorithms, makes the optimizer's state
+                step()
+        torch.cuda.current_stream().wait_stream(aside)
+        self._optimizer.zero_grad()  # so that the capture makes gradients in its own memory
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            step()
+        self._enqueue = self._graph.replay
+        self._enqueue()
+
+
+def open_session(job: Job, case: Case, member: TeamMember | None = None) -> TorchSession:
+    if member:
+        return TorchSession(job, case, member)
+    from assay.backends.torch.fold_backends_torch_generate import MakesTokens, TorchGeneration
+
+    return (TorchGeneration if isinstance(job.model, MakesTokens) else TorchSession)(job, case)
+
+
+def captures(case: Case) -> bool:
+    return case.options["cuda_graphs"] == "on"
+
+
+def compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
+    chosen = str(case.options["compiler"])
+    if chosen == "off":
+        return function
+    made: Callable[..., Any] = torch.compile(function, mode=None if chosen == "on" else chosen)
+    return made
+
+
+def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401 (a Module)
+    if not isinstance(model, torch.nn.Module):
+        raise UsageError(
+            f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, "
+            "but torch opens a torch.nn.Module.",
+            hint="Return a torch.nn.Module, or choose a backend for what it returns.",
+        )
+    dtype = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else torch.float32
+    return model.to(device, dtype, memory_format=_FORMATS[str(case.options["data_format"])])
+
+
+def _batch(job: Job, case: Case, device: torch.device) -> tuple[Any, Any]:
+    arrays, targets = options.batch(job, case, channels_first=True)
+    inputs = _placed_inputs(arrays, case, device)
+    if job.as_given:
+        return inputs, _placed_inputs(targets, case, device)
+    kind = torch.int64 if job.loss == "cross-entropy" else trees.dtype(inputs)
+    return inputs, torch.from_numpy(targets).to(device, kind)
+
+
+def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401
+    pure = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else None
+    layout = _FORMATS[str(case.options["data_format"])]
+    return trees.placed(inputs, device, pure, layout)
+
+
+def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: ANN401
+    weights, rate, captured = list(model.parameters()), job.learning_rate, captures(case)
+    weights = [weight for weight in weights if weight.requires_grad]
+    if not weights:
+        raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
+    fused = weights[0].is_cuda  # one kernel for all of it; rmsprop has none
+    made: dict[str, Callable[[], Any]] = {
+        "sgd": lambda: torch.optim.SGD(weights, rate, fused=fused),
+        "momentum": lambda: torch.optim.SGD(weights, rate, momentum=0.9, fused=fused),
+        # Keras' decay and epsilon, so that all contenders compute the same
+        "rmsprop": lambda: torch.optim.RMSprop(
+            weights, rate, alpha=0.9, eps=1e-7, capturable=captured
+        ),
+        "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured, fused=fused),
+    }
+    return made[options.chosen_optimizer(case, job.optimizer)]()

@@ -1,0 +1,125 @@
+"""What PyTorch is told before a model is built, for Keras on torch and for torch alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import FlopCounterMode, flop_registry, sdpa_flop_count
+
+from assay.backends import options
+from assay.backends.torch import trees
+from assay.core.records import Case, Value
+
+
+def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    return int(sdpa_flop_count(query, key, value))
+
+
+def _whole_attention(values: Any, *given: Any, **__: object) -> int:  # noqa: ANN401
+    """nn.MultiheadAttention where nothing trains: projections in and out, and the attention."""
+    (batch, length, width), (keys, *_) = values, given[0][1:]
+    projections = length * width * width * 2 + 2 * keys * width * width
+    return int(2 * batch * (projections + 2 * length * keys * width))
+
+
+def _recurrent_on_cpu(values: Any, kernel: Any, recurrent: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    return int(2 * math.prod(values[:-1]) * (math.prod(kernel) + math.prod(recurrent)))
+
+
+def _recurrent_on_gpu(values: Any, weights: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+    matrices = sum(math.prod(one) for one in weights if len(one) == 2)
+    return int(2 * math.prod(values[:-1]) * matrices)
+
+
+# what torch's counter does not know yet
+_MORE = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+    torch.ops.aten._native_multi_head_attention: _whole_attention,
+    torch.ops.aten.mkldnn_rnn_layer: _recurrent_on_cpu,
+    torch.ops.aten._cudnn_rnn: _recurrent_on_gpu,
+}
+
+
+def prepare(case: Case) -> None:
+    options.check_device(case, f"PyTorch {torch.__version__}", torch.cuda.is_available())
+    torch.manual_seed(options.seed(case))
+    tf32 = case.options["precision"] == "tf32"
+    # torch's own default is TF32 for convolutions and not for products: float32 here means float32
+    torch.set_float32_matmul_precision("high" if tf32 else "highest")
+    torch.backends.cudnn.allow_tf32 = tf32
+    # XLA and TensorFlow try cuDNN's algorithms by default; torch does when told
+    torch.backends.cudnn.benchmark = True
+
+
+@contextmanager
+def shared_by(case: Case) -> Iterator[None]:
+    """Nothing here: several devices are several processes (`_team.py`)."""
+    yield None
+
+
+def device() -> torch.device:
+    """The first GPU that `world` left visible, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def facts() -> dict[str, Value]:
+    on_gpu = torch.cuda.is_available()
+    return {
+        "device": f"gpu {torch.cuda.get_device_name()}" if on_gpu else "cpu",
+        "threads": torch.get_num_threads(),
+        "tf32": torch.backends.cudnn.allow_tf32
+        or torch.get_float32_matmul_precision() != "highest",
+        "matmul_precision": torch.get_float32_matmul_precision(),
+        "cudnn_benchmark": torch.backends.cudnn.benchmark,
+    }
+
+
+class ForwardLook(NamedTuple):
+    """What one forward pass shows."""
+
+    sample: tuple[tuple[int, ...], Any]  # of the outputs, as `_trees.sampled` takes it
+    dtype: torch.dtype  # of the outputs
+    macs: float
+    product_dtypes: str
+
+
+def look(forward: Callable[[], Any]) -> ForwardLook:
+    """Multiply-adds by torch's own counter, which counts each as two; dtypes of all that goes into
+    products and convolutions, whoever cast it."""
+    with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, _Products() as seen:
+        outputs = forward()
+    return ForwardLook(
+        trees.sampled(outputs),
+        trees.dtype(outputs),
+        counter.get_total_flops() / 2,
+        " ".join(sorted(seen.dtypes)),
+    )
+
+
+class _Products(TorchDispatchMode):  # type: ignore[misc]
+    """Looks at every operation that torch's counter of FLOPs knows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dtypes: set[str] = set()
+
+    def __torch_dispatch__(self, function: Any, _: object, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+        if function.overloadpacket in flop_registry:
+            tensors = (part for part in args if isinstance(part, torch.Tensor))
+            self.dtypes |= {name(part.dtype) for part in tensors if part.is_floating_point()}
+        return function(*args, **(kwargs or {}))
+
+
+def name(dtype: object) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def wait() -> None:
+    """On a CPU every operation has ended when its call returns; a GPU's queue is waited for."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()

@@ -1,0 +1,102 @@
+"""What verbs that measure leave behind: results as they come, their table, their exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.cli import options, printing
+from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.fold_views_upload import lines
+from assay.cli.progress import LiveLine
+from assay.core import settings
+from assay.core.errors import AssayError
+from assay.core.findings import Reading
+from assay.core.records import Result
+from assay.measure.fold_engine_cases import Measured
+from assay.platforms.sinks import upload
+from assay.reporting import results
+from assay.stores.read import fairness
+
+BAD = {"failed", "crashed", "timeout", "out-of-memory"}
+REGRESSION, UNDECIDED = 5, 6
+
+
+def carried_out(
+    found: Iterator[Measured], line: LiveLine, verb: str, given: dict[str, Any]
+) -> list[Reading]:
+    """Every result as it comes, then the table of them, also when they were cut short."""
+    handle_signals()
+    readings: list[Reading] = []
+    unfair: list[str] = []
+    try:
+        for measured in found:
+            line.done(measured.reading.result)
+            readings.append(measured.reading)
+    finally:
+        line.clear()
+        unfair += unfair_sentences(readings) if given.get("strict") else []
+        if readings:
+            form = "" if unfair else given["form"]
+            columns = options.values(given["columns"]) if given.get("columns") else ()
+            _finish(readings, form, verb, settings.runs(given["home"]), columns)
+            say_uploads(readings[0].result.run, given["home"])
+        options.say(*unfair)
+    return readings
+
+
+def unfair_sentences(readings: Sequence[Reading]) -> list[str]:
+    """What --strict refuses, one sentence each."""
+    found = fairness(reading.result for reading in readings)
+    return [f"refused: {one.workload}: {one.text}." for one in found if one.unfair]
+
+
+def status(readings: Iterable[Reading]) -> int:
+    readings = list(readings)
+    broken = any(c.verdict == "fail" for reading in readings for c in reading.summary.checks)
+    return 1 if broken else status_of(reading.result for reading in readings)
+
+
+def status_of(results: Iterable[Result]) -> int:
+    statuses = {result.status for result in results}
+    if statuses & BAD:
+        return 1
+    return 3 if statuses == {"skipped"} else 0
+
+
+def say_logs(results: Iterable[Result], runs: Path) -> None:
+    """Where to read what those printed that did not end well."""
+    for result in results:
+        if result.status in BAD:
+            options.say(f"what it printed: {runs / result.id / 'worker.log'}")
+
+
+def say_uploads(run: str, home: str | None) -> None:
+    """Where the settings send every run by itself; nothing of that can lose the run."""
+    try:
+        sent = upload.after_run(run, home)
+    except AssayError as error:
+        options.say(f"not uploaded: {error}", f"hint: {error.hint}")
+        return
+    options.say(*(lines(sent) if sent else ()))
+
+
+def say_kept(run: str, resume: str = "") -> None:
+    """How to see it again, or, where it was cut short, the command that goes on with it."""
+    if resume:
+        options.say(f"kept as {run}; to go on: assay {resume} --resume {run}")
+    else:
+        options.say(f"kept as {run}; to see it again: assay show {run}")
+
+
+def _finish(
+    readings: list[Reading], form: str, verb: str, runs: Path, columns: Sequence[str]
+) -> None:
+    """The table of what was measured; none without a format."""
+    found = [reading.result for reading in readings]
+    if form:
+        printing.show(results.output(readings, fairness(found), columns), form)
+    say_logs(found, runs)
+    cut_short = any(result.status == "interrupted" for result in found)
+    say_kept(found[0].run, verb if cut_short else "")

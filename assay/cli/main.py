@@ -1,0 +1,304 @@
+"""The command line: one short file a verb, loaded when it is called."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from assay import __version__
+from assay.core.errors import AssayError, UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class Command(NamedTuple):
+    group: str  # of the help page
+    module: str  # its `command` is the click command
+    line: str
+
+
+VERBS = {
+    "run": Command(
+        "Measure", "assay.commands.run.cli", "Measure a model on one backend or on all."
+    ),
+    "study": Command(
+        "Measure",
+        "assay.commands.study.cli",
+        "Measure a matrix of options, and show what each one gains.",
+    ),
+    "bench": Command(
+        "Measure", "assay.commands.bench.cli", "Run benchmark classes, and compare their runs."
+    ),
+    "scale": Command(
+        "Measure",
+        "assay.commands.scale.cli",
+        "Measure training on 1, 2, 4 … devices: how well it scales.",
+    ),
+    "evaluate": Command(
+        "Measure", "assay.commands.fold_cli_evaluate", "Measure the accuracy of a trained network."
+    ),
+    "train": Command(
+        "Measure", "assay.commands.train.cli", "Train a network by a recipe, and test its accuracy."
+    ),
+    "profile": Command(
+        "Measure",
+        "assay.commands.fold_cli_profile",
+        "Profile a model: its slowest operations, and a trace.",
+    ),
+    "doctor": Command(
+        "Measure",
+        "assay.commands.fold_cli_doctor",
+        "Check this machine: devices, noise, peak rates.",
+    ),
+    "task": Command(
+        "Measure",
+        "assay.commands.task.cli",
+        "Benchmark any command; metrics are read from its log.",
+    ),
+    "ab": Command(
+        "Decide",
+        "assay.commands.ab.cli",
+        "Compare two cases or commands: which is faster, how sure.",
+    ),
+    "compare": Command(
+        "Decide",
+        "assay.commands.compare.cli",
+        "Compare two sets of kept results, or files of other tools.",
+    ),
+    "repro": Command(
+        "Decide",
+        "assay.commands.repro.cli",
+        "Measure a kept result again: does it come out the same?",
+    ),
+    "race": Command(
+        "Decide", "assay.commands.race.cli", "Find the fastest configuration of a workload here."
+    ),
+    "history": Command(
+        "Decide",
+        "assay.commands.history.cli",
+        "Show a case over time: shifts, drift, what changed there.",
+    ),
+    "check": Command(
+        "Decide", "assay.commands.check.cli", "Check whether anything got worse: the gate for a CI."
+    ),
+    "schedule": Command(
+        "Decide",
+        "assay.commands.schedule.cli",
+        "Schedule a plan file, and see whether it was kept to.",
+    ),
+    "bisect": Command(
+        "Decide", "assay.commands.bisect.cli", "Find the commit or version that changed the speed."
+    ),
+    "explain": Command(
+        "Decide", "assay.commands.fold_cli_explain", "Explain why two results differ."
+    ),
+    "compile": Command(
+        "Native", "assay.commands.compile.cli", "Compile a Keras model to a native program."
+    ),
+    "tune": Command(
+        "Native",
+        "assay.commands.tune.cli",
+        "Make a network faster, within a stated loss of accuracy.",
+    ),
+    "export-onnx": Command(
+        "Native", "assay.commands.fold_cli_export_onnx", "Write a Keras model as ONNX."
+    ),
+    "configs": Command(
+        "Native",
+        "assay.commands.fold_cli_configs",
+        "Check, explain or sort HPVM's configuration files.",
+    ),
+    "list": Command(
+        "Keep and see",
+        "assay.commands.fold_cli_list",
+        "List workloads, backends, results, tasks, benchmarks.",
+    ),
+    "show": Command("Keep and see", "assay.commands.fold_cli_show", "Show kept results."),
+    "plot": Command(
+        "Keep and see", "assay.commands.plot.cli", "Plot samples, or memory and CPU over time."
+    ),
+    "serve": Command(
+        "Keep and see", "assay.web.fold_cli_serve", "Show results in a browser: the dashboard."
+    ),
+    "report": Command("Keep and see", "assay.web.fold_cli_report", "Write a run as one HTML file."),
+    "publish": Command(
+        "Keep and see", "assay.web.fold_cli_publish", "Write the dashboard as a static site."
+    ),
+    "results": Command(
+        "Keep and see", "assay.commands.results.cli", "Label, tag or remove kept results."
+    ),
+    "store": Command(
+        "Keep and see", "assay.commands.fold_cli_store", "Copy results from one store to another."
+    ),
+    "data": Command("Keep and see", "assay.commands.fold_cli_data", "List or fetch datasets."),
+    "import": Command(
+        "Keep and see",
+        "assay.commands.fold_cli_import",
+        "Import run folders, and files of other tools.",
+    ),
+    "export": Command(
+        "Keep and see", "assay.commands.fold_cli_export", "Write results as files of other tools."
+    ),
+    "upload": Command(
+        "Keep and see",
+        "assay.commands.fold_cli_upload",
+        "Send results to BigQuery, to objects, to CloudWatch.",
+    ),
+    "image": Command(
+        "Elsewhere",
+        "assay.commands.fold_cli_image",
+        "Build images with a framework in them, and measure there.",
+    ),
+    "cloud": Command(
+        "Elsewhere",
+        "assay.commands.cloud.cli",
+        "Make, see, start, stop and delete machines of Google Cloud.",
+    ),
+    "hpvm": Command("Compatibility", "assay.compat.hpvm.cli", "HPVM's Keras benchmark scripts."),
+    "keras-benchmarks": Command(
+        "Compatibility",
+        "assay.compat.fold_cli_keras_benchmarks",
+        "keras-benchmarks' run_benchmark.py.",
+    ),
+    "vgg16": Command("Compatibility", "assay.compat.fold_cli_vgg16", "The VGG16 study's main.py."),
+    "driver": Command("Compatibility", "assay.compat.fold_cli_driver", "The AWS benchmark driver."),
+    "perfzero": Command("Compatibility", "assay.compat.perfzero.cli", "PerfZero's benchmark.py."),
+    "perfzero-setup": Command(
+        "Compatibility", "assay.compat.perfzero.fold_cli_perfzero_setup", "PerfZero's setup.py."
+    ),
+    "perfzero-cloud": Command(
+        "Compatibility",
+        "assay.compat.perfzero.fold_cli_perfzero_cloud",
+        "PerfZero's cloud_manager.py.",
+    ),
+}
+
+
+class Verbs(click.Group):
+    """Verbs by name, imported only when asked for; help shows them by group."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        if ctx and ctx.resilient_parsing:  # a word is being completed
+            from assay.cli.complete import load_numpy_later
+
+            load_numpy_later()
+        module = importlib.import_module(VERBS[name].module)
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from assay.cli.fold_cli_words import no_verb
+
+            raise no_verb(args[0], VERBS)
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`assay help VERB` is `assay VERB --help`."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Verbs from their table: click's own would load every one of them."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        from click.shell_completion import CompletionItem
+
+        known = {verb: about.line for verb, about in VERBS.items()}
+        known["help"] = "Show help of a command."
+        return [
+            CompletionItem(verb, help=line)
+            for verb, line in known.items()
+            if verb.startswith(incomplete)
+        ]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups = dict.fromkeys(about.group for about in VERBS.values())
+        for group in groups:
+            with formatter.section(group):
+                formatter.write_dl([(v, a.line) for v, a in VERBS.items() if a.group == group])
+
+
+@click.command(
+    cls=Verbs,
+    epilog="A newcomer needs only:  assay run mnist-mlp",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, message="assay %(version)s")
+@click.option(
+    "--store", metavar="URL", help="Where results are kept, for any verb: a folder or a URL."
+)
+def assay(store: str | None) -> None:
+    """How fast is this model, really? Did it change? How much faster can it go?"""
+
+
+def main() -> None:
+    """The entry point. Catches a user's mistakes here, and nowhere else."""
+    from assay.cli.stdio import unbreakable
+
+    with unbreakable() as problem:
+        status = _status()
+    if problem.text and status in (0, None):
+        _complain(
+            f"error: Standard output cannot be written ({problem.text}).",
+            "hint:  What was measured is kept: assay list results",
+        )
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _status() -> object:
+    try:
+        _check_here()
+        return assay.main(standalone_mode=False)
+    except AssayError as error:
+        _complain(f"error: {error}", f"hint:  {error.hint}" if error.hint else "")
+        return error.status
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+    except click.ClickException as error:
+        _complain(f"error: {' '.join(error.format_message().split())}", _help_of(error))
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    return 2
+
+
+def _check_here() -> None:
+    """A folder that was deleted under us has no path, which all that is asked for would need; and
+    words that are no text could be neither stored nor sent to a worker."""
+    for word in sys.argv:
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise UsageError(f"'{word}' is not UTF-8 text.", hint="Name it in letters.")
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UsageError(
+            f"The current folder is not there any more ({error.strerror}).", hint="cd to another."
+        ) from None
+
+
+def _help_of(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"hint:  {context.command_path} --help shows what it takes." if context else ""
+
+
+def _complain(*lines: str) -> None:
+    from assay.reporting.terminal import plain, short
+
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        for line in filter(None, lines):
+            click.echo(short(plain(line)), err=True)

@@ -1,0 +1,185 @@
+"""A comparison as it grows: what is requested, what is known, and whether it is decided."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from assay.commands.ab.pairs import NOT_RUN, SIDES, PairResults
+from assay.core.errors import UsageError
+from assay.core.findings import Comparison
+from assay.core.records import SCHEMA, Procedure, Result
+from assay.core.units import as_seconds, as_share, human
+from assay.measure import contenders
+from assay.stats import generation, paired_ratio, sequential
+from assay.stats.fairness import checks, outputs
+
+WARM = 5.0  # seconds: what a warm-up is reckoned from, and the sampling of processes apart
+SHARE = 6  # of the budget, at most, for one process where apart
+
+
+class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A comparison to be made."""
+
+    pair: contenders.Pair
+    terms: paired_ratio.Terms
+    budget: float = 300.0  # seconds, all in all
+    pairs: int = sequential.MOST  # at most
+    timeout: float = 600.0  # seconds, for one process
+    outputs: bool = True  # whether they have to agree
+    cold: bool = False  # nothing compiled is shared between processes
+    build: str = ""  # the command that makes a checkout usable
+    schema: int = SCHEMA
+    kind: Literal["ab-request"] = "ab-request"
+
+    def __post_init__(self) -> None:
+        as_seconds(self.budget, "budget", "5m")
+        as_seconds(self.timeout, "timeout", "10m")
+        as_share(self.terms.minimum, "The smallest effect", "1%")
+        if self.pairs < 1:
+            raise UsageError(
+                f"pairs is {self.pairs}, but has to be 1 or more.", hint="60 is the default."
+            )
+
+    @property
+    def procedure(self) -> Procedure:
+        cold = self.cold or self.terms.metric in paired_ratio.ONCE  # which a cache would change
+        budget = min(WARM, self.budget / SHARE)
+        told = self.terms.metric in (*generation.TIMED, paired_ratio.FASTEST)
+        metric = self.terms.metric if told else ""
+        return Procedure(budget=budget, timeout=self.timeout, cold=cold, metric=metric)
+
+
+class ComparisonState:
+    """A comparison as it grows: results so far, and what has to be said beside them."""
+
+    def __init__(self, request: ComparisonRequest, run: str) -> None:
+        self._request, self._run = request, run
+        self._begun = self._added = time.monotonic()
+        self.last = 0.0  # seconds of the pair that was added last
+        self.results: tuple[list[Result], list[Result]] = ([], [])
+        self.notes: list[str] = []
+        self.failures: list[str] = []
+        self.apart = ""
+        self.terms = request.terms
+
+    @property
+    def pairs(self) -> int:
+        return len(self.results[0])
+
+    @property
+    def spent(self) -> float:
+        return time.monotonic() - self._begun
+
+    @property
+    def deadline(self) -> float:
+        return self._begun + self._request.budget
+
+    def add(self, pair: PairResults) -> None:
+        self.last, self._added = time.monotonic() - self._added, time.monotonic()
+        for kept, result in zip(self.results, pair.results, strict=True):
+            kept.append(result)
+        for side, result in zip(SIDES, pair.results, strict=True):
+            if result.reason == NOT_RUN:
+                self.notes += [f"the {side} was not run"] if self.pairs == 1 else []
+            elif result.status not in {"ok", "interrupted"}:
+                self.failures.append(f"the {side} ended as {result.status}: {result.reason}")
+        ended_well = all(result.status == "ok" for result in pair.results)
+        if pair.apart and not self.apart and ended_well:
+            self.apart = pair.apart
+            self.notes.append(f"they alternate by process, not by step: {pair.apart}")
+        if self.pairs == 1:
+            self._first(pair)
+
+    def comparison(self) -> Comparison:
+        found = paired_ratio.compare(*self.results, self.terms)
+        first, second = (contender.name for contender in self._request.pair)
+        return msgspec.structs.replace(
+            found,
+            baseline=first,
+            candidate=second,
+            notes=tuple(self.notes),
+            failures=tuple(self.failures),
+            run=self._run,
+        )
+
+    def earlier(self) -> dict[str, Result]:
+        """The first pair, whose findings hold for later ones."""
+        if not all(self.results):
+            return {}
+        return {side: found[0] for side, found in zip(SIDES, self.results, strict=True)}
+
+    def _first(self, pair: PairResults) -> None:
+        """What one pair is enough to know: the metric, the outputs, whether it is fair."""
+        one, other = pair.results
+        if not self.terms.metric:
+            metric = "step_time" if one.items == other.items else "item_time"
+            self.terms = self.terms._replace(metric=metric)
+        self.notes += checks.sentences(_distinct(pair.results))
+        cases = [contender.case for contender in self._request.pair]
+        if len(pair.outputs) < 2 or not self._request.outputs:
+            return
+        if (cases[0].workload, cases[0].params) != (cases[1].workload, cases[1].params):
+            self.notes.append("outputs were not compared: the workloads differ")
+            return
+        mine, theirs = (pair.outputs[side] for side in SIDES)
+        wrong = outputs.outputs_differ(mine, theirs, outputs.tolerance(*cases))
+        if wrong:
+            self.failures.append(f"WRONG OUTPUTS: they do not do the same work, for {wrong}")
+
+
+def _distinct(results: Sequence[Result]) -> Iterator[Result]:
+    """Two of the same case, in two environments or of two commits, differ by their side alone."""
+    same = len({result.case.key for result in results}) == 1
+    for side, result in zip(SIDES, results, strict=True):
+        key = f"{result.case.key} ({side})" if same else result.case.key
+        yield msgspec.structs.replace(result, case=msgspec.structs.replace(result.case, key=key))
+
+
+def why_ended(request: ComparisonRequest, found: Comparison, state: ComparisonState) -> str:
+    """Why there is no further pair; "" where there is one."""
+    endings = {results[-1].status for results in state.results}
+    if "interrupted" in endings:
+        return f"interrupted by the user after {_pairs(found.ratio.n)}"
+    if endings != {"ok"}:
+        return "stopped, because a contender failed"
+    if not found.ratio.n:
+        return f"stopped, because they did not both tell {state.terms.metric}"
+    fewest = min(sequential.FEWEST, request.pairs)
+    if found.verdict != "cannot-tell" and state.pairs >= fewest:
+        return f"decided after {_pairs(state.pairs)}"
+    if state.pairs >= request.pairs:
+        return f"undecided after {_pairs(state.pairs)}, the most that were allowed"
+    each = _next_pair(request, state)
+    if state.spent + each > request.budget:
+        return _out_of_time(request, found, state.spent / state.pairs)
+    return ""
+
+
+def _next_pair(request: ComparisonRequest, state: ComparisonState) -> float:
+    """Seconds it will take: as many as the last. The second finds what the first has compiled,
+    captured and checked, and opens in half the time or less; its turns end with the budget."""
+    shares = state.pairs == 1 and not state.apart and not request.procedure.cold
+    return state.last / 2 if shares else state.last
+
+
+def _out_of_time(request: ComparisonRequest, found: Comparison, each: float) -> str:
+    """The budget is spent: what it was enough for, and what would be enough."""
+    needed = paired_ratio.pairs_needed(found)
+    answer = f"the budget of {human(request.budget, 's')} ended after {_pairs(found.ratio.n)}"
+    if found.ratio.n < sequential.FEWEST:
+        needed = sequential.FEWEST + 2
+        answer += f", too few to know the noise between processes ({sequential.FEWEST} are needed)"
+    if found.verdict != "cannot-tell":
+        return f"{answer}; so large a change is believed all the same"
+    answer = f"undecided: {answer}"
+    if not needed:
+        return f"{answer}; {sequential.MOST} pairs would hardly decide it"
+    return f"{answer}; about {needed} would decide: --budget {round(1.2 * needed * each + 1)}s"
+
+
+def _pairs(count: int) -> str:
+    return f"{count} pair{'' if count == 1 else 's'}"

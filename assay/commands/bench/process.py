@@ -1,0 +1,261 @@
+"""Benchmark methods: each is run in a process of its own, and each ending is a result."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.core import codec
+from assay.core.errors import EndingError
+from assay.core.messages import Open
+from assay.core.records import REPORTED, Case, Environment, Procedure, Result, Samples, Value
+from assay.core.redaction import safe_value
+from assay.formats.perfzero import fold_formats_perfzero_verdict, messages, proto, report
+from assay.formats.perfzero.entries import BenchmarkEntry, labelled
+from assay.formats.perfzero.fold_formats_perfzero_samples import samples, texts
+from assay.formats.perfzero.messages import (
+    BenchAnswer,
+    Benched,
+    BenchRequest,
+    BenchSetting,
+    RunMethod,
+)
+from assay.formats.perfzero.names import Method
+from assay.measure import process_env
+from assay.measure.machine import environment
+from assay.measure.machine.kernel import cores
+from assay.measure.process import WorkerProcess
+from assay.stores.folders import CasePlace
+
+BACKEND = "bench"
+PROFILES = "profiler_data"  # as PerfZero calls it
+
+# A case's folder → where its files go, and what the class is told as output_dir.
+Outputs = Callable[[Path], tuple[Path, str]]
+
+
+class BenchProcess(WorkerProcess):
+    """The process of one method; its reports go to `output` and into the case's folder.
+
+    All paths are absolute: a benchmark may change its working directory.
+    """
+
+    def __init__(self, case: Case, folder: Path, timeout: float, output: Path) -> None:
+        self._output_folder = output
+        self._case = case
+        super().__init__(case, folder, timeout)
+
+    def carry_out(self) -> None:
+        """What the folder asks for. Raises EndingError when it cannot be done."""
+        for _ in self.ask(Open(case=self._case)):
+            pass
+
+    def _start(self, case: Case, folder: Path) -> tuple[list[str], dict[str, str]]:
+        command = [
+            *process_env.interpreter(case, folder, "assay.worker.bench"),
+            str(folder.absolute()),
+        ]
+        return command, {
+            "PYTHONUNBUFFERED": "1",
+            report.REPORTS: str(folder.absolute() / messages.REPORTS),
+            "TEST_REPORT_FILE_PREFIX": str(self._output_folder / messages.PREFIX),
+        }
+
+
+def ask(folder: Path, wanted: BenchRequest) -> None:
+    """With json, since it knows NaN: arguments arrive as they are."""
+    (folder / messages.REQUEST).write_text(json.dumps(msgspec.to_builtins(wanted)))
+
+
+def _ask_safely(folder: Path, wanted: BenchRequest) -> None:
+    """What was asked for, without secrets; where there is no room for that, not at all."""
+    try:
+        ask(folder, wanted)
+    except OSError:
+        (folder / messages.REQUEST).unlink(missing_ok=True)
+
+
+def in_its_folder(folder: Path) -> tuple[Path, str]:
+    output = folder.absolute() / "output"
+    return output, str(output)
+
+
+def case_of(method: Method, setting: BenchSetting) -> Case:
+    params = safe_arguments(setting.constructor_args)
+    chosen = ",".join(f"{name}={value}" for name, value in params.items())
+    return Case(
+        workload=method.name,
+        backend=BACKEND,
+        params=params,
+        options={"python": setting.python} if setting.python else {},
+        key=f"{method.name}{':' if chosen else ''}{chosen}@{BACKEND}",
+    )
+
+
+def run_once(
+    method: Method,
+    trial: int,
+    setting: BenchSetting,
+    place: CasePlace,
+    outputs: Outputs = in_its_folder,
+) -> Benched:
+    """The whole life of one method. Nothing it does raises; an interrupt is an ending too."""
+    case, folder = case_of(method, setting), place.folder
+    output, output_text = outputs(folder)
+    output.mkdir(parents=True, exist_ok=True)
+    started, begun = datetime.now(UTC), time.monotonic()
+    wanted = RunMethod(
+        method=method,
+        setting=setting,
+        output_dir=output_text,
+        profile_dir=str(output.absolute() / PROFILES),
+    )
+    ending, peaks = _ending(wanted, case, folder, output)
+    _ask_safely(folder, msgspec.structs.replace(wanted, setting=_safe(setting)))
+    entries, notes = gathered(folder, output)
+    answer = _answer(folder)
+    notes += answer.notes
+    if not entries and ending["status"] == "ok":
+        notes.append("no report was made, so that exceptions alone decide whether it succeeded")
+    result = Result(
+        id=place.id,
+        case=case,
+        procedure=Procedure(timeout=setting.timeout),
+        started=started.isoformat(timespec="milliseconds"),
+        seconds=time.monotonic() - begun,
+        environment=_environment(answer),
+        peaks=peaks,
+        facts=_facts(method, trial, entries, answer, notes),
+        samples=_samples(method, entries, answer),
+        **_judged(ending, entries),  # type: ignore[arg-type]
+    )
+    return Benched(
+        result=result,
+        method=method,
+        trial=trial,
+        entries=entries,
+        told=answer,
+        folder=str(folder),
+        output_dir=str(output),
+        started=started.timestamp(),
+        has_exception=ending["status"] not in {"ok", "skipped"},
+        notes=tuple(notes),
+    )
+
+
+def gathered(folder: Path, output: Path) -> tuple[tuple[BenchmarkEntry, ...], list[str]]:
+    """All reports in the order they appeared, and what could not be read, in words."""
+    found: list[BenchmarkEntry] = []
+    notes: list[str] = []
+    for file in sorted(output.glob(f"{messages.PREFIX}*")):
+        try:
+            found += proto.decode(file.read_bytes(), file.stat().st_mtime_ns / 1e9)
+        except (OSError, proto.DamagedError) as error:
+            notes.append(f"the report {file.name} was passed over: {error}")
+    lines = folder / messages.REPORTS
+    for line in lines.read_bytes().splitlines() if lines.exists() else ():
+        try:
+            found.append(report.read_line(line))
+        except ValueError:  # the process died while it wrote
+            notes.append("a report that was cut short was passed over")
+    entries = tuple(sorted(found, key=lambda entry: entry.time))
+    try:
+        (folder / messages.ENTRIES).write_bytes(codec.encode(entries, indent=2))
+    except OSError as error:  # they are in the result too
+        notes.append(f"{messages.ENTRIES} could not be written ({error.strerror})")
+    return entries, notes
+
+
+def _ending(
+    wanted: RunMethod, case: Case, folder: Path, output: Path
+) -> tuple[dict[str, str], dict[str, float]]:
+    ending, child = {"status": "ok"}, None
+    try:
+        ask(folder, wanted)
+        with BenchProcess(case, folder, wanted.setting.timeout, output) as child:
+            child.carry_out()
+    except EndingError as error:
+        ending = {"status": error.status, "reason": error.reason}
+    except OSError as error:  # of this process: no descriptor, no room on the disk
+        ending = {"status": "failed", "reason": f"assay could not go on: {error.strerror}"}
+    except KeyboardInterrupt as error:
+        ending = {"status": "interrupted", "reason": str(error) or "by Ctrl-C"}
+    return ending, child.peaks if child else {}
+
+
+def _judged(ending: dict[str, str], entries: tuple[BenchmarkEntry, ...]) -> dict[str, str]:
+    reasons = fold_formats_perfzero_verdict.broken(entries)
+    if ending["status"] != "ok" or not reasons:
+        return ending
+    return {"status": "failed", "reason": "; ".join(reasons)}
+
+
+def _answer(folder: Path) -> BenchAnswer:
+    try:
+        return msgspec.json.decode((folder / messages.ANSWER).read_bytes(), type=BenchAnswer)
+    except (OSError, *codec.UNREADABLE):  # it ended before it could tell, or while it did
+        return BenchAnswer()
+
+
+def _environment(answer: BenchAnswer) -> Environment:
+    here = environment.here()
+    python: dict[str, Value] = {**answer.python} if answer.python else here.python
+    machine = {**here.machine, "cores": cores(Path("/proc/cpuinfo").read_text())}
+    return msgspec.structs.replace(here, packages=answer.packages, python=python, machine=machine)
+
+
+def _facts(
+    method: Method,
+    trial: int,
+    entries: tuple[BenchmarkEntry, ...],
+    answer: BenchAnswer,
+    notes: Sequence[str],
+) -> dict[str, Value]:
+    return {
+        **texts(labelled(entries, method.owner, method.method)),
+        **{
+            f"{REPORTED}{part.metric}": f"{len(part.values)} reported"
+            for part in samples(labelled(entries, method.owner, method.method))
+        },
+        "trial": trial,
+        "reports": len(entries),
+        **{f"framework_{name}": value for name, value in answer.framework.items()},
+        **({"note": "; ".join(notes)} if notes else {}),
+    }
+
+
+def _samples(
+    method: Method, entries: tuple[BenchmarkEntry, ...], answer: BenchAnswer
+) -> tuple[Samples, ...]:
+    own = samples(labelled(entries, method.owner, method.method))
+    if not answer.began:
+        return own
+    opened = Samples(metric="open_time", unit="s", phase="open", values=(answer.initialization,))
+    if not answer.execution:
+        return (opened, *own)
+    taken = any(part.metric == "method_time" for part in own)
+    name = "command_method_time" if taken else "method_time"
+    whole = Samples(metric=name, unit="s", phase="steady", values=(answer.execution,))
+    return (opened, *own, whole)
+
+
+def safe_arguments(given: Mapping[str, object]) -> dict[str, Value]:
+    """Plain values, without what looks secret; anything deeper as JSON."""
+    return {
+        name: value
+        if isinstance(value, int | float)
+        else safe_value(name, value if isinstance(value, str) else json.dumps(value))
+        for name, value in given.items()
+    }
+
+
+def _safe(setting: BenchSetting) -> BenchSetting:
+    """As it is kept once the process has read it."""
+    return msgspec.structs.replace(
+        setting, constructor_args=safe_arguments(setting.constructor_args)
+    )

@@ -1,0 +1,98 @@
+"""assay bisect: which commit or version changed the speed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from assay.cli import complete, options, printing
+from assay.cli.finish import UNDECIDED, say_kept
+from assay.cli.fold_cli_interrupts import last_of
+from assay.cli.progress import LiveLine
+from assay.commands.bisect import api
+from assay.core.changes import Bisection
+from assay.core.errors import UsageError
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay bisect --good v1.0 --bad HEAD ./my.py:MyNet@keras-jax
+  assay bisect --good main --bad HEAD ./my.py:MyNet@torch --build 'make -j2'
+  assay bisect --good jax==0.9.0 --bad jax==0.10.2 cifar10-cnn@keras-jax
+  assay bisect --resume last
+
+Leaves with 0 when one was found with the confidence asked for, 2 when the ends are the same, 6 when
+it cannot tell."""
+)
+@click.argument("case", required=False, shell_complete=complete.cases)
+@click.option("--good", default="", metavar="COMMIT|NAME==VERSION", help="The end that was fast.")
+@click.option("--bad", default="", metavar="COMMIT|NAME==VERSION", help="The end that is slow.")
+@click.option("--metric", default="", help="What to compare, as of assay ab; default: step_time.")
+@click.option(
+    "--build", default="", metavar="COMMAND", help="Run in the checkout of each commit first."
+)
+@click.option("--budget", default="1m", show_default=True, help="Time for one comparison.")
+@click.option(
+    "--min-effect",
+    "minimum",
+    default="1%",
+    show_default=True,
+    help="The ends have to differ by this at least.",
+)
+@click.option(
+    "--confidence", default="95%", show_default=True, help="How sure it has to be to stop."
+)
+@options.trust
+@options.resume("Continue a bisection; what was compared is not compared again.")
+@options.home
+@options.form
+def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa: ANN401
+    """Find the commit or the version of a package that changed the speed of CASE.
+
+    Revisions are compared with the good end, as assay ab does it; what cannot be built is skipped,
+    and what is in doubt is compared again, until one is sure enough.
+    """
+    line = LiveLine()
+    form, home = given.pop("form"), given["home"]
+    if bool(case) == bool(resume):
+        raise UsageError(
+            "A bisection needs a case with --good and --bad, or --resume.",
+            hint="As in: assay bisect --good v1.0 --bad HEAD ./my.py:MyNet@torch",
+        )
+    found = api.resume(resume, home, line) if resume else _begun(str(case), given, line)
+    last = last_of(_announced(found, line), lambda one: _show(one, form))
+    if last.ended.startswith("the ends are the same"):
+        return UsageError.status
+    return 0 if last.ended.startswith("decided") else UNDECIDED
+
+
+def show(run: str, home: str | None, form: str) -> None:
+    """A bisection that was made before."""
+    _show(api.kept(run, home), form)
+
+
+def _begun(case: str, given: dict[str, Any], line: LiveLine) -> Iterator[Bisection]:
+    for end in ("good", "bad"):
+        if not given[end]:
+            raise UsageError(f"--{end} is missing.", hint="--good v1.0 --bad HEAD")
+    return api.bisect(case, progress=line, **given)
+
+
+def _announced(found: Iterator[Bisection], line: LiveLine) -> Iterator[Bisection]:
+    from assay.commands.bisect.view import tried_line
+
+    for one in found:
+        if one.tried:
+            line.say(tried_line(one.tried[-1], one))
+        yield one
+
+
+def _show(found: Bisection, form: str) -> None:
+    from assay.commands.bisect.view import output
+
+    printing.show(output(found), form)
+    known = found.ended.startswith(("decided", "the ends are the same"))
+    say_kept(found.run, "" if known else "bisect")

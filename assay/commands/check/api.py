@@ -1,0 +1,250 @@
+"""Did anything get worse: every series together, suspects measured again, alerts sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay.commands.check import alerts as alerting
+from assay.commands.history.api import METRICS, summarize_all
+from assay.core import codec
+from assay.core.changes import Checked, CheckedSeries, Threshold
+from assay.core.contracts import Store
+from assay.core.errors import UsageError
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Query
+from assay.core.registry import open_store
+from assay.core.series import KeptSeries, Point
+from assay.core.settings import Home
+from assay.core.units import as_share
+from assay.measure.baseline import Baseline, Sides, choose
+
+if TYPE_CHECKING:
+    from assay.stats.gate import Judged
+
+LEVEL = 0.01
+USUAL = 0.03  # worse by this share fails, where no threshold is given
+LOOKED_AT = 512  # newest points of a series that are read
+
+
+def check(
+    since: str = "",
+    fail_on: Sequence[str] = (),
+    query: Query = Query(),  # noqa: B008 (frozen)
+    level: float | str = LEVEL,
+    confirm: bool = False,
+    most: int = 10,
+    budget: float | str = "5m",
+    alerts: Sequence[str] = (),
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+) -> Checked:
+    """Hold the newest points of every series against a baseline: `label:…`, `tag:…`, `commit:…`,
+    `date:…`, or without one the last stretch without a shift.
+
+    With `confirm`, at most `most` suspects are measured again, the worst first.
+
+    >>> found = assay.check("main", ["step_time:3%"]).found
+    >>> [one.key for one in found if one.judgement == "regression"]
+    """
+    from assay.stats.gate import parse_threshold
+
+    thresholds = [parse_threshold(text) for text in fail_on]
+    share = as_share(level, "The level", "1%")
+    alerting.check_places(alerts)
+    with closing(open_store(home)) as store:
+        summarize_all(store, query)
+        baseline = choose(since, store) if since else None
+        series = _chosen(store.series(query), thresholds)
+        found = [_judged(store, one, limit, baseline) for one, limit in series]
+        found = _together(found, share)
+        if confirm:
+            found = _confirmed(found, most, _again(store, budget, home, progress))
+    text = baseline.text if baseline else "the last stretch without a shift"
+    checked = Checked(
+        found=tuple(found), level=share, since=text, named=bool(since), confirmed=confirm
+    )
+    return _alerted(checked, alerts)
+
+
+def status(checked: Checked) -> int:
+    """Of the command line: 5 got worse, 6 undecided, 0 fine. A suspect is undecided where it was
+    measured again without an answer, or where a baseline was named and too few points tell; so is
+    a check against a named baseline with which nothing at all can be compared."""
+    outcomes = {one.outcome for one in checked.found}
+    if "confirmed" in outcomes:
+        return 5
+    if "undecided" in outcomes:
+        return 6
+    judgements = {one.judgement for one in checked.found if not one.outcome}
+    if "regression" in judgements:
+        return 5
+    unknown = "suspect" in judgements or judgements == {"not-comparable"}
+    return 6 if checked.named and unknown else 0
+
+
+def _chosen(
+    found: Sequence[KeptSeries], thresholds: Sequence[Threshold]
+) -> list[tuple[KeptSeries, Threshold]]:
+    """Every series with each metric that has a threshold; without any, with its usual metric."""
+    if not found:
+        raise UsageError(
+            "There is nothing to check: no result is kept that ended well.",
+            hint="Measure first: assay run mnist-mlp --label nightly",
+        )
+    own = [one for one in found if not one.series.how]  # not of comparisons
+    if thresholds:
+        chosen = [(one, t) for t in thresholds for one in own if one.metric == t.metric]
+        if not chosen:
+            names = ", ".join(sorted({one.metric for one in own}))
+            raise UsageError(
+                f"No series has the metric '{thresholds[0].metric}'.", hint=f"They have: {names}."
+            )
+        return chosen
+    usual: dict[str, KeptSeries] = {}
+    for one in own:
+        best = usual.get(one.series.id)
+        if best is None or _rank(one.metric) < _rank(best.metric):
+            usual[one.series.id] = one
+    return [(one, Threshold(metric=one.metric, share=USUAL)) for one in usual.values()]
+
+
+def _rank(metric: str) -> tuple[int, str]:
+    return (METRICS.index(metric) if metric in METRICS else len(METRICS), metric)
+
+
+def _judged(
+    store: Store, one: KeptSeries, threshold: Threshold, baseline: Baseline | None
+) -> CheckedSeries:
+    from assay.stats import gate
+    from assay.stats.changepoints import FEWEST
+
+    points = store.points(one.series.id, one.metric, LOOKED_AT)
+    if baseline is None:
+        judged = gate.since_stable(points)
+        if judged is None:
+            text = f"{len(points)} points since the last shift, but {FEWEST} are needed"
+            return _series(one, threshold, text)
+        return _of(one, threshold, judged, points, gate.stands_for_baseline(judged))
+    sides = baseline.sides(points)
+    if not sides.baseline or not sides.candidate:
+        return _series(one, threshold, _why_not(store, one, sides, baseline))
+    judged = gate.against(*sides)
+    both = [*sides.baseline[-gate.WINDOW :], *sides.candidate]
+    return _of(one, threshold, judged, both, judged.baseline[1] - 1)
+
+
+def _of(
+    one: KeptSeries, threshold: Threshold, judged: Judged, points: Sequence[Point], stands: int
+) -> CheckedSeries:
+    """`stands` is the place of the point that is measured again for the baseline."""
+    from assay.stats import gate
+
+    worse = gate.is_worse(judged.size, threshold, one.unit)
+    better = gate.is_worse(1 / judged.size, threshold, one.unit) if judged.size > 0 else False
+    counts = [end - start for start, end in (judged.baseline, judged.candidate)]
+    suspect = worse and judged.loose < gate.SUSPICIOUS
+    return msgspec.structs.replace(
+        _series(one, threshold, f"{counts[1]} points against {counts[0]}"),
+        judgement="suspect" if suspect else "fine",
+        size=judged.size,
+        low=judged.low,
+        high=judged.high,
+        p=judged.p if worse or better else 1.0,
+        baseline=judged.levels[0],
+        candidate=judged.levels[1],
+        baseline_id=points[stands].id,
+        candidate_id=points[judged.candidate[1] - 1].id,
+        baseline_points=counts[0],
+        candidate_points=counts[1],
+    )
+
+
+def _series(one: KeptSeries, threshold: Threshold, text: str) -> CheckedSeries:
+    return CheckedSeries(
+        key=one.series.key,
+        metric=one.metric,
+        unit=one.unit,
+        series=one.series.id,
+        machine=one.series.machine,
+        judgement="not-comparable",
+        text=text,
+        threshold=threshold,
+    )
+
+
+def _why_not(store: Store, one: KeptSeries, sides: Sides, baseline: Baseline) -> str:
+    """Which side is empty, and what the nearest series on the other side differs in."""
+    if sides.baseline:
+        return f"nothing was measured after the baseline ({baseline.text})"
+    others = store.series(Query(workload=one.series.workload, backend=one.series.backend))
+    for other in others:
+        near = other.metric == one.metric and other.series.id != one.series.id
+        if near and baseline.sides(store.points(other.series.id, other.metric)).baseline:
+            return f"the baseline ({baseline.text}) has another {_differs(one, other)}"
+    return f"the baseline ({baseline.text}) has no result of it"
+
+
+def _differs(one: KeptSeries, other: KeptSeries) -> str:
+    """By name: machine, version, parameter or option."""
+    mine, theirs = one.series, other.series
+    if mine.machine != theirs.machine:
+        return f"machine: {theirs.machine}, here {mine.machine}"
+    if mine.version != theirs.version:
+        return f"version of the workload: {theirs.version}, here {mine.version}"
+    for kind, ours, others in (
+        ("parameter", mine.params, theirs.params),
+        ("option", mine.options, theirs.options),
+    ):
+        for name in sorted({*ours, *others}):
+            if ours.get(name) != others.get(name):
+                return f"{kind}: {name}={others.get(name)}, here {ours.get(name)}"
+    return "way of measuring"
+
+
+def _together(found: list[CheckedSeries], level: float) -> list[CheckedSeries]:
+    """What holds over all series checked together."""
+    from assay.stats import gate
+
+    tested = [one for one in found if one.judgement != "not-comparable"]
+    sure = dict(zip(map(id, tested), gate.alarming([one.p for one in tested], level), strict=True))
+    return [_named(one) if sure.get(id(one)) else one for one in found]
+
+
+def _named(one: CheckedSeries) -> CheckedSeries:
+    from assay.stats import gate
+
+    worse = gate.is_worse(one.size, one.threshold, one.unit)
+    return msgspec.structs.replace(one, judgement="regression" if worse else "improvement")
+
+
+def _again(
+    store: Store, budget: float | str, home: Home, progress: ProgressCallback
+) -> Callable[[CheckedSeries], CheckedSeries]:
+    from assay.commands.check.confirm import confirmer
+
+    return confirmer(store, budget, home, progress)
+
+
+def _confirmed(
+    found: list[CheckedSeries], most: int, again: Callable[[CheckedSeries], CheckedSeries]
+) -> list[CheckedSeries]:
+    suspects = [one for one in found if one.judgement in {"regression", "suspect"}]
+    worst = sorted(suspects, key=lambda one: abs(one.size - 1), reverse=True)
+    outcomes = {id(one): again(one) for one in worst[:most]}
+    for one in worst[most:]:
+        text = f"not measured again: the {most} worst were"
+        outcomes[id(one)] = msgspec.structs.replace(one, outcome="undecided", confirmation=text)
+    return [outcomes.get(id(one), one) for one in found]
+
+
+def _alerted(checked: Checked, places: Sequence[str]) -> Checked:
+    from assay.commands.check.view import alert_text
+
+    if not places or not status(checked):
+        return checked
+    sent = alerting.send_all(places, alert_text(checked), codec.encode(checked))
+    return msgspec.structs.replace(checked, alerts=tuple(sent))

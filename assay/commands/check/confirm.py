@@ -1,0 +1,113 @@
+"""A suspicion is measured again: baseline and candidate side by side, where both can be had."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import msgspec
+
+from assay.commands.ab.api import ab
+from assay.commands.run.api import run
+from assay.core.changes import CheckedSeries
+from assay.core.contracts import Store
+from assay.core.errors import AssayError
+from assay.core.findings import Comparison
+from assay.core.progress import ProgressCallback
+from assay.core.records import Case, Query, Result
+from assay.core.series import commit_of
+from assay.core.settings import Home
+from assay.measure.baseline import hash_of as known_commit
+from assay.measure.recorder import is_trusted
+from assay.stats import gate
+
+# What ab compares for a metric: a rate is worse where the step takes longer.
+TIMES = {
+    **{name: "step_time" for name in ("step_time", "mean", "throughput", "flop_rate")},
+    "min": "min",
+    "open_time": "open_time",
+    "first_step": "first_step",
+}
+Again = Callable[[CheckedSeries], CheckedSeries]
+
+
+def confirmer(store: Store, budget: float | str, home: Home, progress: ProgressCallback) -> Again:
+    """A function from a suspect to the same with its outcome."""
+
+    def again(found: CheckedSeries) -> CheckedSeries:
+        ids = (found.baseline_id, found.candidate_id)
+        results = {result.id: result for result in store.results(Query(ids=ids))}
+        if set(ids) - results.keys():
+            return _undecided(found, "one of the two results cannot be read")
+        pair = (results[ids[0]], results[ids[1]])
+        try:
+            trusted = all(is_trusted(result, store) for result in pair)
+            case = msgspec.structs.replace(pair[1].case, key="", trust=trusted or msgspec.UNSET)
+            return _measured(found, pair, case, budget, home, progress)
+        except AssayError as error:
+            return _undecided(found, f"it could not be measured again: {error}")
+
+    return again
+
+
+def _measured(
+    found: CheckedSeries,
+    pair: tuple[Result, Result],
+    case: Case,
+    budget: float | str,
+    home: Home,
+    progress: ProgressCallback,
+) -> CheckedSeries:
+    """By the commits of the two where they differ, else by their environments."""
+    commits = [commit_of(result) for result in pair]
+    pythons = [str(result.environment.python.get("executable", "")) for result in pair]
+    ways = {
+        "commits": commits if all(map(known_commit, filter(None, commits))) else [],
+        "pythons": pythons if all(os.access(python, os.X_OK) for python in pythons) else [],
+    }
+    for way, (one, other) in ((way, both) for way, both in ways.items() if both):
+        if found.metric in TIMES and one and other and one != other:
+            compared = ab(
+                case,
+                metric=TIMES[found.metric],
+                budget=budget,
+                minimum=min(found.threshold.share, 0.5),
+                home=home,
+                progress=progress,
+                **{way: (one, other)},  # type: ignore[arg-type]
+            )
+            return _decided(found, list(compared)[-1])
+    return _once_more(found, case, home, progress)
+
+
+def _decided(found: CheckedSeries, last: Comparison) -> CheckedSeries:
+    text = f"side by side {100 * (last.ratio.value - 1):+.2f} %, {last.verdict}: {last.ended}"
+    if last.failures:
+        return _undecided(found, f"{text}; {'; '.join(last.failures)}", last.run)
+    if last.verdict == "cannot-tell":
+        return _undecided(found, text, last.run)
+    outcome = "confirmed" if last.verdict == "slower" else "refuted"
+    return msgspec.structs.replace(found, outcome=outcome, confirmation=text, run=last.run)
+
+
+def _once_more(
+    found: CheckedSeries, case: Case, home: Home, progress: ProgressCallback
+) -> CheckedSeries:
+    """Same commit and environment: nothing of then can be built again, so the case is measured
+    now. As fast as the baseline, it was a bad moment; else the machine itself may be slower."""
+    from assay.stores.read import summarize
+
+    (result,) = run(case, home=home, progress=progress)
+    quantity = summarize(result).quantities.get(found.metric)
+    if quantity is None:
+        return _undecided(found, f"measured again it has no {found.metric}", result.run)
+    ratio = quantity.value / found.baseline if found.baseline else 1.0
+    text = f"measured again, {100 * (ratio - 1):+.2f} % of the baseline"
+    if not gate.is_worse(ratio, found.threshold, found.unit):
+        return msgspec.structs.replace(found, outcome="refuted", confirmation=text, run=result.run)
+    reason = "its commit and environment are those of the baseline, so it may be the machine"
+    return _undecided(found, f"{text}; {reason}", result.run)
+
+
+def _undecided(found: CheckedSeries, text: str, run: str = "") -> CheckedSeries:
+    return msgspec.structs.replace(found, outcome="undecided", confirmation=text, run=run)

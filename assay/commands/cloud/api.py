@@ -1,0 +1,190 @@
+"""Machines of a cloud: made in the first zone that has one, and never touched if not ours."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable, Sequence
+
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.objects import ServiceAwayError
+from assay.core.progress import ignore
+from assay.platforms.cloud.gce import Gce
+from assay.platforms.cloud.provider import (
+    Machine,
+    MachineRequest,
+    Provider,
+    StockoutError,
+    check_name,
+    check_zone,
+)
+
+ZONE = "us-west1-b"
+SSH = 22
+Say = Callable[[str], None]
+
+
+def create_machine(
+    wanted: MachineRequest,
+    project: str,
+    zones: Sequence[str] = (ZONE,),
+    wait: float = 60.0,
+    provider: Provider | None = None,
+    say: Say = ignore,
+) -> Machine:
+    """Make a machine in the first of the zones that has one, and wait until ssh answers.
+
+    One that was made only half is deleted again.
+
+    >>> wanted = assay.MachineRequest(name="assay-me", accelerator_count=8, nvme_count=4)
+    >>> machine = assay.create_machine(wanted, "my-project", ["us-west1-b", "us-east1-c"])
+    """
+    cloud = provider or Gce(project)
+    for zone in zones:
+        check_zone(zone)
+    if wanted.nvme_count:
+        say(f"{wanted.name} has local disks: it cannot be stopped, only deleted.")
+    trouble: StockoutError | None = None
+    for zone in zones:
+        try:
+            made = _made(cloud, wanted, zone)
+        except StockoutError as error:
+            say(str(error))
+            trouble = error
+            continue
+        _await_ssh(made, wanted, wait, say)
+        return made
+    raise trouble or UsageError("No zone was given.", hint=f"--zone {ZONE}")
+
+
+def machine_requests(
+    wanted: MachineRequest, project: str, zones: Sequence[str], provider: Provider | None = None
+) -> list[dict[str, object]]:
+    """What `create_machine` would send, one after the other until a zone has one."""
+    cloud = provider or Gce(project)
+    return [cloud.request(wanted, check_zone(zone)) for zone in zones]
+
+
+def machine_status(
+    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+) -> Machine:
+    """A machine as it is now."""
+    found = (provider or Gce(project)).get(check_name(name), check_zone(zone))
+    if found is None:
+        raise UsageError(
+            f"There is no machine {name} in {zone}.", hint="assay cloud list shows all of yours."
+        )
+    return found
+
+
+def start_machine(
+    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+) -> Machine:
+    """Start a machine that assay has made; as it is then."""
+    cloud = provider or Gce(project)
+    own_machine(name, project, zone, cloud)
+    cloud.start(name, zone)
+    return machine_status(name, project, zone, cloud)
+
+
+def stop_machine(
+    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+) -> Machine:
+    """Stop a machine that assay has made. One with local disks cannot be: they would be lost."""
+    cloud = provider or Gce(project)
+    if own_machine(name, project, zone, cloud).local_disks:
+        raise NotPossibleError(
+            f"{name} has local disks, and Google Cloud stops no such machine.",
+            hint=f"assay cloud delete {name}, once what is on them is elsewhere.",
+        )
+    cloud.stop(name, zone)
+    return machine_status(name, project, zone, cloud)
+
+
+def delete_machine(
+    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+) -> None:
+    """Delete a machine that assay has made, and its disks."""
+    cloud = provider or Gce(project)
+    own_machine(name, project, zone, cloud)
+    cloud.delete(name, zone)
+
+
+def machines(project: str, provider: Provider | None = None) -> list[Machine]:
+    """Every machine of the project that assay has made, in all zones."""
+    return (provider or Gce(project)).all()
+
+
+def ssh_words(
+    machine: Machine, user: str = "", key_file: str = "", internal: bool = False
+) -> list[str]:
+    """ssh, its key, and who is where."""
+    address = machine.internal_ip if internal else machine.external_ip or machine.internal_ip
+    key = ["-i", key_file] if key_file else []
+    return ["ssh", *key, f"{user}@{address}" if user else address]
+
+
+def ssh_line(machine: Machine, user: str = "", key_file: str = "", internal: bool = False) -> str:
+    """What to type to be on it; TensorBoard's port comes along."""
+    import shlex
+
+    *words, place = ssh_words(machine, user, key_file, internal)
+    return shlex.join([*words, "-L", "6006:127.0.0.1:6006", place])
+
+
+def _made(cloud: Provider, wanted: MachineRequest, zone: str) -> Machine:
+    there = cloud.get(wanted.name, zone)
+    if there is not None:
+        raise UsageError(
+            f"{wanted.name} is there already, in {zone} ({there.status}).",
+            hint="Choose another --name, or use it: assay cloud status",
+        )
+    try:
+        return cloud.create(wanted, zone)
+    except AssayError as error:
+        left = _cleaned(cloud, wanted.name, zone)
+        if left and not isinstance(error, StockoutError):
+            error.hint = f"{left} {error.hint}"
+        raise
+
+
+def _cleaned(cloud: Provider, name: str, zone: str) -> str:
+    """A machine that was made only half costs money; what became of it, in words."""
+    with contextlib.suppress(AssayError):
+        found = cloud.get(name, zone)
+        if found is None or not found.ours:
+            return ""
+        cloud.delete(name, zone)
+        return f"{name} was made half, and is deleted again."
+    return f"{name} may be there half: see assay cloud status {name} --zone {zone}."
+
+
+def own_machine(
+    name: str, project: str, zone: str = ZONE, provider: Provider | None = None
+) -> Machine:
+    """A machine that assay has made; any other is refused."""
+    found = machine_status(name, project, zone, provider)
+    if not found.ours:
+        raise NotPossibleError(
+            f"{name} was not made by assay, so assay does not touch it.",
+            hint="Its label 'assay' is missing; use gcloud for what is yours otherwise.",
+        )
+    return found
+
+
+def _await_ssh(machine: Machine, wanted: MachineRequest, seconds: float, say: Say) -> None:
+    address = machine.internal_ip if wanted.internal_ip else machine.external_ip
+    end = time.monotonic() + seconds
+    while seconds and address:
+        try:
+            with socket.create_connection((address, SSH), timeout=5):
+                return
+        except OSError as error:
+            if time.monotonic() > end:
+                raise ServiceAwayError(
+                    f"{machine.name} runs, but ssh did not answer within {seconds:g} s ({error}).",
+                    hint="It may still be installing its driver: assay cloud status",
+                ) from None
+            say(f"{machine.name}: waiting for ssh …")
+            time.sleep(min(5.0, seconds))

@@ -1,0 +1,192 @@
+"""Any two sets of results, side by side: ratios with intervals, geometric means, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from assay.core.differences import Difference, Differences
+from assay.core.errors import UsageError, unknown
+from assay.core.records import Case, Result
+from assay.core.registry import open_store
+from assay.core.series import SeriesKey
+from assay.core.settings import Home
+from assay.core.units import as_share
+from assay.measure.import_file import read_file
+from assay.stores.selection import select
+
+ALL = "all"  # in place of a metric: every one that both sides have
+T = TypeVar("T")
+Cases = dict[str, list[T]]  # what is the same on both sides → its results
+
+
+class Comparing(NamedTuple):
+    """How two sets are compared."""
+
+    metric: str = ""
+    by: str = ""
+    across: str = ""
+    minimum: float = 0.01
+    anyway: bool = False
+
+
+def compare(
+    baseline: str | Path,
+    candidate: str | Path,
+    metric: str = "",
+    by: str = "",
+    across: str = "",
+    minimum: float | str = 0.01,
+    anyway: bool = False,
+    home: Home = None,
+) -> Differences:
+    """Compare kept results, or files of other tools: the ratio is candidate over baseline.
+
+    Each is a run, a result, a label, a tag, a commit, a day or a file. `by` groups the geometric
+    means, and `across` leaves out what the sides differ in when cases are matched: both take
+    `backend`, `workload`, or a parameter or option. What is not the same work is not compared
+    unless `anyway`.
+
+    >>> found = assay.compare("before", "after", by="backend")
+    >>> [(one.key, one.ratio, one.low, one.high, one.verdict) for one in found.differences]
+    """
+    how = Comparing(metric, by, across, as_share(minimum, "The smallest effect", "1%"), anyway)
+    first, second = (_results(str(text), home) for text in (baseline, candidate))
+    return compare_results(first, second, (_short(baseline), _short(candidate)), how)
+
+
+def compare_results(
+    baseline: Sequence[Result],
+    candidate: Sequence[Result],
+    names: tuple[str, str],
+    how: Comparing = Comparing(),  # noqa: B008 (immutable)
+) -> Differences:
+    """Likewise of results at hand."""
+    from assay.stats import compare_sets
+
+    check_names(how, [result.case for result in (*baseline, *candidate)])
+    before, after = _cases(baseline, how.across), _cases(candidate, how.across)
+    pairs, notes = matched(before, after, names)
+    found = [
+        one
+        for key, (first, second) in pairs.items()
+        for one in _differences(key, first, second, how)
+    ]
+    if not found:
+        raise UsageError(
+            f"{names[0]} and {names[1]} have no metric in common"
+            + (f" named '{how.metric}'." if how.metric else "."),
+            hint=f"They have: {', '.join(compare_sets.metrics([*baseline, *candidate])) or 'no values'}.",
+        )
+    return Differences(
+        baseline=names[0],
+        candidate=names[1],
+        differences=tuple(found),
+        means=tuple(compare_sets.means(found, how.minimum)),
+        notes=tuple(notes),
+        minimum=how.minimum,
+    )
+
+
+def _short(text: str | Path) -> str:
+    return Path(text).name if Path(text).is_file() else str(text)
+
+
+def _results(text: str, home: Home) -> list[Result]:
+    if Path(text).is_file():
+        return read_file(Path(text)).results
+    with closing(open_store(home)) as store:
+        return select(store, text)
+
+
+def check_names(how: Comparing, cases: Iterable[Case | SeriesKey]) -> None:
+    known = {"backend", "workload"}
+    known |= {name for case in cases for name in (*case.params, *case.options)}
+    for name in (how.by, how.across):
+        if name and name not in known:
+            raise unknown("parameter or option", name, known)
+
+
+def _cases(results: Iterable[Result], across: str) -> Cases[Result]:
+    found: Cases[Result] = {}
+    for result in results:
+        found.setdefault(case_key(result.case, across), []).append(result)
+    return found
+
+
+def case_key(case: Case | SeriesKey, across: str) -> str:
+    """What has to be the same on both sides; the shortest name of the case, or all but one part."""
+    if not across:
+        return case.key
+    parts = {"workload": case.workload, "backend": case.backend, **case.params}
+    if across != "backend":
+        parts |= case.options
+    return ", ".join(
+        f"{n}={v}" if n in case.params else str(v)
+        for n, v in parts.items()
+        if n != across and v != ""
+    )
+
+
+def matched(
+    before: Cases[T], after: Cases[T], names: tuple[str, str]
+) -> tuple[dict[str, tuple[list[T], list[T]]], list[str]]:
+    """Cases that both have; a single one a side is compared whatever it is called."""
+    shared = [key for key in before if key in after]
+    if not shared and len(before) == len(after) == 1:
+        (one,), (other,) = before, after
+        return {f"{one} → {other}": (before[one], after[other])}, []
+    if not shared:
+        raise UsageError(
+            f"{names[0]} and {names[1]} have no case in common.",
+            hint=f"One has {_some(before)}; the other {_some(after)}. Try --across backend.",
+        )
+    notes = [
+        f"only in {name}: {_some(left)}"
+        for name, mine, other in ((names[0], before, after), (names[1], after, before))
+        if (left := [key for key in mine if key not in other])
+    ]
+    return {key: (before[key], after[key]) for key in shared}, notes
+
+
+def _some(keys: Iterable[str]) -> str:
+    found = list(keys)
+    return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+
+
+def _differences(
+    key: str, first: Sequence[Result], second: Sequence[Result], how: Comparing
+) -> list[Difference]:
+    from assay.commands.compare import comparable
+    from assay.stats import compare_sets
+
+    shared = [name for name in compare_sets.metrics(first) if name in compare_sets.metrics(second)]
+    wanted = shared if how.metric == ALL else [how.metric or compare_sets.main_metric(first)]
+    apart = comparable.unlike(first[0], second[0])
+    refused = [words for words in apart.refused if how.across not in words.split(":")[0].split()]
+    found = []
+    for metric in wanted:
+        one, other = compare_sets.side(first, metric), compare_sets.side(second, metric)
+        if one is None or other is None:
+            continue
+        units = [f"unit: {one.unit} → {other.unit}"] if one.unit != other.unit else []
+        made = compare_sets.difference(key, metric, one, other, how.minimum)
+        not_same = (refused if not how.anyway else []) + units
+        found.append(
+            msgspec.structs.replace(
+                made,
+                verdict="not-comparable" if not_same else made.verdict,
+                group=group_of(first[0].case, how.by),
+                notes=(*not_same, *(apart.refused if how.anyway else ()), *apart.noted),
+            )
+        )
+    return found
+
+
+def group_of(case: Case | SeriesKey, by: str) -> str:
+    parts = {"workload": case.workload, "backend": case.backend, **case.options, **case.params}
+    return f"{by} {parts.get(by, '?')}" if by else ""

@@ -1,0 +1,135 @@
+"""Accuracy: cases evaluated on real data, in fresh workers, and kept as results like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core import registry
+from assay.core.contracts import EvaluatingBackend
+from assay.core.errors import UsageError
+from assay.core.files import user_path
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Case, Evaluation, Plan, Procedure, Result
+from assay.core.settings import Home
+from assay.core.units import as_seconds
+from assay.measure import plan
+from assay.measure.fold_engine_cases import measured, resumed
+from assay.measure.inputs import Axes, CaseLike, check_keywords
+from assay.measure.machine.environment import safe_tags
+from assay.workloads import suites
+from assay.workloads.accuracy import TRAINED
+
+
+def evaluate(
+    *cases: CaseLike,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    **given: Any,  # noqa: ANN401 (see planned)
+) -> Iterator[Result]:
+    """How often each case is right; each result is kept, then yielded.
+
+    What else can be given is what `planned` takes: weights, split, first, expected, backends, …
+
+    >>> for result in assay.evaluate("lenet@torch", first=500):
+    ...     print(result.case.key, assay.summarize(result).quantities["accuracy"])
+    """
+    check_keywords("assay.evaluate", given, planned, evaluate)
+    made = planned(*cases, **given)
+    return (found.reading.result for found in measured(made, home, progress))
+
+
+def planned(
+    *cases: CaseLike,
+    weights: str | Path = "",
+    split: str = "test",
+    first: int = 0,
+    expected: float = 0.0,
+    tolerance: float = Evaluation().tolerance,
+    backends: str | Sequence[str] = (),
+    params: Axes | None = None,
+    options: Axes | None = None,
+    timeout: float | str = 3600.0,
+    trust: bool = False,
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+) -> Plan:
+    """What `evaluate` is going to evaluate, checked.
+
+    Without `weights`, those beside the data are taken. `expected` must come out within the
+    tolerance; without it, at least what the workload is known for. `trust` lets a `.pt2` file run
+    code.
+    """
+    each = [one for case in cases for one in _apart(case)]
+    found = plan.cases(each, backends, params, options, trust)
+    return Plan(
+        cases=prepared(found, _named(cases, options), str(weights)),
+        procedure=Procedure(timeout=as_seconds(timeout, "timeout", "1h")),
+        evaluation=Evaluation(split=split, first=first, expected=expected, tolerance=tolerance),
+        label=label,
+        tags=safe_tags(dict(tags or {})),
+        verb="evaluate",
+    )
+
+
+def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Result]:
+    """Evaluate what an interrupted evaluation still lacks, into the same run."""
+    return (found.reading.result for found in resumed(run, "evaluate", home, progress))
+
+
+def of_suite(suite: str, first: int) -> Evaluation | None:
+    """How the cases of a suite are evaluated; None if they are to be timed."""
+    if suite in suites.EVALUATED:
+        return Evaluation(first=first)
+    if first:
+        raise UsageError(
+            f"The first {first} examples were given, but speed is measured on a batch.",
+            hint="Use it with --suite accuracy, or assay evaluate.",
+        )
+    return None
+
+
+def prepared(
+    cases: Sequence[Case], named: Collection[str] = (), weights: str = ""
+) -> tuple[Case, ...]:
+    """The cases with the weights given, or those beside the data, and with the options that suit
+    an evaluation on their backend, but for those `named` by the user."""
+    if weights and not user_path(weights).exists():
+        raise UsageError(f"There is no weights file {weights}.", hint="Give its path.")
+    chosen = str(user_path(weights).absolute()) if weights else TRAINED
+    return tuple(_prepared(case, named, chosen, bool(weights)) for case in cases)
+
+
+def _prepared(case: Case, named: Collection[str], chosen: str, given: bool) -> Case:
+    if given and "weights" not in case.params:
+        raise UsageError(
+            f"{case.workload} takes no file of weights.", hint="Leave out --weights for it."
+        )
+    weights = {"weights": chosen} if case.params.get("weights") == "" or given else {}
+    backend = registry.backend(case.backend)
+    suits = backend.for_evaluation if isinstance(backend, EvaluatingBackend) else {}
+    options = case.options | {name: suits[name] for name in suits if name not in named}
+    return plan.resolve(
+        msgspec.structs.replace(case, params=case.params | weights, options=options, key="")
+    )
+
+
+def _named(cases: Sequence[CaseLike], options: Axes | None) -> set[str]:
+    """Options that the user chose, for any of the cases."""
+    parsed = [plan.as_case(case) for case in cases]
+    return {*(options or {}), *(name for case in parsed for name in case.options)}
+
+
+def _apart(case: CaseLike) -> Iterator[CaseLike]:
+    """`NAME@A,B` is two cases, where the backends have no options."""
+    if not isinstance(case, str):
+        yield case
+        return
+    name, at, backends = case.rpartition("@")
+    if at and ":" not in backends and "'" not in backends:
+        yield from (f"{name}@{backend}" for backend in backends.split(","))
+    else:
+        yield case

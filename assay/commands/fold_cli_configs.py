@@ -1,0 +1,133 @@
+"""assay configs: HPVM's configuration files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from assay.cli import options, printing
+from assay.commands import fold_verbs_configs
+from assay.core.errors import unknown
+from assay.core.findings import Output, Table
+from assay.core.records import SCHEMA
+from assay.native.hpvm.config_sets import Gain, in_words, summary
+from assay.native.hpvm.configs import ConfigFile, Configuration, read_configs
+
+_file = click.argument("file", metavar="FILE")
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  assay configs check tuner_confs.txt --model alexnet2
+  assay configs show tuner_confs.txt conf7
+  assay configs sort tuner_confs.txt -o pareto_confs.txt"""
+)
+def command() -> None:
+    """Check, explain or sort files of configurations: what HPVM's tuner writes."""
+
+
+@command.command("check")
+@_file
+@click.option("--model", default="", metavar="NET", help="Network whose lines they must have.")
+@options.form
+def check(file: str, model: str, form: str) -> int:
+    """Read FILE and list its configurations; what is wrong is told with its line.
+
+    \b
+    Example:
+      assay configs check tuner_confs.txt --model alexnet2
+    """
+    found = fold_verbs_configs.check_configs(file, model)
+    printing.show(listed(found.configs, found.remarks), form)
+    lines = f", each of the lines of {model}" if model else ""
+    count = len(found.configs.configurations)
+    options.say(f"{file}: {count} configuration{'s' * (count > 1)}{lines}")
+    return 0
+
+
+@command.command("show")
+@_file
+@click.argument("name", metavar="CONFIGURATION")
+@options.form
+def show(file: str, name: str, form: str) -> int:
+    """Explain a configuration of FILE line by line.
+
+    \b
+    Example:
+      assay configs show tuner_confs.txt conf7
+    """
+    held = {each.name: each for each in read_configs(file).configurations}
+    if name not in held:
+        raise unknown("configuration", name, held)
+    printing.show(explained(held[name]), form)
+    return 0
+
+
+@command.command("sort")
+@_file
+@click.option("-o", "--output", required=True, metavar="FILE", help="File to write.")
+@click.option(
+    "--by",
+    type=click.Choice(["speedup", "energy"]),
+    default="speedup",
+    show_default=True,
+    help="What each has to gain more of than all that lose less.",
+)
+@options.form
+def sort(file: str, output: str, by: Gain, form: str) -> int:
+    """Write the configurations of FILE that lie on the Pareto front, by rising loss.
+
+    \b
+    Example:
+      assay configs sort tuner_confs.txt --by energy -o pareto_confs.txt
+    """
+    printing.show(listed(fold_verbs_configs.sort_configs(file, output, by)), form)
+    options.say(f"written: {output}")
+    return 0
+
+
+def listed(found: ConfigFile, notes: Sequence[str] = ()) -> Output:
+    columns = ("configuration", "speedup", "energy", "accuracy", "loss", "lines", "knobs")
+    rows = tuple(
+        (
+            each.name,
+            *(f"{number:.4g}" for number in (each.speedup, each.energy)),
+            *(f"{number:.6g}" for number in (each.accuracy, each.loss)),
+            str(len(each.lines)),
+            summary(each),
+        )
+        for each in found.configurations
+    )
+    table = Table(columns=columns, rows=rows, numeric=frozenset(columns[1:6]), notes=tuple(notes))
+    document = {
+        "schema": SCHEMA,
+        "kind": "configs",
+        "baseline_seconds": found.baseline,
+        "configurations": [_plain(each) for each in found.configurations],
+        "notes": list(notes),
+    }
+    return Output(tables=(table,), document=document, values=table)
+
+
+def explained(configuration: Configuration) -> Output:
+    rows = tuple((str(each.number), each.device, in_words(each)) for each in configuration.lines)
+    table = Table(
+        columns=("line", "device", "what is done"), rows=rows, numeric=frozenset({"line"})
+    )
+    document = {"schema": SCHEMA, "kind": "configuration", **_plain(configuration)}
+    return Output(tables=(table,), document=document, values=table)
+
+
+def _plain(each: Configuration) -> dict[str, object]:
+    lines = [
+        {
+            "number": line.number,
+            "device": line.device,
+            "choices": [{"op": c.op, "knob": c.kind, "id": c.knob} for c in line.choices],
+        }
+        for line in each.lines
+    ]
+    numbers = {name: getattr(each, name) for name in ("speedup", "energy", "accuracy", "loss")}
+    return {"name": each.name, **numbers, "lines": lines}

@@ -1,0 +1,63 @@
+"""Copy results from one store to another: all that is missing there, each once, however often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+
+from assay.core.contracts import Store
+from assay.core.errors import StoreError, UsageError
+from assay.core.findings import ANALYSIS, Copied
+from assay.core.records import Query
+from assay.core.registry import open_store
+from assay.core.settings import Home, place
+
+
+def copy_store(
+    source: Home, target: Home, progress: Callable[[int, int, str], None] | None = None
+) -> Copied:
+    """Copy every result of a store that another lacks, with its files; one that was broken off is
+    simply called again. `progress` gets the number of a run, how many there are, and its name.
+
+    >>> assay.copy_store("~/.assay", "postgresql://me@db.example.org/assay").copied
+    """
+    if place(source) == place(target):
+        raise UsageError(
+            "The store to copy from is the one to copy to.", hint="assay store copy FROM TO"
+        )
+    with closing(open_store(source)) as old, closing(open_store(target)) as new:
+        entries = old.entries(Query())
+        known = {entry.id for entry in new.entries(Query())}
+        missing = _by_run([entry.id for entry in entries if entry.id not in known])
+        copied = 0
+        for number, (run, ids) in enumerate(missing.items(), 1):
+            if progress:
+                progress(number, len(missing), run)
+            copied += _copy_run(old, new, run, ids)
+        return Copied(
+            runs=len({entry.run for entry in entries}),
+            results=len(entries),
+            copied=copied,
+            problems=(*old.problems, *new.problems),
+        )
+
+
+def _by_run(ids: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in ids:
+        found.setdefault(one.partition("/")[0], []).append(one)
+    return found
+
+
+def _copy_run(old: Store, new: Store, run: str, ids: list[str]) -> int:
+    """A run at once; its summaries too, so that nothing has to be computed again."""
+    try:
+        new.adopt(old.folder(run))
+    except (StoreError, UsageError) as error:
+        new.problems.append(f"Run {run} was not copied: {error}")
+        return 0
+    for one in ids:
+        summary = old.summary(one, ANALYSIS)
+        if summary is not None:
+            new.keep_summary(one, ANALYSIS, summary)
+    return len(ids)

@@ -1,0 +1,114 @@
+"""A checkup → tables in human units."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay.core.findings import Output, Table
+from assay.core.records import Value
+from assay.core.units import human
+from assay.measure.machine.fold_core_diagnosis import Checkup, Noise, Peak
+
+_BYTES = ("memory", "swap_used")  # endings of facts that are counted in bytes
+
+
+def output(found: Checkup) -> Output:
+    return Output(tables=tuple(checkup_tables(found)), document=msgspec.to_builtins(found))
+
+
+def checkup_tables(found: Checkup) -> list[Table]:
+    """What it is, what can be used, how noisy it is, how fast."""
+    tables = [_machine(found), _frameworks(found), _usable(found)]
+    if found.noise:
+        tables.append(_noise(found, found.noise))
+    return [*tables, _peaks(found)]
+
+
+def _machine(found: Checkup) -> Table:
+    return Table(
+        title="This machine",
+        columns=("fact", "value"),
+        rows=tuple((name, _fact(name, value)) for name, value in found.machine.items()),
+    )
+
+
+def _frameworks(found: Checkup) -> Table:
+    return Table(
+        title="Frameworks",
+        columns=("framework", "version", "devices it sees"),
+        rows=tuple(
+            (f.name, f.version, f.problem or ", ".join(f.devices)) for f in found.frameworks
+        ),
+    )
+
+
+def _usable(found: Checkup) -> Table:
+    rows = [("backend", name, lack) for name, lack in found.backends.items()]
+    rows += [("monitor", name, lack) for name, lack in found.monitors.items()]
+    return Table(
+        title="What can be used",
+        columns=("part", "name", "here"),
+        rows=tuple((part, name, lack or "usable") for part, name, lack in rows),
+    )
+
+
+def _noise(found: Checkup, noise: Noise) -> Table:
+    notes = [
+        f"single samples spread by {noise.spread:.1%}; two identical pieces of work seemed "
+        f"{abs(noise.difference):.2%} apart over {noise.pairs} pairs",
+        f"here and now a change under {noise.visible:.2%} cannot be seen",
+    ]
+    return Table(
+        title="Noise, and what would help",
+        columns=("remedy", "how", "detectable effect", "instead of", "verdict"),
+        rows=tuple(
+            (r.name, r.how, f"{r.after:.2%}", f"{r.before:.2%}", "helps" if r.helps else "no help")
+            for r in found.remedies
+        ),
+        numeric=frozenset({"detectable effect", "instead of"}),
+        notes=tuple(notes),
+    )
+
+
+def _peaks(found: Checkup) -> Table:
+    return Table(
+        title="Highest rates measured",
+        columns=("device", "what", "rate", "published", "share"),
+        rows=tuple(
+            (
+                peak.device,
+                peak.what if peak.what == "copy" else f"matrix product, {peak.what}",
+                human(peak.rate, peak.unit),
+                human(peak.published, peak.unit) if peak.published else "not known",
+                f"{peak.rate / peak.published:.0%}" if peak.published else "",
+            )
+            for peak in found.peaks
+        ),
+        numeric=frozenset({"rate", "published", "share"}),
+        notes=(*_busy(found), *(_exceeded(peak) for peak in found.peaks if peak.exceeds)),
+    )
+
+
+def _busy(found: Checkup) -> list[str]:
+    load, cpus = found.machine.get("load_average", 0.0), found.machine.get("cpus_allowed", 1)
+    if not isinstance(load, float) or not isinstance(cpus, int) or load < 0.5 * cpus:
+        return []
+    return [
+        f"the load was {load:g} on {cpus} CPUs, so rates are too low: "
+        "run it again when the machine is quiet"
+    ]
+
+
+def _exceeded(peak: Peak) -> str:
+    return (
+        f"{peak.device} exceeds the published peak of {peak.what}: its clocks may be higher than "
+        "the data sheet's, or fewer operations are done than are counted"
+    )
+
+
+def _fact(name: str, value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and (name.endswith(_BYTES) or name.startswith(("cache", "memory"))):
+        return human(value, "B")
+    return str(value)

@@ -1,0 +1,162 @@
+"""The series of a case over time: its points, shifts and drifts, and what changed there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Literal
+
+from assay.core.changes import ExplainedShift, SeriesHistory, Shift
+from assay.core.contracts import Store
+from assay.core.errors import AssayError, UsageError, unknown
+from assay.core.findings import ANALYSIS
+from assay.core.records import Query, Result
+from assay.core.registry import open_store
+from assay.core.series import KeptSeries, Point
+from assay.core.settings import Home
+from assay.stats import stored_summary
+
+METRICS = ("step_time", "wall_time", "item_time", "throughput", "accuracy")  # the first there is
+Order = Literal["time", "commit"]
+
+
+def history(
+    case: str,
+    metric: str = "",
+    machine: str = "",
+    order: Order = "time",
+    query: Query = Query(),  # noqa: B008 (frozen)
+    home: Home = None,
+) -> list[SeriesHistory]:
+    """Every series of a case: `WORKLOAD@BACKEND`, a whole key, or a workload alone.
+
+    >>> for found in assay.history("mnist-mlp@jax"):
+    ...     print(found.key, [shift.shift.size for shift in found.shifts])
+    """
+    with closing(open_store(home)) as store:
+        asked = _asked(case, machine, query)
+        summarize_all(store, asked)
+        found = matching(store.series(asked), case, metric)
+        return [read(store, one, order) for one in found]
+
+
+def summarize_all(store: Store, query: Query) -> None:
+    """Results from elsewhere, or of an older analysis, become points; once."""
+    for text in store.unsummarized(query, ANALYSIS):
+        for result in _kept(store, text):
+            stored_summary.read(store, result)
+
+
+def _kept(store: Store, *ids: str) -> list[Result]:
+    """The results of ids that the index gave; one that is gone meanwhile is named, and passed
+    over."""
+    found: list[Result] = []
+    for text in ids:
+        try:
+            found += store.results(Query(ids=(text,)))
+        except AssayError as error:
+            store.problems.append(f"{text} is in the index, but gone: {error}")
+    return found
+
+
+def matching(found: Sequence[KeptSeries], case: str, metric: str) -> list[KeptSeries]:
+    """The series of a case, each with the metric that was asked for or its usual one."""
+    ours = [one for one in found if not case or _fits(one, case)]
+    if not ours:
+        known = {one.series.key for one in found}
+        hint = "assay list results shows what there is."
+        raise (
+            unknown("series", case, known, hint=hint)
+            if known
+            else UsageError(f"No result of '{case}' is kept that ended well.", hint=hint)
+        )
+    by_series: dict[str, dict[str, KeptSeries]] = {}
+    for one in ours:
+        by_series.setdefault(one.series.id, {})[one.metric] = one
+    chosen = []
+    for of_series in by_series.values():
+        name = metric or next((m for m in METRICS if m in of_series), next(iter(of_series)))
+        if name in of_series:
+            chosen.append(of_series[name])
+    if not chosen:
+        raise unknown("metric", metric, {one.metric for one in ours})
+    return chosen
+
+
+def positions() -> dict[str, int]:
+    """Commits of the repository one stands in, each after its parents."""
+    from assay.measure.git import run_git
+
+    try:
+        listed = run_git("rev-list", "--topo-order", "--reverse", "--all")
+    except AssayError:
+        raise UsageError(
+            "Points are ordered by commit in a git repository, and this is none.",
+            hint="Go to the repository whose commits were measured, or order by time.",
+        ) from None
+    return {commit: place for place, commit in enumerate(listed.split())}
+
+
+def _asked(case: str, machine: str, query: Query) -> Query:
+    import msgspec
+
+    workload = case.rpartition("@")[0] or case
+    bare = workload if ".py:" in workload or ":" not in workload else workload.partition(":")[0]
+    return msgspec.structs.replace(query, workload=bare, machine=machine or query.machine)
+
+
+def _fits(one: KeptSeries, case: str) -> bool:
+    series = one.series
+    names = {series.key, series.workload, f"{series.workload}@{series.backend}", series.id}
+    return case in names
+
+
+def read(store: Store, one: KeptSeries, order: Order = "time") -> SeriesHistory:
+    """One series of a store that is open."""
+    from assay.stats import trend as analysis  # with numpy
+    from assay.stats.changepoints import FEWEST
+
+    points = store.points(one.series.id, one.metric)
+    notes: list[str] = []
+    if order == "commit":
+        points = _by_commit(points, notes)
+    if len(points) < FEWEST:
+        notes.append(
+            f"{len(points)} points are too few to tell shifts from noise: {FEWEST} are needed"
+        )
+    found = analysis.history(points)
+    return SeriesHistory(
+        key=one.series.key,
+        metric=one.metric,
+        unit=one.unit,
+        series=one.series.id,
+        machine=one.series.machine,
+        version=one.series.version,
+        order=order,
+        points=tuple(points),
+        shifts=tuple(explained(store, shift) for shift in found.shifts),
+        drifts=found.drifts,
+        stable_from=found.segments[-1][0],
+        notes=tuple(notes),
+    )
+
+
+def _by_commit(points: Sequence[Point], notes: list[str]) -> list[Point]:
+    places = positions()
+    known = [point for point in points if point.commit in places]
+    if len(known) < len(points):
+        notes.append(
+            f"{len(points) - len(known)} of {len(points)} are of no commit of this repository"
+        )
+    return sorted(known, key=lambda point: (places[point.commit], point.started))
+
+
+def explained(store: Store, shift: Shift) -> ExplainedShift:
+    """Only the two results beside the shift are opened."""
+    from assay.stats.causes import differences
+
+    results = {r.id: r for r in _kept(store, shift.before, shift.after)}
+    if len(results) < 2:
+        return ExplainedShift(shift=shift)
+    changed = differences(results[shift.before], results[shift.after])
+    return ExplainedShift(shift=shift, changed=tuple(changed))

@@ -1,0 +1,140 @@
+"""A series over time → a chart in the terminal, its shifts as a table, and its JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from assay.commands.ab.view import change
+from assay.commands.history.fold_views_chart import chart
+from assay.core.changes import Changed, Drift, ExplainedShift, SeriesHistory
+from assay.core.findings import Output, Table
+from assay.core.records import SCHEMA
+from assay.core.units import human
+from assay.reporting.output.text import table_text
+
+MOST_CHANGES = 3  # that the table names beside a shift
+
+
+def output(found: Sequence[SeriesHistory], form: str) -> Output:
+    """Every point is a row or an entry for programs only: a terminal need not wait for those."""
+    tables = (shifts_table(found[0]),) if len(found) == 1 else (series_table(found),)
+    return Output(
+        tables=tables,
+        page=page(found[0]) if len(found) == 1 else "",
+        document={
+            "schema": SCHEMA,
+            "kind": "histories",
+            "histories": [_document(one) for one in found],
+        }
+        if form == "json"
+        else None,
+        values=_values(found) if form == "csv" else None,
+    )
+
+
+def page(found: SeriesHistory) -> str:
+    """The chart, the shifts below it, and what has to be said of them."""
+    values = [point.value for point in found.points]
+    lines = [f"{found.key}  {found.metric}  on {found.machine or 'an unknown machine'}"]
+    lines += chart(values, found.unit, [one.shift.place for one in found.shifts])
+    lines.append(_span(found))
+    return "\n".join([*lines, "", table_text(shifts_table(found))])
+
+
+def shifts_table(found: SeriesHistory) -> Table:
+    rows = tuple(_row(one, found) for one in found.shifts)
+    return Table(
+        title="" if rows else "No shift was found.",
+        columns=("since", "point", "change", "95 % interval", "from", "to", "p", "changed there"),
+        rows=rows,
+        numeric=frozenset({"point", "change", "95 % interval", "from", "to", "p"}),
+        notes=(*(drift_text(one) for one in found.drifts), *found.notes),
+    )
+
+
+def series_table(found: Sequence[SeriesHistory]) -> Table:
+    """Of several series: one row each."""
+    rows = tuple(
+        (
+            *(one.key, one.metric, one.machine, one.version, str(len(one.points))),
+            human(one.points[-1].value, one.unit) if one.points else "",
+            str(len(one.shifts)),
+            _size(one.shifts[-1].shift.size, one) if one.shifts else "",
+        )
+        for one in found
+    )
+    return Table(
+        columns=("case", "metric", "machine", "version", "points", "last", "shifts", "last shift"),
+        rows=rows,
+        numeric=frozenset({"points", "last", "shifts", "last shift"}),
+        shortened=frozenset({"case", "machine"}),
+        notes=("Name a whole case, or --machine, to see one of them with its chart.",),
+    )
+
+
+def drift_text(found: Drift) -> str:
+    return (
+        f"drift: {change(found.size)} over {found.points} points without a step, from "
+        f"{found.first} to {found.last} (p = {found.p:.2g})"
+    )
+
+
+def changes_text(changed: Sequence[Changed], most: int = MOST_CHANGES) -> str:
+    named = [f"{one.what} {one.before or '—'} → {one.after or '—'}" for one in changed[:most]]
+    more = len(changed) - len(named)
+    return "; ".join([*named, *([f"{more} more"] if more > 0 else [])])
+
+
+def _row(one: ExplainedShift, found: SeriesHistory) -> tuple[str, ...]:
+    shift = one.shift
+    return (
+        shift.started[:16].replace("T", " "),
+        str(shift.place + 1),
+        _size(shift.size, found),
+        f"{_size(shift.low, found)} – {_size(shift.high, found)}",
+        human(shift.level_before, found.unit),
+        human(shift.level_after, found.unit),
+        f"{shift.p:.1g}",
+        changes_text(one.changed) or "nothing that assay records",
+    )
+
+
+def _size(size: float, found: SeriesHistory) -> str:
+    ratios = all(point.value > 0 for point in found.points)
+    return change(size) if ratios else human(size, found.unit)
+
+
+def _span(found: SeriesHistory) -> str:
+    if not found.points:
+        return ""
+    first, last = found.points[0], found.points[-1]
+    if found.order == "commit":
+        ends = f"{first.commit[:10]} … {last.commit[:10]}"
+    else:
+        ends = f"{first.started[:10]} … {last.started[:10]}"
+    stable = len(found.points) - found.stable_from
+    return f"{len(found.points)} points, {ends}; the last {stable} are one stretch"
+
+
+def _document(found: SeriesHistory) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(found)
+    names = ("id", "started", "commit", "label", "value", "low", "high")
+    plain["points"] = [dict(zip(names, point, strict=True)) for point in plain["points"]]
+    return plain
+
+
+def _values(found: Sequence[SeriesHistory]) -> Table:
+    return Table(
+        columns=("series", "case", "metric", "id", "started", "commit", "value", "low", "high"),
+        rows=tuple(
+            (
+                *(one.series, one.key, one.metric, point.id, point.started, point.commit),
+                *(repr(point.value), repr(point.low), repr(point.high)),
+            )
+            for one in found
+            for point in one.points
+        ),
+    )

@@ -1,0 +1,71 @@
+"""Results as figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Literal
+
+from assay.commands.plot import figures
+from assay.core.contracts import Store
+from assay.core.errors import UsageError
+from assay.core.findings import Comparison, Race, Reading
+from assay.core.records import Query
+from assay.core.registry import open_store
+from assay.core.settings import Home
+from assay.stats import stored_summary
+from assay.stores.runs import COMPARISON, RACE, read_document
+
+Series = Literal["process", "samples"]
+
+
+def plot(what: str, series: Series, output: str | Path, home: Home = None) -> Path:
+    """Draw results' samples, or what the monitors saw of one: PNG, SVG or PDF by the name.
+
+    `what` is an id, or for the process series the path of a `process_info.log`. A comparison or a
+    race is one chart; a training or a task is drawn by its metrics.
+    """
+    path = figures.checked(Path(output))
+    if series == "process" and Path(what).is_file():
+        figures.process(series_of([Path(what)]), what, path)
+        return path
+    with closing(open_store(home)) as store:
+        if series == "samples":
+            _draw(store, what, path)
+        else:
+            result = _only(_readings(store, what), what).result
+            logs = sorted(store.folder(result.id).rglob("process_info.log"))
+            figures.process(series_of(logs), f"{result.case.key}  ({result.id})", path)
+    return path
+
+
+def series_of(logs: Sequence[Path]) -> list[dict[str, float]]:
+    """The lines of process logs; those that were cut short are left out."""
+    from assay.monitors.sources.series import read
+
+    return [row for log in logs for row in read(log)]
+
+
+def _draw(store: Store, what: str, path: Path) -> None:
+    run = "" if "/" in what else store.find_run(what)
+    if run and store.document(run, COMPARISON) is not None:
+        figures.comparison(read_document(store, run, COMPARISON, Comparison), path)
+    elif run and store.document(run, RACE) is not None:
+        figures.race(read_document(store, run, RACE, Race), path)
+    else:
+        figures.samples(_readings(store, what), path)
+
+
+def _readings(store: Store, what: str) -> list[Reading]:
+    return [stored_summary.read(store, result) for result in store.results(Query(ids=(what,)))]
+
+
+def _only(found: Sequence[Reading], what: str) -> Reading:
+    if len(found) != 1:
+        ids = ", ".join(reading.result.id for reading in found)
+        raise UsageError(
+            f"'{what}' names {len(found)} results, but this figure shows one.",
+            hint=f"Choose one of: {ids}" if found else "assay list results shows what is kept.",
+        )
+    return found[0]

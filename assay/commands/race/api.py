@@ -1,0 +1,287 @@
+"""Which of many is fastest: heats of a few warm contenders, until nobody is in doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+
+import msgspec
+
+from assay.commands.race import ranking as analysis
+from assay.commands.race.state import HeatKeepGoing, RaceState
+from assay.core import registry
+from assay.core.contracts import Backend, WithPictures, Workload
+from assay.core.errors import AssayError, UsageError
+from assay.core.findings import Place, Race, Reading, Summary, Table
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Case, Plan, Procedure, Result, Value
+from assay.core.registry import open_store
+from assay.core.settings import Home
+from assay.core.units import as_seconds, as_share
+from assay.measure import fold_engine_elsewhere_turns, plan
+from assay.measure.contenders import check_size
+from assay.measure.fold_engine_racer import HeatEntry
+from assay.measure.heat import Heat, run_heat
+from assay.measure.inputs import Axes, CaseLike, axes, backend_names
+from assay.measure.machine.environment import safe_tags
+from assay.measure.recorder import Run, new_run, resumable, resumed_run
+from assay.measure.remote import Elsewhere
+from assay.platforms.cluster.address import check_where, machines
+from assay.stats import paired_ratio
+from assay.stats.option_effects import OptionEffect, effects_table, option_effects
+from assay.stores.runs import RACE, read_document, tagged_number
+
+Where = AbstractContextManager[Elsewhere | None]
+
+MINIMUM = 0.02
+WARM_UP = 5.0  # seconds that a warm-up is reckoned from
+
+# What is tried where nothing else is asked for, of the options a backend has.
+AXES: dict[str, tuple[Value, ...]] = {
+    "precision": ("float32", "bfloat16"),
+    "compiler": ("off", "on"),
+    "data_format": ("channels_last", "channels_first"),
+}
+
+
+def race(
+    workload: CaseLike,
+    *,
+    mode: str = "infer",
+    backends: str | Sequence[str] = (),
+    over: Axes | None = None,
+    budget: float | str = 300.0,
+    minimum: float | str = MINIMUM,
+    timeout: float | str = 600.0,
+    metric: str = "",
+    cold: bool = False,
+    trust: bool = False,
+    label: str = "",
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
+) -> Iterator[Race]:
+    """The fastest configuration here, by time per item; the standing is yielded after each heat.
+
+    `metric` is another time of what makes text: time_to_first_token, time_per_output_token, or
+    token_time, that of a token over all rows. `trust` lets a `.pt2` file run code. `on` is a Ray
+    cluster: all of a heat are on one node of it, which has what they `need`.
+
+    >>> for found in assay.race("vgg16", over={"batch_size": [8, 32]}):
+    ...     print(found.heats, found.places[0].key, found.ended)
+    """
+    check_where(on, need)
+    procedure = Procedure(
+        budget=as_seconds(budget, "budget", "5m"),
+        target=as_share(minimum, "The smallest effect", "2%"),
+        timeout=as_seconds(timeout, "timeout", "10m"),
+        cold=cold,
+        metric=_metric(metric),
+    )
+    made = Plan(
+        cases=contenders(
+            plan.as_case(workload, trust), mode, backend_names(backends), axes(over, "over")
+        ),
+        procedure=procedure,
+        label=label,
+        tags=safe_tags({"race": _text(workload)}),
+        verb="race",
+    )
+    return _new(made, home, progress, machines(on, need))
+
+
+def resume(
+    run: str,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
+) -> Iterator[Race]:
+    """Go on with a race that was interrupted, or ran out of time, for its budget once more."""
+    check_where(on, need)
+    return _resumed(resumable(run, "race", home), home, progress, machines(on, need))
+
+
+def kept(run: str, home: Home = None) -> Race:
+    """How a race stands."""
+    with closing(open_store(home)) as store:
+        return read_document(store, run, RACE, Race)
+
+
+def contenders(
+    workload: CaseLike, mode: str, backends: Sequence[str], over: Mapping[str, Sequence[Value]]
+) -> tuple[Case, ...]:
+    """Every combination that could run here; those nearest to the defaults first."""
+    given = plan.as_case(workload)
+    plan.check_named_once([given], backends)
+    workload_made = registry.workload(given.workload)
+    params = workload_made.params
+    names = plan.backends_of(given, backends, [mode])
+    found: dict[str, Case] = {}
+    for name in names:
+        backend = registry.backend(name)
+        axes = {**_usual(workload_made), **_batches(params, mode), "mode": [mode], **over}
+        options = {
+            axis: _offered(axis, axes.pop(axis), backend, names if axis in {*over, "mode"} else ())
+            for axis in list(axes)
+            if axis in backend.options
+        }
+        options = {axis: values for axis, values in options.items() if values}
+        request = {axis: axes[axis] for axis in axes if axis in params or axis in _mistaken(over)}
+        text = msgspec.structs.replace(given, backend=name)
+        for case in plan.cases([text], (), request, options):
+            check_size(case)
+            if not backend.refuses(case):
+                found[case.key] = case
+    if len(found) < 2:
+        raise UsageError(
+            f"{len(found) or 'No'} contender can run here, but a race needs two.",
+            hint="Name more with --over, as in --over batch_size=8,32.",
+        )
+    return tuple(sorted(found.values(), key=lambda case: case.key.count("=")))
+
+
+def _metric(name: str) -> str:
+    if name and name not in analysis.METRICS:
+        raise UsageError(
+            f"A race has no metric named '{name}'.",
+            hint=f"It has: {', '.join(analysis.METRICS)}.",
+        )
+    return "" if name == analysis.METRIC else name
+
+
+def _text(workload: CaseLike) -> str:
+    return workload if isinstance(workload, str) else plan.as_case(workload).workload
+
+
+def _batches(params: Mapping[str, Value], mode: str) -> dict[str, Sequence[Value]]:
+    """Of inference: in training the batch is part of the recipe. A larger one may not fit."""
+    usual = int(params.get("batch_size", 0))
+    return {"batch_size": (usual, usual // 4)} if usual >= 4 and mode == "infer" else {}
+
+
+def _usual(workload: Workload) -> dict[str, tuple[Value, ...]]:
+    """AXES, but for the layout where there are no pictures to lay out."""
+    pictures = not isinstance(workload, WithPictures) or workload.pictures
+    return {axis: values for axis, values in AXES.items() if pictures or axis != "data_format"}
+
+
+def _offered(
+    axis: str, values: Sequence[Value], backend: Backend, others: Sequence[str]
+) -> list[Value]:
+    """What this backend can do. What none of the `others` can either is left, for the plan to
+    name it: a user chose it."""
+    known = {choice for name in others for choice in _choices(axis, registry.backend(name))}
+    mine = _choices(axis, backend)
+    return [
+        value for value in values if not mine or value in mine or (others and value not in known)
+    ]
+
+
+def _choices(axis: str, backend: Backend) -> Sequence[Value]:
+    return backend.options[axis].choices if axis in backend.options else ()
+
+
+def _mistaken(over: Mapping[str, Sequence[Value]]) -> set[str]:
+    """Axes that no backend has as an option: if they are no parameter, the plan says so."""
+    known = {axis for name in registry.names("backends") for axis in registry.backend(name).options}
+    return set(over) - known
+
+
+def option_effects_of(found: Race) -> Table:
+    return effects_table(option_effects_in(found))
+
+
+def option_effects_in(found: Race) -> list[OptionEffect]:
+    """Contenders of a race that differ in one setting only, compared; from defaults to others.
+
+    Empty where the workload is no longer there to say what its defaults are.
+    """
+    ranked = [place for place in found.places if place.state in {"in", "out"}]
+    try:
+        readings = [_reading(place) for place in sorted(ranked, key=lambda p: _natural(p.key))]
+    except AssayError:
+        readings = []
+    return option_effects(readings)
+
+
+def _reading(place: Place) -> Reading:
+    case = plan.resolve(plan.parse_case(place.key))
+    return Reading(
+        result=Result(id=place.key, case=case, procedure=Procedure(), status="ok", items=1),
+        summary=Summary(quantities={"step_time": place.ratio}),
+    )
+
+
+def _natural(key: str) -> list[tuple[str, int]]:
+    """Numbers by their size; a default, which a key leaves out, before the rest."""
+    return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", key)]
+
+
+def _new(made: Plan, home: Home, progress: ProgressCallback, where: Where) -> Iterator[Race]:
+    with where as there, new_run(made, home, there) as run:
+        yield from _raced(run, RaceState(made, run.name, [], {}), progress)
+
+
+def _resumed(name: str, home: Home, progress: ProgressCallback, where: Where) -> Iterator[Race]:
+    with where as there, resumed_run(name, home, there) as run:
+        wrong = {p.key: p.reason for p in _places(run) if p.state == "wrong"}
+        yield from _raced(run, RaceState(run.plan, name, _earlier(run), wrong), progress)
+
+
+def _raced(run: Run, state: RaceState, progress: ProgressCallback) -> Iterator[Race]:
+    found = state.standing()
+    for found, _ in run.keep(_heats(run, state, progress)):
+        run.keep_document(RACE, found)
+        yield found
+    yield found
+
+
+def _heats(
+    run: Run, state: RaceState, progress: ProgressCallback
+) -> Iterator[tuple[Race, Sequence[Result]]]:
+    """How the race stands after each heat, and the heat's results."""
+    while not state.standing().ended:
+        results = state.add(_heat(run, state, progress))
+        yield state.standing(), tuple(results.values())
+
+
+def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
+    number = len(state.heats) + 1
+    warm_up = min(WARM_UP, run.plan.procedure.budget)
+    procedure = msgspec.structs.replace(run.plan.procedure, budget=warm_up)
+    entries = [
+        HeatEntry(name, state.cases[name], run.new_case(), state.facts(name))
+        for name in state.next_heat()
+    ]
+    deadlines = state.deadlines(len(entries))
+    if run.elsewhere is None:
+        more = HeatKeepGoing(state.rules, state.deadline)
+        heat = run_heat(entries, procedure, progress, more, seed=number, deadlines=deadlines)
+    else:
+        setting = fold_engine_elsewhere_turns.HeatSetting(
+            procedure, state.rules, state.deadline, deadlines
+        )
+        heat = fold_engine_elsewhere_turns.run_heat(run, entries, setting, progress, number)
+    tags = {"heat": str(number), "order": paired_ratio.IN_TURNS}
+    results = {
+        name: msgspec.structs.replace(result, tags=tags) for name, result in heat.results.items()
+    }
+    return heat._replace(results=results)
+
+
+def _earlier(run: Run) -> list[dict[str, Result]]:
+    """The heats of a race that was begun before."""
+    heats: dict[int, dict[str, Result]] = {}
+    for result in run.results():
+        heats.setdefault(tagged_number(result, "heat"), {})[result.case.key] = result
+    return [heats[number] for number in sorted(heats)]
+
+
+def _places(run: Run) -> Sequence[Place]:
+    """As they stood before; nothing is known of a race that was killed in its first heat."""
+    if run.store.document(run.name, RACE) is None:
+        return ()
+    return read_document(run.store, run.name, RACE, Race).places

@@ -1,0 +1,167 @@
+"""Results of heats → who leads, who is surely slower, and who is in doubt.
+
+Successive elimination (Even-Dar, Mannor and Mansour 2006) over differences within heats, as in the
+block races of Moore and Lee (1994): a contender is out once another is surely faster. Each of the
+comparisons with the true best errs with probability ERROR over their number, however often one
+looks, so that the best, or one that differs by less than the minimum, stays in with probability
+1 - ERROR. One or two heats say so only beyond the stated process noise.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.core.findings import Comparison, PairRatio, Place, Quantity
+from assay.core.records import Result
+from assay.stats import generation, paired_ratio
+
+ERROR = 0.05
+MOST = 20  # heats
+# The share of the error that each of the looks at 3 to 20 heats may have (by simulation).
+LOOK = 0.1
+METRIC = "item_time"
+METRICS = (METRIC, generation.FIRST, generation.NEXT, generation.TOKEN)  # times: less is better
+INDIRECT = "by way of others"
+
+
+class Meeting(NamedTuple):
+    """What one heat says of those who ran in it."""
+
+    logs: dict[str, float]  # of the time of an item, or of what is raced for, by contender
+    ratios: dict[tuple[str, str], PairRatio]  # of the first over the second
+    failures: dict[str, str]  # who did not end well, and how
+
+
+Heats = Sequence[Meeting]
+
+
+def meeting(heat: Mapping[str, Result], metric: str = METRIC) -> Meeting:
+    times = {name: paired_ratio.values(result, metric) for name, result in heat.items()}
+    pairs = {
+        (one, other): paired_ratio.pair_ratio(heat[other], heat[one], metric)
+        for one, other in itertools.permutations(heat, 2)
+    }
+    return Meeting(
+        logs={name: float(np.median(np.log(found))) for name, found in times.items() if len(found)},
+        ratios={names: pair for names, pair in pairs.items() if pair},
+        failures={
+            name: f"{result.status}: {result.reason}"
+            for name, result in heat.items()
+            if not len(times[name])
+        },
+    )
+
+
+def terms(contenders: int, minimum: float, metric: str = METRIC) -> paired_ratio.Terms:
+    level = LOOK * ERROR / max(1, contenders - 1)
+    return paired_ratio.Terms(metric, minimum, level=level)
+
+
+def standing(
+    names: Sequence[str], heats: Heats, wrong: Mapping[str, str], rules: paired_ratio.Terms
+) -> list[Place]:
+    """Everyone, the leader first: the others by their ratio to it, last those without a time."""
+    logs = relative_times(heats)
+    sound = [name for name in names if name in logs and name not in wrong]
+    beaten = {name: by for name in sound if (by := _beaten_by(name, sound, heats, rules))}
+    ahead = sorted((name for name in sound if name not in beaten), key=lambda name: logs[name])
+    if not ahead and sound:  # a circle of noise: nobody is out
+        beaten, ahead = {}, sorted(sound, key=lambda name: logs[name])
+    leader = ahead[0] if ahead else ""
+    time = math.exp(np.mean([heat.logs[leader] for heat in heats if leader in heat.logs] or [0.0]))
+    ratios = {name: _to_leader(name, leader, logs, heats, rules) for name in sound}
+    order = sorted(sound, key=lambda name: (name != leader, ratios[name].value))
+    return [
+        Place(
+            key=name,
+            state="out" if name in beaten else "in",
+            ratio=ratios[name],
+            time=time * ratios[name].value,
+            heats=sum(name in heat.logs for heat in heats),
+            reason=f"slower than {beaten[name]}" if name in beaten else "",
+        )
+        for name in order
+    ] + [_without(name, heats, wrong) for name in names if name not in order]
+
+
+def in_doubt(places: Sequence[Place], heats: Heats, rules: paired_ratio.Terms) -> list[str]:
+    """Who is in and not yet known to be as good as the leader; fewest heats first."""
+    leader, *others = [place.key for place in places if place.state == "in"] or [""]
+    found = []
+    for name in others:
+        met = over(name, leader, heats, rules)
+        if met.verdict != "same" and met.ratio.n < MOST:
+            found.append((met.ratio.n, name))
+    return [name for _, name in sorted(found, key=lambda pair: pair[0])]
+
+
+def next_heat(
+    places: Sequence[Place], heats: Heats, rules: paired_ratio.Terms, warm: int
+) -> list[str]:
+    """The leader, those who have not run yet, then those in doubt; nobody when it is decided."""
+    leader = [place.key for place in places if place.state == "in"][:1]
+    others = [place.key for place in places if place.state == "untried"]
+    others += in_doubt(places, heats, rules)
+    return [*leader, *others[: warm - len(leader)]] if others else []
+
+
+def over(one: str, other: str, heats: Heats, rules: paired_ratio.Terms) -> Comparison:
+    """One contender over another, from the heats in which they met."""
+    met = [heat.ratios[one, other] for heat in heats if (one, other) in heat.ratios]
+    return paired_ratio.judged(tuple(met), rules)
+
+
+def relative_times(heats: Heats) -> dict[str, float]:
+    """Logarithms of times, each heat's own pace taken out: contender plus heat, least squares."""
+    rows = [(name, n, log) for n, heat in enumerate(heats) for name, log in heat.logs.items()]
+    names = list(dict.fromkeys(name for name, _, _ in rows))
+    design = np.zeros((len(rows), len(names) + len(heats)))
+    for row, (name, number, _) in enumerate(rows):
+        design[row, names.index(name)] = design[row, len(names) + number] = 1.0
+    found, *_ = np.linalg.lstsq(design, np.array([log for _, _, log in rows]), rcond=None)
+    return dict(zip(names, found.tolist(), strict=False))
+
+
+def settled(pairs: Sequence[PairRatio], rules: paired_ratio.Terms) -> bool:
+    """Whether more turns in this heat would tell little: each is far off, or known well."""
+    return all(
+        pair.error < rules.minimum / 4
+        or paired_ratio.judged((pair,), rules).verdict != "cannot-tell"
+        for pair in pairs
+    )
+
+
+def _beaten_by(name: str, others: Sequence[str], heats: Heats, rules: paired_ratio.Terms) -> str:
+    for other in others:
+        if other != name and over(name, other, heats, rules).verdict == "slower":
+            return other
+    return ""
+
+
+def _to_leader(
+    name: str, leader: str, logs: Mapping[str, float], heats: Heats, rules: paired_ratio.Terms
+) -> Quantity:
+    if name == leader:
+        return Quantity(value=1.0, low=1.0, high=1.0, unit="", estimator="the leader", n=0)
+    met = over(name, leader, heats, rules)
+    if met.ratio.n:
+        return met.ratio
+    value = math.exp(logs[name] - logs[leader])
+    return Quantity(value=value, low=0.0, high=math.inf, unit="", estimator=INDIRECT, n=0)
+
+
+def _without(name: str, heats: Heats, wrong: Mapping[str, str]) -> Place:
+    """A contender without a time that counts."""
+    ends = [heat.failures[name] for heat in heats if name in heat.failures]
+    nothing = Quantity(value=math.nan, low=0.0, high=math.inf, unit="", estimator="none", n=0)
+    if name in wrong:
+        ran = sum(name in heat.logs for heat in heats)
+        return Place(key=name, state="wrong", ratio=nothing, heats=ran, reason=wrong[name])
+    if ends:
+        return Place(key=name, state="failed", ratio=nothing, heats=len(ends), reason=ends[-1])
+    return Place(key=name, state="untried", ratio=nothing, heats=0)

@@ -1,0 +1,161 @@
+"""A race as it goes on: who has run, who leads, who runs next, and whether it is decided."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from assay.commands.race import ranking
+from assay.core.findings import PairRatio, Place, Race
+from assay.core.messages import OutputValues
+from assay.core.records import Plan, Result, Samples, Value
+from assay.measure import shared_cache
+from assay.measure.fold_engine_racer import OUT_OF_TIME, TURN
+from assay.measure.heat import TOGETHER, Heat, Turns
+from assay.stats import paired_ratio
+from assay.stats.fairness import checks, outputs
+from assay.stats.intervals import quantile, student
+
+FEWEST_TURNS, MOST_TURNS = 5, 30
+SURE = 2  # contenders that a session opens whatever its budget: else it could end with nothing
+
+
+class RaceState:
+    """A race as it goes on: its heats, and who gave wrong outputs."""
+
+    def __init__(
+        self, plan: Plan, run: str, heats: Sequence[Mapping[str, Result]], wrong: dict[str, str]
+    ) -> None:
+        self.cases = {case.key: case for case in plan.cases}
+        metric = plan.procedure.metric or ranking.METRIC
+        self.rules = ranking.terms(len(self.cases), plan.procedure.target, metric)
+        self.heats = [ranking.meeting(heat, metric) for heat in heats]
+        self.warm = TOGETHER
+        self._plan, self._run = plan, run
+        self._begun = self._last_end = time.monotonic()
+        self._lengths: list[float] = []  # seconds of the heats of this session
+        self.deadline = self._begun + plan.procedure.budget
+        self._last = {name: result for heat in heats for name, result in heat.items()}
+        self._outputs: dict[str, OutputValues] = {}
+        self._known_wrong = self._wrong = wrong  # of heats before an interrupt
+
+    def add(self, heat: Heat) -> dict[str, Result]:
+        """The results that count: who found no room beside several others has another try."""
+        now = time.monotonic()
+        self._lengths.append(now - self._last_end)
+        self._last_end = now
+        here = {
+            name: one
+            for name, one in heat.results.items()
+            if name not in heat.apart and one.reason != OUT_OF_TIME
+        }
+        if heat.apart and len(heat.results) == 2:  # not even beside the leader alone
+            here |= {name: heat.results[name] for name in heat.apart}
+        elif heat.apart:
+            self.warm = max(2, len(here))
+        ended = {name: one for name, one in here.items() if one.status != "interrupted"}
+        self.heats.append(ranking.meeting(ended, self.rules.metric))
+        self._last |= ended
+        self._outputs.update({name: heat.outputs[name] for name in heat.outputs if name in here})
+        self._wrong = self._known_wrong | outputs.wrong_ones(self._outputs, self.cases)
+        return here
+
+    def facts(self, name: str) -> dict[str, Value]:
+        """What its first heat showed of a contender: it need not be looked at again."""
+        return self._last[name].facts if name in self._outputs else {}
+
+    def next_heat(self) -> list[str]:
+        return ranking.next_heat(self._places(), self.heats, self.rules, self.warm)
+
+    def deadlines(self, count: int) -> list[float]:
+        """By when each of a heat has to be warm, so that its turns end with the budget."""
+        sure = 0 if self._lengths else min(SURE, count)
+        return [math.inf] * sure + [self.deadline - self._for_turns(count)] * (count - sure)
+
+    def standing(self) -> Race:
+        places = self._places()
+        return Race(
+            places=tuple(places),
+            metric=self.rules.metric,
+            minimum=self.rules.minimum,
+            heats=len(self.heats),
+            ended=self._ended(places),
+            command=f"assay run '{places[0].key}'" if places[0].state == "in" else "",
+            notes=(*self._said(places), *checks.sentences(self._last.values())),
+            run=self._run,
+        )
+
+    def _said(self, places: Sequence[Place]) -> list[str]:
+        return [*shared_cache.notes(self._plan), *self._uncompared(places)]
+
+    def _uncompared(self, places: Sequence[Place]) -> list[str]:
+        """A winner whose outputs nobody could hold against others' is said to be one."""
+        leader = places[0].key
+        alike = [
+            name
+            for name in self._outputs
+            if name != leader and self.cases[name].params == self.cases[leader].params
+        ]
+        if not self._outputs or places[0].state != "in" or (leader in self._outputs and alike):
+            return []
+        return [f"outputs of {leader} were not compared to those of another contender"]
+
+    def _places(self) -> list[Place]:
+        return ranking.standing(list(self.cases), self.heats, self._wrong, self.rules)
+
+    def _ended(self, places: Sequence[Place]) -> str:
+        left = sum(place.state == "in" for place in places)
+        if not ranking.next_heat(places, self.heats, self.rules, self.warm):
+            alike = f"{left} are as good as each other" if left > 1 else "one is left"
+            return f"decided: {alike}" if left else "stopped: none of them ran well"
+        if not self._over():
+            return ""
+        untried = sum(place.state == "untried" for place in places)
+        doubt = f"{left} {'is' if left == 1 else 'are'} in"
+        doubt += f" and {untried} {'was' if untried == 1 else 'were'} not tried" if untried else ""
+        return f"the budget of {self._plan.procedure.budget:g} s ended while {doubt}"
+
+    def _over(self) -> bool:
+        """Whether another heat as long as the longest of this session would outlast the budget."""
+        if not self._lengths:
+            return False
+        return time.monotonic() + max(*self._lengths, self._for_turns(self.warm)) > self.deadline
+
+    def _for_turns(self, count: int) -> float:
+        """Seconds that the fewest turns of so many take, each after a step that does not count."""
+        return min(0.3 * self._plan.procedure.budget, FEWEST_TURNS * 2 * TURN * count)
+
+
+class HeatKeepGoing:
+    """Whether a heat needs more turns: until nobody in it is in doubt, or opening cost as much."""
+
+    def __init__(self, rules: paired_ratio.Terms, deadline: float) -> None:
+        self._rules, self._deadline = rules, deadline
+
+    def __call__(self, turns: Turns) -> bool:
+        count = min(len(samples) for samples in turns.taken.values())
+        if count < FEWEST_TURNS:
+            return True
+        late = time.monotonic() > self._deadline
+        if count >= MOST_TURNS or turns.spent > turns.opening or late:
+            return False
+        return not ranking.settled(self._to_the_best(turns.taken), self._rules)
+
+    def _to_the_best(self, turns: Mapping[str, Sequence[Samples]]) -> list[PairRatio]:
+        """Steps, not items, are what is steady or not; the batch is the same in every turn."""
+        logs = [np.log([np.median(part.values) for part in samples]) for samples in turns.values()]
+        best = min(logs, key=lambda found: float(np.median(found)))
+        found = [quantile(one - best) for one in logs if one is not best]
+        return [
+            PairRatio(
+                ratio=float(np.exp(one.value)),
+                error=one.half_width / student(np.inf),
+                turns=len(best),
+                baseline="",
+                candidate="",
+            )
+            for one in found
+        ]

@@ -1,0 +1,221 @@
+"""Whether a kept result comes out again here: measured once more, and compared to what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay.commands.compare.api import compare_results
+from assay.commands.repro import fold_engine_repro_origin, fold_views_repro_files
+from assay.commands.repro import setup as asked
+from assay.commands.run.api import run
+from assay.core.differences import Reproduction
+from assay.core.errors import AssayError, UsageError
+from assay.core.files import user_file
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Case, Query, Result
+from assay.core.registry import open_store
+from assay.core.series import series_of
+from assay.core.settings import Home
+from assay.core.units import as_share
+from assay.measure.recorder import is_trusted
+
+if TYPE_CHECKING:
+    from assay.commands.repro.answer import KeptTimes
+
+PROCESSES = 5  # at least: fewer do not tell how much processes differ
+TAG = "repro"
+NEWEST = 30  # newest results of the case that tell how much one hour differs from the next
+
+
+def repro(
+    id: str,
+    origin: str | Path = "",
+    against: str = "",
+    check: bool = False,
+    write: str | Path = "",
+    within: float | str = 0.5,
+    processes: int = 0,
+    trust: bool = False,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+) -> Reproduction:
+    """Measure a kept result again and say whether it is the same, or what is missing for it.
+
+    The id is RUN/NNN, a run of one result, or a repro id; `origin` is the run's folder or URL
+    where it is not in this store. `against` is another kept result in place of a new measurement;
+    with `check` nothing is measured. `write` is a folder for the lock of its packages and a
+    container's recipe. What cannot be shown to lie `within` a share is undecided; more `processes`
+    show more, and without a number they are as many as it had, or 5. `trust` lets a `.pt2` file run
+    code; what was trusted when it was measured in this store still is.
+
+    >>> found = assay.repro("last")
+    >>> print(found.sentence, found.changed)
+    """
+    result = _found(id, origin, home)
+    told = _told(result)
+    share = as_share(within, "within", "5%")
+    if against:
+        found = _judged(result, [_found(against, "", home)], told, share, home)
+    elif told.lacking or check:
+        found = told
+    else:
+        case = _case(result, trust or (not origin and _was_trusted(result, home)))
+        again = [_again(result, case, processes, home, progress)]
+        found = _judged(result, again, told, share, home)
+        if found.answer in ("differs", "undecided"):  # a machine may be slow for a while
+            again.append(_again(result, case, processes, home, progress))
+            found = _judged(result, again, told, share, home)
+    return _written(result, found, Path(write)) if write else found
+
+
+def _found(text: str, origin: str | Path, home: Home) -> Result:
+    results = (
+        list(fold_engine_repro_origin.results(str(origin), text))
+        if origin
+        else list(_kept(text, home))
+    )
+    number = text.rpartition("/")[2]
+    if origin and len(results) > 1:
+        results = [
+            one
+            for one in results
+            if text == asked.repro_id(one) or number == one.id.rpartition("/")[2]
+        ]
+    if len(results) == 1:
+        return results[0]
+    raise UsageError(
+        f"'{text}' is {len(results) or 'no'} results, but one at a time is reproduced.",
+        hint="Give RUN/NNN; assay list results shows what there is.",
+    )
+
+
+def _kept(text: str, home: Home) -> Iterator[Result]:
+    with closing(open_store(home)) as store:
+        try:
+            ids = store.find(text)
+        except AssayError:
+            if not asked.REPRO.fullmatch(text):
+                raise
+            fitting = (r for r in store.results(Query()) if asked.repro_id(r) == text)
+            yield from fitting
+            return
+        yield from store.results(Query(ids=ids)) if ids else ()
+
+
+def _told(result: Result) -> Reproduction:
+    """What is known before anything is measured."""
+    if result.status != "ok":
+        raise UsageError(
+            f"{result.id} ended as {result.status}, so there is no time to reproduce.",
+            hint=f"To try it again: {asked.command(result)}",
+        )
+    lacking = asked.lacking(result)
+    return Reproduction(
+        id=result.id,
+        repro=asked.repro_id(result),
+        command=asked.command(result),
+        inputs=asked.inputs(result),
+        answer="cannot" if lacking else "possible",
+        sentence=_sentence(result, lacking),
+        lacking=tuple(lacking),
+        changed=tuple(asked.changed(result)),
+    )
+
+
+def _sentence(result: Result, lacking: Sequence[str]) -> str:
+    if how := asked.by_hand(result):
+        return f"cannot be measured again by repro, which repeats step times: {how}"
+    if lacking:
+        return f"cannot be measured again: {lacking[0]} is missing"
+    return "can be measured again here"
+
+
+def _was_trusted(result: Result, home: Home) -> bool:
+    with closing(open_store(home)) as store:
+        return is_trusted(result, store)
+
+
+def _case(result: Result, trust: bool) -> Case:
+    return Case(
+        workload=result.case.workload,
+        backend=result.case.backend,
+        params=result.case.params,
+        options=result.case.options,
+        trust=trust or msgspec.UNSET,
+    )
+
+
+def _again(
+    result: Result, case: Case, processes: int, home: Home, progress: ProgressCallback
+) -> Result:
+    """By the same procedure for each process, as a run of its own that names the result it is
+    of."""
+    then = result.procedure
+    count = processes or max(then.processes, PROCESSES)
+    procedure = msgspec.structs.replace(
+        then, processes=count, budget=then.budget * count / then.processes
+    )
+    tags = {TAG: asked.repro_id(result)}
+    (again,) = run(case, procedure=procedure, tags=tags, home=home, progress=progress)
+    return again
+
+
+def _judged(
+    result: Result, again: Sequence[Result], told: Reproduction, within: float, home: Home
+) -> Reproduction:
+    from assay.commands.repro import answer
+
+    replace = msgspec.structs.replace
+    told = replace(told, again=", ".join(one.id for one in again))
+    for one in again:
+        if one.status != "ok":
+            why = f"cannot be measured again: it ended as {one.status} ({one.reason})"
+            return replace(told, answer="cannot", sentence=why)
+    names = (result.id, again[-1].id)
+    (apart,) = compare_results([result], again[-1:], names).differences
+    told = replace(told, changed=tuple(dict.fromkeys(apart.notes)))
+    if apart.verdict == "not-comparable":
+        return replace(told, answer="cannot", sentence=f"cannot be compared: {apart.notes[0]}")
+    if not apart.ratio > 0:
+        why = f"cannot be compared: not all values of {apart.metric} are above 0"
+        return replace(told, answer="cannot", sentence=why)
+    found = answer.answered(result, again, within, _series(result, apart.metric, home))
+    return replace(
+        told,
+        answer=found.answer,
+        sentence=found.sentence,
+        lacking=(found.advice,) if found.advice else (),
+        ratio=answer.quantity(found.typical),
+        fastest=answer.quantity(found.fastest) if found.fastest else None,
+    )
+
+
+def _series(result: Result, metric: str, home: Home) -> KeptTimes:
+    from assay.commands.repro.answer import KeptTimes
+
+    known = series_of(result).id
+    with closing(open_store(home)) as store:
+        typical, fastest = (
+            [point.value for point in store.points(known, name, NEWEST)] for name in (metric, "min")
+        )
+    return KeptTimes(typical, fastest)
+
+
+def _written(result: Result, found: Reproduction, folder: Path) -> Reproduction:
+    texts = {
+        fold_views_repro_files.LOCK: fold_views_repro_files.lock(result),
+        fold_views_repro_files.RECIPE: fold_views_repro_files.recipe(result, found.command),
+    }
+    return msgspec.structs.replace(found, files=tuple(_write(folder, texts)))
+
+
+def _write(folder: Path, texts: dict[str, str]) -> Sequence[str]:
+    for name, text in texts.items():
+        with user_file(folder / name) as temporary:
+            temporary.write_text(text)
+    return [str(folder / name) for name in texts]

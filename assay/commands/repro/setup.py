@@ -1,0 +1,187 @@
+"""A kept result → what it takes to measure it again: command, inputs, and what is not here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from assay.core import registry
+from assay.core.errors import AssayError
+from assay.core.files import user_path
+from assay.core.records import Case, Procedure, Result
+from assay.measure.machine import environment
+from assay.measure.plan import resolve
+from assay.measure.process_env import python_of
+
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+_LENGTH = 8
+REPRO = re.compile(rf"[{_LETTERS}]{{{_LENGTH}}}")
+_FLAGS = {"budget": "--budget", "target": "--target", "timeout": "--timeout"}
+_COUNTS = {"processes": "--processes", "samples": "--samples"}
+_COUNTS |= {"steps_per_sample": "--steps-per-sample"}
+_ASK = (
+    "import importlib.metadata as m, json, sys\n"
+    "found = {d.metadata['Name']: d.version for d in m.distributions()}\n"
+    "json.dump({'python': sys.version.split()[0], 'packages': found}, sys.stdout)"
+)
+
+
+def inputs(result: Result) -> str:
+    """SHA-256 of what was measured and how: equal where two results should be equal."""
+    what = {
+        "workload": result.case.workload,
+        "version": result.workload_version,
+        "backend": result.case.backend,
+        "params": result.case.params,
+        "options": result.case.options,
+        "procedure": msgspec.to_builtins(result.procedure),
+        "file": _file_hash(result.case),
+    }
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+
+
+def repro_id(result: Result) -> str:
+    """Short, and the same wherever the result lies: of its id and its raw values."""
+    values = [part.values for part in result.samples]
+    text = json.dumps([result.id, result.case.key, values], default=str)
+    digest = hashlib.sha256(text.encode()).digest()
+    return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:_LENGTH])
+
+
+def command(result: Result) -> str:
+    """What to type. Of what is no case of a worker, what was typed then."""
+    if not runs_again(result):
+        return shlex.join(result.environment.command)
+    words = ["assay", "run", result.case.key]
+    usual, given = Procedure(), result.procedure
+    for name, flag in _FLAGS.items():
+        if getattr(given, name) != getattr(usual, name):
+            words += [flag, f"{getattr(given, name):g}"]
+    for name, flag in _COUNTS.items():
+        if getattr(given, name) != getattr(usual, name):
+            words += [flag, str(getattr(given, name))]
+    return shlex.join([*words, *(["--latency"] if given.latency else [])])
+
+
+def runs_again(result: Result) -> bool:
+    """Whether it is of a backend here; commands, methods and other tools' results are not."""
+    return result.case.backend in registry.names("backends")
+
+
+def by_hand(result: Result) -> str:
+    """What to do where there are no step times to measure again (a training, a task, a method of a
+    benchmark class, another tool's result), in words; "" where there are."""
+    if runs_again(result) and result.own().values("step_time"):
+        return ""
+    typed = shlex.join(result.environment.command)
+    how = f"do it as it was done then ({typed})" if typed else f"do it with {result.case.backend}"
+    return f"{how}, then: assay repro {result.id} --against last"
+
+
+def lacking(result: Result) -> list[str]:
+    """What is not here, without which it cannot be measured again."""
+    if not runs_again(result):
+        return [f"a way to run it: {result.case.backend} is no backend of assay run"]
+    if not result.own().values("step_time"):
+        return ["a way to run it: it has no step times, which are what is measured again"]
+    found = list(_lacking_file(result.case))
+    if not found:
+        found += _lacking_case(result.case)
+    packages = installed(result.case)
+    names = {_plain(name) for name in packages}
+    if packages:
+        found += [
+            f"package {name} {version}"
+            for name, version in result.environment.packages.items()
+            if _plain(name) not in names
+        ]
+    return found + list(_lacking_device(result))
+
+
+def changed(result: Result) -> list[str]:
+    """What is here, but not as it was."""
+    packages = {_plain(name): version for name, version in installed(result.case).items()}
+    found = [
+        f"{name}: {version} → {packages[_plain(name)]}"
+        for name, version in result.environment.packages.items()
+        if packages.get(_plain(name), version) != version
+    ]
+    here, then = environment.here(), result.environment
+    for name in ("cpu", "cpus", "gpu0"):
+        was, now = then.machine.get(name), here.machine.get(name)
+        found += [f"{name}: {was} → {now}"] if was and now and was != now else []
+    was, now = str(then.git.get("commit", "")), str(here.git.get("commit", ""))
+    if was and was != now:
+        found.append(f"commit: {was[:12]} → {now[:12] or 'no checkout here'}")
+    return found
+
+
+def installed(case: Case) -> Mapping[str, str]:
+    """Packages of the interpreter that a worker of this case would have; {} if it does not say."""
+    chosen = str(case.options.get("python", ""))
+    if not chosen:
+        from importlib import metadata
+
+        return {one.metadata["Name"]: one.version for one in metadata.distributions()}
+    try:
+        ran = subprocess.run(
+            [python_of(chosen), "-c", _ASK], capture_output=True, timeout=120, check=True
+        )
+        packages: dict[str, str] = json.loads(ran.stdout)["packages"]
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return {}
+    return packages
+
+
+def _lacking_file(case: Case) -> Iterator[str]:
+    if ".py:" in case.workload and not Path(case.workload.rpartition(":")[0]).is_file():
+        yield f"file {case.workload.rpartition(':')[0]}"
+    weights = str(case.params.get("weights", ""))
+    if weights and not user_path(weights).exists():
+        yield f"data {weights}"
+    chosen = str(case.options.get("python", ""))
+    if chosen and not python_of(chosen).exists():
+        yield f"Python {chosen}"
+
+
+def _lacking_case(case: Case) -> Iterator[str]:
+    """A workload, parameter or option that this version does not know, or a backend's package."""
+    try:
+        resolve(case)
+    except AssayError as error:
+        yield f"case: {str(error).rstrip('.')}"
+        return
+    missing = "" if case.options.get("python") else registry.backend(case.backend).missing()
+    if missing:
+        yield f"backend {case.backend}: {missing}"
+
+
+def _lacking_device(result: Result) -> Iterator[str]:
+    """A GPU that it was measured on, where there is none."""
+    device = str(result.facts.get("device", ""))
+    if device.startswith(("gpu", "cuda", "rocm")) and not environment.here().machine.get("gpus"):
+        named = result.environment.machine.get("gpu0", "")
+        yield f"device {device} {named}".strip()
+
+
+def _file_hash(case: Case) -> str:
+    """Of a user's file, as it is now: the result does not hold it."""
+    if ".py:" not in case.workload:
+        return ""
+    try:
+        data = Path(case.workload.rpartition(":")[0]).read_bytes()
+    except OSError:
+        return ""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _plain(name: str) -> str:
+    """As the package index compares names."""
+    return re.sub(r"[-_.]+", "-", name).lower()

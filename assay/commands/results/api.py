@@ -1,0 +1,163 @@
+"""Kept results put in order: labelled, tagged, removed; nothing goes that was not named first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from assay.commands.results.fold_core_packing import Packed, PackingStore
+from assay.core.contracts import SharedStore, Store
+from assay.core.errors import UsageError
+from assay.core.records import Query, Result
+from assay.core.registry import open_store
+from assay.core.series import series_of
+from assay.core.settings import Home
+from assay.measure.baseline import DATE
+from assay.measure.machine.environment import safe_tags
+from assay.stores.runs import locked
+
+
+class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """A kept result, and what it takes on disk."""
+
+    result: Result
+    files: int
+    bytes: int
+
+
+def kept_files(ids: Sequence[str], home: Home = None) -> list[KeptFiles]:
+    """The results behind these ids, with what they take: what `remove` would remove."""
+    with closing(open_store(home)) as store:
+        return [_weighed(store, result) for result in _named(store, ids)]
+
+
+def prunable(
+    query: Query = Query(),  # noqa: B008 (frozen)
+    keep: int = 0,
+    home: Home = None,
+) -> list[KeptFiles]:
+    """What of a query's results could go: all but the newest `keep` of each series, and but those
+    with a label, unless the query asks for that label."""
+    if not keep and query == Query():
+        raise UsageError(
+            "prune was asked for everything there is.",
+            hint="Say which: --before 2026-01, --keep 100, --status failed or --label old.",
+        )
+    with closing(open_store(home)) as store:
+        newest: dict[str, int] = {}
+        found = []
+        for result in sorted(store.results(query), key=lambda r: r.started, reverse=True):
+            series = series_of(result).id
+            newest[series] = newest.get(series, 0) + 1
+            if newest[series] > keep and (not result.label or query.label):
+                found.append(_weighed(store, result))
+        return found[::-1]
+
+
+def remove(ids: Sequence[str], home: Home = None) -> list[str]:
+    """Remove runs or results for good, with their files; the ids of what is gone."""
+    with closing(open_store(home)) as store:
+        wanted = {result.id for result in _named(store, ids)} | {
+            found for text in ids for found in store.find(text)
+        }
+        runs = sorted({found.partition("/")[0] for found in wanted})
+        gone: list[str] = []
+        if isinstance(store, PackingStore):
+            whole = [run for run in runs if set(store.find(run)) <= wanted]
+            gone = store.take_out(runs, whole)
+        for run in sorted(set(runs).difference(one.partition("/")[0] for one in gone)):
+            with locked(store, run):  # nobody measures it now
+                gone += _removed(store, run, wanted)
+        return sorted(gone)
+
+
+def pack(before: str, home: Home = None) -> Packed:
+    """Put runs that were measured before a date into a few files, from which they are read as
+    before; one that is changed later gets its folder back.
+
+    >>> assay.pack("2026-06").runs
+    """
+    if not DATE.fullmatch(before):
+        raise UsageError(
+            f"'{before}' is no date.", hint="As in: assay results pack --before 2026-06"
+        )
+    with closing(open_store(home)) as store:
+        if not isinstance(store, PackingStore):
+            raise UsageError(
+                "This store keeps no run folders that could be packed.",
+                hint="Only a store in a plain folder does.",
+            )
+        runs = store.packable(before)
+        sizes = [size for run in runs for size in _sizes(store.folder(run))]
+        made = store.pack(runs) if runs else []
+        left = [run for run in runs if (store.home / "runs" / run).is_dir()]
+    return Packed(
+        runs=len(runs) - len(left),
+        files=len(sizes),
+        bytes=sum(sizes),
+        packs=tuple(str(path) for path in made),
+        packed_bytes=sum(path.stat().st_size for path in made),
+        left=tuple(left),
+    )
+
+
+def relabel(ids: Sequence[str], label: str, home: Home = None) -> list[str]:
+    """Give results another label, "" for none; what was measured stays as it is."""
+    with closing(open_store(home)) as store:
+        found = _named(store, ids)
+        for result in found:
+            store.amend(result.id, label, result.tags)
+        return [result.id for result in found]
+
+
+def retag(
+    ids: Sequence[str],
+    tags: Mapping[str, str] | None = None,
+    drop: Iterable[str] = (),
+    home: Home = None,
+) -> list[str]:
+    """Add tags to results, or change them, and drop others by name."""
+    with closing(open_store(home)) as store:
+        found, gone = _named(store, ids), set(drop)
+        for result in found:
+            changed = {**result.tags, **safe_tags(dict(tags or {}))}
+            kept = {name: value for name, value in changed.items() if name not in gone}
+            store.amend(result.id, result.label, kept)
+        return [result.id for result in found]
+
+
+def _named(store: Store, ids: Sequence[str]) -> list[Result]:
+    if not ids:
+        raise UsageError("No result was named.", hint="assay list results shows what there is.")
+    return list(store.results(Query(ids=ids)))
+
+
+def _removed(store: Store, run: str, wanted: set[str]) -> list[str]:
+    """A run whose every result goes is removed whole, with its plan and documents."""
+    if set(store.find(run)) <= wanted:
+        return store.delete(run)
+    parts = (one for one in sorted(wanted) if one.partition("/")[0] == run)
+    return [gone for one in parts for gone in store.delete(one)]
+
+
+def _weighed(store: Store, result: Result) -> KeptFiles:
+    sizes: list[int] | None = None
+    if isinstance(store, SharedStore):
+        sizes = store.sizes(result.id)
+    elif isinstance(store, PackingStore):
+        sizes = store.packed_sizes(result.id)
+    if sizes is None:
+        sizes = list(_sizes(store.folder(result.run) / result.id.partition("/")[2]))
+    return KeptFiles(result=result, files=len(sizes), bytes=sum(sizes))
+
+
+def _sizes(folder: Path) -> Iterable[int]:
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = Path(place) / name
+            if file.is_file():
+                yield file.stat().st_size

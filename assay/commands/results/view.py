@@ -1,0 +1,55 @@
+"""Kept results and what they take on disk → a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from assay.commands.results.fold_core_packing import Packed
+from assay.core.findings import Output, Table
+from assay.core.records import SCHEMA, Result
+from assay.core.units import human
+
+Weighed = tuple[Result, int, int]  # with its files and bytes
+
+
+def output(found: Sequence[Weighed], note: str) -> Output:
+    total = sum(size for _, _, size in found)
+    files = sum(count for _, count, _ in found)
+    rows = tuple(
+        (r.id, r.started[:16].replace("T", " "), r.case.key, r.status, r.label, human(size, "B"))
+        for r, _, size in found
+    )
+    return Output(
+        tables=(
+            Table(
+                columns=("result", "started", "case", "status", "label", "size"),
+                rows=rows,
+                numeric=frozenset({"size"}),
+                shortened=frozenset({"case"}),
+                notes=(f"{len(found)} results, {files} files, {human(total, 'B')}", note),
+            ),
+        ),
+        document=_document(found, note),
+    )
+
+
+def packed(found: Packed) -> Output:
+    before, after = (human(size, "B") for size in (found.bytes, found.packed_bytes))
+    notes = (f"{run} stays a folder: it is in use or changed meanwhile" for run in found.left)
+    row = (str(found.runs), f"{found.files}, {before}", f"{len(found.packs)}, {after}")
+    columns = ("runs", "files before", "files after")
+    return Output(
+        tables=(Table(columns=columns, rows=(row,), notes=tuple(notes)),),
+        document={"schema": SCHEMA, "kind": "packed", **msgspec.to_builtins(found)},
+    )
+
+
+def _document(found: Sequence[Weighed], note: str) -> dict[str, Any]:
+    rows = [
+        {"id": r.id, "case": r.case.key, "label": r.label, "files": count, "bytes": size}
+        for r, count, size in found
+    ]
+    return {"schema": SCHEMA, "kind": "kept-files", "results": rows, "note": note}

@@ -1,0 +1,107 @@
+"""One case on several numbers of devices, by the framework's own data parallelism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.findings import Reading, ScalePoint
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Case, Plan, Procedure, Query
+from assay.core.settings import Home
+from assay.measure import inputs as forms
+from assay.measure import plan as planning
+from assay.measure.fold_engine_cases import measured
+from assay.measure.inputs import CaseLike
+from assay.measure.machine.environment import safe_tags
+from assay.stores.read import readings
+
+DEVICES = (1, 2, 4)
+
+
+def scale(
+    case: CaseLike,
+    devices: Sequence[int] = DEVICES,
+    strong: bool = False,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    **given: Any,  # noqa: ANN401 (see planned)
+) -> tuple[ScalePoint, ...]:
+    """Train on each number of devices; throughput of all and of each, and efficiency.
+
+    Each device has the case's batch; with `strong`, all together have it. What else can be given
+    are trust, label, tags and the parts of a `Procedure`.
+
+    >>> for point in assay.scale("resnet50@jax", devices=(1, 2)):
+    ...     print(point.devices, point.throughput, point.efficiency)
+    """
+    forms.check_keywords("assay.scale", given, planned, Procedure, scale)
+    found = list(measured(planned(case, devices, strong, **given), home, progress))
+    return points([one.reading for one in found])
+
+
+def planned(
+    case: CaseLike,
+    devices: Sequence[int] = DEVICES,
+    strong: bool = False,
+    procedure: Procedure | None = None,
+    trust: bool = False,
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+    **parts: Any,  # noqa: ANN401 (of a procedure: budget, target, timeout, …)
+) -> Plan:
+    """What `scale` is going to measure, checked."""
+    if not devices or min(devices) < 1 or len(set(devices)) < len(devices):
+        raise UsageError(
+            f"devices is {list(devices)}, but has to be some numbers, each once, 1 or more.",
+            hint="As in --devices 1,2,4",
+        )
+    given = planning.as_case(case, trust)
+    if given.backend == "?" or "devices" in given.options:
+        raise UsageError(
+            "scale takes one case with its backend, and the devices beside it.",
+            hint="As in: assay scale resnet50@torch --devices 1,2",
+        )
+    return Plan(
+        cases=tuple(_on(given, count, strong) for count in devices),
+        procedure=forms.procedure(procedure, parts),
+        label=label,
+        tags={**safe_tags(dict(tags or {})), "scaling": "strong" if strong else "weak"},
+        verb="scale",
+    )
+
+
+def _on(case: Case, devices: int, strong: bool) -> Case:
+    one = planning.resolve(case)
+    rows = one.params.get("batch_size")
+    wanted = {} if strong or not isinstance(rows, int) else {"batch_size": rows * devices}
+    if "devices" not in one.options:
+        raise UsageError(
+            f"{case.backend} runs on one device.",
+            hint="Several share a training on jax, torch, tensorflow, keras-jax, keras-tensorflow.",
+        )
+    return planning.resolve(
+        msgspec.structs.replace(
+            case,
+            params={**case.params, **wanted},
+            options={**case.options, "devices": devices},
+            key="",
+        )
+    )
+
+
+def kept(run: str, home: Home = None) -> list[Reading]:
+    """All results of a run of `scale`, so far."""
+    found = readings(Query(ids=(run,)), home)
+    return [one for one in found if one.result.status != "interrupted"]
+
+
+def points(found: Sequence[Reading]) -> tuple[ScalePoint, ...]:
+    from assay.commands.scale.fold_analysis_scaling import (
+        scaling,  # not before it has something to compute
+    )
+
+    return scaling(found)

@@ -1,0 +1,69 @@
+"""Training on several numbers of devices → a table, and its JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.core.findings import Output, Quantity, Reading, ScalePoint, Table
+from assay.core.records import SCHEMA
+from assay.core.units import human
+from assay.reporting.warnings import notes
+
+COLUMNS = ("devices", "items a step", "throughput", "per device", "efficiency", "95 % interval")
+COMMUNICATION = "communication"
+
+
+def output(points: Sequence[ScalePoint], readings: Sequence[Reading]) -> Output:
+    ordered = sorted(readings, key=lambda one: [p.result for p in points].index(one.result.id))
+    names = [f"{point.devices} devices" for point in points]
+    more = (COMMUNICATION,) if any(point.communication for point in points) else ()
+    columns = (*COLUMNS, *more)
+    return Output(
+        tables=(
+            Table(
+                columns=(*columns, "status"),
+                rows=tuple(_row(point, bool(more)) for point in points),
+                numeric=frozenset(columns),
+                notes=(*notes(ordered, names), *_untold(ordered, names)),
+            ),
+        ),
+        document={
+            "schema": SCHEMA,
+            "kind": "scaling",
+            "points": msgspec.to_builtins(tuple(points)),
+        },
+    )
+
+
+def _row(point: ScalePoint, communication: bool) -> tuple[str, ...]:
+    found = point.throughput
+    return (
+        str(point.devices),
+        str(point.items or ""),
+        human(found.value, "items/s") if found else "",
+        human(point.per_device, "items/s") if found else "",
+        f"{point.efficiency.value:.1%}" if point.efficiency else "",
+        _interval(point.efficiency, point.devices),
+        *((_percent(point.communication),) if communication else ()),
+        point.status,
+    )
+
+
+def _percent(quantity: Quantity | None) -> str:
+    return f"{quantity.value:.1f}%" if quantity else ""
+
+
+def _untold(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
+    """Why a share of communication that was asked for is not there."""
+    found = zip(
+        names, (reading.result.facts.get(COMMUNICATION) for reading in readings), strict=True
+    )
+    return [f"{name}: communication is {why}" for name, why in found if why]
+
+
+def _interval(efficiency: Quantity | None, devices: int) -> str:
+    if efficiency is None or devices == 1:
+        return ""
+    return f"[{efficiency.low:.1%}, {efficiency.high:.1%}]"

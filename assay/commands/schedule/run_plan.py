@@ -1,0 +1,253 @@
+"""A plan file carried out: measured, checked, and whoever it names told; each night is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.commands.bench import api
+from assay.commands.check import alerts as alerting
+from assay.commands.check import api as check
+from assay.commands.run.api import planned
+from assay.commands.schedule import plan_file, run_log
+from assay.commands.schedule.fold_core_nights import Night, NightLine
+from assay.commands.schedule.plan_file import BenchPart, PlanFile
+from assay.commands.schedule.timers import when
+from assay.core import codec
+from assay.core.changes import Checked
+from assay.core.errors import AssayError, UsageError
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Plan, Result
+from assay.core.settings import Home
+from assay.core.units import seconds
+from assay.formats.perfzero.messages import BenchSetting
+from assay.formats.perfzero.names import parse
+from assay.formats.perfzero.setup import downloads, repositories
+from assay.measure.fold_engine_cases import measured
+from assay.platforms.sinks.records import Upload
+from assay.platforms.sinks.upload import check_sinks, upload
+
+BAD = frozenset({"failed", "crashed", "timeout", "out-of-memory"})
+EndedCallback = Callable[[Result], None]  # called with each result once it is kept
+
+
+def run_plan(
+    path: str | Path,
+    every: str = "",
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    ended: EndedCallback = ignore,
+) -> Night:
+    """Carry out a plan file: measure, check, alert. What fails is a finding, and the rest goes on.
+
+    With `every` (hour, night, week) one that was missed before is a finding too.
+
+    >>> night = assay.run_plan("plan.toml", every="night")
+    >>> print(night.status, night.findings)
+    """
+    plan = plan_file.read(path)
+    places = _checked(plan, every)
+    cases = _cases(plan)
+    with run_log.only_one(plan.name, home):
+        now = datetime.now(UTC)
+        late = run_log.trouble(run_log.lines(plan.name, home), every, now)
+        run_log.write(plan.name, home, NightLine(started=_text(now)))
+        return _carried_out(_Carried(plan, cases, places, home, progress, ended), now, late)
+
+
+class _Carried:
+    """A night while it lasts: what it has found so far."""
+
+    def __init__(
+        self,
+        plan: PlanFile,
+        cases: Plan | None,
+        places: tuple[str, ...],
+        home: Home,
+        progress: ProgressCallback,
+        ended: EndedCallback,
+    ) -> None:
+        self.plan, self.cases, self.places, self.home = plan, cases, places, home
+        self.progress, self.ended = progress, ended
+        self.findings: list[str] = []
+        self.failed: list[str] = []
+        self.results: dict[str, str] = {}
+        self.checked: Checked | None = None
+        self.uploads: tuple[Upload, ...] = ()
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name.partition("/")[0] for name in self.results))
+
+    @property
+    def status(self) -> int:
+        return 1 if self.failed else (check.status(self.checked) if self.checked else 0)
+
+    def measure(self) -> None:
+        for results in (self._run(), self._bench()):
+            try:
+                for result in results:
+                    self._keep(result)
+            except AssayError as error:  # the other part and the check are still worth having
+                self.failed.append(str(error))
+
+    def check(self) -> None:
+        part = self.plan.check
+        if part is None:
+            return
+        given = msgspec.structs.asdict(part)
+        try:
+            self.checked = check.check(home=self.home, progress=self.progress, **given)
+        except AssayError as error:
+            self.failed.append(f"the check was not possible: {error}")
+
+    def upload(self) -> None:
+        """Every run of the night; what does not arrive is kept to be sent, and is a finding."""
+        if self.plan.sinks is None or not self.runs:
+            return
+        try:
+            sent = upload(*self.runs, sinks=self.plan.sinks, home=self.home)
+        except AssayError as error:
+            self.failed.append(f"the upload was not possible: {error}")
+            return
+        self.uploads = sent.uploads
+        self.failed += [one.line for one in sent.uploads if not one.arrived]
+
+    def _keep(self, result: Result) -> None:
+        self.results[result.id] = result.status
+        self.ended(result)
+        if result.status in BAD:
+            self.failed.append(f"{result.case.key}: {result.status}: {result.reason}".rstrip(": "))
+
+    def _run(self) -> Iterator[Result]:
+        if self.cases is not None:
+            for one in measured(self.cases, self.home, self.progress):
+                yield one.reading.result
+
+    def _bench(self) -> Iterator[Result]:
+        part = self.plan.bench
+        if part is None:
+            return
+        folder = run_log.folder(self.plan.name, self.home) / "site-packages"
+        _set_up(part, folder)
+        found = api.bench(
+            *part.methods,
+            setting=_setting(part, folder),
+            trials=part.trials,
+            label=self.plan.label,
+            tags=self.plan.tags,
+            home=self.home,
+        )
+        yield from (benched.result for benched in found)
+
+
+def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
+    complete = False
+    try:
+        night.measure()
+        night.upload()
+        night.check()
+        complete = True
+    finally:
+        findings = (*late, *night.failed)
+        if not complete:
+            findings = (*findings, "it was interrupted")
+        ended = _text(datetime.now(UTC))
+        line = NightLine(
+            started=_text(now),
+            ended=ended,
+            status=night.status if complete else 130,
+            runs=night.runs,
+            findings=findings,
+        )
+        run_log.write(night.plan.name, night.home, line)
+    made = Night(
+        plan=night.plan.name,
+        started=line.started,
+        ended=ended,
+        runs=night.runs,
+        results=night.results,
+        findings=findings,
+        checked=night.checked,
+        uploads=night.uploads,
+        status=night.status,
+    )
+    return msgspec.structs.replace(made, alerts=tuple(_alerted(made, night.places)))
+
+
+def _alerted(night: Night, places: tuple[str, ...]) -> list[str]:
+    from assay.commands.schedule.view import alert_text
+
+    if not places or not (night.findings or night.status):
+        return []
+    return alerting.send_all(places, alert_text(night), codec.encode(night))
+
+
+def _checked(plan: PlanFile, every: str) -> tuple[str, ...]:
+    """Everything that can be refused before the first case is; the places of alerts."""
+    if every:
+        when(every, "0:00")
+    if plan.check:
+        from assay.stats.gate import parse_threshold
+
+        for text in plan.check.fail_on:
+            parse_threshold(text)
+    if plan.bench:
+        parse(plan.bench.methods)
+        if plan.bench.trials < 1:
+            raise UsageError(
+                f"trials of [bench] is {plan.bench.trials}, but has to be 1 or more.",
+                hint="trials = 1",
+            )
+        seconds(plan.bench.timeout)
+    if plan.sinks:
+        check_sinks(plan.sinks)
+    places = plan_file.alert_places(plan)
+    alerting.check_places(places)
+    return places
+
+
+def _cases(plan: PlanFile) -> Plan | None:
+    part, procedure = plan.run, dict[str, Any](plan.procedure)
+    if part is None:
+        return None
+    return planned(
+        *part.cases,
+        suite=part.suite,
+        backends=part.backends,
+        params=part.params,
+        options=part.options,
+        first=part.first,
+        trust=part.trust,
+        label=plan.label,
+        tags=plan.tags,
+        **procedure,
+    )
+
+
+def _set_up(part: BenchPart, folder: Path) -> None:
+    """Data first, then repositories, as PerfZero does it."""
+    for download in downloads(",".join(part.downloads), Path(part.data_dir)):
+        api.obtain(download)
+    for repository in repositories(",".join(part.repositories), folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        api.check_out(repository)
+
+
+def _setting(part: BenchPart, folder: Path) -> BenchSetting:
+    return BenchSetting(
+        python=part.python,
+        python_path=tuple(str(folder / path) for path in part.python_path),
+        root_data_dir=part.data_dir,
+        constructor_args=part.constructor_args,
+        plain=part.plain,
+        timeout=seconds(part.timeout),
+    )
+
+
+def _text(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

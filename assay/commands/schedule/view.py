@@ -1,0 +1,62 @@
+"""A night of a plan file → text, JSON, the words of an alert; all nights → a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.commands.check import view
+from assay.commands.schedule.fold_core_nights import Night, NightLine
+from assay.core.findings import Output, Reading, Table
+from assay.core.records import SCHEMA
+from assay.reporting import results
+
+
+def output(night: Night, readings: Sequence[Reading]) -> Output:
+    """What was measured, what was checked, what was found."""
+    tables = [results.table(readings)] if readings else []
+    if night.checked:
+        tables.append(view.check_table(night.checked))
+    tables.append(
+        Table(
+            title=headline(night),
+            columns=("finding",),
+            rows=tuple((text,) for text in night.findings),
+            notes=(*(one.line for one in night.uploads), *night.alerts),
+        )
+    )
+    return Output(tables=tuple(tables), document=msgspec.to_builtins(night))
+
+
+def headline(night: Night) -> str:
+    bad = len(night.findings)
+    ended = f"{len(night.results)} results"
+    what = f"{bad} finding{'s' if bad > 1 else ''}" if bad else "nothing went wrong"
+    return f"plan {night.plan} of {night.started}: {ended}, {what}"
+
+
+def alert_text(night: Night) -> str:
+    """For a chat or a mail: what went wrong first, then what the check says."""
+    lines = [f"assay: {headline(night)}", *night.findings[:20]]
+    if night.checked:
+        lines += view.alert_text(night.checked).splitlines()
+    return "\n".join(lines)
+
+
+def nights_output(name: str, kept: Sequence[NightLine]) -> Output:
+    rows = tuple(
+        (one.started, one.ended or "never", str(one.status), " ".join(one.runs), text)
+        for one in kept
+        for text in (one.findings or ("",))
+    )
+    document = {
+        "schema": SCHEMA,
+        "kind": "nights",
+        "plan": name,
+        "nights": [msgspec.to_builtins(one) for one in kept],
+    }
+    columns = ("started", "ended", "status", "runs", "finding")
+    return Output(
+        tables=(Table(title=f"plan {name}", columns=columns, rows=rows),), document=document
+    )

@@ -1,0 +1,260 @@
+"""Studies: a workload over a matrix of options, every case in several fresh processes.
+
+Cases are visited in rounds, in an order drawn anew for each, a few of them warm at a time and
+sampled in turns. Each visit is a result of its own in the run; tables pool them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+import msgspec
+
+from assay.commands.study.fold_engine_rounds import Rounds
+from assay.core import registry
+from assay.core.contracts import Store, Study
+from assay.core.errors import EndingError, StoreError, UsageError
+from assay.core.findings import Reading, Studied
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Case, Plan, Procedure, Query, Result, Samples, Value
+from assay.core.registry import open_store
+from assay.core.settings import Home
+from assay.core.units import as_seconds
+from assay.measure import plan
+from assay.measure.case import measure_case, refuse
+from assay.measure.fold_engine_racer import HeatEntry
+from assay.measure.heat import Turns, run_heat
+from assay.measure.inputs import backend_names, check_keywords
+from assay.measure.recorder import Run, made_by_verb, new_run, resumable, resumed_run
+from assay.stats.estimates import so_far
+from assay.stats.stopping import FIRST, narrow
+from assay.stores.read import summarize
+from assay.workloads import studies
+
+ROUNDS = 3  # visits of a case, each in a fresh process: with two an interval says next to nothing
+FEWEST_SECONDS = 0.2  # of sampling in one visit
+
+
+class StudyRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A study to be measured."""
+
+    name: str
+    study: Study
+    plan: Plan
+    rounds: int
+
+    @property
+    def visits(self) -> int:
+        """At most: what does not run once is not visited again."""
+        return self.rounds * len(self.plan.cases)
+
+
+def study(
+    name: str,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    **given: Any,  # noqa: ANN401 (see request)
+) -> list[Reading]:
+    """All of a study in one call; what else can be given is what `request` takes.
+
+    >>> for reading in assay.study("vgg16", size="small", budget=60):
+    ...     print(reading.result.case.key, reading.summary.quantities.get("step_time"))
+    """
+    check_keywords("assay.study", given, request, study)
+    results = list(begin(request(name, **given), home, progress))
+    return kept(results[0].run, home)[1]
+
+
+def request(
+    name: str,
+    extras: Sequence[str] = (),
+    backends: str | Sequence[str] = (),
+    size: str = "",
+    options: Mapping[str, Value] | None = None,
+    budget: float | str = 600.0,
+    rounds: int = ROUNDS,
+    timeout: float | str = 600.0,
+    cold: bool = False,
+    trust: bool = False,
+    label: str = "",
+) -> StudyRequest:
+    """The cases of a study, and its budget of sampling shared by those that can run here."""
+    made = studies.study(name)
+    seconds = as_seconds(budget, "budget", "10m")
+    limit = as_seconds(timeout, "timeout", "10m")
+    if rounds < 1:
+        raise UsageError(f"rounds is {rounds}, but has to be 1 or more.", hint="--rounds 3")
+    _check(name, made, extras, size)
+    usual = next(iter(made.sizes))
+    cases = _cases(made, extras, backend_names(backends), size or usual, options or {}, trust)
+    share = seconds / rounds / max(1, sum(not _refusal(case) for case in cases))
+    made_plan = Plan(
+        cases=cases,
+        procedure=Procedure(budget=max(FEWEST_SECONDS, share), timeout=limit, cold=cold),
+        label=label,
+        tags={"study": name, "size": size or usual, "rounds": str(rounds)},
+        verb="study",
+    )
+    return StudyRequest(name=name, study=made, plan=made_plan, rounds=rounds)
+
+
+def begin(
+    request: StudyRequest, home: Home = None, progress: ProgressCallback = ignore
+) -> Iterator[Result]:
+    """Measure all of it; every visit is kept, then yielded."""
+    with new_run(request.plan, home) as run:
+        yield from _measured(request, run, progress)
+
+
+def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Result]:
+    """What a study's run still lacks, into the same run."""
+    return _resumed(resumable(run, "study", home), home, progress)
+
+
+def kept(run: str, home: Home = None) -> tuple[StudyRequest, list[Reading]]:
+    """A study's run as it stands: a reading for each case, over all its processes."""
+    name = made_by_verb(run, "study", home)
+    with closing(open_store(home)) as store:
+        return kept_in(store, name)
+
+
+def kept_in(store: Store, run: str) -> tuple[StudyRequest, list[Reading]]:
+    """Likewise of a store that is open, by the run's whole name."""
+    from assay.stats.pooling import pooled
+
+    request = _request_of(store, run)
+    found = {r.case.key: r for r in pooled(store.results(Query(ids=(run,))))}
+    ordered = [found[case.key] for case in request.plan.cases if case.key in found]
+    return request, [Reading(result=result, summary=summarize(result)) for result in ordered]
+
+
+def findings(readings: Sequence[Reading]) -> Studied:
+    """What differs, the floor, and what each option gains."""
+    from assay.stats import option_effects, roofline
+    from assay.stats.fairness import checks
+
+    floors = (roofline.floor(reading.result) for reading in readings)
+    effects = option_effects.option_effects(readings)
+    return Studied(
+        unlike=tuple(checks.differences(reading.result for reading in readings)),
+        floor=next(filter(None, floors), None),
+        bought=option_effects.effects_table(effects) if effects else None,
+    )
+
+
+def _resumed(name: str, home: Home, progress: ProgressCallback) -> Iterator[Result]:
+    with resumed_run(name, home) as run:
+        yield from _measured(_request_of(run.store, name), run, progress)
+
+
+def _measured(request: StudyRequest, run: Run, progress: ProgressCallback) -> Iterator[Result]:
+    rounds = Rounds(request.plan.cases, request.rounds, run.name, run.results())
+    for _, readings in run.keep(_groups(rounds, run, progress)):
+        yield from (reading.result for reading in readings)
+
+
+def _groups(
+    rounds: Rounds, run: Run, progress: ProgressCallback
+) -> Iterator[tuple[None, list[Result]]]:
+    while group := rounds.next_group():
+        results = list(_visited(group, rounds, run, progress))
+        for result in results:
+            rounds.ended(result)
+        yield None, results
+
+
+def _visited(
+    group: Sequence[Case], rounds: Rounds, run: Run, progress: ProgressCallback
+) -> Iterator[Result]:
+    """Several take turns; who cannot, for lack of memory or of others, comes again alone."""
+    procedure = run.plan.procedure
+    runnable_first = sorted(group, key=lambda case: bool(_refusal(case)))  # it shows the memory
+    entries = [
+        HeatEntry(case.key, case, run.new_case(), rounds.facts(case)) for case in runnable_first
+    ]
+    if len(entries) == 1:
+        (one,) = entries
+        yield measure_case(one.case, procedure, one.place, progress)
+        return
+    heat = run_heat(entries, procedure, progress, _VisitKeepGoing(procedure), seed=rounds.count)
+    for entry in entries:
+        result = heat.results[entry.name]
+        lonely = result.status == "ok" and not result.values("step_time")
+        if lonely or entry.name in heat.apart:
+            rounds.again_alone(entry.case)
+        else:
+            yield result
+
+
+class _VisitKeepGoing:
+    """Turns go on until everyone has its share of the budget, or is known well enough."""
+
+    def __init__(self, procedure: Procedure) -> None:
+        self._procedure = procedure
+
+    def __call__(self, turns: Turns) -> bool:
+        return any(self._wants(parts) for parts in turns.taken.values())
+
+    def _wants(self, parts: Sequence[Samples]) -> bool:
+        values = [value for part in parts for value in part.values]
+        spent = sum(sum(part.values) * part.steps for part in parts)
+        if spent >= self._procedure.budget:
+            return False
+        return len(values) < FIRST or not narrow(so_far(values), self._procedure.target)
+
+
+def _cases(
+    study: Study,
+    extras: Sequence[str],
+    backends: Sequence[str],
+    size: str,
+    options: Mapping[str, Value],
+    trust: bool,
+) -> tuple[Case, ...]:
+    axes: dict[str, Sequence[Value]] = dict([study.rows, study.columns])
+    axes |= {name: (value,) for name, value in options.items()}
+    names = backends or [
+        name
+        for name in plan.opening(registry.workload(study.workload))
+        if axes.keys() <= registry.backend(name).options.keys()  # else it has nothing to choose
+    ]
+    found: list[Case] = []
+    for variant in study.variants:
+        if not variant.extra or variant.extra in extras:
+            params = {name: (v,) for name, v in {**study.sizes[size], **variant.params}.items()}
+            found += plan.cases([study.workload], names, params, axes, trust)
+    return tuple(found)
+
+
+def _check(name: str, study: Study, extras: Sequence[str], size: str) -> None:
+    known = {variant.extra for variant in study.variants} - {""}
+    for extra in extras:
+        if extra not in known:
+            raise UsageError(
+                f"The study {name} has no {extra}.", hint=f"It has: {', '.join(known) or 'none'}."
+            )
+    if size and size not in study.sizes:
+        raise UsageError(
+            f"The study {name} has no size '{size}'.", hint=f"It has: {', '.join(study.sizes)}."
+        )
+
+
+def _refusal(case: Case) -> str:
+    try:
+        refuse(case)
+    except EndingError as error:
+        return error.reason
+    return ""
+
+
+def _request_of(store: Store, run: str) -> StudyRequest:
+    """What a run was begun with."""
+    made = store.plan(run)
+    name, rounds = made.tags.get("study", ""), made.tags.get("rounds", "")
+    if not name or not (rounds.isascii() and rounds.isdecimal()):
+        raise StoreError(
+            f"The plan of run {run} is no plan of a study.", hint=f"assay show {run} --results"
+        )
+    return StudyRequest(name=name, study=studies.study(name), plan=made, rounds=int(rounds[:9]))

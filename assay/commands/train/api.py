@@ -1,0 +1,186 @@
+"""Trainings: a case trained by a recipe or by its own method, then tested; it is one result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core import registry
+from assay.core.codec import UNREADABLE
+from assay.core.contracts import Trainable, TrainingBackend
+from assay.core.errors import UsageError, unknown
+from assay.core.files import user_path
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.recipe import Recipe, Training
+from assay.core.records import Case, Evaluation, Plan, Procedure, Result
+from assay.core.settings import Home
+from assay.core.units import as_seconds
+from assay.measure import plan
+from assay.measure.fold_engine_cases import measured, resumed
+from assay.measure.inputs import CaseLike, check_keywords
+from assay.measure.machine.environment import safe_tags
+from assay.workloads.accuracy import KERAS_MODEL_FILE
+from assay.workloads.models.recipes import RECIPES
+
+DAY = 86400.0
+
+
+def train(
+    case: CaseLike,
+    *,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+    **given: Any,  # noqa: ANN401 (see planned)
+) -> Result:
+    """Train a case from scratch and test it; the weights are kept beside the result.
+
+    What else can be given is what `planned` takes: recipe, epochs, seed, save, until, first, …
+
+    >>> result = assay.train("lenet@keras-tensorflow", save="lenet.npz")
+    >>> assay.summarize(result).quantities["accuracy"]
+    """
+    check_keywords("assay.train", given, planned, train)
+    (found,) = measured(planned(case, **given), home, progress)
+    return found.reading.result
+
+
+def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Result]:
+    """Go on with a training that was interrupted, from its last checkpoint, in the same run."""
+    return (found.reading.result for found in resumed(run, "train", home, progress))
+
+
+def planned(
+    case: CaseLike,
+    recipe: str | Recipe = "",
+    epochs: int = 0,
+    seed: int | None = None,
+    save: str | Path = "",
+    until: float = 0.0,
+    first: int = 0,
+    timeout: float | str = DAY,
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+) -> Plan:
+    """What is to be trained, checked.
+
+    A recipe is a known one's name or a file; without it the workload's own is taken. It may stop
+    as soon as `until` percent of the test pictures are right. The weights also go to `save`.
+    """
+    chosen = _case(case, seed)
+    found = _recipe(chosen, recipe)
+    if found is None and (epochs or until or first):
+        raise UsageError(
+            f"{chosen.workload} trains itself, for as long and on as many pictures as it likes.",
+            hint="Leave out --epochs, --until and --first, or give --recipe too.",
+        )
+    cut = _cut(found, epochs, first) if found else ""
+    if found and epochs:
+        found = msgspec.structs.replace(found, epochs=epochs)
+    training = Training(recipe=found, until=until, first=first, cut=cut, save=_place(save))
+    return Plan(
+        cases=(chosen,),
+        procedure=Procedure(timeout=as_seconds(timeout, "timeout", "24h")),
+        evaluation=Evaluation(),
+        training=training,
+        label=label,
+        tags=safe_tags(dict(tags or {})),
+        verb="train",
+    )
+
+
+def recipe_of(text: str) -> Recipe:
+    """A known recipe by name, or one in a .toml or .json file."""
+    if text in RECIPES:
+        return RECIPES[text]
+    path = user_path(text)
+    if path.suffix not in {".toml", ".json"}:
+        raise unknown("recipe", text, RECIPES)
+    try:
+        if path.suffix == ".toml":
+            return msgspec.toml.decode(path.read_bytes(), type=Recipe)
+        return msgspec.json.decode(path.read_bytes(), type=Recipe)
+    except OSError as error:
+        raise UsageError(
+            f"The recipe {text} cannot be read ({error.strerror}).",
+            hint=f"Give a file, or one of: {', '.join(RECIPES)}.",
+        ) from None
+    except UNREADABLE as error:
+        raise UsageError(
+            f"{text} is no recipe: {error}.", hint="docs/training.md says what is in one."
+        ) from None
+
+
+def export_weights(name: str, source: str | Path, target: str | Path) -> None:
+    """Weights of one of the ten networks from one form into another; no framework is needed."""
+    from assay.weights import files
+    from assay.workloads.accuracy import AccuracyWorkload
+    from assay.workloads.models import eval_data
+
+    workload = registry.workload(name)
+    if not isinstance(workload, AccuracyWorkload):
+        raise UsageError(
+            f"The layers of {name} are not known here.", hint="Train it, and save what comes out."
+        )
+    net = workload.net()
+    arrays = eval_data.fitted(net, files.read(source, eval_data.stored(net)))
+    files.write(target, arrays, net.flattened())
+
+
+def _cut(recipe: Recipe, epochs: int, first: int) -> str:
+    """What was asked to be less than the recipe: such a training need not reach its accuracy."""
+    few = f"{epochs} of {recipe.epochs} epochs" if 0 < epochs < recipe.epochs else ""
+    return ", ".join(filter(None, (few, f"the first {first} pictures" if first else "")))
+
+
+def _place(save: str | Path) -> str:
+    """A path from the worker's point of view; KERAS_MODEL_FILE is known to the worker alone."""
+    if not save or save == KERAS_MODEL_FILE:
+        return str(save)
+    from assay.weights import files
+
+    files.check_place(save)
+    return str(user_path(save).absolute())
+
+
+def _case(case: CaseLike, seed: int | None) -> Case:
+    parsed = plan.as_case(case)
+    if parsed.backend == "?":
+        raise UsageError(
+            f"'{parsed.workload}' names no backend to train on.",
+            hint=f"As in {parsed.workload}@keras-tensorflow.",
+        )
+    backend = registry.backend(parsed.backend)
+    if not isinstance(backend, TrainingBackend):
+        raise UsageError(
+            f"{parsed.backend} cannot train by a recipe.", hint=f"These can: {', '.join(_able())}."
+        )
+    params = {} if seed is None else {"seed": seed}
+    return plan.resolve(
+        msgspec.structs.replace(
+            parsed,
+            params=parsed.params | params,
+            options={**backend.for_training, **parsed.options},
+            key="",
+        )
+    )
+
+
+def _able() -> list[str]:
+    names = registry.names("backends")
+    return [name for name in names if isinstance(registry.backend(name), TrainingBackend)]
+
+
+def _recipe(case: Case, given: str | Recipe) -> Recipe | None:
+    """The one asked for, or the workload's; None: it trains itself."""
+    workload = registry.workload(case.workload)
+    known = workload.recipe if isinstance(workload, Trainable) else None
+    recipe = (recipe_of(given) if isinstance(given, str) else given) if given else known
+    if recipe is None and not (isinstance(workload, Trainable) and workload.trains_itself):
+        raise UsageError(
+            f"{case.workload} has no recipe, and no method that trains it.",
+            hint=f"Give --recipe FILE, or one of: {', '.join(RECIPES)}.",
+        )
+    return recipe

@@ -1,0 +1,109 @@
+"""A network made faster: a knob for each layer, within a loss of accuracy that is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from assay.commands.tune import view
+from assay.commands.tune.fold_engine_tune_keeping import kept
+from assay.commands.tune.request import TuneRequest
+from assay.commands.tune.tuner import TunedModel, tuned_model
+from assay.core import codec
+from assay.core.errors import NotPossibleError
+from assay.core.files import user_path, write_whole
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Value
+from assay.core.settings import Home
+from assay.native.hpvm.configs import write_configs
+from assay.native.hpvm.tuned_configs import lacking, tuned_configs
+from assay.native.knobs.calibration_file import keep_items
+from assay.native.toolchain import Kernels
+from assay.native.tuner.records import Objective, Tuning
+
+FRONT, CONFIGS, BEST = "front.json", "confs.txt", "best.txt"
+FIGURES = ("front.svg", "front.png")
+
+
+def tune(
+    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    output: str | Path = "tuned",
+    weights: str | Path = "",
+    params: Mapping[str, Value] | None = None,
+    data: str | Path = "",
+    max_loss: float = 1.0,
+    budget: float | str = "10m",
+    objective: Objective = "time",
+    batch: int = 1,
+    seed: int = 0,
+    kernels: Kernels = "auto",
+    resume: bool = False,
+    label: str = "",
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+) -> Tuning:
+    """Choose a knob for each layer: the fastest network that loses at most `max_loss` points.
+
+    The model is a workload, or a function, file or model of yours with `data`, an .npz of inputs
+    and labels. The front goes to the folder `output`: configurations, JSON and a figure. The loss
+    is promised at 95 % for pictures that the tuner never saw.
+
+    >>> found = assay.tune("alexnet2", "tuned", max_loss=1.0, budget="3m")
+    >>> found.best.speedup, found.best.test.points
+    (2.9, 0.4)
+    >>> assay.compile_model("alexnet2", "build", weights="trained", knobs="tuned/best.txt").program
+    PosixPath('build/alexnet2')
+    """
+    request = TuneRequest(
+        model=model if isinstance(model, str) else str(model.name),
+        output=str(user_path(output)),
+        weights=str(weights),
+        params=dict(params or {}),
+        data=str(data),
+        max_loss=max_loss,
+        budget=budget,  # type: ignore[arg-type]  # a text is read where it is checked
+        objective=objective,
+        batch=batch,
+        seed=seed,
+        kernels=kernels,
+        label=label,
+    )
+    made = tuned_model(request, model, resume, progress)
+    written = _written(made, Path(request.output))
+    found = kept(request, written, home)
+    write_whole(Path(request.output) / FRONT, codec.encode(found, indent=2))
+    made.state.close()
+    return found
+
+
+def _written(made: TunedModel, folder: Path) -> Tuning:
+    """The files of a tuning, and what of them could not be written."""
+    found, files, notes = made.tuning, [FRONT], list(made.tuning.notes)
+    if why := lacking(made.captured):
+        notes.append(f"no configuration file was written: {why} The knobs are in {FRONT}.")
+    else:
+        exact, best = found.points[0], found.best
+        others = [p for p in found.points if p.promised and p not in (exact, best)]
+        pair = [exact, best] if best is not exact else [exact]
+        write_configs(tuned_configs(made.captured, pair), folder / BEST)
+        pair[1:1] = others
+        write_configs(tuned_configs(made.captured, pair), folder / CONFIGS)
+        files += [CONFIGS, BEST, keep_items(folder, made.calibration).name]
+    for name in FIGURES:
+        if problem := _drawn(found, folder / name):
+            notes.append(problem)
+            break
+        files.append(name)
+    paths = tuple(str(folder / name) for name in files)
+    return replace(found, files=paths, notes=tuple(notes))
+
+
+def _drawn(found: Tuning, path: Path) -> str:
+    try:
+        view.figure(found, path)
+    except NotPossibleError as error:
+        return f"no figure was drawn: {error}"
+    return ""

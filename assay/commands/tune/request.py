@@ -1,0 +1,64 @@
+"""What a tuning is asked for, checked before anything is built."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+import msgspec
+
+from assay.commands.tune.fold_engine_tune_energy import EnergyMeter
+from assay.core import registry
+from assay.core.errors import NotPossibleError, UsageError, unknown
+from assay.core.messages import MODEL_FILES
+from assay.core.records import Value
+from assay.core.units import as_seconds
+from assay.measure import plan
+from assay.native.toolchain import Kernels
+from assay.native.tuner.records import Objective
+from assay.workloads.accuracy import TRAINED
+
+
+class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
+    model: str
+    output: str
+    weights: str = ""
+    params: dict[str, Value] = {}
+    data: str = ""
+    max_loss: float = 1.0  # points of accuracy
+    budget: float = 600.0  # seconds, for all of it
+    objective: Objective = "time"
+    batch: int = 1
+    seed: int = 0
+    kernels: Kernels = "auto"
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        budget = as_seconds(self.budget, "budget", "10m")
+        msgspec.structs.force_setattr(self, "budget", budget)
+        if not math.isfinite(self.max_loss) or not 0 < self.max_loss < 100:
+            raise UsageError(
+                f"max_loss is {self.max_loss:g} points, but has to be above 0 and below 100.",
+                hint="1.0 allows one picture in a hundred to be lost.",
+            )
+        if self.batch < 1:
+            raise UsageError(f"batch is {self.batch}, but has to be 1 or more.", hint="--batch 1")
+        if self.objective not in get_args(Objective):
+            raise unknown("objective", self.objective, get_args(Objective))
+
+    def own_params(self) -> dict[str, Value]:
+        """With the weights beside the data, where a workload has such and none are given."""
+        if self.weights or self.model.endswith((*MODEL_FILES, ".onnx")):
+            return self.params
+        case = plan.parse_case(self.model)
+        workload = registry.workload(case.workload)
+        given = {**case.params, **self.params}
+        own = "weights" in workload.params and not given.get("weights")
+        return {**self.params, **({"weights": TRAINED} if own else {})}
+
+    def check_possible(self) -> None:
+        if self.objective == "energy" and (why := EnergyMeter().missing()):
+            raise NotPossibleError(
+                f"The objective is energy, which cannot be measured here: {why}.",
+                hint="--objective time; what is faster mostly needs less energy too.",
+            )

@@ -1,0 +1,153 @@
+"""A tuning → its front as a table and a chart, its JSON document, and a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay.commands.plot.figures import COLORS, new_figure
+from assay.core.findings import Output, Table
+from assay.core.units import human
+from assay.native.tuner.records import TunedPoint, Tuning
+from assay.reporting.output.text import table_text
+
+HEIGHT, WIDTH = 10, 60
+CHOSEN, PROMISED, OTHER = "◆", "●", "○"
+COLUMNS = (
+    "point",
+    "speed-up",
+    "interval",
+    "time",
+    "accuracy",
+    "95 % interval",
+    "lost",
+    "interval of loss",
+    "at most",
+    "weights",
+    "energy",
+    "knobs",
+)
+
+
+def output(found: Tuning) -> Output:
+    return Output(
+        tables=(front_table(found),),
+        page="\n".join([table_text(front_table(found)), "", *front_chart(found.points, found)]),
+        document=msgspec.to_builtins(found),
+        values=_values(found),
+    )
+
+
+def front_table(found: Tuning) -> Table:
+    measured = any(point.energy is not None for point in found.points)
+    chosen = tuple(name for name in COLUMNS if measured or name != "energy")
+    rows = [dict(zip(COLUMNS, _row(point, found), strict=True)) for point in found.points]
+    return Table(
+        title=f"{found.model}: at most {found.max_loss:g} points lost, batch {found.batch}, "
+        f"one thread; tuned in {human(found.seconds, 's')}",
+        columns=chosen,
+        rows=tuple(tuple(row[name] for name in chosen) for row in rows),
+        numeric=frozenset(chosen) - {"point", "knobs"},
+        notes=(*_promise(found), *found.notes),
+        spare=("interval of loss", "95 % interval", "interval"),
+    )
+
+
+def front_chart(points: Sequence[TunedPoint], found: Tuning) -> list[str]:
+    """Accuracy upwards, speed to the right."""
+    speeds = [point.speedup for point in points]
+    rates = [point.accuracy for point in points]
+    left, right, low, high = min(speeds), max(speeds), min(rates), max(rates)
+    grid = [[" "] * (WIDTH + 1) for _ in range(HEIGHT)]
+    for point in points:
+        column = round(WIDTH * (point.speedup - left) / ((right - left) or 1.0))
+        row = round((HEIGHT - 1) * (high - point.accuracy) / ((high - low) or 1.0))
+        grid[row][column] = _mark(point, found)
+    labels = {0: f"{high:.2f} %", HEIGHT - 1: f"{low:.2f} %"}
+    room = max(map(len, labels.values()))
+    lines = [f"{labels.get(n, ''):>{room}} ┤{''.join(row)}".rstrip() for n, row in enumerate(grid)]
+    axis = f"{left:.2f}".ljust(WIDTH - 4) + f"{right:.2f} times as fast"
+    legend = f"{CHOSEN} chosen   {PROMISED} keeps the promise   {OTHER} may lose more"
+    return [*lines, f"{'':>{room}} └{'─' * (WIDTH + 1)}", f"{'':>{room}}  {axis}", legend]
+
+
+def figure(found: Tuning, path: Path) -> None:
+    """Accuracy over speed with both intervals."""
+    drawn = new_figure(4.5)
+    axis = drawn.subplots()
+    for point in found.points:
+        color = COLORS["steady"] if point.promised else COLORS["warmup"]
+        across = [[point.speedup - point.speedup_low], [point.speedup_high - point.speedup]]
+        up = [[point.accuracy - point.accuracy_low], [point.accuracy_high - point.accuracy]]
+        shape = "D" if point.name == found.chosen else "o"
+        axis.errorbar([point.speedup], [point.accuracy], up, across, fmt=shape, color=color)
+        axis.annotate(
+            point.name, (point.speedup, point.accuracy), (6, 6), textcoords="offset points"
+        )
+    allowed = found.points[0].accuracy - found.max_loss
+    axis.axhline(allowed, color=COLORS["first"], linestyle=":", label="as much as may be lost")
+    axis.set_xlabel("times as fast as float32")
+    axis.set_ylabel("accuracy on test pictures (%)")
+    axis.set_title(f"{found.model}, batch {found.batch}", loc="left")
+    axis.legend(frameon=False)
+    drawn.savefig(path)
+
+
+def _row(point: TunedPoint, found: Tuning) -> tuple[str, ...]:
+    lost = point.test
+    return (
+        f"{point.name} {_mark(point, found)}",
+        f"{point.speedup:.2f}",
+        f"{point.speedup_low:.2f} – {point.speedup_high:.2f}",
+        human(point.seconds, "s"),
+        f"{point.accuracy:.2f} %",
+        f"{point.accuracy_low:.2f} – {point.accuracy_high:.2f}",
+        f"{lost.points:.2f}",
+        f"{lost.low:.2f} – {lost.high:.2f}",
+        f"{point.confirmed.bound:.2f}" if point.knobs else "0",
+        human(point.memory, "B"),
+        human(point.energy, "J") if point.energy is not None else "",
+        point.words,
+    )
+
+
+def _mark(point: TunedPoint, found: Tuning) -> str:
+    if point.name == found.chosen:
+        return CHOSEN
+    return PROMISED if point.promised else OTHER
+
+
+def headline(found: Tuning) -> str:
+    best = found.best
+    return (
+        f"{best.name}: {best.speedup:.2f} times as fast; it loses at most "
+        f"{max(best.confirmed.bound, 0.0):.2f} points on pictures it never saw, at 95 %"
+    )
+
+
+def _promise(found: Tuning) -> tuple[str, ...]:
+    counts = found.pictures
+    return (
+        f"{CHOSEN} {headline(found)}",
+        "points, accuracy and loss are of "
+        f"{counts['test']} test pictures that nothing was chosen by; 'at most' is of "
+        f"{counts['confirming']} others, from the safest point on",
+    )
+
+
+def _values(found: Tuning) -> Table:
+    speed = ("name", "speedup", "speedup_low", "speedup_high", "seconds", "memory", "promised")
+    fields = (*speed, "predicted", "accuracy", "accuracy_low", "accuracy_high")
+    return Table(
+        columns=(*fields, "loss", "loss_low", "loss_high", "bound"),
+        rows=tuple(
+            (
+                *(str(getattr(point, field)) for field in fields),
+                *(str(getattr(point.test, field)) for field in ("points", "low", "high")),
+                str(point.confirmed.bound),
+            )
+            for point in found.points
+        ),
+    )

@@ -1,0 +1,165 @@
+"""assay hpvm: HPVM's Keras benchmark scripts, word by word, and its programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.cli import options, printing
+from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.progress import LiveLine
+from assay.compat.hpvm import run as hpvm
+from assay.compat.hpvm import scripts as old
+from assay.compat.hpvm import test as hpvm_test
+from assay.core.findings import Output, Table
+from assay.core.records import SCHEMA
+from assay.native.hpvm.program import HpvmRun
+
+
+class _Scripts(click.Group):
+    """`run` and `test` are words of ours; whatever else comes first is a network's script."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Options may come before that word too, as they may in HPVM's scripts."""
+        first = 0
+        while first < len(args) and args[first].startswith("--") and args[first] != "--help":
+            first += 1 if "=" in args[first] else 2
+        moved = args[first : first + 1] + args[:first] + args[first + 1 :]
+        return super().parse_args(ctx, moved)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands:
+            args = ["NET", *args]
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Scripts,
+    subcommand_metavar="NET WORD… | run PROGRAM | test",
+    epilog="""\b
+Examples:
+  assay hpvm alexnet2 keras_reload
+  assay hpvm alexnet2 keras_reload frontend compile compile_tuner
+  assay hpvm vgg16_cifar10.py hpvm_reload frontend compile
+  assay hpvm examples/my_benchmark.py:Digits train keras_dump
+  assay hpvm run program.cc --data model_params
+  assay hpvm test""",
+)
+def command() -> None:
+    """HPVM's scripts and programs, without HPVM.
+
+    NET is one of its networks or a class in a file. The first WORD is hpvm_reload, keras_reload or
+    train: the weights are loaded or trained, and evaluated; final_accuracy is written. A second may
+    be keras_dump, or frontend, which writes HPVM-C and its files to src_dir and data_dir; then
+    compile makes HPVM_binary of it, and compile_tuner HPVM_tuner_binary. It differs from the old
+    scripts in that a failure has a status, training works, and no file is ever half written.
+    """
+
+
+@command.command("NET")
+@click.argument("name", metavar="NET")
+@click.argument("words", nargs=-1, metavar="WORD…")
+@click.option("--keras_backend", default="", help="jax, tensorflow or torch; else KERAS_BACKEND.")
+@options.home
+def script(name: str, words: tuple[str, ...], keras_backend: str, home: str | None) -> int:
+    """Carry out the words of a script: assay hpvm NET WORD… (any name, not NET itself)."""
+    handle_signals()
+    old.check_name(name, ("run", "test"))
+    request = old.read_words(name, words)
+    line = LiveLine()
+    found = old.carried_out(request, old.engine_for(keras_backend), home, line)
+    line.done(found.result)
+    printing.put(*old.lines(found.result))
+    accuracy = old.percent(found.result)
+    if accuracy is None:
+        return 3 if found.result.status == "skipped" else 1
+    old.write_accuracy(accuracy, Path.cwd())
+    printing.put(*map(str, found.written))
+    options.say(f"written: final_accuracy; kept as {found.result.id}")
+    return 0
+
+
+@command.command("run")
+@click.argument("program", metavar="PROGRAM.cc")
+@click.option("--data", default="", metavar="FOLDER", help="Where its weights and inputs are.")
+@click.option("-t", "-d", "images", type=click.Choice(["test", "tune"]), help="Which images.")
+@click.option(
+    "-c",
+    "configs",
+    default="",
+    metavar="FILE[:NAME]",
+    help="A configuration file: its only inexact one, or NAME.",
+)
+@click.option(
+    "--kernels",
+    type=click.Choice(["auto", "portable", "onednn"]),
+    default="auto",
+    show_default=True,
+    help="auto: oneDNN, where it is installed, beside our own.",
+)
+@click.option("--threads", type=click.IntRange(1), help="As many as it may use, if not given.")
+@options.form
+def run(program: str, images: str | None, threads: int | None, form: str, **given: Any) -> int:  # noqa: ANN401
+    """Compile an HPVM-C program, ours or anyone's, as ordinary C++, and run it here.
+
+    \b
+    Example:
+      assay hpvm run alexnet2_cifar10.cpp --data model_params
+    """
+    handle_signals()
+    found = hpvm.run_hpvm(program, images=images or "", threads=threads or 0, **given)
+    if told := (found.output + found.error).rstrip("\n"):
+        options.say(told)
+    if found.status:
+        return found.status if 0 < found.status < 126 else 1
+    printing.show(ran(program, found), form)
+    options.say("gpu and cpu lines both run on the CPU")
+    return 0
+
+
+def ran(program: str, found: HpvmRun) -> Output:
+    total = sum(found.batches)
+    each = total / len(found.batches) if found.batches else None
+    accuracy = "" if found.accuracy is None else f"{found.accuracy:.6g} %"
+    row = (
+        program,
+        accuracy,
+        str(len(found.batches)),
+        "" if each is None else f"{each * 1e3:.4g} ms",
+    )
+    document = {
+        "schema": SCHEMA,
+        "kind": "hpvm-run",
+        "program": program,
+        "accuracy": found.accuracy,
+        "seconds": list(found.batches),
+    }
+    columns = ("program", "accuracy", "batches", "time of a batch")
+    table = Table(columns=columns, rows=(row,), numeric=frozenset(columns[1:]))
+    return Output(tables=(table,), document=document)
+
+
+@command.command("test")
+@click.argument("nets", nargs=-1, metavar="[NET…]")
+@click.option("--keras_backend", default="", help="jax, tensorflow or torch; else KERAS_BACKEND.")
+@options.home
+@options.form
+def test(nets: tuple[str, ...], keras_backend: str, home: str | None, form: str) -> int:
+    """Evaluate every network that has weights in Keras and as a binary, as test_benchmarks.py did.
+
+    The two must agree within 0.05 points, and reach HPVM's table. For the others it is said what
+    they need.
+
+    \b
+    Example:
+      assay hpvm test lenet alexnet2
+    """
+    handle_signals()
+    engine = old.engine_for(keras_backend)
+    found = list(hpvm_test.tested(nets, engine, home, options.say))
+    printing.show(hpvm_test.output(found), form)
+    return hpvm_test.status(found)

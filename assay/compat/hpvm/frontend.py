@@ -1,0 +1,119 @@
+"""What HPVM's frontend and compiler did after the evaluation: HPVM-C, its files, its binaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay.core import registry
+from assay.core.errors import UsageError
+from assay.core.files import user_path, write_whole
+from assay.core.records import Result, Value
+from assay.measure.compiler.capture import model_of
+from assay.native.hpvm.dataflow import Dataflow
+from assay.native.hpvm.frontend import write_sources, write_weights
+from assay.native.hpvm.lowering import dataflow, with_softmax
+from assay.native.hpvm.program import build_models, compile_program
+from assay.weights.bins import file_names
+from assay.workloads.accuracy import AccuracyWorkload
+
+BATCH = 500  # pictures in a batch of HPVM's scripts, but for those below
+BATCHES = {
+    "vgg16_cifar100": 100,
+    "alexnet_imagenet": 50,
+    "vgg16_imagenet": 25,
+    "resnet50_imagenet": 50,
+}
+PROGRAMS = {
+    "compile": ("approxhpvm_src.cc", "HPVM_binary"),
+    "compile_tuner": ("approxhpvm_tuner_src.cc", "HPVM_tuner_binary"),
+}
+
+
+class HpvmPlaces(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a benchmark's files go, as its script says."""
+
+    data_dir: str
+    src_dir: str
+    batch_size: int
+
+
+def places(workload: str, result: Result) -> HpvmPlaces:
+    """Those of the scripts for the ten; a class has them as attributes."""
+    found = registry.workload(workload)
+    size = int(result.case.params.get("batch_size", BATCH))
+    if not isinstance(found, AccuracyWorkload):
+        name = workload.rpartition(":")[2]
+        return HpvmPlaces(
+            data_dir=str(result.facts.get("data_dir") or f"data/{name}"),
+            src_dir=str(result.facts.get("src_dir") or f"src/{name}_src"),
+            batch_size=size,
+        )
+    own = "_hpvm" if found.hpvm == "alexnet_cifar10" else ""  # as HPVM's script has it
+    return HpvmPlaces(
+        data_dir=f"data/{found.hpvm}{own}",
+        src_dir=f"src/{found.hpvm}_src{own}",
+        batch_size=BATCHES.get(found.hpvm, BATCH),
+    )
+
+
+def translated(workload: str, params: Mapping[str, Value], result: Result, reload: bool) -> Path:
+    """The folder of sources; weights and pictures go to data_dir, or are HPVM's own already."""
+    where = places(workload, result)
+    data_dir = Path(str(result.facts["weights_file"])) if reload else user_path(where.data_dir)
+    flow = _network(workload, params, None if reload else data_dir)
+    if reload:
+        _check_reload(data_dir)
+    else:
+        write_weights(flow, data_dir)
+    names = file_names(data_dir, flow.tensors) if reload else None
+    counts = {split: _count(data_dir / f"{split}_labels.bin") for split in ("test", "tune")}
+    return write_sources(flow, where.src_dir, data_dir, counts, where.batch_size, names)
+
+
+def compiled(src_dir: Path, words: Sequence[str]) -> list[Path]:
+    """The binaries of these words, which need nothing but what lies beside them and the data."""
+    made = []
+    for word in words:
+        source, binary = PROGRAMS[word]
+        made.append(compile_program(src_dir / source, src_dir / binary))
+        if word == "compile":  # the tuner's has the same graph
+            build_models(made[-1], src_dir)
+    write_whole(Path("working_dir.txt"), str(src_dir).encode())
+    return made
+
+
+def dumped(
+    workload: str, params: Mapping[str, Value], result: Result, target: Path
+) -> tuple[Path, ...]:
+    """Weights as a Keras file, and as .bin files in data_dir."""
+    data_dir = user_path(places(workload, result).data_dir)
+    write_weights(_network(workload, params, save=target), data_dir)
+    return target, data_dir
+
+
+def _network(
+    workload: str,
+    params: Mapping[str, Value],
+    data: Path | None = None,
+    save: Path | None = None,
+) -> Dataflow:
+    graph = model_of(workload, params=params, data=data, save=save).graph
+    ten = isinstance(registry.workload(workload), AccuracyWorkload)
+    return dataflow(with_softmax(graph) if ten else graph)
+
+
+def _check_reload(folder: Path) -> None:
+    for split in ("test", "tune"):
+        for part in ("input", "labels"):
+            if not (folder / f"{split}_{part}.bin").is_file():
+                raise UsageError(
+                    f"{folder} has no {split}_{part}.bin, which the program would read.",
+                    hint="Use keras_reload, which writes weights and pictures to data_dir.",
+                )
+
+
+def _count(labels: Path) -> int:
+    return labels.stat().st_size // 4

@@ -1,0 +1,186 @@
+"""PerfZero's benchmark.py: its 25 flags, unchanged, translated to assay's own benchmark runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from assay.core import units
+from assay.core.errors import UsageError
+from assay.formats.perfzero import windows
+from assay.formats.perfzero.construct import read_arguments
+from assay.formats.perfzero.messages import BenchSetting
+from assay.formats.perfzero.names import split
+from assay.formats.perfzero.setup import Download, Repository, downloads, repositories
+from assay.platforms.cloud.tpu import TpuRequest
+from assay.platforms.sinks.records import Sinks
+from assay.platforms.sinks.upload import check_sinks
+
+Flags = dict[str, Any]
+
+
+class Flag(NamedTuple):
+    """One flag of PerfZero, with its default there (None: left out)."""
+
+    default: object
+    help: str
+
+
+FLAGS = {
+    "use_cached_site_packages": Flag(False, "Do not update repositories that are there."),
+    "gcs_downloads": Flag(None, "Older name of --data_downloads; fetched first."),
+    "git_repos": Flag(None, "url;branch;hash,url2;… into WORKSPACE/site-packages."),
+    "benchmark_num_trials": Flag(1, "Number of times all methods are run."),
+    "benchmark_methods": Flag((), "module.Class.method or module.Class.filter:REGEX; repeatable."),
+    "ml_framework_build_label": Flag(None, "Recorded in the summary."),
+    "execution_label": Flag(None, "Recorded in the summary; also the label of assay's results."),
+    "platform_name": Flag(None, "Recorded in the summary: gcp, aws, …"),
+    "system_name": Flag(None, "Recorded in the summary: n1-standard-64-8xV100, …"),
+    "output_gcs_url": Flag(None, "Upload the output folder there: gs://…, s3://… or a folder."),
+    "scratch_gcs_url": Flag(None, "What the class gets as output_dir, with the id added."),
+    "bigquery_project_name": Flag(None, "Send each summary to BigQuery, in this project."),
+    "bigquery_dataset_table_name": Flag(None, "dataset.table"),
+    "python_path": Flag(None, "Folders below site-packages to import from, with commas."),
+    "workspace": Flag("workspace", "Folder for repositories and output."),
+    "root_data_dir": Flag("/data", "Data folder, passed to the class."),
+    "data_downloads": Flag(None, "url;path,url2,… below --root_data_dir; archives are unpacked."),
+    "gcloud_key_file_url": Flag("", "Key file of Google Cloud: a path, gs://… or https://…"),
+    "debug": Flag(False, "Show what the methods print."),
+    "profiler_enabled_time": Flag(None, "begin:end,… in seconds."),
+    "execution_id": Flag(None, "The name of the output folder; a time stamp by default."),
+    "result_upload_methods": Flag(None, "module.function,…: each is called with the summary."),
+    "tpu_parameters": Flag(None, "JSON: name, project, zone, size, version, …"),
+    "perfzero_constructor_args": Flag("", "JSON: more arguments for the constructor."),
+    "benchmark_class_type": Flag(None, "tf_benchmark: the constructor gets those alone."),
+}
+_TPU_KEYS = ("name", "project", "zone", "size", "version")
+# PerfZero sent what was meant for these datasets to tables of its own
+_REDIRECTED = {
+    "benchmark_results": "perfzero.benchmark_summary",
+    "benchmark_results_dev": "perfzero_dev.benchmark_summary",
+}
+
+
+class PerfZeroRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the flags ask for, checked."""
+
+    flags: Flags
+    methods: tuple[str, ...]
+    workspace: Path
+    setting: BenchSetting
+    repositories: tuple[Repository, ...]
+    downloads: tuple[Download, ...]
+    hooks: tuple[str, ...]
+    sinks: Sinks = Sinks()
+    tpu: TpuRequest | None = None  # to be made, and deleted at the end
+
+
+def request(flags: Flags, timeout: str, python: str) -> PerfZeroRequest:
+    """Every mistake in the flags is found here, before anything is fetched or run."""
+    workspace = Path(flags["workspace"]).absolute()
+    methods = tuple(name for text in flags["benchmark_methods"] for name in split(text))
+    if not methods:
+        raise UsageError(
+            "No benchmark method was given.", hint="--benchmark_methods=module.Class.method"
+        )
+    _check_amounts(flags, timeout)
+    sinks = _sinks(flags)
+    root = Path(flags["root_data_dir"])
+    wanted = [*downloads(flags["gcs_downloads"] or "", root)]
+    return PerfZeroRequest(
+        flags={name: flags[name] for name in FLAGS if flags[name] not in (None, ())},
+        methods=methods,
+        workspace=workspace,
+        setting=_setting(flags, workspace, units.seconds(timeout), python),
+        repositories=tuple(repositories(flags["git_repos"] or "", workspace / "site-packages")),
+        downloads=(*wanted, *downloads(flags["data_downloads"] or "", root)),
+        hooks=tuple(_words(flags["result_upload_methods"])),
+        sinks=sinks,
+        tpu=_tpu_request(flags["tpu_parameters"]),
+    )
+
+
+def _setting(flags: Flags, workspace: Path, timeout: float, python: str) -> BenchSetting:
+    kind = flags["benchmark_class_type"]
+    if kind not in (None, "", "tf_benchmark"):
+        raise UsageError(
+            f"--benchmark_class_type is {kind}, which is not known.", hint="tf_benchmark, or none."
+        )
+    site_packages = workspace / "site-packages"
+    return BenchSetting(
+        python=python,
+        python_path=tuple(str(site_packages / path) for path in _words(flags["python_path"])),
+        root_data_dir=flags["root_data_dir"],
+        tpu=_tpu(flags["tpu_parameters"]),
+        constructor_args=read_arguments(
+            flags["perfzero_constructor_args"], "--perfzero_constructor_args"
+        ),
+        plain=bool(kind),
+        windows=windows.parse(flags["profiler_enabled_time"] or ""),
+        timeout=timeout,
+    )
+
+
+def _tpu(text: str | None) -> str | None:
+    """The name of the TPU, which the class is told."""
+    if not text:
+        return None
+    given = read_arguments(text, "--tpu_parameters")
+    lacks = [key for key in _TPU_KEYS if key not in given]
+    if lacks:
+        raise UsageError(
+            f"--tpu_parameters lacks {', '.join(lacks)}.",
+            hint=f"It takes {', '.join(_TPU_KEYS)}, version_id and using_prestarted_tpu.",
+        )
+    return str(given["name"])
+
+
+def _tpu_request(text: str | None) -> TpuRequest | None:
+    """None where there is no TPU, or one that runs already and keeps its version."""
+    given = read_arguments(text, "--tpu_parameters") if text else {}
+    started = str(given.get("using_prestarted_tpu", "")).lower() == "true"
+    version_id = str(given.get("version_id") or "")
+    if not given or (started and not version_id):
+        return None
+    named = {key: str(given[key]) for key in _TPU_KEYS}
+    return TpuRequest(**named, version_id=version_id, started=started)
+
+
+def _check_amounts(flags: Flags, timeout: str) -> None:
+    if flags["benchmark_num_trials"] < 1:
+        raise UsageError(
+            f"trials is {flags['benchmark_num_trials']}, but has to be 1 or more.",
+            hint="--benchmark_num_trials=1",
+        )
+    if units.seconds(timeout) <= 0:
+        raise UsageError(
+            f"timeout is {timeout}, but has to be more than 0 s.", hint="--timeout=24h"
+        )
+
+
+def _sinks(flags: Flags) -> Sinks:
+    """Where summaries and files go; a wrong place is refused before anything is run."""
+    project, table = flags["bigquery_project_name"], flags["bigquery_dataset_table_name"]
+    if bool(project) != bool(table):
+        raise UsageError(
+            "Only one of --bigquery_project_name and --bigquery_dataset_table_name was given.",
+            hint="Give both, or neither.",
+        )
+    if table and table.count(".") != 1:
+        raise UsageError(f"--bigquery_dataset_table_name is {table}.", hint="It is dataset.table.")
+    if table:
+        table = _REDIRECTED.get(table.partition(".")[0], table)
+    found = Sinks(
+        bigquery=f"{project}:{table}" if table else "",
+        table="perfzero",
+        objects=flags["output_gcs_url"] or "",
+        key=flags["gcloud_key_file_url"] or "",
+    )
+    check_sinks(found)
+    return found
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]

@@ -1,0 +1,235 @@
+"""PerfZero's flow: set up, run every method in every trial, write its files, call the hooks."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+import assay
+from assay.commands.bench import api
+from assay.compat.perfzero.options import PerfZeroRequest
+from assay.core import codec
+from assay.core.errors import AssayError, UsageError
+from assay.core.files import write_whole
+from assay.formats.perfzero.messages import Benched
+from assay.formats.perfzero.summary import Execution, env_vars, summary
+from assay.platforms.sinks import upload
+
+SayCallback = Callable[[str], None]
+_ID = re.compile(r"[\w.+:@=-]{1,200}", re.ASCII)
+HOOK_TIMEOUT = 600.0  # seconds
+
+# A hook runs in a process of its own: whatever it does, the summary is written and the run goes on.
+_HOOK = (
+    "import sys; sys.path[:] = [*filter(None, sys.path), *sys.argv[3:], '']; "
+    "import importlib, json; "
+    "module, _, name = sys.argv[1].rpartition('.'); "
+    "getattr(importlib.import_module(module), name)(json.load(open(sys.argv[2])))"
+)
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """What set-up found, and the seconds it took."""
+
+    harness_info: dict[str, Any]
+    site_package_info: dict[str, dict[str, Any]]
+    seconds: dict[str, float]
+
+
+class Executed(NamedTuple):
+    """One method, once: its summary, and where its files are."""
+
+    benched: Benched
+    summary: dict[str, Any]
+    folder: Path
+    problems: list[str]  # of hooks and uploads
+    seconds: dict[str, float]
+
+
+def prepare(request: PerfZeroRequest, report: SayCallback) -> Prepared:
+    """Data first, then repositories, as PerfZero does it."""
+    seconds: dict[str, float] = {}
+    begun = time.monotonic()
+    for download in request.downloads:
+        fetched = api.obtain(download, _progress(report))
+        report(f"{download.path} {'is there now' if fetched else 'was there already'}")
+    seconds["download_data"], begun = time.monotonic() - begun, time.monotonic()
+    cached = bool(request.flags.get("use_cached_site_packages"))
+    info = {}
+    for repository in request.repositories:
+        repository.folder.parent.mkdir(parents=True, exist_ok=True)
+        info[repository.name] = api.check_out(repository, cached)
+        if info[repository.name].get("dirty"):
+            report(f"{repository.folder} has edits: it is used as it is, and recorded as dirty")
+    seconds["checkout_repository"] = time.monotonic() - begun
+    return Prepared(harness_info=_harness(), site_package_info=info, seconds=seconds)
+
+
+def execute(
+    request: PerfZeroRequest,
+    prepared: Prepared,
+    variables: Mapping[str, str],
+    home: str | None,
+    progress: Callable[..., None],
+    missing: SayCallback,
+) -> Iterator[Executed]:
+    """Each method as it ends; `missing` is told of what names none, and the others are run."""
+    outputs = _Outputs(request)
+    found = api.bench(
+        *request.methods,
+        setting=request.setting,
+        trials=request.flags["benchmark_num_trials"],
+        label=request.flags.get("execution_label", ""),
+        home=home,
+        progress=progress,
+        outputs=outputs,
+        missing=missing,
+    )
+    for benched in found:
+        begun = time.monotonic()
+        folder = Path(benched.output_dir)
+        document = summary(benched, _execution(request, prepared, folder.name, variables))
+        _write(folder, benched, document)
+        problems = [p for hook in request.hooks if (p := _call(hook, folder, request))]
+        problems += _uploaded(document, folder, request, home)
+        seconds = {
+            "class_initialization": benched.told.initialization,
+            "method_execution": benched.told.execution,
+            "log_upload": time.monotonic() - begun,
+        }
+        yield Executed(benched, document, folder, problems, seconds)
+
+
+class _Outputs:
+    """`WORKSPACE/output/ID` for each method. A folder that was used before gets a number added."""
+
+    def __init__(self, request: PerfZeroRequest) -> None:
+        self._root = request.workspace / "output"
+        self._id = _checked_id(request.flags.get("execution_id", ""))
+        self._scratch = request.flags.get("scratch_gcs_url", "").rstrip("/")
+
+    def __call__(self, case: Path) -> tuple[Path, str]:
+        wanted = self._id or datetime.now().strftime("%Y-%m-%d-%H-%M-%S-%f")
+        name, count = wanted, 1
+        while not self._made(name):
+            count += 1
+            name = f"{wanted}-{count}"
+        folder = self._root / name
+        return folder, f"{self._scratch}/{name}" if self._scratch else str(folder)
+
+    def _made(self, name: str) -> bool:
+        try:
+            (self._root / name).mkdir(parents=True)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise UsageError(
+                f"{self._root / name} cannot be made ({error.strerror}).",
+                hint="Choose another --workspace or --execution_id.",
+            ) from None
+        return True
+
+
+def _checked_id(text: str) -> str:
+    """It names one folder in the workspace's output, never one elsewhere."""
+    if not text or (_ID.fullmatch(text) and text not in {".", ".."}):
+        return text
+    raise UsageError(
+        f"--execution_id is '{text[:60]}', but names a folder: letters, digits, - _ . and +.",
+        hint="As in: --execution_id=2026-11-15-nightly",
+    )
+
+
+def _execution(
+    request: PerfZeroRequest, prepared: Prepared, name: str, variables: Mapping[str, str]
+) -> Execution:
+    flags = request.flags
+    known = ("execution_label", "ml_framework_build_label", "platform_name", "system_name")
+    return Execution(
+        execution_id=name,
+        tpu=request.setting.tpu is not None,
+        env_vars=env_vars(variables),
+        flags=api.safe_flags(flags),
+        harness_info=prepared.harness_info,
+        site_package_info=prepared.site_package_info,
+        output_url=f"{request.sinks.objects.rstrip('/')}/{name}/" if request.sinks.objects else "",
+        **{field: flags.get(field) for field in known},
+    )
+
+
+def _write(folder: Path, benched: Benched, document: dict[str, Any]) -> None:
+    """PerfZero's three files, and assay's own result beside them."""
+    text = codec.encode(document, indent=2)
+    write_whole(folder / "perfzero_summary.json", text)
+    write_whole(folder / "result.json", codec.encode(benched.result))
+    case = Path(benched.folder)
+    if (case / "process_info.log").exists():
+        shutil.copyfile(case / "process_info.log", folder / "process_info.log")
+    with (folder / "perfzero.log").open("wb") as log:
+        if (case / "worker.log").exists():
+            log.write((case / "worker.log").read_bytes())
+        for line in (benched.result.reason, *benched.notes):
+            log.write(f"{line}\n".encode() if line else b"")
+        heading = f"Benchmark execution for {benched.method.name} completed with summary:\n"
+        log.write(heading.encode() + text + b"\n")
+
+
+def _call(hook: str, folder: Path, request: PerfZeroRequest) -> str:
+    """What went wrong with a hook, or ""."""
+    python = request.setting.python or sys.executable
+    found = Path(python) / "bin" / "python" if Path(python).is_dir() else Path(python)
+    words = [hook, str(folder / "perfzero_summary.json"), *request.setting.python_path]
+    try:
+        done = subprocess.run(
+            [str(found), "-c", _HOOK, *words], capture_output=True, text=True, timeout=HOOK_TIMEOUT
+        )
+    except subprocess.TimeoutExpired:
+        return f"the upload method {hook} was not finished after {HOOK_TIMEOUT:g} s"
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+    return f"the upload method {hook} failed: {lines[-1]}"
+
+
+def _uploaded(
+    document: dict[str, Any], folder: Path, request: PerfZeroRequest, home: str | None
+) -> list[str]:
+    """What did not arrive, which `assay upload --pending` sends later."""
+    if not (request.sinks.bigquery or request.sinks.objects):
+        return []
+    sent = upload.send_summary(document, folder, request.sinks, home)
+    return [one.line for one in sent.uploads if not one.arrived]
+
+
+def _harness() -> dict[str, Any]:
+    """The checkout assay runs from; nothing where it is installed from a package."""
+    folder = Path(assay.__file__).parent.parent
+    if not (folder / ".git").exists():
+        return {}
+    try:
+        return dict(api.checkout_info(folder))
+    except AssayError:
+        return {}
+
+
+def _progress(report: SayCallback) -> Callable[[str, int, int | None], None]:
+    """A line for each tenth of a download."""
+    shown = -1
+
+    def show(name: str, done: int, total: int | None) -> None:
+        nonlocal shown
+        tenth = 10 * done // total if total else done >> 27
+        if tenth > shown:
+            shown = tenth
+            report(f"{name}: {done} bytes" + (f" of {total}" if total else ""))
+
+    return show

@@ -1,0 +1,189 @@
+"""PerfZero's setup.py: its ten flags, unchanged; an image is built or loaded, a drive made."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from assay.commands import fold_verbs_image
+from assay.commands.bench import api
+from assay.compat.perfzero.options import Flag, Flags
+from assay.core.corrupt import writing
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.files import user_path
+from assay.formats.perfzero.setup import Download
+from assay.platforms.images import engines
+from assay.platforms.images.recipes import ImageRequest
+from assay.platforms.sinks import credentials
+
+TEMPLATE = "assay"  # in place of a Dockerfile of PerfZero's checkout, which is not here
+FLAGS = {
+    "dockerfile_path": Flag(TEMPLATE, "A Dockerfile, an image as *.tar.gz, or '' for none."),
+    "workspace": Flag("workspace", "Folder for what is fetched."),
+    "gcloud_key_file_url": Flag("", "Key file of Google Cloud, for gs:// URLs."),
+    "root_data_dir": Flag("/data", "Where a drive of local SSDs is mounted."),
+    "gce_nvme_raid": Flag(None, "Not empty: all local NVMe disks become one drive there."),
+    "tensorflow_pip_spec": Flag(None, "Package, package==version, or a wheel (path, gs://…)."),
+    "extra_pip_specs": Flag("", "More packages, by semicolons."),
+    "docker_tag": Flag("perfzero/tensorflow", "Name of the image."),
+    "site_package_downloads": Flag("", "dir:name,… folders copied to WORKSPACE/site-packages."),
+    "extra_docker_build_args": Flag((), "NAME=VALUE for the Dockerfile; repeatable."),
+}
+_NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # of a folder in site-packages
+Say = Callable[[str], None]
+
+
+def set_up(flags: Flags, engine: str, dry_run: bool, say: Say) -> dict[str, float]:
+    """Everything the flags ask for; the seconds each part took, under PerfZero's names."""
+    _check(flags)
+    seconds: dict[str, float] = {}
+    for source, target in site_packages(flags):
+        say(f"{source} is copied to {target}")
+        if not dry_run:
+            _copy(source, target)
+    with credentials.used(flags["gcloud_key_file_url"] or ""):
+        if flags["gce_nvme_raid"]:
+            seconds["create_drive"] = _timed(lambda: _drive(flags["root_data_dir"], dry_run, say))
+        path = flags["dockerfile_path"]
+        if path.endswith(".tar.gz"):
+            seconds["load_docker"] = _timed(lambda: _load(flags, engine, dry_run, say))
+        elif path:
+            seconds["build_docker"] = _timed(lambda: _build(flags, engine, dry_run, say))
+    return seconds
+
+
+def specs(flags: Flags) -> tuple[str, ...]:
+    """PerfZero lost the semicolons, and so made one word of two packages."""
+    named = [flags["tensorflow_pip_spec"]] if flags["tensorflow_pip_spec"] else []
+    more = (flags["extra_pip_specs"] or "").replace(";", " ").split()
+    return (*named, *more)
+
+
+def site_packages(flags: Flags) -> list[tuple[Path, Path]]:
+    """Folders, and where `assay perfzero` finds them by --python_path."""
+    found = []
+    place = user_path(flags["workspace"]).absolute() / "site-packages"
+    for text in filter(None, (flags["site_package_downloads"] or "").split(",")):
+        folder, _, name = text.rpartition(":")
+        if not _NAME.fullmatch(name) or not user_path(folder or ".missing").is_dir():
+            raise UsageError(
+                f"--site_package_downloads got '{text[:80]}'.",
+                hint="It takes FOLDER:NAME, by commas: a folder that is there, and its new name.",
+            )
+        found.append((user_path(folder).absolute(), place / name))
+    return found
+
+
+def drive_commands(devices: list[str], place: str) -> list[list[str]]:
+    """What makes one drive of local disks: several as RAID 0, one as it is."""
+    disk = devices[0] if len(devices) == 1 else "/dev/md0"
+    raid = ["mdadm", "--create", disk, "--level=0", f"--raid-devices={len(devices)}", *devices]
+    return [
+        *([raid] if len(devices) > 1 else []),
+        ["mkfs.ext4", "-F", disk],
+        ["mkdir", "-p", place],
+        ["mount", disk, place],
+        ["chmod", "a+w", place],
+    ]
+
+
+def _check(flags: Flags) -> None:
+    engines.check_tag(flags["docker_tag"])
+    for argument in flags["extra_docker_build_args"]:
+        if "=" not in argument or argument.startswith("-"):
+            raise UsageError(
+                f"--extra_docker_build_args got '{argument}'.", hint="It takes NAME=VALUE."
+            )
+    site_packages(flags)
+    path = flags["dockerfile_path"]
+    if path and path != TEMPLATE and not path.endswith(".tar.gz") and not Path(path).is_file():
+        raise UsageError(
+            f"There is no Dockerfile {path}.",
+            hint=f"Leave it out for assay's own template, or say --dockerfile_path={TEMPLATE}.",
+        )
+
+
+def _build(flags: Flags, engine: str, dry_run: bool, say: Say) -> None:
+    path = flags["dockerfile_path"]
+    if path == TEMPLATE:
+        request = ImageRequest(frameworks=("tensorflow",), specs=specs(flags))
+        if dry_run:
+            say(fold_verbs_image.image_files(request)["Containerfile"])
+        else:
+            say(
+                f"{flags['docker_tag']}: {fold_verbs_image.build_image(request, flags['docker_tag'], engine)}"
+            )
+        return
+    given = (
+        f"tensorflow_pip_spec={flags['tensorflow_pip_spec'] or ''}",
+        "local_tensorflow_pip_spec=EMPTY",
+        f"extra_pip_specs={' '.join(specs(flags)[1:])}",
+        *flags["extra_docker_build_args"],
+    )
+    chosen = engines.find(engine) if not dry_run else engine or "docker"
+    with tempfile.TemporaryDirectory() as spare:
+        folder = Path(spare)
+        (folder / "Dockerfile").write_bytes(user_path(path).read_bytes())
+        words = engines.build_words(chosen, flags["docker_tag"], folder, given, "Dockerfile")
+        say(" ".join(words)) if dry_run else engines.ask(words)
+
+
+def _load(flags: Flags, engine: str, dry_run: bool, say: Say) -> None:
+    url = flags["dockerfile_path"]
+    archive = Path(flags["workspace"]).absolute() / url.rpartition("/")[2]
+    chosen = engines.find(engine) if not dry_run else engine or "docker"
+    if dry_run:
+        say(f"{chosen} load -i {archive}")
+        return
+    local = Path(url).is_file()
+    if not local:
+        api.obtain(Download(url=url, path=archive))
+    engines.load(chosen, Path(url) if local else archive)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Whole before the old copy goes."""
+    fresh = target.with_name(f".new-{target.name}")
+    with writing(target):
+        if fresh.exists():
+            shutil.rmtree(fresh)
+        shutil.copytree(source, fresh, symlinks=True)
+        if target.exists():
+            shutil.rmtree(target)
+        fresh.rename(target)
+
+
+def _drive(place: str, dry_run: bool, say: Say) -> None:
+    if Path(place).is_mount():
+        say(f"{place} is a drive already")
+        return
+    devices = _devices()
+    if not devices:
+        raise NotPossibleError("There is no local NVMe disk.", hint="Leave --gce_nvme_raid out.")
+    for words in drive_commands(devices, place):
+        say(" ".join(words))
+        if not dry_run:
+            engines.ask(words)
+
+
+def _devices() -> list[str]:
+    """Whole NVMe disks that nothing is mounted from."""
+    try:
+        listed = engines.ask(["lsblk", "-n", "-p", "-l", "-o", "NAME,MOUNTPOINT"])
+    except (FileNotFoundError, AssayError):
+        return []
+    used = {line.split()[0] for line in listed.splitlines() if len(line.split()) > 1}
+    disks = [line.split()[0] for line in listed.splitlines() if "/dev/nvme" in line]
+    whole = [name for name in disks if not any(o != name and name.startswith(o) for o in disks)]
+    return [name for name in whole if not any(one.startswith(name) for one in used)]
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    begun = time.monotonic()
+    work()
+    return time.monotonic() - begun

@@ -1,0 +1,200 @@
+"""Name → thing: what is built in, by folder, and what others bring, by entry point.
+
+A module in `assay/workloads`, `assay/backends`, `assay/monitors`, `assay/stores` or `assay/formats`
+lists what it offers in a dict `PROVIDES`, or has a name that begins with `_`, and is loaded only by
+who needs it; a package outside names an object in the entry-point group `assay.workloads` or alike.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from assay.core import settings
+from assay.core.contracts import Backend, Monitor, Store, Workload
+from assay.core.errors import AssayError, UsageError, unknown
+from assay.core.formats import Format
+from assay.core.settings import Home
+
+Kind = Literal["workloads", "backends", "monitors", "stores", "formats"]
+
+_CONTRACTS: dict[Kind, Any] = {
+    "workloads": Workload,
+    "backends": Backend,
+    "monitors": Monitor,
+    "stores": Store,
+    "formats": Format,
+}
+
+
+def workload(name: str) -> Workload:
+    """A workload by name, a user's `./my.py:MyNet`, a model file (an object's too), or a hub's."""
+    if ".py:" in name:
+        from assay.workloads.user.file import from_file
+
+        return from_file(name)
+    if name.startswith(("hf:", "torchvision:", "timm:")):
+        from assay.workloads.user.hub import from_hub
+
+        return from_hub(name)
+    if name.endswith((".onnx", ".pt2", ".keras")):
+        from assay.workloads.user.model_file import from_model_file
+
+        return from_model_file(name)
+    if name.endswith(".live"):
+        from assay.workloads.user.pickled import from_live_file
+
+        return from_live_file(name)
+    if name.endswith(".py"):
+        raise UsageError(
+            f"'{name}' names a file, but not what to run in it.", hint=f"As in: {name}:MyNet"
+        )
+    if "," in name:
+        raise UsageError(
+            f"There is no workload named '{name}'.", hint="Separate cases by a space, not a comma."
+        )
+    found: Workload = _get("workloads", name)
+    return found
+
+
+def backend(name: str) -> Backend:
+    from assay.backends.fold_backends_retired import RETIRED
+
+    if name in RETIRED:
+        raise UsageError(f"There is no backend named '{name}' any more.", hint=RETIRED[name])
+    found: Backend = _get("backends", name)
+    return found
+
+
+def monitor(name: str) -> Callable[[], Monitor]:
+    """What makes a monitor of that name."""
+    found: Callable[[], Monitor] = _get("monitors", name)
+    return found
+
+
+def open_store(home: Home = None) -> Store:
+    """The store at `NAME://PLACE`; a plain path is a folder that SQLite has the index of."""
+    place = settings.place(home)
+    name, mark, rest = place.partition("://")
+    found: Store = _get("stores", name)(rest) if mark else _get("stores", "sqlite")(place)
+    return found
+
+
+def file_format(name: str) -> Format:
+    """A format of result files by name."""
+    found: Format = _get("formats", name)
+    return found
+
+
+def names(kind: Kind) -> tuple[str, ...]:
+    return tuple(sorted({**_built_in(kind), **dict(_outsiders(kind))}))
+
+
+def everything(kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """All that works, by name, and what is wrong with packages that extend assay, in words."""
+    found, problems = dict(_built_in(kind)), []
+    for name, target in _outsiders(kind).items():
+        try:
+            found[name] = _load(kind, name, target)
+        except AssayError as error:
+            problems.append(f"{error} {error.hint}")
+    return dict(sorted(found.items())), tuple(problems)
+
+
+def _get(kind: Kind, name: str) -> Any:  # noqa: ANN401 (checked against the contract)
+    built_in = _built_in(kind)
+    if name in built_in:
+        return built_in[name]
+    outsiders = _outsiders(kind)  # looked for only now: it reads a file of every package
+    if name in outsiders:
+        return _load(kind, name, outsiders[name])
+    raise unknown(kind.removesuffix("s"), name, [*built_in, *outsiders])
+
+
+@cache
+def _built_in(kind: Kind) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    folder = Path(__file__).parents[1] / kind
+    for file in sorted(folder.rglob("[!_]*.py")):
+        module = importlib.import_module(_module(kind, file.relative_to(folder)))
+        for name, thing in getattr(module, "PROVIDES", {}).items():
+            found[name] = _checked(kind, name, thing, module.__name__)
+    return found
+
+
+def _module(kind: Kind, file: Path) -> str:
+    return ".".join(("assay", kind, *file.with_suffix("").parts))
+
+
+@cache
+def _outsiders(kind: Kind) -> dict[str, str]:
+    """Entry points of other packages, name → `module:object`, not loaded yet."""
+    return {name: target for group, name, target in _entry_points() if group == f"assay.{kind}"}
+
+
+def _load(kind: Kind, name: str, target: str) -> Any:  # noqa: ANN401
+    module, _, attribute = target.partition(":")
+    try:
+        thing = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"The package that offers '{name}' in assay.{kind} cannot be loaded ({error}).",
+            hint=f"Reinstall or remove the package that holds {target}.",
+        ) from None
+    return _checked(kind, name, thing, target)
+
+
+def _checked(kind: Kind, name: str, thing: object, origin: str) -> object:
+    """Refuse a wrong plugin where it registers, by name, with what it lacks."""
+    contract = _CONTRACTS[kind]
+    parts = [part for part in vars(contract) if not part.startswith("_")]
+    lacks = sorted(part for part in parts if not hasattr(thing, part))
+    if lacks:
+        raise UsageError(
+            f"'{name}' from {origin} is no {kind.removesuffix('s')}: it lacks {', '.join(lacks)}.",
+            hint=f"assay.core.contracts.{contract.__name__} says what each must offer.",
+        )
+    return thing
+
+
+@cache
+def _entry_points() -> tuple[tuple[str, str, str], ...]:
+    """Groups that begin with `assay.`. importlib.metadata would cost each start 35 ms."""
+    return tuple(
+        (group, name, target)
+        for folder in dict.fromkeys(sys.path)
+        for file in _entry_point_files(folder or ".")
+        for group, name, target in _read_entry_points(file)
+        if group.startswith("assay.")
+    )
+
+
+def _entry_point_files(folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith((".dist-info", ".egg-info")):
+                    yield os.path.join(entry.path, "entry_points.txt")
+    except OSError:
+        return
+
+
+def _read_entry_points(file: str) -> Iterator[tuple[str, str, str]]:
+    try:
+        with open(file, encoding="utf-8") as lines:
+            text = lines.read()
+    except OSError:
+        return
+    group = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            group = line.strip("[]")
+        elif "=" in line and not line.startswith("#"):
+            name, _, target = line.partition("=")
+            yield group, name.strip(), target.split("[")[0].strip()

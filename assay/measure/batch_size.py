@@ -1,0 +1,116 @@
+"""`batch_size=max`: the largest batch that fits, found by trying sizes in fresh workers.
+
+A size that does not fit may end its worker in any way; it costs that worker and nothing else.
+On a GPU its memory is the bound. On a CPU a worker may take a share of the memory that is
+available when the search begins, so that a search cannot bring the machine to its knees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from assay.backends.options import on_cpu
+from assay.core import registry
+from assay.core.errors import EndingError
+from assay.core.messages import Open, TakeSamples
+from assay.core.progress import Progress, ProgressCallback
+from assay.core.records import Case, Procedure, Value
+from assay.measure import plan
+from assay.measure.process import WorkerProcess
+
+MOST = 1 << 20  # items; no search goes beyond
+FINE = 32  # a size is found to within this part of itself
+TRY = 60.0  # seconds; a size that needs longer for two steps is of no use, and ends the search
+SHARE = 0.8  # of the available memory, for a worker on the CPU
+
+Search = dict[str, Value]
+
+
+def settled(
+    case: Case,
+    folder: Path,
+    procedure: Procedure,
+    progress: ProgressCallback,
+    memory: int | None = None,
+) -> tuple[Case, Search]:
+    """The case with the size found, and how; a case that names its size is left as it is.
+
+    The key stays: `batch_size=max` is what was asked. Where not even 1 fits, the case is left to
+    end at 1, in its own words.
+    """
+    if case.params.get("batch_size") != "max":
+        return case, {}
+    start = int(registry.workload(case.workload).params["batch_size"])
+    if registry.backend(case.backend).refuses(case):
+        return _sized(case, start), {}
+    if memory is None:
+        memory = int(SHARE * available_memory()) if on_cpu(case) else 0
+    tried: dict[int, str] = {}
+
+    def fits(size: int) -> bool:
+        tried[size] = _ending(
+            _sized(case, size), folder / f"batch-{size}", procedure, progress, memory
+        )
+        return tried[size] == "ok"
+
+    found = largest(fits, start)
+    if set(tried.values()) == {"skipped"}:
+        return _sized(case, start), {}
+    search: Search = {
+        "batch_size_search": ", ".join(f"{size} {ending}" for size, ending in tried.items()),
+        "batch_size_memory": memory,
+    }
+    return _sized(case, max(1, found)), search
+
+
+def largest(fits: Callable[[int], bool], start: int, most: int = MOST) -> int:
+    """Doubled from `start` until one does not fit, then halved in between; 0 where none does."""
+    low, high = 0, start
+    while high <= most and fits(high):
+        low, high = high, 2 * high
+    if high > most:
+        return low
+    while high - low > max(1, low // FINE):
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def available_memory() -> int:
+    """Bytes this process could take now: of the machine, or of its control group if less."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    words = next(line.split() for line in lines if line.startswith("MemAvailable"))
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit, used = ((group / f"memory.{name}").read_text() for name in ("max", "current"))
+    except OSError:
+        limit, used = "max", "0"
+    available = int(words[1]) * 1024
+    return available if limit.strip() == "max" else min(available, int(limit) - int(used))
+
+
+def _sized(case: Case, size: int) -> Case:
+    return msgspec.structs.replace(case, params={**case.params, "batch_size": size})
+
+
+def _ending(
+    case: Case, folder: Path, procedure: Procedure, progress: ProgressCallback, memory: int
+) -> str:
+    """How two steps at this size end: the second needs what the first has made."""
+    named = plan.resolve(case)
+    progress(Progress(case=named, phase="open", left=procedure.budget))
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with WorkerProcess(named, folder, min(procedure.timeout, TRY)) as child:
+            for order in (
+                Open(case=case, memory=memory, outputs=False),
+                TakeSamples(steps=2, count=1, seconds=0.0),
+            ):
+                for _ in child.ask(order):
+                    pass
+    except EndingError as error:
+        return error.status
+    return "ok"

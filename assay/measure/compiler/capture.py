@@ -1,0 +1,181 @@
+"""A model → Graph, and what Keras makes of some items, for what is built to be judged by.
+
+For a model by name, Keras is loaded in a process of its own, never in this one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.backends.keras import engines
+from assay.core import guard, registry, start
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.files import user_path
+from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
+from assay.core.records import Case, Value
+from assay.measure import plan, process_env
+from assay.measure.compiler.agreement import distance
+from assay.native import capture, files, reference
+from assay.native import expected as answers
+from assay.native.expected import Answers
+from assay.native.graph import Graph
+from assay.native.onnx.fold_native_onnx_judge import judged
+from assay.native.onnx.read import read_onnx
+
+TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
+
+
+class CapturedModel(msgspec.Struct, frozen=True):
+    graph: Graph
+    answers: Answers
+
+    def rounding(self) -> float:
+        """How far float32 takes its outputs from float64's; of a large model this takes minutes."""
+        by_dtype = (
+            reference.outputs(self.graph, *self.answers.inputs, dtype=dtype)
+            for dtype in (np.float32, np.float64)
+        )
+        return max(distance(here, there) for here, there in zip(*by_dtype, strict=True))
+
+
+def model_of(
+    model: str,
+    weights: str | Path = "",
+    params: Mapping[str, Value] | None = None,
+    timeout: float = TIMEOUT,
+    data: Path | None = None,
+    save: Path | None = None,
+) -> CapturedModel:
+    """That of `WORKLOAD[:k=v,…]`, `FILE.py:NAME`, `FILE.keras` or `FILE.h5`.
+
+    `weights` is any file of weights that fits; without one, a model has those it is built with.
+    The pictures it is evaluated on go to the folder `data`, its weights to the file `save`.
+    """
+    if lacking := engines.lacking():
+        raise NotPossibleError(
+            f"{model} cannot be built: {lacking.partition(':')[0]}.",
+            hint=lacking.partition(": ")[2],
+        )
+    request = msgspec.structs.replace(
+        _checked(model, weights, params or {}),
+        data=str(data.absolute()) if data else "",
+        save=str(save.absolute()) if save else "",
+    )
+    with tempfile.TemporaryDirectory(prefix="assay-capture-") as folder:
+        return _captured(request, Path(folder), timeout)
+
+
+def captured(
+    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    weights: str | Path = "",
+    params: Mapping[str, Value] | None = None,
+) -> CapturedModel:
+    """A model by name in another process; one that is built already, or an ONNX file, in this."""
+    if isinstance(model, str) and Path(model).suffix == ".onnx":
+        if weights or params:
+            raise UsageError(
+                f"{model} is a whole model, and takes no weights or parameters.",
+                hint="Leave them out.",
+            )
+        graph = read_onnx(model)
+        return CapturedModel(graph, judged(model, graph))
+    if isinstance(model, str):
+        return model_of(model, weights, params)
+    if weights or params:
+        raise UsageError(
+            "A model that is built already was given with weights or parameters for it.",
+            hint="Load the weights into it, or give its name.",
+        )
+    if isinstance(model, Graph):
+        return CapturedModel(model, answers.by_reference(model))
+    graph = capture.capture(model)
+    return CapturedModel(graph, capture.answers(model, graph))
+
+
+def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> CaptureRequest:
+    """Every mistake that can be told without loading Keras."""
+    held = str(user_path(weights).resolve()) if weights else ""
+    if held and not Path(held).exists():
+        raise UsageError(
+            f"There is no weights file {weights}.",
+            hint="It may be .npz, .keras, .weights.h5, .h5 or a folder of .bin files.",
+        )
+    if Path(model).suffix in MODEL_FILES:
+        path = user_path(model).resolve()
+        if not path.is_file():
+            raise UsageError(f"There is no model file {model}.", hint="Save it with model.save.")
+        if params:
+            raise UsageError(
+                f"{model} is a whole model, and takes no parameter {next(iter(params))}.",
+                hint="Leave them out, or give the workload it was made from.",
+            )
+        return CaptureRequest(model=str(path), weights=held)
+    case = plan.parse_case(model)
+    if case.backend != "?":
+        raise UsageError(
+            f"{model} names a backend, but a model is asked for.", hint=f"Try: {case.workload}"
+        )
+    workload = registry.workload(case.workload)
+    if engines.KIND not in workload.kinds:
+        raise UsageError(
+            f"{case.workload} has no Keras model: it is made for {', '.join(workload.kinds)}.",
+            hint="assay list workloads shows those that have one.",
+        )
+    own = "weights" in workload.params  # it reads such a file itself, and knows its names
+    given = {**case.params, **params, **({"weights": held} if own and held else {})}
+    name = next(n for n in plan.opening(workload) if engines.KIND in registry.backend(n).accepts)
+    whole = plan.resolve(Case(workload=case.workload, backend=name, params=given))
+    return CaptureRequest(model=case.workload, weights="" if own else held, params=whole.params)
+
+
+def _captured(request: CaptureRequest, folder: Path, timeout: float) -> CapturedModel:
+    (folder / "asked.json").write_bytes(msgspec.json.encode(request))
+    command = [*start.command("assay.worker.capture"), str(folder)]
+    try:
+        ended = subprocess.run(
+            command,
+            env={**os.environ, **_variables(folder), **guard.marked()},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise AssayError(
+            f"{request.model} was not captured within {timeout:g} s.",
+            hint="Is something in its file waiting?",
+        ) from None
+    return _answer(request, folder, ended.stderr.decode(errors="replace"))
+
+
+def _variables(folder: Path) -> dict[str, str]:
+    return {
+        **process_env.COMMON,
+        **engines.variables(engines.installed(), "channels_last", folder),
+        "CUDA_VISIBLE_DEVICES": "",  # nothing is computed: a GPU would only be waited for
+        "JAX_PLATFORMS": "cpu",
+    }
+
+
+def _answer(request: CaptureRequest, folder: Path, said: str) -> CapturedModel:
+    refused = folder / "refused.json"
+    if refused.exists():
+        found = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)
+        error = AssayError(found.sentence, hint=found.hint)
+        error.status = found.status
+        raise error
+    if not (folder / "graph.npz").exists():
+        last = next((line for line in reversed(said.splitlines()) if line.strip()), "no word")
+        raise AssayError(
+            f"{request.model} could not be captured: its process ended with: {last.strip()}",
+            hint="Does the model compute an output in Keras?",
+        )
+    return CapturedModel(files.read(folder / "graph.npz"), answers.read(folder / "answers.npz"))

@@ -1,0 +1,175 @@
+"""The pictures of a tuning: to calibrate, to choose knobs by, to confirm, and to report on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.core import registry
+from assay.core.contracts import WithExamples
+from assay.core.corrupt import BROKEN
+from assay.core.errors import UsageError
+from assay.core.files import user_path
+from assay.core.messages import MODEL_FILES
+from assay.core.sessions import Examples
+from assay.measure import plan
+from assay.measure.compiler.fold_engine_calibration import ITEMS
+from assay.native.graph import Array, Graph, Value
+from assay.native.tuner.accuracy_loss import pictures_needed
+
+CHOOSING = 1 / 3  # of what is left of the tune set after calibration; the rest confirms
+LARGEST = 600e6  # bytes of pictures that are held of a set
+_NAMES = (("inputs", "labels"), ("x", "y"))
+
+
+class Labelled(NamedTuple):
+    inputs: Array  # float32; pictures have their channels first
+    labels: NDArray[np.int64]
+
+    def some(self, places: Any) -> Labelled:  # noqa: ANN401 (what numpy takes as an index)
+        return Labelled(np.ascontiguousarray(self.inputs[places]), self.labels[places])
+
+
+class TunePictures(NamedTuple):
+    """No picture is in two of these."""
+
+    calibration: Array
+    choosing: Labelled
+    confirming: Labelled
+    test: Labelled
+
+    @property
+    def counts(self) -> dict[str, int]:
+        sets = {
+            name: len(getattr(self, name).labels) for name in ("choosing", "confirming", "test")
+        }
+        return {"calibration": len(self.calibration), **sets}
+
+
+def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> TunePictures:
+    """Of a file, or of the model's own; `graph` is as it was captured."""
+    tune, test = _of_file(data, graph, seed) if data else _own(model, graph)
+    needed = math.ceil(pictures_needed(max_loss) / (1 - CHOOSING)) + ITEMS
+    if len(tune.labels) < needed:
+        both = f", and as many to test, {2 * needed} in all" if data else ""
+        raise UsageError(
+            f"There are {len(tune.labels)} pictures to tune with, but a loss of at most "
+            f"{max_loss:g} points cannot be promised from fewer than {needed}{both}.",
+            hint="Give more pictures with --data, or allow a larger --max-loss.",
+        )
+    _check_labels(tune, test, graph)
+    order = np.random.default_rng(seed).permutation(len(tune.labels) - ITEMS) + ITEMS
+    cut = round(CHOOSING * len(order))
+    return TunePictures(
+        calibration=tune.inputs[:ITEMS],
+        choosing=tune.some(np.sort(order[:cut])),
+        confirming=tune.some(np.sort(order[cut:])),
+        test=test,
+    )
+
+
+def calibration_items(data: str, graph: Graph, seed: int = 0) -> Array:
+    """Those that a tuning with this file calibrated on, as the graph itself takes them."""
+    items = _of_file(data, graph, seed)[0].inputs[:ITEMS]
+    last = graph.inputs[0].layout == "channels_last"
+    return np.ascontiguousarray(np.moveaxis(items, 1, -1)) if last else items
+
+
+def _own(model: str, graph: Graph) -> tuple[Labelled, Labelled]:
+    known = Path(model).suffix not in (*MODEL_FILES, ".onnx")
+    case = plan.parse_case(model) if known else None
+    workload = registry.workload(case.workload) if case else None
+    if case is None or not isinstance(workload, WithExamples):
+        raise UsageError(
+            f"{model} knows no pictures of its own, and no data was given.",
+            hint="Give --data FILE.npz with the arrays inputs and labels.",
+        )
+    data = str(case.params.get("data", "own"))
+    tune, test = (_ready(workload.examples(data, split), graph) for split in ("tune", "test"))
+    return tune, test
+
+
+def _ready(found: Examples, graph: Graph) -> Labelled:
+    size = 4 * math.prod(graph.inputs[0].shape)
+    count = min(len(found.labels), int(LARGEST / size))
+    inputs = np.asarray(found.ready(found.inputs[:count]), np.float32)
+    return Labelled(_laid(inputs, graph.inputs[0]), np.asarray(found.labels[:count], np.int64))
+
+
+def _of_file(path: str, graph: Graph, seed: int) -> tuple[Labelled, Labelled]:
+    arrays = _arrays(path)
+    for inputs, labels in _NAMES:
+        names = [f"{name}_{split}" for split in ("tune", "test") for name in (inputs, labels)]
+        if all(name in arrays for name in names):
+            tune, test = (
+                _labelled(path, graph, arrays[f"{inputs}_{split}"], arrays[f"{labels}_{split}"])
+                for split in ("tune", "test")
+            )
+            return tune, test
+        if inputs in arrays and labels in arrays:
+            whole = _labelled(path, graph, arrays[inputs], arrays[labels])
+            order = np.random.default_rng(seed).permutation(len(whole.labels))
+            half = len(order) // 2
+            return whole.some(order[:half]), whole.some(order[half:])
+    raise UsageError(
+        f"{path} holds {', '.join(arrays) or 'nothing'}, but inputs and labels are expected.",
+        hint="np.savez('my.npz', inputs=pictures, labels=classes); or inputs_tune, labels_tune, "
+        "inputs_test and labels_test.",
+    )
+
+
+def _arrays(path: str) -> Mapping[str, Array]:
+    try:
+        with np.load(user_path(path), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise UsageError(f"There is no data file {path}.", hint="Give an .npz file.") from None
+    except (*BROKEN, AttributeError) as error:
+        raise UsageError(
+            f"{path} is no .npz file of arrays ({error}).", hint="Write it with np.savez."
+        ) from None
+
+
+def _labelled(path: str, graph: Graph, inputs: Array, labels: Array) -> Labelled:
+    wanted = graph.inputs[0]
+    laid = _laid(np.asarray(inputs, np.float32), wanted) if inputs.ndim > 1 else inputs
+    if laid.shape[1:] != _first(wanted):
+        raise UsageError(
+            f"{path} holds items of {inputs.shape[1:]}, but {graph.name} takes {wanted.shape}.",
+            hint="Prepare them as for model.predict.",
+        )
+    if labels.shape != (len(inputs),) or labels.dtype.kind not in "iu":
+        raise UsageError(
+            f"{path} has labels of {labels.shape} {labels.dtype}, but one class number for each of "
+            f"{len(inputs)} items is expected.",
+            hint="labels=np.argmax(one_hot, axis=1)",
+        )
+    return Labelled(laid, labels.astype(np.int64))
+
+
+def _check_labels(tune: Labelled, test: Labelled, graph: Graph) -> None:
+    classes = math.prod(graph.shapes()[graph.outputs[0]])
+    highest = max(int(each.labels.max(initial=0)) for each in (tune, test))
+    if highest >= classes:
+        raise UsageError(
+            f"A label is {highest}, but {graph.name} tells {classes} classes apart.",
+            hint="Labels count from 0.",
+        )
+
+
+def _first(value: Value) -> tuple[int, ...]:
+    last = value.layout == "channels_last"
+    return (value.shape[2], *value.shape[:2]) if last else value.shape
+
+
+def _laid(inputs: Array, value: Value) -> Array:
+    """With channels first, whether they come so or as the model has them."""
+    last = value.layout == "channels_last"
+    if inputs.ndim == 4 and (last or inputs.shape[1:] != value.shape):
+        inputs = np.moveaxis(inputs, -1, 1)
+    return np.ascontiguousarray(inputs, np.float32)

@@ -1,0 +1,120 @@
+"""A file of another tool → results: what kind it is, how much of it is read, and how it is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from assay.core import registry
+from assay.core.contracts import Store
+from assay.core.errors import UsageError
+from assay.core.formats import MOST_BYTES, Content, Format
+from assay.core.records import Plan, Query, Result
+from assay.core.redaction import safe_text
+from assay.core.units import human
+from assay.measure.machine.environment import safe_tags
+from assay.stores import folders
+
+SOURCE = "source"  # the tag that says which file a result was imported from
+
+
+class ForeignFile(NamedTuple):
+    """A file that was understood."""
+
+    kind: str
+    data: bytes
+    results: list[Result]  # without ids
+
+
+def read_file(path: Path, kind: str = "") -> ForeignFile:
+    """What another tool measured; the kind is found by the content unless it is given."""
+    data, written = _read(path)
+    content = Content(origin=str(path), data=data)
+    found = kind or _kind(content)
+    results = [
+        result if result.started else msgspec.structs.replace(result, started=written)
+        for result in _results(content, found)
+    ]
+    return ForeignFile(found, data, results)
+
+
+def keep_file(
+    store: Store, path: Path, kind: str = "", label: str = "", tags: Mapping[str, str] | None = None
+) -> list[str]:
+    """The results of a file as a run of their own, with the file itself; once, however often."""
+    found = read_file(path, kind)
+    digest = hashlib.sha256(found.data).hexdigest()[:16]
+    known = [result.id for result in store.results(Query(tags={SOURCE: digest}))]
+    if known:
+        return known
+    marks, label = {**safe_tags(dict(tags or {})), SOURCE: digest}, safe_text(label)
+    plan = Plan(cases=tuple(r.case for r in found.results), label=label, tags=marks, verb="import")
+    run = store.new_run(plan)
+    form = registry.file_format(found.kind)
+    store.keep_document(run.name, f"source{form.suffix}", found.data)
+    ids = []
+    for result in found.results:
+        place = folders.new_case(run)
+        store.append(
+            msgspec.structs.replace(result, id=place.id, label=label or result.label, tags=marks)
+        )
+        ids.append(place.id)
+    return ids
+
+
+def _read(path: Path) -> tuple[bytes, str]:
+    """What a plain file holds, and when it was written. Never more than is understood: a device or
+    a pipe may have no end."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            info = os.fstat(file.fileno())
+            if not stat.S_ISREG(info.st_mode):
+                raise UsageError(f"{path} is no plain file.", hint="Give a file, or a run folder.")
+            data = file.read(MOST_BYTES + 1) if info.st_size <= MOST_BYTES else b""
+            size = max(info.st_size, len(data))
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read ({error.strerror}).", hint="Give a file, or a run folder."
+        ) from None
+    if size > MOST_BYTES:
+        raise UsageError(
+            f"{path} has {human(size, 'B')}, but up to {human(MOST_BYTES, 'B')} are read.",
+            hint="Split it, or import what it was made of.",
+        )
+    if not data.strip():
+        raise UsageError(f"{path} is empty.", hint="There is nothing to import in it.")
+    return data, datetime.fromtimestamp(info.st_mtime, UTC).isoformat(timespec="milliseconds")
+
+
+def _kind(content: Content) -> str:
+    formats, _ = registry.everything("formats")
+    found = [name for name, form in formats.items() if form.matches and form.matches(content)]
+    if len(found) == 1:
+        return found[0]
+    known = [name for name, form in formats.items() if form.read]
+    if found:
+        raise content.wrong(
+            f"could be a file of {' or of '.join(found)}", hint=f"Say which: --as {found[0]}"
+        )
+    if content.data.lstrip()[:1] in (b"{", b"[") and content.json is None:
+        raise content.wrong("begins as JSON, but is cut off or damaged", hint="Copy it again.")
+    raise content.wrong("is no file of a known kind", hint=f"Known: {', '.join(known)}.")
+
+
+def _results(content: Content, kind: str) -> list[Result]:
+    form: Format = registry.file_format(kind)
+    if form.read is None or form.matches is None:
+        raise UsageError(f"Files of {kind} are only written here.", hint="assay import --help")
+    if not form.matches(content):
+        raise content.wrong(f"is no file of {kind}", hint="Leave --as out to have it found.")
+    found = list(form.read(content))
+    if not found:
+        raise content.wrong("holds no result")
+    return found

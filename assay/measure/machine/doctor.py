@@ -1,0 +1,216 @@
+"""A visit to the doctor: what this machine is, how noisy now, what would help, its peaks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assay.backends.devices import PROBES
+from assay.core import codec, guard, registry, start
+from assay.core.errors import StoreError
+from assay.core.files import write_whole
+from assay.core.records import Value
+from assay.measure.machine import environment, fold_machine_published_peaks
+from assay.measure.machine.fold_core_diagnosis import Checkup, Framework, Noise, Peak, Remedy
+
+FILE = "doctor.json"
+PATIENCE = 120.0  # seconds for any one question
+LONGER = 4  # times the usual, for the remedy that only costs time
+
+# What makes a machine the one that was measured.
+_IDENTITY = ("cpu", "cpus_allowed", "cgroup_cpus", "memory", "gpus", "gpu0")
+
+
+def examine(home: Path, quick: bool, progress: Callable[[str], None]) -> Checkup:
+    """All of it, in under a minute; kept in `home`, so that results can use the peaks."""
+    _usable(home)
+    machine = environment.here().machine
+    noise, remedies = _unrest(0.6 if quick else 2.5, progress)
+    progress("the highest rates of this machine …")
+    peaks = _peaks(0.2 if quick else 0.8, machine)
+    progress("which framework sees which device …")
+    found = Checkup(
+        when=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine,
+        frameworks=_frameworks(),
+        backends={name: registry.backend(name).missing() for name in registry.names("backends")},
+        monitors={name: _lack(name) for name in registry.names("monitors")},
+        noise=noise,
+        remedies=remedies,
+        peaks=_higher(peaks, _kept_peaks(home)),
+    )
+    write_whole(home / FILE, codec.encode(found, indent=2))
+    return found
+
+
+def peaks_for(home: Path) -> dict[str, Value]:
+    """Kept peaks as facts of the machine, `cpu_peak_float32`; none if it was another machine."""
+    return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in _kept_peaks(home)}
+
+
+def _kept_peaks(home: Path) -> tuple[Peak, ...]:
+    try:
+        kept = codec.decode((home / FILE).read_bytes(), Checkup, str(home / FILE))
+    except (OSError, StoreError):  # a measurement must not fail because no peak is known
+        return ()
+    now = environment.here().machine
+    same = all(kept.machine.get(name) == now.get(name) for name in _IDENTITY)
+    return kept.peaks if same else ()
+
+
+def _higher(peaks: tuple[Peak, ...], before: tuple[Peak, ...]) -> tuple[Peak, ...]:
+    """A peak once seen stays one: a visit on a busy day does not lower it."""
+    best = {(peak.device, peak.what): peak for peak in before}
+    for peak in peaks:
+        key = (peak.device, peak.what)
+        if key not in best or peak.rate > best[key].rate:
+            best[key] = peak
+    return tuple(best.values())
+
+
+def _usable(home: Path) -> None:
+    """Said before a minute is spent."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        write_whole(home / f".{FILE}", b"")
+        (home / f".{FILE}").unlink()
+    except OSError as error:
+        raise StoreError(
+            f"{home} cannot be written to ({error.strerror}).",
+            hint="Choose another folder with --home or ASSAY_HOME.",
+        ) from None
+
+
+class _Trial(NamedTuple):
+    """A remedy to be tried on the noise."""
+
+    name: str
+    how: str
+    seconds: float
+    variables: dict[str, str] = {}  # noqa: RUF012 (never changed)
+    cpus: tuple[int, ...] = ()
+
+
+def _unrest(
+    seconds: float, progress: Callable[[str], None]
+) -> tuple[Noise | None, tuple[Remedy, ...]]:
+    """The noise as things are, then with each remedy tried in turn."""
+    progress("how noisy this machine is now …")
+    noise = _noise(_Trial("", "", seconds))
+    if not noise:
+        return None, ()
+    remedies = [
+        Remedy(
+            name="interleave what is compared",
+            how="measure A and B in turns, instead of one after the other",
+            before=noise.visible_unpaired,
+            after=noise.visible,
+        )
+    ]
+    for trial in _trials(seconds):
+        progress(f"and so: {trial.name} …")
+        if after := _noise(trial):
+            remedies.append(
+                Remedy(name=trial.name, how=trial.how, before=noise.visible, after=after.visible)
+            )
+    return noise, tuple(remedies)
+
+
+def _trials(seconds: float) -> list[_Trial]:
+    longer = _Trial(f"sample {LONGER} times longer", "--budget 40s", LONGER * seconds)
+    first, *others = sorted(os.sched_getaffinity(0))
+    if not others:
+        return [longer]
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    last = others[-1]
+    return [
+        longer,
+        _Trial("one thread on one CPU", "--threads 1", seconds, one, (first,)),
+        _Trial("one thread on the last CPU", f"taskset -c {last} assay …", seconds, one, (last,)),
+    ]
+
+
+def _noise(trial: _Trial) -> Noise | None:
+    from assay.measure.machine.fold_analysis_noise import noise
+
+    reported = _ask(["assay.worker.noise", str(trial.seconds)], trial.variables, trial.cpus)
+    return noise(*json.loads(reported)) if reported else None
+
+
+def _peaks(seconds: float, machine: dict[str, Value]) -> tuple[Peak, ...]:
+    lines = [json.loads(line) for line in _ask(["assay.worker.peaks", str(seconds)]).splitlines()]
+    return tuple(
+        Peak(
+            device=line["device"],
+            what=line["what"],
+            rate=line["rate"],
+            unit="B/s" if line["what"] == "copy" else "FLOP/s",
+            published=fold_machine_published_peaks.peak(
+                str(machine.get(line["device"], "")), line["what"]
+            ),
+        )
+        for line in lines
+    )
+
+
+def _frameworks() -> tuple[Framework, ...]:
+    """All asked at once, each in its own process: importing is most of it."""
+    from importlib.util import find_spec
+
+    names = [name for name in PROBES if find_spec(name)]
+    request = [(name, _start(["assay.backends.devices", name])) for name in names]
+    return tuple(_framework(name, _answer(process)) for name, process in request)
+
+
+def _framework(name: str, reported: str) -> Framework:
+    try:
+        answer: dict[str, Any] = json.loads(reported.splitlines()[-1])
+    except (IndexError, ValueError):
+        return Framework(name=name, problem="it is installed, but cannot be imported here")
+    return Framework(name=name, version=answer["version"], devices=tuple(answer["devices"]))
+
+
+def _lack(monitor: str) -> str:
+    made = registry.monitor(monitor)()
+    try:
+        return made.missing()
+    finally:
+        made.close()
+
+
+def _ask(
+    words: list[str], variables: dict[str, str] | None = None, cpus: tuple[int, ...] = ()
+) -> str:
+    return _answer(_start(words, variables, cpus))
+
+
+def _start(
+    words: list[str], variables: dict[str, str] | None = None, cpus: tuple[int, ...] = ()
+) -> subprocess.Popen[str]:
+    started = subprocess.Popen(
+        [*start.command(words[0]), *words[1:]],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **(variables or {}), **guard.marked()},
+    )
+    if cpus:
+        os.sched_setaffinity(started.pid, cpus)  # before it has a second thread
+    return started
+
+
+def _answer(process: subprocess.Popen[str]) -> str:
+    """What it printed; nothing from one that failed or hung."""
+    try:
+        reported, _ = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return ""
+    return reported if process.returncode == 0 else ""

@@ -1,0 +1,300 @@
+"""Names, axes and options → a Plan. Every check that needs no machine is made here."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from assay.core import registry
+from assay.core.contracts import Backend, InferenceOnly, Option, WithChoices, Workload
+from assay.core.errors import UsageError, nearest, unknown
+from assay.core.records import Case, Value, spelled
+from assay.measure import inputs as given
+from assay.measure.inputs import Axes, CaseLike
+
+Sweep = Mapping[str, Sequence[Value]]
+
+# Parameters without which there is no network.
+SIZES = frozenset(
+    {
+        *("batch_size", "image_size", "length", "features", "patch"),
+        *("units", "filters", "classes", "narrower"),
+    }
+)
+
+_PAIR = re.compile(r"(\w+)=('(?:[^']|'')*'|[^,']*)(?:,|$)")  # '' in a quoted value is one quote
+_PLAIN = re.compile(r"[^,:@'\s]+")
+
+
+def parse_case(text: str) -> Case:
+    """`WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]`; without a backend it is left as `?`."""
+    left, at, right = _rpartition_unquoted(text)
+    workload, params = _name_and_pairs(left, text)
+    backend, options = _name_and_pairs(right, text) if at else ("?", {})
+    if not workload or not backend:
+        raise UsageError(
+            f"'{text}' is not a case.",
+            hint="A case is WORKLOAD[:k=v,…]@BACKEND[:k=v,…], as in mnist-mlp@keras-jax.",
+        )
+    return Case(workload=workload, backend=backend, params=params, options=options)
+
+
+def as_case(one: CaseLike, trust: bool = False) -> Case:
+    """A case in any form a user may give it, not completed yet."""
+    if isinstance(one, Case):
+        found = one
+    else:
+        found = parse_case(one) if isinstance(one, str) else given.named(one)
+    return msgspec.structs.replace(found, trust=True) if trust else found
+
+
+def cases(
+    requested: Sequence[CaseLike],
+    backends: str | Sequence[str] = (),
+    params: Axes | None = None,
+    options: Axes | None = None,
+    trust: bool = False,
+) -> tuple[Case, ...]:
+    """Every combination that was requested, complete and checked, in the order given, each once."""
+    names = given.backend_names(backends)
+    sweeps = given.axes(params, "params"), given.axes(options, "options")
+    found: dict[str, Case] = {}
+    request = [as_case(one, trust) for one in requested]
+    check_named_once(request, names)
+    for one in request:
+        for backend in backends_of(one, names, sweeps[1].get("mode", ())):
+            for case in _combinations(one, backend, *sweeps):
+                found.setdefault(case.key, case)
+    return tuple(found.values())
+
+
+def check_named_once(request: Sequence[Case], backends: Sequence[str]) -> None:
+    if backends and request and all(case.backend != "?" for case in request):
+        raise UsageError(
+            f"Backends were named twice: in the cases, and as {', '.join(backends)}.",
+            hint="Leave out one of the two.",
+        )
+
+
+def resolve(case: Case) -> Case:
+    """The case with every parameter and option filled in and checked, and its key."""
+    workload, backend = registry.workload(case.workload), registry.backend(case.backend)
+    if not backend.accepts & set(workload.kinds):
+        raise UsageError(
+            f"{case.backend} cannot open {case.workload}, which is made for "
+            f"{', '.join(sorted(workload.kinds))}.",
+            hint=f"It runs on: {', '.join(_surely(workload)) or 'no backend known here'}.",
+        )
+    params = dict(workload.params) | {
+        name: _param(case.workload, workload, name, value) for name, value in case.params.items()
+    }
+    defaults = {name: option.default for name, option in backend.options.items()}
+    options = defaults | {
+        name: _option(case.backend, backend, name, value)
+        for name, value in (_mode(case, workload, backend) | case.options).items()
+    }
+    key = (
+        f"{case.workload}{_pairs(params, workload.params)}"
+        f"@{case.backend}{_pairs(options, defaults)}"
+    )
+    return msgspec.structs.replace(case, params=params, options=options, key=key)
+
+
+def _mode(case: Case, workload: Workload, backend: Backend) -> dict[str, Value]:
+    """What has nothing to train infers, without being told to."""
+    why = workload.inference_only if isinstance(workload, InferenceOnly) else ""
+    if not why or "mode" not in backend.options:
+        return {}
+    if case.options.get("mode") == "train":
+        raise UsageError(f"mode of {case.workload} is train, but {why}.", hint="Use --mode infer.")
+    return {"mode": "infer"}
+
+
+def opening(workload: Workload) -> tuple[str, ...]:
+    """Names of the backends that can open a workload, usable here or not."""
+    kinds = set(workload.kinds)
+    return tuple(
+        name for name in registry.names("backends") if registry.backend(name).accepts & kinds
+    )
+
+
+def _surely(workload: Workload) -> list[str]:
+    """Those to advise: what only infers knows some layers alone, and may refuse the network."""
+    return [name for name in opening(workload) if _offers(registry.backend(name), ())]
+
+
+def backends_of(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
+    """The backend a case names, else those given, else all that are usable here in these modes."""
+    if case.backend != "?":
+        return (case.backend,)
+    if given:
+        return given
+    workload = registry.workload(case.workload)
+    if isinstance(workload, InferenceOnly) and workload.inference_only:
+        modes = modes or ("infer",)
+    usable = tuple(
+        name
+        for name in opening(workload)
+        if _offers(registry.backend(name), modes) and not registry.backend(name).missing()
+    )
+    if not usable:
+        names = opening(workload)
+        raise UsageError(
+            f"No backend installed here can open {case.workload}.",
+            hint=registry.backend(names[0]).missing() if names else "",
+        )
+    return usable
+
+
+def _offers(backend: Backend, modes: Sequence[Value]) -> bool:
+    """What only infers is no contender of what trains, unless inference is asked for."""
+    if "mode" not in backend.options:
+        return True
+    return set(modes or ("train",)) <= set(backend.options["mode"].choices)
+
+
+def _combinations(case: Case, backend: str, params: Sweep, options: Sweep) -> Iterator[Case]:
+    axes = [(name, values, True) for name, values in params.items()]
+    axes += [(name, values, False) for name, values in options.items()]
+    for values in itertools.product(*(axis[1] for axis in axes)):
+        chosen = list(zip(axes, values, strict=True))
+        yield resolve(
+            msgspec.structs.replace(
+                case,
+                backend=backend,
+                params={axis[0]: value for axis, value in chosen if axis[2]} | case.params,
+                options={axis[0]: value for axis, value in chosen if not axis[2]} | case.options,
+            )
+        )
+
+
+def _check_amount(name: str, key: str, value: Value, default: Value) -> None:
+    """A size is at least one, unless its default of 0 leaves it to the workload; no count is
+    negative."""
+    least = 1 if key in SIZES and default else 0
+    if isinstance(value, int) and value < least:
+        raise UsageError(
+            f"{key} of {name} is {value}, but has to be {least} or more.", hint=f"{key}={least}"
+        )
+
+
+def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
+    if key not in workload.params:
+        raise unknown(f"parameter of {name}", key, workload.params)
+    default = workload.params[key]
+    if key == "batch_size" and value == "max":
+        return value  # what that is, a search finds when the case is measured
+    typed = _typed(value, default)
+    choices = workload.choices.get(key, ()) if isinstance(workload, WithChoices) else ()
+    if typed is None or (choices and spelled(typed) not in map(spelled, choices)):
+        expected = f"one of {', '.join(map(str, choices))}" if choices else _kind(default)
+        raise UsageError(
+            f"{key} of {name} is '{value}', but has to be {expected}.",
+            hint=f"Its default is {default}.",
+        )
+    _check_amount(name, key, typed, default)
+    return typed
+
+
+def _option(name: str, backend: Backend, key: str, value: Value) -> Value:
+    if key not in backend.options:
+        raise unknown(f"option of {name}", key, backend.options)
+    option = backend.options[key]
+    for choice in option.choices:
+        if str(choice) == str(value):
+            return choice
+    if option.pattern and re.fullmatch(option.pattern, str(value)):
+        return int(value) if re.fullmatch(r"0|[1-9][0-9]*", str(value)) else value
+    meant = _meant(option, str(value))
+    raise UsageError(
+        f"{key} of {name} is '{value}', but has to be {_expected(option)}.",
+        hint=f"Did you mean '{meant}'?"
+        if meant
+        else f"{option.help or key} (default {option.default}).",
+    )
+
+
+def _meant(option: Option, text: str) -> str:
+    """The value that a wrong one probably stands for, or ""."""
+    known = [str(choice) for choice in option.choices if choice != ""]
+    lower = text.lower()
+    meant = option.synonyms.get(lower, "")
+    if meant in known or (meant and option.pattern and re.fullmatch(option.pattern, meant)):
+        return meant
+    return nearest(text, known, likeness=0.8)  # float8 is not float32 misspelled
+
+
+def _expected(option: Option) -> str:
+    listed = ", ".join(str(choice) for choice in option.choices)
+    if not option.pattern:
+        return f"one of {listed}"
+    like = option.like or str(option.default)
+    return f"one of {listed}, or like {like}" if listed else f"like {like}"
+
+
+def _typed(value: Value, default: Value) -> Value | None:
+    """The value as its default's type, or None where it cannot be."""
+    text = str(value)
+    if isinstance(default, bool):
+        return {"true": True, "false": False, "1": True, "0": False}.get(text.lower())
+    try:
+        if isinstance(default, int):
+            return int(text)
+        if isinstance(default, float):
+            return float(text)
+    except ValueError:
+        return None
+    return text
+
+
+def _kind(default: Value) -> str:
+    return {bool: "true or false", int: "a whole number", float: "a number"}.get(
+        type(default), "a text"
+    )
+
+
+def _pairs(values: Mapping[str, Value], defaults: Mapping[str, Value]) -> str:
+    text = ",".join(
+        f"{name}={_quoted(value)}"
+        for name, value in values.items()
+        if spelled(value) != spelled(defaults[name])  # nan differs from itself
+    )
+    return f":{text}" if text else ""
+
+
+def _quoted(value: Value) -> str:
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else "'" + text.replace("'", "''") + "'"
+
+
+def _rpartition_unquoted(text: str) -> tuple[str, bool, str]:
+    """Split at the last @ that is not inside quotes."""
+    quoted, last = False, -1
+    for place, letter in enumerate(text):
+        if letter == "'":
+            quoted = not quoted
+        elif letter == "@" and not quoted:
+            last = place
+    return (text, False, "") if last < 0 else (text[:last], True, text[last + 1 :])
+
+
+def _name_and_pairs(text: str, whole: str) -> tuple[str, dict[str, Value]]:
+    start = re.search(r":(?=\w+=)", text)
+    if not start:
+        return text, {}
+    name, rest = text[: start.start()], text[start.end() :]
+    pairs: dict[str, Value] = {}
+    while rest:
+        pair = _PAIR.match(rest)
+        if not pair:
+            raise UsageError(
+                f"'{rest}' in '{whole}' is not NAME=VALUE.",
+                hint="Separate pairs by commas; quote a value that has , : or @ in it: k='a,b'.",
+            )
+        quoted = pair[2].startswith("'")
+        pairs[pair[1]] = pair[2][1:-1].replace("''", "'") if quoted else pair[2]
+        rest = rest[pair.end() :]
+    return name, pairs

@@ -1,0 +1,277 @@
+"""A worker process seen from its parent: pipes, log, deadline, monitors, end."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from assay.core import guard
+from assay.core.codec import UNREADABLE
+from assay.core.errors import EndingError, signal_name
+from assay.core.messages import (
+    ENDINGS,
+    LARGEST,
+    Answer,
+    Close,
+    Done,
+    Failed,
+    Reported,
+    Request,
+    pack,
+    unpack,
+)
+from assay.core.records import Case
+from assay.measure import process_env
+from assay.measure.fold_engine_capped_log import KeptLog
+from assay.measure.monitoring import Monitoring
+
+GRACE = 3.0  # seconds a worker has to leave by itself
+MUCH = 0.05  # of the memory there is: what has less is no prey of the out-of-memory killer
+
+
+class WorkerProcess:
+    """A worker process. Its whole group ends with the `with` block; then `peaks` are known."""
+
+    def __init__(self, case: Case, folder: Path, timeout: float) -> None:
+        self.peaks: dict[str, float] = {}
+        self.left_behind: list[str] = []  # processes that left its group, and were ended too
+        self._usage: resource.struct_rusage | None = None
+        self._timeout = timeout
+        self._deadline = time.monotonic() + timeout
+        self._still = 0.0  # since when it stands still; 0: it does not
+        self._buffer = bytearray()
+        self._kills = out_of_memory_kills()
+        self._mark = guard.marked()
+        command, variables = self._start(case, folder)
+        orders, self._orders, self._answers, answers, self._output, output = _pipes(3)
+        try:
+            self._process = subprocess.Popen(
+                [*command, str(orders), str(answers)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=(orders, answers),
+                env={**os.environ, **variables, **self._mark},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # ValueError: a NUL in a path or variable
+            self._close(self._orders, self._answers, self._output)
+            why = getattr(error, "strerror", None) or error
+            raise EndingError("failed", f"{command[0]} did not start: {why}") from None
+        finally:
+            self._close(orders, answers, output)
+        self._log = KeptLog(folder / "worker.log")
+        self._monitoring = Monitoring(self._process.pid, folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.wake()  # who stands still can neither be asked nor leave
+        try:
+            self._monitoring.look(everything=True)  # the marks of a life are highest at its end
+            if kind is None:  # the measurement is whole: what goes wrong now does not matter
+                self._deadline = time.monotonic() + GRACE
+                with contextlib.suppress(EndingError):
+                    list(self.ask(Close()))
+        finally:
+            self._end()
+
+    def ask(self, order: Request) -> Iterator[Answer]:
+        """The worker's answers to one order. Raises EndingError when it cannot answer."""
+        self.send(order)
+        yield from self.answers()
+
+    def send(self, order: Request) -> None:
+        """The order alone: its answers can be waited for later."""
+        try:
+            os.write(self._orders, pack(order))  # far less than a pipe holds
+        except BrokenPipeError:
+            raise self._gone() from None
+
+    def answers(self) -> Iterator[Answer]:
+        """To the order that was sent last."""
+        while True:
+            answer = self._next()
+            if isinstance(answer, Failed):
+                raise _ending(answer)
+            if isinstance(answer, Done):
+                return
+            yield answer
+            if not isinstance(answer, Reported):
+                return
+
+    def allow(self, seconds: float) -> None:
+        """A new limit, from now on."""
+        self._timeout, self._deadline = seconds, time.monotonic() + seconds
+
+    def stand_still(self) -> None:
+        """Stop the whole group; the time until it is woken does not count as its own."""
+        lives = self._process.returncode is None
+        if lives and not self._still and self._signalled(signal.SIGSTOP):
+            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            self._still = time.monotonic()
+
+    def wake(self) -> None:
+        if self._still and self._signalled(signal.SIGCONT):
+            self._deadline += time.monotonic() - self._still
+        self._still = 0.0
+
+    def _signalled(self, number: int) -> bool:
+        """Whether there was still a group to send it to."""
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def _start(self, case: Case, folder: Path) -> tuple[list[str], dict[str, str]]:
+        """The command, and the variables it has beyond ours."""
+        return process_env.interpreter(case, folder), process_env.variables(case, folder)
+
+    def _next(self) -> Answer:
+        """One answer; meanwhile the worker's output is drained, however much it is."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            selector.register(self._output, selectors.EVENT_READ)
+            while True:
+                for body in unpack(self._buffer):
+                    return _read(body)
+                if _announced(self._buffer) > LARGEST:
+                    raise EndingError("crashed", "the worker wrote into its pipe what is no answer")
+                pause = self._monitoring.look()  # here, where this thread would only sleep
+                left = self._deadline - time.monotonic()
+                ready = [key.fd for key, _ in selector.select(max(0.0, min(left, pause)))]
+                if left <= 0 and self._answers not in ready:  # else it came while nobody looked
+                    raise EndingError("timeout", f"not finished after {self._timeout:g} s")
+                for fd in ready:
+                    self._receive(fd, selector)
+
+    def _receive(self, fd: int, selector: selectors.BaseSelector) -> None:
+        chunk = os.read(fd, 1 << 20)
+        if fd == self._answers:
+            if not chunk:
+                raise self._gone()
+            self._buffer += chunk
+        elif chunk:
+            self._log.write(chunk)
+        else:
+            selector.unregister(fd)
+
+    def _gone(self) -> EndingError:
+        """Why a worker that stopped answering did so."""
+        code = self._reaped(GRACE)
+        if code is None:
+            return EndingError("crashed", "the worker closed its pipe without exiting")
+        if code == -signal.SIGKILL and out_of_memory_kills() > self._kills:
+            return killed("the worker", self._usage)
+        if code < 0:
+            return EndingError("crashed", f"the worker was ended by {signal_name(-code)}")
+        return EndingError(
+            "crashed", f"the worker ended with exit status {code} before it answered"
+        )
+
+    def _end(self) -> None:
+        self._close(self._orders, self._answers)
+        self._signalled(signal.SIGKILL)
+        self._reaped(patience=math.inf)
+        self.left_behind = guard.end_marked(self._mark, self._process.pid)
+        self.peaks = self._monitoring.end(self._usage)
+        os.set_blocking(self._output, False)
+        with contextlib.suppress(BlockingIOError):
+            while chunk := os.read(self._output, 1 << 20):
+                self._log.write(chunk)
+        self._close(self._output)
+        self._log.close()
+
+    def _reaped(self, patience: float) -> int | None:
+        """The exit code, or None while it lives. By wait4: it alone tells what the life cost."""
+        end, pause = time.monotonic() + patience, 0.0005
+        while self._process.returncode is None:
+            pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+            if pid:
+                self._usage = usage
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > end:
+                return None
+            else:
+                time.sleep(pause)
+                pause = min(0.05, 2 * pause)
+        return self._process.returncode
+
+    @staticmethod
+    def _close(*ends: int) -> None:
+        for end in ends:
+            os.close(end)
+
+
+def _pipes(count: int) -> list[int]:
+    """Both ends of each; where there are not that many descriptors left, none."""
+    ends: list[int] = []
+    try:
+        for _ in range(count):
+            ends += os.pipe()
+    except OSError as error:
+        WorkerProcess._close(*ends)
+        raise EndingError("failed", f"the worker did not start: {error.strerror}") from None
+    return ends
+
+
+def _read(body: bytes) -> Answer:
+    try:
+        answer: Answer = msgspec.msgpack.decode(body, type=Answer)
+    except UNREADABLE as error:
+        raise EndingError("failed", f"the worker's answer cannot be read: {error}") from None
+    return answer
+
+
+def _announced(buffer: bytearray) -> int:
+    """Bytes of the message that is arriving."""
+    return int.from_bytes(buffer[:4], "little") if len(buffer) >= 4 else 0
+
+
+def _ending(answer: Failed) -> EndingError:
+    """As the worker says, if that is an ending of a worker."""
+    if answer.status in ENDINGS:
+        return EndingError(answer.status, answer.reason, answer.phases)
+    return EndingError("failed", f"{answer.reason} (it called this '{answer.status[:40]}')")
+
+
+def killed(what: str, usage: resource.struct_rusage | None) -> EndingError:
+    """Ended by SIGKILL while the kernel's out-of-memory killer was at work on this machine: for it
+    only what takes much memory is worth it, anything else somebody else has killed."""
+    if usage and 1024 * usage.ru_maxrss >= MUCH * memory_limit():
+        return EndingError("out-of-memory", f"the kernel killed {what} for lack of memory")
+    return EndingError(
+        "crashed",
+        f"{what} was ended by SIGKILL; memory ran out on this machine, but {what} had little of it",
+    )
+
+
+def memory_limit() -> int:
+    """Bytes there are for this process: the machine's, or its control group's if that has fewer."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        return min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # there is no such group, or it has no limit
+        return whole
+
+
+def out_of_memory_kills() -> int:
+    """How often the kernel's out-of-memory killer has struck on this machine."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

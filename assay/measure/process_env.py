@@ -1,0 +1,93 @@
+"""The worker's world: its interpreter and its environment variables, explicit and recorded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import assay
+from assay.core import registry, start
+from assay.core.errors import EndingError
+from assay.core.records import Case
+from assay.measure import shared_cache
+
+PACKAGE = Path(assay.__file__).parent
+
+# Equal for every contender: no framework grabs a whole device, or shouts in the log.
+COMMON = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONUNBUFFERED": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+}
+
+# Without the current folder: see worker/start.py.
+_LOOK = (
+    "import sys; sys.path[:] = [place for place in sys.path if place]; import importlib.util; "
+    "sys.exit(importlib.util.find_spec('msgspec') is None)"
+)
+
+
+def interpreter(case: Case, folder: Path, module: str = "assay.worker") -> list[str]:
+    """The command that starts a worker for this case. A foreign interpreter finds assay, and
+    nothing else of this environment, behind its own packages."""
+    chosen = str(case.options.get("python", ""))
+    if not chosen:
+        return start.command(module)
+    found = python_of(chosen)
+    if not os.access(found, os.X_OK):
+        raise EndingError("skipped", f"there is no Python interpreter at {found}")
+    _check_modules(found)
+    borrowed = folder / "borrowed"
+    borrowed.mkdir(exist_ok=True)
+    (borrowed / "assay").symlink_to(PACKAGE)
+    return start.command(module, str(found.absolute()), str(borrowed.absolute()))
+
+
+def python_of(chosen: str) -> Path:
+    """The interpreter of a virtual environment, or the one named."""
+    return Path(chosen) / "bin" / "python" if Path(chosen).is_dir() else Path(chosen)
+
+
+def _check_modules(python: Path) -> None:
+    """The worker speaks through msgspec; without it, it could not even say what it lacks."""
+    try:
+        ran = subprocess.run([python, "-c", _LOOK], capture_output=True, timeout=60, check=False)
+    except OSError as error:
+        raise EndingError("failed", f"{python} did not start: {error.strerror}") from None
+    except subprocess.TimeoutExpired as error:
+        raise EndingError("failed", f"{python} did not answer in {error.timeout:g} s") from None
+    if ran.returncode == 1:
+        raise EndingError(
+            "skipped", f"in {python}, msgspec is not installed, which every worker needs"
+        )
+
+
+def variables(case: Case, folder: Path) -> dict[str, str]:
+    """What the worker's environment has beyond the user's own."""
+    threads = case.options.get("threads", "all")
+    count = {"OMP_NUM_THREADS": str(threads)} if threads != "all" else {}
+    return {
+        **COMMON,
+        **_store(folder),
+        **shared_cache.variables(folder),
+        **count,
+        **registry.backend(case.backend).variables(case, folder),
+    }
+
+
+def home_of(folder: Path) -> Path | None:
+    """Where data is kept, by the folder of a case: `HOME/runs/RUN/NNN`, or, of a store elsewhere,
+    `HOME/stores/NAME/runs/RUN/NNN`."""
+    runs = next((place for place in folder.absolute().parents if place.name == "runs"), None)
+    if runs is None:
+        return None
+    return runs.parents[2] if runs.parents[1].name == "stores" else runs.parent
+
+
+def _store(folder: Path) -> dict[str, str]:
+    """For workers that read data. The store itself is not their business, nor its password."""
+    home = home_of(folder)
+    return {} if home is None else {"ASSAY_HOME": str(home), "ASSAY_STORE": ""}

@@ -1,0 +1,193 @@
+"""A command run by this process itself: its output streamed, its memory watched, its end told."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from assay.core import guard
+from assay.core.errors import EndingError
+from assay.measure.monitoring import Monitoring
+from assay.measure.process import killed, out_of_memory_kills
+from assay.worker.timing import clock
+
+CHUNK = 1 << 16
+GRACE = 3.0  # seconds between asking a command to end and ending it
+
+Feed = Callable[[bytes], None]
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """What to start. A command that is one text is given to a shell."""
+
+    command: str | tuple[str, ...]
+    directory: str = "."
+    environment: dict[str, str] = {}
+    timeout: float = 3600.0
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command ended: `code` is its exit status, below 0 the signal that ended it."""
+
+    code: int
+    seconds: float
+    peaks: dict[str, float]
+    left_behind: tuple[str, ...] = ()  # processes that left its group, and were ended too
+
+
+def run_program(program: Program, folder: Path, feed: Feed) -> Ended:
+    """Run it to its end, every chunk of its output handed on. Raises EndingError when cut short."""
+    kills = out_of_memory_kills()
+    running: _Running | None = None
+    try:
+        with uninterrupted():
+            running = _Running(program, feed)
+        running.monitor(folder)
+        ended = running.to_the_end()
+    except BaseException:
+        if running:
+            running.stop()
+        raise
+    if ended.code == -signal.SIGKILL and out_of_memory_kills() > kills:
+        raise killed("the command", running.usage)
+    return ended
+
+
+class _Running:
+    """A started command, from its birth to its end; its whole process group ends with it."""
+
+    def __init__(self, program: Program, feed: Feed) -> None:
+        self._program, self._feed = program, feed
+        self._monitoring: Monitoring | None = None
+        self.left_behind: list[str] = []
+        self.usage: resource.struct_rusage | None = None
+        self._mark = guard.marked()
+        try:
+            self._output, output = os.pipe()
+        except OSError as error:
+            raise EndingError("failed", _not_started(program, error)) from None
+        self._begun = clock()
+        try:
+            self._process = subprocess.Popen(
+                program.command,
+                shell=isinstance(program.command, str),
+                cwd=program.directory,
+                env={**os.environ, **program.environment, **self._mark},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # ValueError: a NUL in a word
+            os.close(self._output)
+            raise EndingError("failed", _not_started(program, error)) from None
+        finally:
+            os.close(output)
+
+    def monitor(self, folder: Path) -> None:
+        self._monitoring = Monitoring(self._process.pid, folder)
+
+    def to_the_end(self) -> Ended:
+        """Sleeps until there is output, a look is due, or the command has ended."""
+        deadline = time.monotonic() + self._program.timeout
+        life = os.pidfd_open(self._process.pid)  # readable the moment it ends
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._output, selectors.EVENT_READ)
+                selector.register(life, selectors.EVENT_READ)
+                while not self._over(life, selector, deadline):
+                    pass
+        finally:
+            os.close(life)
+        seconds = clock() - self._begun
+        peaks = self._settled()
+        return Ended(
+            code=self._process.returncode,
+            seconds=seconds,
+            peaks=peaks,
+            left_behind=tuple(self.left_behind),
+        )
+
+    def stop(self) -> None:
+        """Ask the group to end, then end it."""
+        if self._process.returncode is None:
+            _signal(self._process.pid, signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE)
+            _signal(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._settled()
+
+    def _over(self, life: int, selector: selectors.BaseSelector, deadline: float) -> bool:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            limit = self._program.timeout
+            raise EndingError("timeout", f"not finished after {limit:g} s")
+        pause = self._monitoring.look() if self._monitoring else left
+        for key, _ in selector.select(min(left, pause)):
+            if key.fd == life:
+                _, status, self.usage = os.wait4(self._process.pid, 0)
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+                return True
+            chunk = os.read(self._output, CHUNK)
+            if chunk:
+                self._feed(chunk)
+            else:
+                selector.unregister(self._output)
+        return False
+
+    def _settled(self) -> dict[str, float]:
+        """What the group left behind ends; what it printed last is read; the peaks are told."""
+        if self._output < 0:
+            return {}
+        _signal(self._process.pid, signal.SIGKILL)
+        self.left_behind = guard.end_marked(self._mark, self._process.pid)
+        os.set_blocking(self._output, False)
+        with contextlib.suppress(BlockingIOError):
+            while chunk := os.read(self._output, CHUNK):
+                self._feed(chunk)
+        os.close(self._output)
+        self._output = -1
+        return self._monitoring.end(self.usage) if self._monitoring else {}
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A signal that comes while a process is being started is heard right after: never between
+    its birth and the moment somebody knows it and can end it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals come to the main thread only
+        return
+    heard: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {n: signal.signal(n, lambda number, _: heard.append(number)) for n in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for late in heard:
+            signal.raise_signal(late)
+
+
+def _not_started(program: Program, error: OSError | ValueError) -> str:
+    name = program.command if isinstance(program.command, str) else program.command[0]
+    why = getattr(error, "strerror", None) or error
+    if getattr(error, "filename", "") == program.directory:
+        return f"the folder {program.directory} cannot be entered ({why})"
+    return f"the command {name} could not be started ({why})"
+
+
+def _signal(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, number)

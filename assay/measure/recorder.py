@@ -1,0 +1,164 @@
+"""The one loop that keeps a run: folder, lock, label, tags, peaks, store, summaries, interrupt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from assay.core import codec
+from assay.core.contracts import Store
+from assay.core.errors import StoreError, UsageError
+from assay.core.findings import Reading
+from assay.core.loading import check_not_loading
+from assay.core.records import Plan, Query, Result
+from assay.core.redaction import safe_text, safe_values, without_tokens
+from assay.core.registry import open_store
+from assay.core.settings import Home
+from assay.measure.machine import environment
+from assay.measure.machine.doctor import peaks_for
+from assay.measure.program import uninterrupted
+from assay.measure.remote import Elsewhere
+from assay.measure.shared_cache import beside_cases
+from assay.stats import stored_summary
+from assay.stores import folders
+from assay.stores.folders import CasePlace
+from assay.stores.importing import IMPORTED
+from assay.stores.runs import can_resume, how_to_resume, locked, verb_of
+
+A = TypeVar("A")
+
+
+class Run:
+    """A run while it is measured. Nobody else measures it at the same time."""
+
+    def __init__(
+        self, plan: Plan, store: Store, folder: Path, elsewhere: Elsewhere | None = None
+    ) -> None:
+        self.plan, self.name, self.store = plan, folder.name, store
+        self.elsewhere = elsewhere  # machines that measure for this one
+        self._folder = folder
+        self._peaks = peaks_for(store.home) if elsewhere is None else {}
+
+    def new_case(self) -> CasePlace:
+        return folders.new_case(self._folder)
+
+    def results(self) -> list[Result]:
+        """Kept before, but for those that were interrupted."""
+        found = self.store.results(Query(ids=(self.name,)))
+        return [result for result in found if result.status != "interrupted"]
+
+    def keep(
+        self, batches: Iterable[tuple[A, Sequence[Result]]]
+    ) -> Iterator[tuple[A, list[Reading]]]:
+        """Each batch of results is kept before it is yielded; an interrupted one is the last."""
+        for what, results in batches:
+            with uninterrupted():  # a batch is kept whole
+                readings = self._all_kept(results)
+            yield what, readings
+            for result in results:
+                if result.status == "interrupted":
+                    raise KeyboardInterrupt(result.reason)
+
+    def keep_document(self, name: str, document: object) -> None:
+        self.store.keep_document(self.name, name, codec.encode(document, indent=2))
+
+    def _all_kept(self, results: Sequence[Result]) -> list[Reading]:
+        """Each is tried, also where one could not be kept: what it says is raised then."""
+        readings: list[Reading] = []
+        problems: list[StoreError] = []
+        for result in results:
+            try:
+                readings.append(self._kept(result))
+            except StoreError as error:
+                problems.append(error)
+        if problems:
+            hints = dict.fromkeys(problem.hint for problem in problems)
+            raise StoreError(str(problems[0]), hint=" ".join(hints))
+        return readings
+
+    def _kept(self, result: Result) -> Reading:
+        """With what the plan and the doctor know of it, so that it explains itself for ever."""
+        machine = {**result.environment.machine, **self._peaks}
+        found = msgspec.structs.replace(result.environment, machine=machine)
+        if self.elsewhere:  # what was typed, and in which checkout, is known here
+            here = environment.here()
+            found = msgspec.structs.replace(found, command=here.command, git=found.git or here.git)
+        whole = msgspec.structs.replace(
+            result,
+            case=msgspec.structs.replace(result.case, trust=msgspec.UNSET),  # the plan has it
+            reason=without_tokens(result.reason),
+            label=self.plan.label,
+            tags={**self.plan.tags, **result.tags},
+            environment=found,
+        )
+        self.store.append(whole)
+        return stored_summary.read(self.store, whole)
+
+
+@contextmanager
+def new_run(plan: Plan, home: Home, elsewhere: Elsewhere | None = None) -> Iterator[Run]:
+    check_not_loading()
+    plan = msgspec.structs.replace(plan, label=safe_text(plan.label), tags=safe_values(plan.tags))
+    with closing(open_store(home)) as store:
+        folder = store.new_run(plan)
+        with locked(store, folder.name), beside_cases(folder, plan):
+            yield Run(plan, store, folder, elsewhere)
+
+
+@contextmanager
+def resumed_run(name: str, home: Home, elsewhere: Elsewhere | None = None) -> Iterator[Run]:
+    """A run taken up again, by its whole name: `resumable` gives it."""
+    with closing(open_store(home)) as store:
+        folder = store.folder(name)
+        plan = store.plan(name)
+        with locked(store, folder.name), beside_cases(folder, plan):
+            yield Run(plan, store, folder, elsewhere)
+
+
+def resumable(text: str, verb: str, home: Home) -> str:
+    """The name of a run that this verb may go on with. Only the one that made it knows how.
+
+    One from elsewhere names files and commands that would be run here, unseen.
+    """
+    name = made_by_verb(text, verb, home)
+    with closing(open_store(home)) as store:
+        if store.document(name, IMPORTED) is None:
+            return name
+    raise UsageError(
+        f"Run {name} was imported, so it is shown here, but not gone on with.",
+        hint="To measure it on this machine, start it again.",
+    )
+
+
+def is_trusted(result: Result, store: Store) -> bool:
+    """Whether a user of this store let the case run code, when its run was started. An imported
+    run tells of another user, who may be anybody."""
+    if store.document(result.run, IMPORTED) is not None:
+        return False
+    try:
+        cases = store.plan(result.run).cases
+    except StoreError:  # it has no plan, or none that can be read
+        return False
+    return any(bool(case.trust) and case.key == result.case.key for case in cases)
+
+
+def made_by_verb(text: str, verb: str, home: Home) -> str:
+    """The name of a run that this verb has made."""
+    with closing(open_store(home)) as store:
+        name = store.find_run(text)
+        made_by = verb_of(store, name)
+        if made_by != verb:
+            raise UsageError(
+                f"Run {name} was made by assay {made_by}, so assay {verb} cannot go on with it.",
+                hint=how_to_resume(store, name),
+            )
+        if not can_resume(store, name):
+            raise UsageError(
+                f"Run {name} does not say what it was begun with, so it cannot go on.",
+                hint=how_to_resume(store, name),
+            )
+        return name

@@ -1,0 +1,216 @@
+"""A task → one Result: its command run as often as asked, its log read while it is written."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.core import codec, redaction
+from assay.core.errors import EndingError
+from assay.core.records import LEFT_BEHIND, REPORTED, Case, Procedure, Result, Samples, Value
+from assay.logs.overrides import arguments
+from assay.logs.reader import CHUNK, LogReader, Outcome
+from assay.logs.suggest import Suggester, confirmed
+from assay.logs.task import Metric, Task
+from assay.measure.machine import environment
+from assay.measure.program import Ended, Program, run_program
+from assay.stats.pooling import joined_peaks
+from assay.stores.folders import CasePlace
+
+WALL = "wall_time"  # of the whole command; `command_wall_time` where its log has one of its own
+TIMEOUT = 24 * 3600.0  # seconds, for a task that names none
+WORKERS = "DEEPLEARNING_WORKERS_COUNT"  # the old driver's variable
+
+
+def case_of(task: Task, backend: str = "command") -> Case:
+    words = task.command if isinstance(task.command, str) else " ".join(task.command)
+    params: dict[str, Value] = {"command": redaction.safe_text(words), "num_gpus": task.num_gpus}
+    return Case(workload=task.name, backend=backend, params=params, key=f"{task.name}@{backend}")
+
+
+def run_task(task: Task, place: CasePlace, suggest: bool = True) -> Result:
+    """Every repeat of a task; the first that does not end well is the last.
+
+    A task without metrics has them suggested from what it printed, unless nobody wants them.
+    """
+    result = Result(
+        id=place.id,
+        case=case_of(task),
+        procedure=Procedure(timeout=task.timeout or TIMEOUT),
+        status="ok",
+        started=_now(),
+        environment=environment.here(),
+    )
+    samples: list[Samples] = []
+    peaks: list[Mapping[str, float]] = []
+    facts: dict[str, Value] = {}
+    ending: dict[str, str] = {}
+    seconds = 0.0
+    try:
+        for number in range(task.repeats):
+            ended, outcome = _once(task, place.folder, number, suggest)
+            seconds += ended.seconds
+            peaks.append(ended.peaks)
+            samples += _samples(ended, outcome, number)
+            facts |= _facts(ended, outcome)
+            if outcome.status != "ok":
+                raise EndingError(outcome.status, outcome.reason)
+    except EndingError as error:
+        ending = {"status": error.status, "reason": error.reason}
+    except OSError as error:  # its log could not be kept: the disk is full
+        ending = {"status": "failed", "reason": f"assay could not go on: {error.strerror}"}
+    except KeyboardInterrupt as error:
+        ending = {"status": "interrupted", "reason": str(error) or "by Ctrl-C"}
+    return msgspec.structs.replace(
+        result,
+        samples=tuple(samples),
+        facts=facts,
+        peaks=joined_peaks(peaks),
+        seconds=seconds,
+        items=1,
+        **ending,
+    )
+
+
+def read_log(task: Task, path: Path, result_id: str) -> tuple[Result, Outcome]:
+    """The metrics of a log that exists already, as a result of its own."""
+    outcome = parse(task.metrics, path)
+    result = Result(
+        id=result_id,
+        case=case_of(task, "log"),
+        procedure=Procedure(),
+        status=outcome.status,
+        reason=outcome.reason,
+        started=_now(),
+        samples=tuple(_metric_samples(outcome, 0)),
+        facts={"log": str(path), **_metric_facts(outcome)},
+        items=1,
+    )
+    return result, outcome
+
+
+def parse(metrics: tuple[Metric, ...], path: Path, code: int | None = None) -> Outcome:
+    with LogReader(metrics, workers=_workers()) as reader:
+        for chunk in _chunks(path):
+            reader.feed(chunk)
+        return reader.finish(code)
+
+
+def suggested(path: Path) -> tuple[Metric, ...]:
+    """Metrics that a log seems to hold."""
+    suggester = Suggester()
+    for chunk in _chunks(path):
+        suggester.feed(chunk)
+    return confirmed(suggester.finish(), _chunks(path))
+
+
+def log_of(folder: Path, number: int = 0) -> Path:
+    """The kept log of one repeat."""
+    return folder / ("log.gz" if not number else f"log-{number}.gz")
+
+
+def _once(task: Task, folder: Path, number: int, suggest: bool) -> tuple[Ended, Outcome]:
+    path = log_of(folder, number)
+    with LogReader(task.metrics, workers=_workers()) as reader:
+        # level 1: a log that comes fast must not be held up by its own keeping
+        with gzip.open(path, "wb", compresslevel=1) as log:
+
+            def feed(chunk: bytes) -> None:
+                log.write(chunk)
+                reader.feed(chunk)
+
+            ended = run_program(_program(task), folder, feed)
+        outcome = reader.finish(ended.code)
+    if suggest and not task.metrics:
+        # nobody asked for what is found, so none of it can fail the command
+        found = parse(suggested(path), path, ended.code).metrics
+        return ended, msgspec.structs.replace(outcome, metrics=found)
+    _keep_values(outcome, folder, number)
+    return ended, outcome
+
+
+def _program(task: Task) -> Program:
+    beside = Path(task.origin).parent if task.origin else Path()
+    command = task.command if task.shell else arguments(task.command)
+    return Program(
+        command=command,
+        directory=str(beside / task.directory),
+        environment=task.environment,
+        timeout=task.timeout or TIMEOUT,
+    )
+
+
+def _samples(ended: Ended, outcome: Outcome, number: int) -> list[Samples]:
+    reported = any(found.metric.name == WALL for found in outcome.metrics)
+    wall = Samples(
+        metric=f"command_{WALL}" if reported else WALL,
+        unit="s",
+        phase="steady",
+        values=(ended.seconds,),
+        process=number,
+    )
+    return [wall, *_metric_samples(outcome, number)]
+
+
+def _metric_samples(outcome: Outcome, number: int) -> list[Samples]:
+    """What was computed for each metric; the values behind it are in a file of the case."""
+    return [
+        Samples(
+            metric=found.metric.name,
+            unit=found.metric.unit,
+            phase="steady",
+            values=(found.value,),
+            process=number,
+        )
+        for found in outcome.metrics
+        if found.computed
+    ]
+
+
+def _facts(ended: Ended, outcome: Outcome) -> dict[str, Value]:
+    left = {LEFT_BEHIND: ", ".join(ended.left_behind)} if ended.left_behind else {}
+    return {"exit_status": ended.code, "log_bytes": outcome.bytes, **left, **_metric_facts(outcome)}
+
+
+def _metric_facts(outcome: Outcome) -> dict[str, Value]:
+    """How each metric fared, in words."""
+    facts: dict[str, Value] = {}
+    for found in outcome.metrics:
+        answer = f"{found.metric.compute} of {found.count} values"
+        facts[f"{REPORTED}{found.metric.name}"] = found.reason or answer
+        if found.closing and not found.closing.agrees:
+            facts[f"closing {found.metric.name}"] = found.closing.text
+    return facts
+
+
+def _keep_values(outcome: Outcome, folder: Path, number: int) -> None:
+    values = {found.metric.name: list(found.raw) for found in outcome.metrics}
+    name = f"values-{number}.json" if number else "values.json"
+    (folder / name).write_bytes(codec.encode(values))
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with _opened(path) as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+def _opened(path: Path) -> gzip.GzipFile:
+    """A log, compressed or not."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
+
+
+def _workers() -> int:
+    text = os.environ.get(WORKERS, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,119 @@
+"""NVIDIA GPUs through one nvidia-smi that stays running: for where NVML's package is not."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assay.monitors.sources.gpu_sample import Look
+from assay.monitors.sources.nvml import THROTTLES
+
+FIELDS = (
+    "index",
+    "power.draw",
+    "utilization.gpu",
+    "memory.used",
+    "clocks.sm",
+    "temperature.gpu",
+    "clocks_throttle_reasons.active",
+)
+EVERY = 1000  # milliseconds
+
+
+def source() -> SmiSource | None:
+    program = shutil.which("nvidia-smi")
+    if not program or not any(name.startswith("nvidia") for name in _devices()):
+        return None
+    return SmiSource(program)
+
+
+class SmiSource:
+    """It prints a line a GPU a second; whatever has arrived is read, and nobody waits for it."""
+
+    counts_energy = False
+
+    def __init__(self, program: str) -> None:
+        query = f"--query-gpu={','.join(FIELDS)}"
+        try:
+            self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
+                [program, query, "--format=csv,noheader,nounits", f"--loop-ms={EVERY}"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is ours to handle
+            )
+        except OSError:
+            self._process = None
+            return
+        assert self._process.stdout
+        os.set_blocking(self._process.stdout.fileno(), False)
+        self._rest = b""
+
+    def looks(self, pids: Sequence[int]) -> list[Look]:
+        """The newest line of each GPU, if any came since the last time."""
+        newest: dict[int, Look] = {}
+        for line in self._lines():
+            number, look = read_line(line)
+            if number >= 0:
+                newest[number] = look
+        return [replace(newest[number], number=number) for number in sorted(newest)]
+
+    def close(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+            assert self._process.stdout
+            self._process.stdout.close()
+            self._process = None
+
+    def _lines(self) -> list[str]:
+        if not self._process or not self._process.stdout:
+            return []
+        with contextlib.suppress(BlockingIOError):
+            while chunk := os.read(self._process.stdout.fileno(), 65536):
+                self._rest += chunk
+        *whole, self._rest = self._rest.split(b"\n")
+        return [line.decode(errors="replace") for line in whole]
+
+
+def read_line(line: str) -> tuple[int, Look]:
+    """The GPU's number and its look; -1 for a line that is none, as a warning of the driver."""
+    words = [word.strip() for word in line.split(",")]
+    if len(words) != len(FIELDS) or not words[0].isdigit():
+        return -1, Look()
+    power, use, memory, clock, heat = (number(word) for word in words[1:6])
+    return int(words[0]), Look(
+        power=power,
+        utilization=use,
+        memory_used=None if memory is None else memory * 2**20,
+        clock=None if clock is None else clock * 1e6,
+        temperature=heat,
+        throttled=_throttled(words[6]),
+    )
+
+
+def number(word: str) -> float | None:
+    """None for what nvidia-smi says it does not know: [N/A], [Not Supported], [Unknown Error]."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if abs(value) < float("inf") else None
+
+
+def _throttled(word: str) -> bool | None:
+    try:
+        return bool(int(word, 16) & THROTTLES)
+    except ValueError:
+        return None
+
+
+def _devices() -> list[str]:
+    try:
+        return os.listdir("/dev")
+    except OSError:
+        return []

@@ -1,0 +1,114 @@
+"""A layer of one's own, opened: its call is traced with symbolic tensors, as Keras itself would.
+
+A trace holds the operations of one call. What a call does besides is not in it, and is refused: a
+variable that it changes (random numbers change their generator's), a mask that it hands on, and
+numbers that are others the next time, as those of a counter or of numpy's random generator.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.native.capture import unsupported
+from assay.native.capture._nodes import alike
+from assay.native.capture._supported import check_opened
+from assay.native.graph import Shape
+
+
+class TracedCall(msgspec.Struct, frozen=True):
+    """What `_walk` takes for a model."""
+
+    inputs: list[Any]  # one for each input tensor of the node
+    outputs: list[Any]
+
+
+def is_own(layer: Any) -> bool:  # noqa: ANN401
+    """Keras' own layers are captured by what is known of their class, or not at all."""
+    return not type(layer).__module__.startswith("keras.")
+
+
+@contextmanager
+def opened(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterator[TracedCall]:  # noqa: ANN401
+    """One call of the layer as operations, of inputs of these shapes."""
+    check_opened(layer, node, name)
+    with _left_as_it_was(layer):
+        trace = _traced(layer, node, shapes, name)
+        yield trace
+        again = _traced(layer, node, shapes, name)
+        if not alike((trace.inputs, trace.outputs), (again.inputs, again.outputs)):
+            what = f"a {type(layer).__name__} that computes something else each time it is called"
+            raise unsupported(what, name, ("a call that depends on its inputs alone",))
+
+
+def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> TracedCall:  # noqa: ANN401
+    inputs = [
+        keras.Input(batch_shape=(tensor.shape[0], *shape), dtype=tensor.dtype)
+        for tensor, shape in zip(node.input_tensors, shapes, strict=True)
+    ]
+    fresh = {id(given): one for given, one in zip(node.input_tensors, inputs, strict=True)}
+    args, kwargs = node.arguments.fill_in(fresh)
+    if "training" in inspect.signature(layer.call).parameters:
+        kwargs = {**kwargs, "training": False}
+    with as_symbolic(layer, name), _Watching() as scope:
+        made = layer.call(*args, **kwargs)
+    if scope.changed:
+        what = f"a {type(layer).__name__} that changes {', '.join(scope.changed)} in inference"
+        raise unsupported(what, name, ("a call that depends on its inputs alone",))
+    outputs = keras.tree.flatten(made)
+    if not all(isinstance(each, keras.KerasTensor) for each in outputs):
+        what = f"a {type(layer).__name__} giving what does not depend on its inputs"
+        raise unsupported(what, name, ("tensors computed from its inputs",))
+    return TracedCall([fresh[id(tensor)] for tensor in node.input_tensors], outputs)
+
+
+class _Watching(keras.StatelessScope):  # type: ignore[misc]
+    """Variables keep their values; which ones a call would have changed is noted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changed: list[str] = []
+
+    def add_update(self, update: tuple[Any, Any]) -> None:
+        super().add_update(update)
+        self.changed.append(f"the variable '{update[0].name}'")
+
+
+@contextmanager
+def as_symbolic(layer: Any, name: str) -> Iterator[None]:  # noqa: ANN401
+    """Whatever someone else's code raises over symbolic tensors is told as such."""
+    try:
+        yield
+    except Exception as error:
+        told = next(iter(str(error).strip().splitlines()), "")
+        short = told if len(told) <= 160 else f"{told[:157]}…"
+        raise UsageError(
+            f"The layer '{name}' is a {type(layer).__name__} whose call does not take symbolic "
+            f"tensors ({type(error).__name__}: {short}), so it cannot be captured.",
+            hint="Write the call in keras.ops, without functions of torch, jax or numpy and "
+            "without branches on values. A variable comes second (x * self.weight); -1 stands for "
+            "the batch.",
+        ) from error
+
+
+@contextmanager
+def _left_as_it_was(layer: Any) -> Iterator[None]:  # noqa: ANN401
+    """Its layers forget the calls of the trace: a layer of several calls has no `output` of its
+    own, and each call holds its tensors."""
+    held = [each for one in layer._flatten_layers() for each in _lists(one)]
+    sizes = [len(each) for each in held]
+    try:
+        yield
+    finally:
+        for each, size in zip(held, sizes, strict=True):
+            del each[size:]
+
+
+def _lists(layer: Any) -> tuple[list[Any], list[Any]]:  # noqa: ANN401
+    return layer._inbound_nodes, layer._outbound_nodes

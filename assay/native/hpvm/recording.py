@@ -1,0 +1,167 @@
+"""The graph that an HPVM-C program launched, as its shim wrote it down → Graph.
+
+hpvm-graph 1
+data0 3 32 32                       a tensor that changes: channels, height, width
+const0 32 3 3 3                     weights, whose numbers are in constants.bin one after the other
+v0 = conv data0 const0 1 1 1 1 1    an operation, its tensors, its numbers
+output v0
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from assay.core.errors import AssayError, UsageError
+from assay.native import ops
+from assay.native.graph import Array, Graph, Shape
+from assay.native.graph_builder import Building
+from assay.native.hpvm.dataflow import Dataflow, Leaf, LeafOp
+from assay.native.shapes import ShapeError
+
+HEAD = "hpvm-graph 1"
+NAME = "root"  # of the model's files
+
+
+def read_recorded(folder: Path) -> Graph:
+    numbers = np.fromfile(folder / "constants.bin", np.float32)
+    return _Reading(numbers).graph(_lines(folder))
+
+
+def recorded_flow(folder: Path) -> Dataflow:
+    """The same operations as HPVM numbers them, for configurations; it has no numbers."""
+    leaves, tensors = [], {}
+    for words in map(str.split, _lines(folder)):
+        if words[0].startswith("const"):
+            tensors[words[0]] = np.empty(0, np.float32)
+        elif words[1:2] == ["="]:
+            inputs = tuple(word for word in words[3:] if word[0].isalpha())
+            leaf = Leaf(name=words[0], op=cast(LeafOp, words[2]), inputs=inputs, node=words[0])
+            leaves.append(leaf)
+    return Dataflow(name="this program", shape=(), classes=0, leaves=tuple(leaves), tensors=tensors)
+
+
+def _lines(folder: Path) -> list[str]:
+    lines = (folder / "graph.txt").read_text().splitlines()
+    if not lines or lines[0] != HEAD:
+        raise AssayError(
+            f"{folder}/graph.txt is no graph of an HPVM-C program.", hint="Run it again."
+        )
+    return lines[1:]
+
+
+class _Reading:
+    """Values so far. A dense layer gives a vector, which is a picture of one pixel for HPVM."""
+
+    def __init__(self, numbers: Array) -> None:
+        self.building = Building()
+        self.numbers = numbers
+        self.constants: dict[str, Array] = {}
+        self.values: dict[str, str] = {}
+
+    def graph(self, lines: list[str]) -> Graph:
+        outputs = []
+        for line in lines:
+            words = line.split()
+            if words[0].startswith("data"):
+                shape = tuple(map(int, words[1:]))
+                added = self.building.add_input(words[0], shape, "channels_first")
+                self.values[words[0]] = added.value
+            elif words[0].startswith("const"):
+                self.constants[words[0]] = self.taken(tuple(map(int, words[1:])))
+            elif words[0] == "output":
+                outputs.append(self.values[words[1]])
+            else:
+                self.values[words[0]] = self.operation(words[0], words[2], words[3:])
+        return self.building.graph(NAME, outputs)
+
+    def taken(self, shape: Shape) -> Array:
+        size = math.prod(shape)
+        found, self.numbers = self.numbers[:size].reshape(shape), self.numbers[size:]
+        return found
+
+    def operation(self, name: str, op: str, words: list[str]) -> str:
+        try:
+            match op:
+                case "conv" | "group_conv":
+                    return self.convolution(name, words)
+                case "mul":
+                    return self.product(name, words)
+                case "add":
+                    return self.sum(name, words)
+                case "batchnorm":
+                    return self.norm(name, words)
+                case "pool_max" | "pool_mean":
+                    return self.pool(name, op, words)
+                case "softmax":
+                    return self.building.add(name, ops.SoftmaxOp(), self.values[words[0]])
+                case _:
+                    activation = ops.ActivationOp("tanh" if op == "tanh" else "relu")
+                    return self.building.add(name, activation, self.values[words[0]])
+        except ShapeError as error:
+            raise UsageError(
+                f"The program's operation {op} ({name}) cannot be computed: {error}.",
+                hint="Do the tensors have the sizes that HPVM's intrinsic takes?",
+            ) from error
+
+    def constant(self, name: str, array: Array) -> str:
+        return self.building.constant(name, array)
+
+    def picture(self, value: str) -> str:
+        shape = self.building.shapes[value]
+        if len(shape) == 3:
+            return value
+        return self.building.add(f"{value}/picture", ops.ReshapeOp((*shape, 1, 1)), value)
+
+    def convolution(self, name: str, words: list[str]) -> str:
+        vertical, horizontal, down, right, groups = map(int, words[2:])
+        op = ops.ConvOp(
+            weight=self.constant(words[1], self.constants[words[1]]),
+            strides=(down, right),
+            pads=(vertical, horizontal, vertical, horizontal),
+            groups=groups,
+        )
+        return self.building.add(name, op, self.picture(self.values[words[0]]))
+
+    def product(self, name: str, words: list[str]) -> str:
+        value, weight = self.values[words[0]], self.constants[words[1]]
+        shape = self.building.shapes[value]
+        if len(shape) == 3:
+            value = self.building.add(f"{name}/flat", ops.ReshapeOp((math.prod(shape),)), value)
+        turned = self.constant(words[1], weight.reshape(weight.shape[2:]).T)
+        return self.building.add(name, ops.DenseOp(turned), value)
+
+    def sum(self, name: str, words: list[str]) -> str:
+        """With weights it is a bias, which the passes find out."""
+        values = [self.values[word] for word in words if word in self.values]
+        rank = max(len(self.building.shapes[value]) for value in values)
+        if len(values) == 2 and rank == 3:
+            values = [self.picture(value) for value in values]
+        for word in words:
+            if word in self.constants:
+                item = self.constants[word][0]
+                held = item if rank == 3 else item.reshape(-1)
+                values.append(self.building.fixed(f"{name}/{word}", held, tuple(range(rank))))
+        return self.building.add(name, ops.BinaryOp("add"), *values)
+
+    def norm(self, name: str, words: list[str]) -> str:
+        gamma, beta, mean, variance = (
+            self.constant(word, self.constants[word].reshape(-1)) for word in words[1:5]
+        )
+        op = ops.BatchNormOp(
+            mean=mean, variance=variance, gamma=gamma, beta=beta, epsilon=float(words[5])
+        )
+        return self.building.add(name, op, self.values[words[0]])
+
+    def pool(self, name: str, op: str, words: list[str]) -> str:
+        high, wide, vertical, horizontal, down, right = map(int, words[1:])
+        pool = ops.PoolOp(
+            kind="max" if op == "pool_max" else "average",
+            window=(high, wide),
+            strides=(down, right),
+            pads=(vertical, horizontal, vertical, horizontal),
+        )
+        return self.building.add(name, pool, self.picture(self.values[words[0]]))

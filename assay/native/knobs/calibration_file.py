@@ -1,0 +1,49 @@
+"""The items a tuning calibrated on, kept beside its configurations, to find ranges from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from assay.core.corrupt import BROKEN
+from assay.core.errors import UsageError
+from assay.core.files import written_whole
+from assay.native.graph import Array, Graph
+
+FILE = "calibration.npy"
+
+
+def keep_items(folder: Path, items: Array) -> Path:
+    """Of a model with one input; pictures have their channels first."""
+    path = folder / FILE
+    with written_whole(path) as temporary, open(temporary, "wb") as file:
+        np.save(file, items)
+    return path
+
+
+def items_beside(config: str | Path, graph: Graph) -> tuple[Array, ...]:
+    """As the graph takes them; () where nothing is kept beside this configuration file."""
+    path = Path(config).parent / FILE
+    if not path.is_file():
+        return ()
+    items = _read(path)
+    wanted = graph.inputs[0]
+    if wanted.layout == "channels_last" and items.ndim == 4:
+        items = np.moveaxis(items, 1, -1)
+    if len(graph.inputs) > 1 or not len(items) or items.shape[1:] != wanted.shape:
+        raise UsageError(
+            f"{path} holds items of {items.shape[1:]}, but {graph.name} takes {wanted.shape}.",
+            hint="The configurations beside it are of another model: tune this one.",
+        )
+    return (np.ascontiguousarray(items, np.float32),)
+
+
+def _read(path: Path) -> Array:
+    try:
+        found: Array = np.load(path, allow_pickle=False)
+        return found
+    except BROKEN as error:
+        raise UsageError(
+            f"{path} is no array of items ({error}).", hint="Tune again, or delete it."
+        ) from None

@@ -1,0 +1,272 @@
+"""Operators of ONNX that are layers: convolutions, pools, products of matrices, norms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from assay.native import ops
+from assay.native.graph import Array, Shape
+from assay.native.onnx.model import OnnxOp
+from assay.native.onnx.read import Importing, item_axis, refused
+
+
+def _weight(model: Importing, node: OnnxOp, which: int) -> Array | None:
+    """A known input; None where it is left out."""
+    if which >= len(node.inputs) or not node.inputs[which]:
+        return None
+    if node.inputs[which] not in model.known:
+        raise refused(node, f"its input '{node.inputs[which]}' is computed, not known")
+    return np.asarray(model.known[node.inputs[which]], np.float32)
+
+
+def _held(model: Importing, node: OnnxOp, part: str, values: Array | None) -> str:
+    return "" if values is None else model.building.constant(f"{node.outputs[0]}/{part}", values)
+
+
+def _picture(model: Importing, node: OnnxOp) -> str:
+    """Its input as a picture; what has one axis beside its channels is one row of pixels."""
+    value = model.values[node.inputs[0]]
+    shape = model.shape(value)
+    if len(shape) == 2:
+        return model.add(node, ops.ReshapeOp((shape[0], 1, shape[1])), value)
+    if len(shape) != 3:
+        raise refused(node, f"its input is of shape {shape}, and pictures have two axes of pixels")
+    return value
+
+
+def _as_given(model: Importing, node: OnnxOp, value: str) -> str:
+    """With as many axes as the input had."""
+    channels, height, width = model.shape(value)
+    if len(model.shape(model.values[node.inputs[0]])) == 3:
+        return value
+    assert height == 1
+    return model.add(node, ops.ReshapeOp((channels, width)), value)
+
+
+def _two(numbers: Any, usual: int) -> ops.Pair:  # noqa: ANN401 (a tuple of one or two, or None)
+    found = tuple(numbers or ())
+    first, second = (usual, *found) if len(found) == 1 else (found or (usual, usual))
+    return int(first), int(second)
+
+
+def _pads(node: OnnxOp, shape: Shape, reach: ops.Pair, strides: ops.Pair) -> ops.Pads:
+    told = tuple(node.attributes.get("pads", ()))
+    way = node.attributes.get("auto_pad", "NOTSET")
+    if way in ("NOTSET", "VALID"):
+        half = len(told) // 2
+        first, last = _two(told[:half], 0), _two(told[half:], 0)
+        return (0, 0, 0, 0) if way == "VALID" else (*first, *last)
+    before, after = [], []
+    for size, window, stride in zip(shape[1:], reach, strides, strict=True):
+        lacking = max((-(-size // stride) - 1) * stride + window - size, 0)
+        less = lacking // 2 if way == "SAME_UPPER" else lacking - lacking // 2
+        before.append(less)
+        after.append(lacking - less)
+    return (before[0], before[1], after[0], after[1])
+
+
+def _conv(model: Importing, node: OnnxOp) -> str:
+    weight, bias = _weight(model, node, 1), _weight(model, node, 2)
+    assert weight is not None
+    value = _picture(model, node)
+    kernel = weight[:, :, None] if weight.ndim == 3 else weight
+    strides, dilations = (_two(node.attributes.get(k), 1) for k in ("strides", "dilations"))
+    reach = [(kernel.shape[2 + axis] - 1) * dilations[axis] + 1 for axis in (0, 1)]
+    op = ops.ConvOp(
+        weight=_held(model, node, "weight", kernel),
+        bias=_held(model, node, "bias", bias),
+        strides=strides,
+        pads=_pads(node, model.shape(value), (reach[0], reach[1]), strides),
+        dilations=dilations,
+        groups=int(node.attributes.get("group", 1)),
+    )
+    return _as_given(model, node, model.add(node, op, value))
+
+
+def _conv_transpose(model: Importing, node: OnnxOp) -> str:
+    weight, bias = _weight(model, node, 1), _weight(model, node, 2)
+    if weight is None or weight.ndim != 4 or "output_shape" in node.attributes:
+        raise refused(node, "only those over pictures, padded by numbers, can")
+    if node.attributes.get("auto_pad", "NOTSET") != "NOTSET":
+        raise refused(node, f"its auto_pad is {node.attributes['auto_pad']}")
+    top, left, bottom, right = node.attributes.get("pads", (0, 0, 0, 0))
+    more = _two(node.attributes.get("output_padding"), 0)
+    op = ops.ConvTransposeOp(
+        weight=_held(model, node, "weight", weight),
+        bias=_held(model, node, "bias", bias),
+        strides=_two(node.attributes.get("strides"), 1),
+        pads=(top, left, bottom - more[0], right - more[1]),
+        dilations=_two(node.attributes.get("dilations"), 1),
+        groups=int(node.attributes.get("group", 1)),
+    )
+    return model.add(node, op, _picture(model, node))
+
+
+def _pool(kind: Any) -> Callable[[Importing, OnnxOp], str]:  # noqa: ANN401
+    def add(model: Importing, node: OnnxOp) -> str:
+        value = _picture(model, node)
+        window = _two(node.attributes["kernel_shape"], 1)
+        strides = _two(node.attributes.get("strides"), 1)
+        if _two(node.attributes.get("dilations"), 1) != (1, 1):
+            raise refused(node, "its window has gaps")
+        pads = _pads(node, model.shape(value), window, strides)
+        if node.attributes.get("ceil_mode", 0):
+            pads = _up(node, model.shape(value), window, strides, pads)
+        if kind == "average" and any(pads) and node.attributes.get("count_include_pad", 0):
+            if node.attributes.get("ceil_mode", 0):
+                raise refused(node, "it counts padding, and rounds up")
+            value = model.add(node, ops.PadOp(pads), value)
+            pads = (0, 0, 0, 0)
+        made = model.add(node, ops.PoolOp(kind, window, strides, pads), value)
+        return _as_given(model, node, made)
+
+    return add
+
+
+def _up(
+    node: OnnxOp, shape: Shape, window: ops.Pair, strides: ops.Pair, pads: ops.Pads
+) -> ops.Pads:
+    """Padding at the end, so that a window that begins inside the picture is counted."""
+    found = list(pads)
+    for axis in (0, 1):
+        whole = shape[1 + axis] + pads[axis] + pads[2 + axis]
+        windows = -(-(whole - window[axis]) // strides[axis]) + 1
+        if (windows - 1) * strides[axis] >= shape[1 + axis] + pads[axis]:
+            windows -= 1  # it would begin in the padding
+        found[2 + axis] += max(0, (windows - 1) * strides[axis] + window[axis] - whole)
+    return (found[0], found[1], found[2], found[3])
+
+
+def _global(kind: Any) -> Callable[[Importing, OnnxOp], str]:  # noqa: ANN401
+    def add(model: Importing, node: OnnxOp) -> str:
+        value = model.values[node.inputs[0]]
+        rank = len(model.shape(value))
+        if rank == 3:
+            made = model.add(node, ops.GlobalPoolOp(kind), value)
+            return model.add(node, ops.ReshapeOp((*model.shape(made), 1, 1)), made)
+        word: Any = "mean" if kind == "average" else "max"
+        return model.add(node, ops.ReduceOp(word, tuple(range(1, rank))), value)
+
+    return add
+
+
+def _gemm(model: Importing, node: OnnxOp) -> str:
+    weight, bias = _weight(model, node, 1), _weight(model, node, 2)
+    assert weight is not None
+    if node.attributes.get("transA", 0):
+        raise refused(node, "its first matrix, the batch, is transposed")
+    weight = weight if node.attributes.get("transB", 0) else weight.T
+    weight = weight * np.float32(node.attributes.get("alpha", 1.0))
+    if bias is not None:
+        bias = np.broadcast_to(
+            bias * np.float32(node.attributes.get("beta", 1.0)), (1, len(weight))
+        )
+        bias = bias[0]
+    op = ops.DenseOp(_held(model, node, "weight", weight), _held(model, node, "bias", bias))
+    return model.add(node, op, model.values[node.inputs[0]])
+
+
+def _matmul(model: Importing, node: OnnxOp) -> str:
+    first, second = node.inputs
+    if second in model.known and model.known[second].ndim == 2:
+        weight = _held(model, node, "weight", np.asarray(model.known[second], np.float32).T)
+        return model.add(node, ops.DenseOp(weight), model.values[first])
+    return model.add(node, ops.MatMulOp(), *model.pair(node, node.inputs))
+
+
+def _batch_norm(model: Importing, node: OnnxOp) -> str:
+    if node.attributes.get("training_mode", 0):
+        raise refused(node, "it is in training")
+    parts = [_weight(model, node, which) for which in range(1, 5)]
+    gamma, beta, mean, variance = (
+        _held(model, node, part, held)
+        for part, held in zip(("gamma", "beta", "mean", "variance"), parts, strict=True)
+    )
+    epsilon = float(node.attributes.get("epsilon", 1e-5))
+    op = ops.BatchNormOp(mean, variance, gamma, beta, epsilon)
+    return model.add(node, op, model.values[node.inputs[0]])
+
+
+def _layer_norm(model: Importing, node: OnnxOp) -> str:
+    value = model.values[node.inputs[0]]
+    shape = model.shape(value)
+    first = item_axis(node, node.attributes.get("axis", -1), len(shape))
+    sizes = shape[first:]
+    held = [_weight(model, node, which) for which in (1, 2)]
+    gamma, beta = (
+        _held(model, node, part, None if each is None else np.broadcast_to(each, sizes))
+        for part, each in zip(("gamma", "beta"), held, strict=True)
+    )
+    epsilon = float(node.attributes.get("epsilon", 1e-5))
+    axes = tuple(range(first, len(shape)))
+    return model.add(node, ops.LayerNormOp(axes, gamma, beta, epsilon), value)
+
+
+def _instance_norm(model: Importing, node: OnnxOp) -> str:
+    value = model.values[node.inputs[0]]
+    rank = len(model.shape(value))
+    epsilon = float(node.attributes.get("epsilon", 1e-5))
+    op = ops.LayerNormOp(tuple(range(1, rank)), epsilon=epsilon)
+    value = model.add(node, op, value)
+    for kind, which in (("multiply", 1), ("add", 2)):
+        held = _weight(model, node, which)
+        assert held is not None
+        wide = model.fixed(node, held.reshape(-1, *(1,) * (rank - 1)), rank)
+        value = model.add(node, ops.BinaryOp(kind), value, wide)  # type: ignore[arg-type]
+    return value
+
+
+def _group_norm(model: Importing, node: OnnxOp) -> str:
+    """Before opset 21 there is one factor for each group, then one for each channel."""
+    value = model.values[node.inputs[0]]
+    shape, groups = model.shape(value), int(node.attributes["num_groups"])
+    epsilon = float(node.attributes.get("epsilon", 1e-5))
+    rows = (groups, math.prod(shape) // groups)
+    value = model.add(node, ops.ReshapeOp(rows), value)
+    value = model.add(node, ops.LayerNormOp((1,), epsilon=epsilon), value)
+    value = model.add(node, ops.ReshapeOp(shape), value)
+    for kind, which in (("multiply", 1), ("add", 2)):
+        held = _weight(model, node, which)
+        assert held is not None
+        each = np.repeat(held, shape[0] // held.size).reshape(-1, *(1,) * (len(shape) - 1))
+        wide = model.fixed(node, each, len(shape))
+        value = model.add(node, ops.BinaryOp(kind), value, wide)  # type: ignore[arg-type]
+    return value
+
+
+def _local_norm(model: Importing, node: OnnxOp) -> str:
+    numbers = [
+        float(node.attributes.get(name, usual))
+        for name, usual in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0))
+    ]
+    op = ops.LocalNormOp(int(node.attributes["size"]), *numbers)
+    return model.add(node, op, model.values[node.inputs[0]])
+
+
+def _flatten(model: Importing, node: OnnxOp) -> str:
+    value = model.values[node.inputs[0]]
+    if node.attributes.get("axis", 1) != 1:
+        raise refused(node, "it joins the batch with other axes")
+    return model.add(node, ops.ReshapeOp((math.prod(model.shape(value)),)), value)
+
+
+HANDLERS: dict[str, Callable[[Importing, OnnxOp], str]] = {
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "MaxPool": _pool("max"),
+    "AveragePool": _pool("average"),
+    "GlobalMaxPool": _global("max"),
+    "GlobalAveragePool": _global("average"),
+    "Gemm": _gemm,
+    "MatMul": _matmul,
+    "BatchNormalization": _batch_norm,
+    "LayerNormalization": _layer_norm,
+    "InstanceNormalization": _instance_norm,
+    "GroupNormalization": _group_norm,
+    "Flatten": _flatten,
+    "LRN": _local_norm,
+}

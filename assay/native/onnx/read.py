@@ -1,0 +1,149 @@
+"""An ONNX model → Graph. What the graph has no operation for is refused by its name and node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import UsageError
+from assay.native.graph import Array, Graph, Shape
+from assay.native.graph_builder import Building
+from assay.native.onnx.model import OnnxModel, OnnxOp, OnnxValue, read_model
+from assay.native.ops import Op
+from assay.native.passes.pipeline import drop_dead
+from assay.native.shapes import ShapeError
+
+_WHOLE = {6, 7}  # int32, int64, of TensorProto.DataType
+_FLOAT = 1
+
+
+def read_onnx(path: str | Path, shapes: Mapping[str, Shape] | None = None) -> Graph:
+    """The graph of an ONNX file, whose first axes are batches.
+
+    `shapes` are those of items, by the names of inputs, where the file leaves sizes open.
+
+    >>> read_onnx("resnet18.onnx").inputs
+    (Value(name='input', shape=(3, 224, 224), layout='channels_first', dtype='float32'),)
+    """
+    return Importing(read_model(path), shapes or {}).graph()
+
+
+class BatchPlace(msgspec.Struct, frozen=True):
+    """Where a value of the file has its batch."""
+
+    axis: int = 0
+    joined: bool = False  # with an axis of the items: (batch * k, …) in the file, (k, …) here
+
+
+FIRST = BatchPlace()
+
+
+class Importing:
+    """Values of the file so far: those that are computed, and those that are known."""
+
+    def __init__(self, model: OnnxModel, shapes: Mapping[str, Shape]) -> None:
+        self.model, self.building, self._shapes = model, Building(), shapes
+        self.values: dict[str, str] = {}  # name in the file → value of the graph
+        self.known: dict[str, Array] = dict(model.weights)
+        self.whole: set[str] = set()  # names of values that are whole numbers, or true and false
+        self.places: dict[str, BatchPlace] = {}  # of batches that are not the first axis by itself
+        self.batch = 0  # of the inputs, where the file fixes it
+
+    def graph(self) -> Graph:
+        from assay.native.onnx.operators import add_operator
+
+        for value in self.model.inputs:
+            self._input(value)
+        for node in self.model.nodes:
+            try:
+                add_operator(self, node)
+            except ShapeError as error:
+                raise refused(node, str(error)) from None
+        outputs = [self._output(value) for value in self.model.outputs]
+        return drop_dead(self.building.graph(self.model.name, outputs))
+
+    def _input(self, value: OnnxValue) -> None:
+        if value.dtype != _FLOAT and value.dtype not in _WHOLE:
+            raise _unfit(f"The input '{value.name}' is of ONNX's type {value.dtype}.")
+        batch, *told = value.shape or (0,)
+        shape = self._shapes.get(value.name, tuple(told))
+        if not shape or 0 in shape:
+            raise _unfit(
+                f"The input '{value.name}' is of shape {value.shape or '()'}, where 0 is not known."
+            )
+        self.batch = self.batch or batch
+        layout: Any = "channels_first" if len(shape) == 3 and value.dtype == _FLOAT else ""
+        dtype: Any = "float32" if value.dtype == _FLOAT else "int32"
+        held = self.building.add_input(value.name, shape, layout, dtype)
+        self.values[value.name] = held.value
+        self.whole |= {value.name} if value.dtype in _WHOLE else set()
+
+    def _output(self, value: OnnxValue) -> str:
+        if value.name not in self.values or value.dtype in _WHOLE:
+            raise _unfit(f"The output '{value.name}' is not computed in float32.")
+        if value.name in self.places:
+            made = next(node for node in self.model.nodes if value.name in node.outputs)
+            place = self.places[value.name]
+            where = "joined with another axis" if place.joined else f"axis {place.axis}"
+            raise refused(made, f"the batch of the output '{value.name}' is {where}")
+        return self.values[value.name]
+
+    def shape(self, value: str) -> Shape:
+        """Of one item of a value of the graph."""
+        return self.building.shapes[value]
+
+    def add(self, node: OnnxOp, op: Op, *values: str) -> str:
+        return self.building.add(node.name or node.outputs[0], op, *values)
+
+    def pair(self, node: OnnxOp, names: Sequence[str]) -> list[str]:
+        """Two operands of one rank, of which one may be known."""
+        ranks = {len(self.shape(self.values[name])) for name in names if name in self.values}
+        if len(ranks) > 1:
+            raise refused(node, "its inputs have different numbers of axes")
+        (rank,) = ranks
+        return [
+            self.values[name] if name in self.values else self.fixed(node, self.known[name], rank)
+            for name in names
+        ]
+
+    def fixed(self, node: OnnxOp, numbers: Any, rank: int) -> str:  # noqa: ANN401 (what numpy takes)
+        """Known numbers as a value of so many axes. One of the batch may stand before them: of size
+        1, or of the file's own batch, if all its items have the same numbers."""
+        found = np.asarray(numbers, np.float32)
+        if found.ndim > rank:
+            same = len(found) in (1, self.batch) and np.array_equal(
+                found, np.broadcast_to(found[:1], found.shape), equal_nan=True
+            )
+            if found.ndim > rank + 1 or not same:
+                raise refused(node, f"numbers of {found.shape} for items of {rank} axes")
+            found = found[0]
+        return self.building.fixed(f"{node.outputs[0]}/known", found, tuple(range(rank)))
+
+
+def refused(node: OnnxOp, why: str) -> UsageError:
+    called = f" '{node.name}'" if node.name else ""
+    return UsageError(
+        f"The node{called} that gives '{', '.join(node.outputs)}' is a {node.kind} that cannot be "
+        f"compiled: {why}.",
+        hint="onnxruntime and openvino run such a model as it is.",
+    )
+
+
+def item_axis(node: OnnxOp, axis: int, rank: int) -> int:
+    """Of an item of `rank` axes, from one that counts the batch."""
+    found = axis - 1 if axis >= 0 else axis + rank
+    if not 0 <= found < rank:
+        raise refused(node, f"axis {axis} is the batch, or is not there")
+    return found
+
+
+def item_axes(node: OnnxOp, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    return tuple(sorted(item_axis(node, int(axis), rank) for axis in axes))
+
+
+def _unfit(what: str) -> UsageError:
+    return UsageError(what, hint="Only the batch may be open, and items are float32 or integers.")

@@ -1,0 +1,134 @@
+"""Transposed convolutions: each input pixel adds the whole kernel, times itself, to the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.native import ops
+from assay.native.operations.definition import (
+    Array,
+    Constants,
+    Definition,
+    Shape,
+    count_inputs,
+    expect,
+    image,
+    padded,
+    sizes,
+    unless,
+    vector,
+    with_bias,
+)
+from assay.native.operations.matmul import every
+
+if TYPE_CHECKING:
+    from assay.native.emit import Emitter
+    from assay.native.graph import Node
+    from assay.native.onnx.writer import Writer
+
+
+def _transposed_shape(
+    op: ops.ConvTransposeOp, shapes: Sequence[Shape], constants: Constants
+) -> Shape:
+    channels, *size = image(shapes[0])
+    count_inputs(op, shapes)
+    weight = constants[op.weight].shape
+    expect(len(weight) == 4, f"a weight of {weight}, but (in, out, height, width) is needed")
+    fits = weight[0] == channels and channels % op.groups == 0
+    expect(fits, f"a weight of {weight} in {op.groups} groups for {channels} channels")
+    filters = weight[1] * op.groups
+    vector(op.bias, filters, constants)
+    expect(min(op.pads[:2]) >= 0, f"a padding of {op.pads}")
+    reach = [(weight[2 + axis] - 1) * op.dilations[axis] + 1 for axis in (0, 1)]
+    found = [
+        (size[axis] - 1) * op.strides[axis] + reach[axis] - op.pads[axis] - op.pads[2 + axis]
+        for axis in (0, 1)
+    ]
+    return (filters, *found)
+
+
+def as_conv(op: ops.ConvTransposeOp, weight: Array) -> tuple[Array, ops.Pads]:
+    """Weight and padding of the convolution that does the same to an input spread by zeros.
+
+    A padding below 0 is cut off the spread input.
+    """
+    channels, each, high, wide = weight.shape
+    grouped = weight.reshape(op.groups, channels // op.groups, each, high, wide)
+    turned = grouped.transpose(0, 2, 1, 3, 4)[..., ::-1, ::-1]
+    reach = ((high - 1) * op.dilations[0], (wide - 1) * op.dilations[1])
+    top, left, bottom, right = (reach[at % 2] - pad for at, pad in enumerate(op.pads))
+    flat = turned.reshape(op.groups * each, channels // op.groups, high, wide)
+    return np.ascontiguousarray(flat), (top, left, bottom, right)
+
+
+def _transposed(op: ops.ConvTransposeOp, inputs: Sequence[Array], constants: Constants) -> Array:
+    """By the definition: each input pixel adds the whole kernel, and the border is cut off."""
+    values, weight = inputs[0], constants[op.weight]
+    count, channels, height, width = values.shape
+    each, high, wide = weight.shape[1:]
+    reach = [(high - 1) * op.dilations[0] + 1, (wide - 1) * op.dilations[1] + 1]
+    whole = [(height - 1) * op.strides[0] + reach[0], (width - 1) * op.strides[1] + reach[1]]
+    made = np.zeros((count, op.groups, each, *whole), values.dtype)
+    grouped = values.reshape(count, op.groups, channels // op.groups, height, width)
+    for row in range(high):
+        for column in range(wide):
+            start = (row * op.dilations[0], column * op.dilations[1])
+            part = weight[:, :, row, column].reshape(op.groups, -1, each)
+            made[(..., *every(start, (height, width), op.strides))] += np.einsum(
+                "gio,ngihw->ngohw", part, grouped, optimize=True
+            )
+    cut = made.reshape(count, op.groups * each, *whole)
+    top, left, bottom, right = op.pads
+    cut = padded(cut, (0, 0, max(0, -bottom), max(0, -right)), 0)
+    cut = cut[:, :, top : whole[0] - bottom, left : whole[1] - right]
+    return with_bias(cut, op.bias, constants)
+
+
+def _emit_transposed(op: ops.ConvTransposeOp, emitter: Emitter, node: Node) -> str:
+    """Zeros between the pixels, and a convolution over them."""
+    weight, pads = as_conv(op, emitter.graph.constants[op.weight])
+    channels, height, width = emitter.shape(node)
+    spread = (channels, (height - 1) * op.strides[0] + 1, (width - 1) * op.strides[1] + 1)
+    value = emitter.read(node)
+    if op.strides != (1, 1):
+        value = f"net.spread({value}, {sizes(spread)}, {sizes(op.strides)})"
+    if min(pads) < 0:
+        less = [max(0, -pad) for pad in pads]
+        starts = (0, less[0], less[1])
+        kept = (channels, spread[1] - less[0] - less[2], spread[2] - less[1] - less[3])
+        value = f"net.slice({value}, {sizes(kept)}, {sizes(starts)}, {{1, 1, 1}})"
+    name = emitter.constant(f"{node.name}/turned_kernel", weight)
+    call = f"net.convolution({value}, {sizes(node.shape)}, {sizes(weight.shape[2:])}, {name}"
+    call += f"{emitter.bias(op.bias)})" + unless([max(0, pad) for pad in pads], (0,) * 4, "pads")
+    call += unless(op.dilations, (1, 1), "dilations")
+    return call + unless((op.groups,), (1,), "groups")
+
+
+def _onnx_transposed(
+    op: ops.ConvTransposeOp, writer: Writer, node: Node, shapes: Sequence[Shape]
+) -> None:
+    top, left, bottom, right = op.pads
+    writer.add(
+        "ConvTranspose",
+        node.inputs[0],
+        *filter(None, (op.weight, op.bias)),
+        output=node.output,
+        strides=op.strides,
+        pads=(top, left, max(0, bottom), max(0, right)),
+        output_padding=(max(0, -bottom), max(0, -right)),
+        dilations=op.dilations,
+        group=op.groups,
+    )
+
+
+TABLE: dict[type, Definition] = {
+    ops.ConvTransposeOp: Definition(
+        shape=_transposed_shape,
+        compute=_transposed,
+        emit=_emit_transposed,
+        onnx=_onnx_transposed,
+    ),
+}

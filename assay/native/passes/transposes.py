@@ -1,0 +1,129 @@
+"""Transposes and reshapes that need not be: undone pairs, axes of one, rows of a dense layer."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+
+from assay.native.graph import Array, Graph, Node, Origin, Shape, Value, make_node
+from assay.native.ops import DenseOp, ReshapeOp, TransposeOp
+from assay.native.passes.rewrite import rewritten, unused
+
+
+def join_turns(graph: Graph) -> Graph:
+    """A transpose of a transpose is one, or none; so with reshapes. What does nothing goes."""
+    made: dict[str, Node] = {}
+    same: dict[str, str] = {}  # a value → the one it equals
+    shapes = graph.shapes()
+    for node in graph.nodes:
+        node = msgspec.structs.replace(node, inputs=tuple(same.get(n, n) for n in node.inputs))
+        node = _joined(_simple(_joined(node, made), shapes), made)
+        if _does_nothing(node, shapes) and node.output not in graph.outputs:
+            same[node.output] = node.inputs[0]
+        else:
+            made[node.output] = node
+    return rewritten(graph, made.values())
+
+
+def _joined(node: Node, made: dict[str, Node]) -> Node:
+    before = made.get(node.input)
+    if before is None or type(before.op) is not type(node.op):
+        return node
+    if isinstance(node.op, ReshapeOp):
+        return msgspec.structs.replace(node, inputs=before.inputs, sources=_sources(before, node))
+    if isinstance(node.op, TransposeOp) and isinstance(before.op, TransposeOp):
+        order = tuple(before.op.order[axis] for axis in node.op.order)
+        return msgspec.structs.replace(
+            node, op=TransposeOp(order), inputs=before.inputs, sources=_sources(before, node)
+        )
+    return node
+
+
+def _sources(before: Node, node: Node) -> tuple[Origin, ...]:
+    return before.origins + node.origins
+
+
+def _simple(node: Node, shapes: dict[str, Shape]) -> Node:
+    """A transpose that moves only axes of size 1 moves no value."""
+    if not isinstance(node.op, TransposeOp):
+        return node
+    shape = shapes[node.inputs[0]]
+    moved = [axis for axis in node.op.order if shape[axis] > 1]
+    return (
+        node if moved != sorted(moved) else msgspec.structs.replace(node, op=ReshapeOp(node.shape))
+    )
+
+
+def _does_nothing(node: Node, shapes: dict[str, Shape]) -> bool:
+    return isinstance(node.op, ReshapeOp) and node.op.shape == shapes[node.inputs[0]]
+
+
+def take_channels_first(graph: Graph) -> Graph:
+    """Pictures come in with channels first, and are turned where the model's own order matters."""
+    own = {
+        value.name: make_node(
+            unused(f"{value.name}/channels_last", graph),
+            TransposeOp((1, 2, 0)),
+            [(value.name, (value.shape[2], *value.shape[:2]))],
+            {},
+        )
+        for value in graph.inputs
+        if value.layout == "channels_last"
+    }
+    if not own:
+        return graph
+    turned = msgspec.structs.replace(
+        graph,
+        inputs=tuple(_channels_first(value) for value in graph.inputs),
+        nodes=(*own.values(), *(_reading(node, own) for node in graph.nodes)),
+        outputs=tuple(own[name].output if name in own else name for name in graph.outputs),
+    )
+    return turn_dense_rows(join_turns(turned))
+
+
+def _channels_first(value: Value) -> Value:
+    if value.layout != "channels_last":
+        return value
+    return Value(value.name, (value.shape[2], *value.shape[:2]), "channels_first")
+
+
+def _reading(node: Node, own: dict[str, Node]) -> Node:
+    inputs = tuple(own[name].output if name in own else name for name in node.inputs)
+    return msgspec.structs.replace(node, inputs=inputs)
+
+
+def turn_dense_rows(graph: Graph) -> Graph:
+    """A picture turned only to be flattened for a dense layer: its weights are turned instead."""
+    made: dict[str, Array] = {}
+    writers: dict[str, Node] = {}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        flat = writers.get(node.input)
+        turn = writers.get(flat.inputs[0]) if flat and isinstance(flat.op, ReshapeOp) else None
+        if flat and turn and isinstance(turn.op, TransposeOp) and _flattens(flat, node):
+            name = unused(f"{node.name}/flat", graph)
+            bare = msgspec.structs.replace(flat, name=name, output=name, inputs=turn.inputs)
+            nodes.append(bare)
+            writers[name] = bare
+            node = _turned(node, bare, turn, graph, made)
+        nodes.append(node)
+        writers[node.output] = node
+    return rewritten(graph, nodes, made)
+
+
+def _flattens(flat: Node, node: Node) -> bool:
+    return len(flat.shape) == 1 and isinstance(node.op, DenseOp)
+
+
+def _turned(node: Node, flat: Node, turn: Node, graph: Graph, made: dict[str, Array]) -> Node:
+    assert isinstance(node.op, DenseOp) and isinstance(turn.op, TransposeOp)
+    weight = graph.constants[node.op.weight]
+    shape = graph.shapes()[turn.inputs[0]]
+    # Where each value of the unturned picture stands in the turned one.
+    places = np.arange(math.prod(shape)).reshape(shape).transpose(turn.op.order).ravel()
+    name = f"{node.name}/turned_weight"
+    made[name] = np.ascontiguousarray(weight[:, np.argsort(places)])
+    op = msgspec.structs.replace(node.op, weight=name)
+    return msgspec.structs.replace(node, op=op, inputs=(flat.output, *node.inputs[1:]))

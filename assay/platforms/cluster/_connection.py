@@ -1,0 +1,218 @@
+"""All talk with Ray: connect, look at nodes, start units on them, take what they gave."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+# Else Ray, asked after its cluster is gone, would start one on this machine, open to the network.
+os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # which it reads as it is imported
+
+import ray
+from ray import exceptions
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from assay.core.errors import NotPossibleError
+from assay.measure.remote import Unit
+from assay.platforms.cluster import _node
+from assay.platforms.cluster.address import FORMS
+from assay.platforms.cluster.resources import Seat
+
+REACH = 10.0  # seconds until a cluster has to answer
+TRIES = 3  # to become a client
+# Ray's head starts a process for each client by a fork beside threads, which now and then ends at
+# once, above all on a busy machine; the next one lives.
+NOT_STARTED = ("Starting Ray client server failed", "Proxy failed to Connect to backend")
+# What is told of a node or a worker process that is gone, not of a unit that failed.
+LOST = (
+    exceptions.LocalRayletDiedError,
+    exceptions.NodeDiedError,
+    exceptions.ObjectLostError,
+    exceptions.OutOfMemoryError,
+    exceptions.RaySystemError,
+    exceptions.TaskUnschedulableError,
+    exceptions.WorkerCrashedError,
+)
+TOKEN = "A cluster with RAY_AUTH_MODE=token wants the same here, and its RAY_AUTH_TOKEN."
+HEAD = "Its head node ended the process of this client; it may lack memory: look at its log."
+INSTALL = "Use the Python and the Ray of the cluster here, and look at its log."
+
+
+@contextmanager
+def connected(address: str) -> Iterator[RayLink]:
+    """A driver of the cluster, until the end of the block."""
+    if address != "auto":
+        _check_reachable(address)
+    with _own_signals():
+        _init(address)
+    try:
+        yield RayLink()
+    finally:
+        ray.shutdown()
+
+
+class RayLink:
+    """A cluster that this process is a driver of."""
+
+    def __init__(self) -> None:
+        self._task = ray.remote(_node.carry_out)
+        self._board: Any = None
+
+    def nodes(self) -> list[dict[str, object]]:
+        with _told():
+            return list(ray.nodes())
+
+    def versions(self, nodes: Sequence[str]) -> dict[str, str]:
+        """Of assay on each; "": there is none."""
+        with _told():
+            probe = ray.remote(_version_probe())
+            asked = {probe.options(**_on(node)).remote(): node for node in nodes}
+            ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=60.0)
+            return {asked[ref]: version for ref in ready if (version := _answer(ref)) is not None}
+
+    def start(self, seat: Seat, number: int, unit: Unit) -> Any:  # noqa: ANN401 (a reference)
+        with _told():
+            if self._board is None:
+                board = ray.remote(_node.Board)
+                self._board = board.options(
+                    **_on(seat.node.id, soft=True), max_restarts=-1
+                ).remote()
+            held = {"num_cpus": seat.cpus, "num_gpus": seat.gpus}
+            task = self._task.options(
+                **{**_on(seat.node.id), **held}, max_retries=0, name=unit.case.key
+            )
+            ids = [place.id for place in unit.places]
+            return task.remote(number, unit.function, unit.args, ids, os.getcwd(), self._board)
+
+    def ended(self, running: Collection[Any], seconds: float) -> list[Any]:
+        with _told():
+            refs = list(running)
+            return list(ray.wait(refs, num_returns=len(refs), timeout=0)[0]) or list(
+                ray.wait(refs, num_returns=1, timeout=seconds)[0]
+            )
+
+    def outcome(self, ref: Any) -> _node.CarriedOut | str:  # noqa: ANN401
+        """What a unit gave; a text: why nothing came back."""
+        try:
+            return ray.get(ref)  # type: ignore[no-any-return]
+        except exceptions.RayTaskError as error:
+            raise error.cause or error from None
+        except (*LOST, ConnectionError) as error:  # where the cluster is gone, nodes() says so
+            return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+    def progress(self) -> dict[int, Any]:
+        """Of each unit that has come further since the last look."""
+        if self._board is None:
+            return {}
+        try:
+            return dict(ray.get(self._board.take.remote(), timeout=REACH))
+        except (exceptions.RayError, ConnectionError):  # the board's node is lost, or busy
+            return {}
+
+    def cancel(self, ref: Any) -> None:  # noqa: ANN401
+        with suppress(exceptions.RayError, ConnectionError, ValueError):
+            ray.cancel(ref, force=True)
+
+
+def _on(node: str, soft: bool = False) -> dict[str, Any]:
+    return {"num_cpus": 0, "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=soft)}
+
+
+def _version_probe() -> Callable[[], str]:
+    def probe() -> str:  # sent by value: it runs where there is no assay, too
+        try:
+            import assay
+        except ImportError:
+            return ""
+        return assay.__version__
+
+    return probe
+
+
+def _answer(ref: Any) -> str | None:  # noqa: ANN401
+    try:
+        return str(ray.get(ref))
+    except exceptions.RayError:  # the node is gone again
+        return None
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself would try for half a minute, and write a page."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), REACH).close()
+    except OSError as error:
+        raise NotPossibleError(
+            f"There is no Ray cluster at {address} ({error.strerror or error}).",
+            hint="Start one with ray start --head, or look at its address.",
+        ) from None
+
+
+def _init(address: str) -> None:
+    logging.getLogger("ray").setLevel(logging.CRITICAL)
+    for left in reversed(range(TRIES)):
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                ray.init(address, log_to_driver=False, configure_logging=False)
+            return
+        except exceptions.AuthenticationError as error:
+            raise NotPossibleError(f"The Ray cluster refused: {_why(error)}", hint=TOKEN) from None
+        except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
+            ray.shutdown()
+            if not left or not _not_started(error):
+                raise unusable(address, error) from None
+
+
+def _not_started(error: Exception) -> bool:
+    return any(words in str(error) for words in NOT_STARTED)
+
+
+def unusable(address: str, error: Exception) -> NotPossibleError:
+    """What is wrong with a cluster that could not be connected to."""
+    said = str(error).lower()  # without the right token, Ray's client is left without an answer
+    denied = any(word in said for word in ("token", "auth", "timeout"))
+    if "could not find any running ray" in said:
+        return NotPossibleError("This machine is no node of a running Ray cluster.", hint=FORMS)
+    where = "of this machine" if address == "auto" else f"at {address}"
+    hint = HEAD if _not_started(error) else TOKEN if denied else INSTALL
+    return NotPossibleError(f"The Ray cluster {where} cannot be used ({_why(error)}).", hint=hint)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """A cluster that is gone is said in one sentence."""
+    try:
+        yield
+    except (ConnectionError, exceptions.RaySystemError, exceptions.RpcError) as error:
+        raise NotPossibleError(
+            f"The Ray cluster does not answer any more ({_why(error)}).",
+            hint="What was measured is kept; go on with --resume last when it is back.",
+        ) from None
+
+
+def _why(error: BaseException) -> str:
+    """The line that says it: the first, or the last of a traceback that a server sent."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    line = -1 if any(line.startswith("Traceback") for line in lines) else 0
+    return (lines[line] if lines else type(error).__name__).rstrip(".")[:300]
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray puts a handler of its own in place of ours."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,162 @@
+"""Kept results sent elsewhere: tables of BigQuery, objects, metrics; each arrives once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from assay.core import objects, settings
+from assay.core.errors import AssayError, UsageError
+from assay.core.files import user_path
+from assay.core.progress import ignore
+from assay.core.records import Query
+from assay.core.registry import open_store
+from assay.core.settings import Home
+from assay.platforms.sinks import (
+    bigquery,
+    credentials,
+    fold_platforms_sinks_outbox,
+    metrics,
+    tables,
+)
+from assay.platforms.sinks.fold_platforms_sinks_outbox import Parcel
+from assay.platforms.sinks.records import Sinks, Upload, Uploads
+from assay.stats import stored_summary
+
+SETTINGS = "sinks.toml"  # in the home folder: where every run goes by itself
+
+
+def upload(
+    *ids: str,
+    sinks: Sinks = Sinks(),  # noqa: B008 (frozen)
+    pending: bool = False,
+    home: Home = None,
+    progress: Callable[[str], None] = ignore,
+    **given: str,
+) -> Uploads:
+    """Send kept results to the `sinks`, given whole or by their parts: bigquery, table, objects,
+    metrics, key.
+
+    All of it is on the disk first, and stays there until it has arrived; `pending` sends what an
+    earlier one could not. A row or object that is there is not sent again.
+
+    >>> sent = assay.upload("last", bigquery="my-project:benchmarks.results")
+    >>> print(sent.status, [one.text for one in sent.uploads])
+    """
+    chosen = _chosen(sinks, given)
+    check_sinks(chosen)
+    if bool(ids) == pending:
+        raise UsageError(
+            "Both ids and --pending were given." if ids else "No run was given to upload.",
+            hint="assay upload last --bigquery project:dataset.table, or assay upload --pending",
+        )
+    if ids and not (chosen.bigquery or chosen.objects or chosen.metrics):
+        raise UsageError(
+            "No place was given to upload to.", hint="--bigquery, --objects or --metrics"
+        )
+    if ids:
+        fold_platforms_sinks_outbox.post(list(_parcels(ids, chosen, home)), home)
+    return _sent(chosen.key, home, progress)
+
+
+def check_sinks(sinks: Sinks) -> None:
+    """Refused before anything is measured or sent."""
+    if sinks.bigquery:
+        bigquery.parse(sinks.bigquery)
+    tables.get(sinks.table)
+    if sinks.objects:
+        objects.check_place(sinks.objects)
+
+
+def of_settings(home: Home = None) -> Sinks | None:
+    """What `sinks.toml` in the home folder says: where every run goes by itself."""
+    path = settings.home(home) / SETTINGS
+    if not path.is_file():
+        return None
+    try:
+        found = msgspec.toml.decode(path.read_bytes(), type=Sinks)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UsageError(
+            f"{path} is not read: {error}.",
+            hint="It has lines such as bigquery = 'project:dataset.table'.",
+        ) from None
+    check_sinks(found)
+    return found
+
+
+def after_run(run: str, home: Home = None) -> Uploads | None:
+    """What the settings ask for, of a run that has just ended."""
+    sinks = of_settings(home)
+    return upload(run, sinks=sinks, home=home) if sinks else None
+
+
+def send_summary(summary: dict[str, object], folder: Path, sinks: Sinks, home: Home) -> Uploads:
+    """PerfZero's: one summary to its table, the folder of its files to `sinks.objects`."""
+    parcels = []
+    if sinks.bigquery:
+        row = tables.perfzero_row(summary)
+        parcels.append(Parcel(sink="bigquery", place=sinks.bigquery, table="perfzero", rows=[row]))
+    if sinks.objects:
+        place = f"{objects.check_place(sinks.objects)}/{folder.name}"
+        parcels.append(Parcel(sink="objects", place=place, folder=str(folder)))
+    fold_platforms_sinks_outbox.post(parcels, home)
+    return _sent("", home, ignore)  # the caller holds the key, for the whole of its run
+
+
+def _chosen(sinks: Sinks, given: dict[str, str]) -> Sinks:
+    known = Sinks.__struct_fields__
+    for name in given:
+        if name not in known:
+            raise UsageError(f"assay.upload takes no '{name}'.", hint=f"It takes: {known}.")
+    return msgspec.structs.replace(sinks, **given)
+
+
+def _parcels(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Parcel]:
+    with closing(open_store(home)) as store:
+        found = [r for r in store.results(Query(ids=ids)) if r.status != "interrupted"]
+        readings = [stored_summary.read(store, result) for result in found]
+        places = [store.folder(one.id) for one in found if sinks.objects]  # brought or unpacked
+    if not readings:
+        raise UsageError(
+            f"{' '.join(ids)} has no result to upload.",
+            hint="assay list results shows what there is.",
+        )
+    if sinks.bigquery:
+        rows = [tables.get(sinks.table).row(reading) for reading in readings]
+        yield Parcel(sink="bigquery", place=sinks.bigquery, table=sinks.table, rows=rows)
+    if sinks.metrics:
+        place = str(user_path(sinks.metrics).absolute())
+        yield Parcel(sink="metrics", place=place, rows=[metrics.line(one) for one in readings])
+    if sinks.objects:
+        place = objects.check_place(sinks.objects)
+        for result, folder in zip(found, places, strict=True):
+            yield Parcel(sink="objects", place=f"{place}/{result.id}", folder=str(folder))
+
+
+def _sent(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:
+    """All that waits. One that does not arrive does not keep the others."""
+    found = []
+    with credentials.used(key_url), fold_platforms_sinks_outbox.only_sender(home):
+        for parcel in fold_platforms_sinks_outbox.waiting(home):
+            progress(f"{parcel.sink} {parcel.place} …")
+            found.append(_one(parcel, home))
+    return Uploads(uploads=tuple(found))
+
+
+def _one(parcel: Parcel, home: Home) -> Upload:
+    try:
+        sent, known = fold_platforms_sinks_outbox.deliver(parcel)
+    except AssayError as error:
+        text = f"{error} It is kept to be sent later."
+        return Upload(sink=parcel.sink, place=parcel.place, arrived=False, text=text)
+    fold_platforms_sinks_outbox.arrived(parcel, home)
+    what = "file" if parcel.sink == "objects" else "row"
+    text = f"{sent} {what}{'' if sent == 1 else 's'} sent"
+    if known:
+        text += f", {known} {'was' if known == 1 else 'were'} there already"
+    return Upload(
+        sink=parcel.sink, place=parcel.place, arrived=True, sent=sent, known=known, text=text
+    )

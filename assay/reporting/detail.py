@@ -1,0 +1,208 @@
+"""One reading → a page of text: numbers, phases, how the samples are spread, doubts, memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.core.findings import Quantity, Reading
+from assay.core.records import Result
+from assay.core.units import human, plain
+from assay.reporting.accuracy import standing
+
+BARS = " ▁▂▃▄▅▆▇█"
+WIDTH = 60  # of a picture, in letters
+
+# name of a quantity → how it is called here; in the order of the page
+LINES = {
+    "step_time": "step time",
+    "throughput": "items per second",
+    "mean": "mean",
+    "min": "fastest",
+    "p50": "50 % are under",
+    "p90": "90 % are under",
+    "p99": "99 % are under",
+    "time_to_first_token": "first token",
+    "time_per_output_token": "each token after it",
+    "time_per_output_token_p90": "90 % are under",
+    "time_per_output_token_p99": "99 % are under",
+    "decode_throughput": "tokens/s after the first",
+    "prefill_peak_share": "prompt, of the peak",
+    "decode_peak_share": "tokens, of the peak",
+    "decode_bandwidth_share": "tokens, of the bandwidth",
+    "cache_memory": "cache of keys and values",
+    "flop_rate": "FLOP/s",
+    "peak_share": "of the measured peak",
+    "coefficient_of_variation": "spread",
+    "minimum_detectable_effect": "minimum detectable effect",
+}
+# in the order they are shown
+_RAN = (
+    *("mode", "device", "threads", "precision", "compute_dtype", "product_dtypes"),
+    *("compiler", "cuda_graphs", "data_format", "optimizer", "input_shape", "output_shape"),
+    *("parameters", "multiply_adds", "counted_multiply_adds"),
+)
+_OUTPUTS = ("weights_norm", "outputs_norm", "outputs_largest", "outputs")
+# of the peaks, those that tell of others than this case
+_MEANWHILE = (
+    *("machine_busy_cores", "steal_share", "swapped_bytes", "cgroup_throttled_seconds"),
+    "monitor_cost",
+)
+_UNITS = {
+    **dict.fromkeys(("memory", "memory_used", "rss", "pss", "vms", "bytes"), "B"),
+    "joules": "J",
+    "power": "W",
+    "seconds": "s",
+    "clock": "Hz",
+}
+
+PHASES = {"open_time": "open", "first_step": "first step", "total_time": "in all"}
+
+
+def detail(reading: Reading) -> str:
+    """All that is known of one result, for a terminal."""
+    result = reading.result
+    blocks = [
+        [f"{result.case.key}  {standing(reading)}", f"{result.id}  {result.started[:19]}"],
+        [f"reason: {result.reason}"] if result.reason else [],
+        _numbers(reading.own, LINES) + _reported(reading),
+        _phases(reading),
+        list(_pictures(reading)),
+        *_grouped(result),
+        _doubts(reading),
+    ]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def histogram(values: Sequence[float], width: int = WIDTH) -> tuple[str, float, float]:
+    """Bars of how often, and the range they span: outliers, a fiftieth at each end, left out."""
+    ordered = sorted(values)
+    edge = len(ordered) // 50
+    ordered = ordered[edge : len(ordered) - edge]
+    low, high = ordered[0], ordered[-1]
+    counts = [0] * (width if high > low else 1)
+    for value in ordered:
+        place = int((value - low) / (high - low) * len(counts)) if high > low else 0
+        counts[min(place, len(counts) - 1)] += 1
+    return _bars(counts, max(counts)), low, high
+
+
+def course(values: Sequence[float], width: int = WIDTH) -> str:
+    """Bars of the medians over time, from the lowest to the highest of them."""
+    size = -(-len(values) // width)
+    groups = [sorted(values[at : at + size]) for at in range(0, len(values), size)]
+    middles = [group[len(group) // 2] for group in groups]
+    low, high = min(middles), max(middles)
+    return _bars([value - low + (high - low) / 8 for value in middles], (high - low) * 9 / 8)
+
+
+def _bars(heights: Sequence[float], most: float) -> str:
+    full = len(BARS) - 1
+    return "".join(BARS[-int(-full * height // most) if most else 1] for height in heights)
+
+
+def _numbers(found: dict[str, Quantity], lines: dict[str, str]) -> list[str]:
+    wide = max(map(len, lines.values()))
+    others = {name: name for name in found if name not in LINES and name not in PHASES}
+    shown = lines | (others if lines is LINES else {})
+    return [
+        f"{title:<{wide}}  {_number(found[name])}" for name, title in shown.items() if name in found
+    ]
+
+
+def _reported(reading: Reading) -> list[str]:
+    """What the program reported, under its own names."""
+    wide = max(map(len, LINES.values()))
+    reported = reading.result.reported
+    found = {name: q for name, q in reading.summary.quantities.items() if name in reported}
+    return [f"{name:<{wide}}  {_number(quantity)}" for name, quantity in found.items()]
+
+
+def _number(quantity: Quantity) -> str:
+    unit = "" if quantity.unit == "items/s" else quantity.unit
+    text = human(quantity.value, unit)
+    if math.isfinite(quantity.low):
+        text += f"  [{human(quantity.low, unit)}, {human(quantity.high, unit)}]"
+    return f"{text}  ({quantity.estimator}, n = {quantity.n})" if quantity.n > 1 else text
+
+
+def _phases(reading: Reading) -> list[str]:
+    steps = {
+        phase: sum(
+            len(part.values) * part.steps
+            for part in reading.result.own().samples
+            if part.phase == phase and part.metric == "step_time"
+        )
+        for phase in ("warmup", "steady")
+    }
+    counts = [
+        f"{name:<10}  {count} step{'s' if count > 1 else ''}"
+        for name, count in steps.items()
+        if count
+    ]
+    spent = _block("where the time went", _spent(reading.result))
+    return _numbers(reading.own, PHASES) + counts + ([""] if spent else []) + spent
+
+
+def _spent(result: Result) -> dict[str, str]:
+    """Seconds and share of every phase; they add up to the time in all."""
+    whole = sum(result.phases.values()) or 1.0
+    wide = max((len(human(value, "s")) for value in result.phases.values()), default=0)
+    return {
+        name: f"{human(value, 's'):>{wide}}  {value / whole:4.0%}"
+        for name, value in result.phases.items()
+    }
+
+
+def _pictures(reading: Reading) -> Iterator[str]:
+    """Of the samples that count; how many came before the steady state, and do not, is said."""
+    processes = reading.counted()
+    skipped = sum(reading.summary.skipped)
+    if skipped:
+        yield f"{skipped} samples before the steady state are not counted"
+    for number, values in enumerate(processes):
+        if len(values) < 2:
+            continue
+        name = f"process {number}: " if len(processes) > 1 else ""
+        bars, low, high = histogram(values)
+        yield f"{name}how often, from {human(low, 's')} to {human(high, 's')}"
+        yield f"  {bars}"
+        yield f"{name}over time"
+        yield f"  {course(values)}"
+    for metric in reading.summary.quantities:  # of a task or benchmark class
+        told = [value for value in reading.result.values(metric) if math.isfinite(value)]
+        if metric != "step_time" and len(told) > 2:
+            yield f"{metric}, {len(told)} repeats, from {plain(min(told))} to {plain(max(told))}"
+            yield f"  {course(told)}"
+
+
+def _doubts(reading: Reading) -> list[str]:
+    return [f"note: {doubt.text}. {doubt.remedy}" for doubt in reading.summary.doubts]
+
+
+def _grouped(result: Result) -> Iterator[list[str]]:
+    """Blocks of lines, each below its heading; facts of no group are `other facts`."""
+    facts = {name: str(value) for name, value in result.facts.items()}
+    peaks = {name: human(value, unit_of(name)) for name, value in result.peaks.items()}
+    ran, outputs = _picked(facts, _RAN), _picked(facts, _OUTPUTS)
+    meanwhile = _picked(peaks, _MEANWHILE)
+    yield _block("what ran", ran)
+    yield _block("what it used", peaks)
+    yield _block("the machine meanwhile", meanwhile)
+    yield _block("other facts", facts)
+    yield _block("to compare its outputs", outputs)
+
+
+def _picked(values: dict[str, str], names: Sequence[str]) -> dict[str, str]:
+    return {name: values.pop(name) for name in names if name in values}
+
+
+def _block(heading: str, lines: Mapping[str, str]) -> list[str]:
+    wide = max(map(len, lines), default=0)
+    answer = [f"  {name:<{wide}}  {text}".rstrip() for name, text in lines.items()]
+    return [heading, *answer] if answer else []
+
+
+def unit_of(name: str) -> str:
+    """Of a peak, by the end of its name."""
+    return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")

@@ -1,0 +1,101 @@
+"""Readings of any verb → what is shown of them: the table that suits them, JSON, values for CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from assay.commands.bench import view
+from assay.core.findings import Output, Reading, Table, Unlikeness
+from assay.core.records import SCHEMA, Result
+from assay.reporting import accuracy, detail, fold_views_generate, fold_views_train, timings
+
+
+def output(
+    readings: Sequence[Reading],
+    unlike: Sequence[Unlikeness] = (),
+    columns: Sequence[str] = (),
+    detailed: bool = False,
+    raw: bool = False,
+) -> Output:
+    """`detailed`: a single one is shown with all that is known of it. `raw`: with all samples."""
+    return Output(
+        tables=(table(readings, unlike, columns), *fold_views_generate.generation_tables(readings)),
+        page=detail.detail(readings[0]) if detailed and len(readings) == 1 and not columns else "",
+        document=results_document(readings, unlike, raw),
+        values=results_values(readings),
+    )
+
+
+def table(
+    readings: Sequence[Reading], unlike: Sequence[Unlikeness] = (), columns: Sequence[str] = ()
+) -> Table:
+    """The one that suits all of them; with chosen columns the one that has them."""
+    if columns:
+        return timings.results_table(readings, unlike=unlike, columns=columns)
+    if fold_views_train.trained(readings):
+        return fold_views_train.trainings_table(readings)
+    if accuracy.evaluated(readings):
+        return accuracy.accuracy_table(readings)
+    if view.report_their_own(readings):
+        return view.reported_table(readings)
+    return timings.results_table(readings, unlike=unlike)
+
+
+def results_document(
+    readings: Sequence[Reading], unlike: Sequence[Unlikeness] = (), raw: bool = False
+) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "kind": "results",
+        "results": [_result(reading, raw) for reading in readings],
+        "fairness": msgspec.to_builtins(unlike),
+    }
+
+
+def results_values(readings: Sequence[Reading]) -> Table:
+    """Plain SI numbers for a spreadsheet: a row for each quantity and peak of each result."""
+    own = ("id", "started", "case", "workload", "backend", "batch_size", "params", "options")
+    return Table(
+        columns=(*own, "label", "status", "metric", "value", "low", "high", "unit", "n"),
+        rows=tuple(
+            (*_own(r.result), name, *numbers) for r in readings for name, numbers in _values(r)
+        ),
+    )
+
+
+def _own(result: Result) -> tuple[str, ...]:
+    case = result.case
+    return (
+        *(result.id, result.started, case.key, case.workload, case.backend),
+        str(case.params.get("batch_size", "")),
+        *(" ".join(f"{k}={v}" for k, v in d.items()) for d in (case.params, case.options)),
+        *(result.label, result.status),
+    )
+
+
+def _values(reading: Reading) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name, q in reading.summary.quantities.items():
+        yield name, (repr(q.value), repr(q.low), repr(q.high), q.unit, str(q.n))
+    for name, peak in reading.result.peaks.items():
+        yield name, (repr(peak), "", "", "", "")
+
+
+def _result(reading: Reading, raw: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(reading.result)
+    kept = ("id", "status", "reason", "started", "seconds", "case", "procedure", "items", "facts")
+    return {
+        **{name: plain[name] for name in kept},
+        "phases": plain["phases"],
+        "summary": msgspec.to_builtins(reading.summary.quantities),
+        "checks": msgspec.to_builtins(reading.summary.checks),
+        "doubts": msgspec.to_builtins(reading.summary.doubts),
+        "peaks": plain["peaks"],
+        "environment": plain["environment"],
+        "workload_version": plain["workload_version"],
+        "label": plain["label"],
+        "tags": plain["tags"],
+        **({"samples": plain["samples"]} if raw else {}),
+    }

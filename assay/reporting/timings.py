@@ -1,0 +1,219 @@
+"""Readings → a table in human units: a row a case, and the columns that suit or are chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from assay.core.errors import UsageError
+from assay.core.findings import Quantity, Reading, Table, Unlikeness
+from assay.core.records import Case, Value
+from assay.core.units import human
+from assay.reporting.warnings import notes
+
+Cell = Callable[[Reading], str]
+
+
+def results_table(
+    readings: Sequence[Reading],
+    title: str = "",
+    unlike: Sequence[Unlikeness] = (),
+    columns: Sequence[str] = (),
+) -> Table:
+    """One row a result; reasons and doubts stand below, beside the name they belong to."""
+    check_columns(columns)
+    chosen = columns or _usual(readings)
+    speeds = _speeds(readings)
+    names = case_names(readings)
+    return Table(
+        columns=("case", *chosen, "status"),
+        rows=tuple(
+            (
+                name,
+                *(speeds[row] if c == "speed" else COLUMNS[c](r) for c in chosen),
+                r.result.status,
+            )
+            for row, (name, r) in enumerate(zip(names, readings, strict=True))
+        ),
+        numeric=frozenset(COLUMNS),
+        spare=() if columns else ("memory", "first step", "samples"),
+        title=title,
+        notes=(
+            *_winner(readings, names),
+            *notes(readings, names),
+            *_lacking(readings, columns),
+            *fairness_notes(unlike),
+        ),
+    )
+
+
+def _lacking(readings: Sequence[Reading], chosen: Sequence[str]) -> list[str]:
+    """Why a column that somebody chose is empty."""
+    empty = [c for c in chosen if c in _NEEDS and not any(COLUMNS[c](r) for r in readings)]
+    needs = dict.fromkeys(_NEEDS[column] for column in empty)
+    return [f"{', '.join(c for c in empty if _NEEDS[c] == need)}: {need}" for need in needs]
+
+
+def fairness_notes(unlike: Sequence[Unlikeness]) -> tuple[str, ...]:
+    return tuple(one.sentence() for one in unlike)
+
+
+def interval(quantity: Quantity | None) -> str:
+    """`3.1 ms – 3.4 ms`, or nothing where there is none."""
+    if quantity is None or not math.isfinite(quantity.low):
+        return ""
+    return f"{human(quantity.low, quantity.unit)} – {human(quantity.high, quantity.unit)}"
+
+
+def value(quantity: Quantity | None) -> str:
+    return human(quantity.value, quantity.unit) if quantity else ""
+
+
+def case_names(readings: Sequence[Reading]) -> list[str]:
+    """The keys of the cases; what varies among those of one workload or of one backend is in every
+    name, a default too. That backends differ in their defaults is no reason."""
+    cases = [reading.result.case for reading in readings]
+    params = _varying((case.workload, case.params) for case in cases)
+    options = _varying((case.backend, case.options) for case in cases)
+    return [_name(case, params, options) for case in cases]
+
+
+def _varying(given: Iterable[tuple[str, Mapping[str, Value]]]) -> list[str]:
+    """Names that have several values within one group."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for group, values in given:
+        for name, chosen in values.items():
+            found.setdefault(name, {}).setdefault(group, set()).add(str(chosen))
+    return [name for name, groups in found.items() if max(map(len, groups.values())) > 1]
+
+
+def _name(case: Case, params: Sequence[str], options: Sequence[str]) -> str:
+    left, at, right = case.key.rpartition("@")
+    if not at:
+        return case.key
+    return f"{_with(left, params, case.params)}@{_with(right, options, case.options)}"
+
+
+def _with(text: str, varying: Sequence[str], values: Mapping[str, Value]) -> str:
+    """A workload or backend with the values that vary, where its key left them out."""
+    more = [f"{n}={values[n]}" for n in varying if n in values and f"{n}=" not in text]
+    own = [pair for pair in more if not any(sign in pair for sign in " ,'@")]
+    return f"{text}{',' if ':' in text and '=' in text else ':'}{','.join(own)}" if own else text
+
+
+def _usual(readings: Sequence[Reading]) -> list[str]:
+    comparable = len(_rates(readings)) > 1
+    tails = ["p50", "p90", "p99"] if any(r.result.procedure.latency for r in readings) else []
+    speed = ["speed"] if comparable else []
+    if any("contender" in r.result.tags for r in readings):
+        return ["contender", "pair", "step time", "95 % interval", "first step", "samples"]
+    return [
+        "step time",
+        "95 % interval",
+        *speed,
+        "items/s",
+        *tails,
+        "first step",
+        "memory",
+        "samples",
+    ]
+
+
+def check_columns(columns: Sequence[str]) -> None:
+    for column in columns:
+        if column not in COLUMNS:
+            raise UsageError(
+                f"There is no column named '{column}'.", hint=f"Columns: {', '.join(COLUMNS)}."
+            )
+
+
+def _quantity(name: str) -> Cell:
+    return lambda reading: value(reading.own.get(name))
+
+
+def _peak(name: str, unit: str) -> Cell:
+    def cell(reading: Reading) -> str:
+        found = reading.result.peaks.get(name)
+        return "" if found is None else human(found, unit)
+
+    return cell
+
+
+def _rate(reading: Reading) -> str:
+    found = reading.own.get("throughput")
+    return human(found.value, "") if found else ""
+
+
+def _samples(reading: Reading) -> str:
+    found = reading.own.get("step_time")
+    return str(found.n) if found else ""
+
+
+# name of a column → what stands in it
+COLUMNS: dict[str, Cell] = {
+    "step time": _quantity("step_time"),
+    "95 % interval": lambda reading: interval(reading.own.get("step_time")),
+    "speed": lambda reading: "",  # against the other rows
+    "items/s": _rate,
+    **{name: _quantity(name) for name in ("p50", "p90", "p99", "mean", "min")},
+    "spread": _quantity("coefficient_of_variation"),
+    "first step": _quantity("first_step"),
+    "open": _quantity("open_time"),
+    "total": _quantity("total_time"),
+    "flops": _quantity("flop_rate"),
+    "communication": _quantity("communication_share"),
+    "memory": _peak("max_rss", "B"),
+    "gpu memory": _peak("max_gpu_memory", "B"),
+    "energy": _peak("energy_joules", "J"),
+    "cpu": _peak("mean_cpu_percent", "%"),
+    "samples": _samples,
+    "contender": lambda reading: reading.result.tags.get("contender", ""),
+    "pair": lambda reading: reading.result.tags.get("pair", ""),
+    "label": lambda reading: reading.result.label,
+    "id": lambda reading: reading.result.id,
+}
+
+# name of a column → what it takes for it to be filled
+_NEEDS = {
+    **dict.fromkeys(("p50", "p90", "p99"), "measured with --latency only"),
+    "energy": "no energy counter could be read here",
+    "communication": "measured with --communication, of several devices",
+    "gpu memory": "no GPU was used, or none could be read",
+    "flops": "not known of this workload",
+}
+
+
+def _rates(readings: Sequence[Reading]) -> dict[int, Quantity]:
+    """Row → items per second, of rows of one workload: of several, none can be compared."""
+    found = {
+        row: reading.own["throughput"]
+        for row, reading in enumerate(readings)
+        if "throughput" in reading.own
+    }
+    workloads = {readings[row].result.case.workload for row in found}
+    return found if len(workloads) == 1 else {}
+
+
+def _speeds(readings: Sequence[Reading]) -> list[str]:
+    """Of each row, as a share of the fastest by items per second."""
+    rates = _rates(readings)
+    best = max((rate.value for rate in rates.values()), default=math.nan)
+    return [
+        f"{rates[row].value / best:.2f} x" if row in rates else "" for row in range(len(readings))
+    ]
+
+
+def _winner(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
+    """Who is fastest, or who cannot be told from the fastest, and what would tell."""
+    rates = _rates(readings)
+    if len(rates) < 2 or len(set(names)) < 2 or any("pair" in r.result.tags for r in readings):
+        return []
+    order = sorted(rates, key=lambda row: -rates[row].value)
+    first, second = order[:2]
+    if rates[second].high < rates[first].low:
+        by = rates[first].value / rates[second].value
+        return [f"fastest: {names[first]}, {by:.2f} times the next ({names[second]})"]
+    return [
+        f"{names[first]} and {names[second]} cannot be told apart here; "
+        f"assay ab '{readings[second].result.case.key}' '{readings[first].result.case.key}' can"
+    ]

@@ -1,0 +1,247 @@
+"""What differs between two results, most likely reason first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from assay.core.changes import Changed
+from assay.core.records import Result
+from assay.core.units import human
+from assay.stats.machine_speed import machine_change, told_change
+
+_COMPUTES = re.compile(
+    r"(jax|jaxlib|jax.cuda.*|torch|tensorflow|keras|numpy|onnxruntime.*|openvino|triton|mkl.*|"
+    r"scipy|xla.*|nvidia.*|intel.*|openblas.*|oneccl.*|onednn.*|flash.attn|assay)",
+    re.IGNORECASE,
+)
+_THREADS = re.compile(r"(OMP|MKL|OPENBLAS|KMP|GOMP)_\w+|TF_NUM_\w+")
+_COMPILER = re.compile(
+    r"XLA_\w+|TORCH\w*|INDUCTOR_\w+|TRITON_\w+|JAX_\w+|TF_\w+|ONEDNN_\w+|DNNL_\w+"
+)
+LOADED = 0.25  # of all CPUs: a smaller difference of the load is none
+_SPARE = 0.2  # as a share: peaks that differ by less do not
+
+
+class _Known(NamedTuple):
+    """A fact of the machine or the system: how much it weighs, and why."""
+
+    weight: int
+    why: str
+    kind: str = "machine"
+
+
+_FACTS = {
+    "cpu": _Known(95, "another processor has another speed"),
+    "gpu0": _Known(95, "another GPU has another speed", "driver"),
+    "gpus": _Known(90, "more or fewer GPUs"),
+    "cpus_allowed": _Known(90, "fewer CPUs may be used"),
+    "cgroup_cpus": _Known(90, "the container may use another share of the CPUs"),
+    "cpus": _Known(85, "more or fewer CPUs"),
+    "cpu_flags": _Known(85, "kernels are chosen by the processor's instructions"),
+    "governor": _Known(80, "the governor sets the clock", "clock"),
+    "turbo": _Known(80, "turbo changes the clock by up to a half", "clock"),
+    "smt": _Known(70, "two threads share a core", "clock"),
+    "cgroup_memory": _Known(40, "less memory for caches"),
+    "swap_used": _Known(30, "memory was written to disk", "neighbours"),
+    "driver": _Known(80, "the driver compiles and schedules kernels", "driver"),
+    "cuda": _Known(80, "its libraries hold the kernels", "driver"),
+    "cudnn": _Known(85, "its convolutions are the kernels", "driver"),
+    "nccl": _Known(50, "it moves data between GPUs", "driver"),
+    "kernel": _Known(40, "the kernel schedules processes", "system"),
+    "os": _Known(20, "libraries of the system differ", "system"),
+    "image": _Known(60, "another container image", "system"),
+    "image_digest": _Known(60, "another container image", "system"),
+    "hostname": _Known(15, "another machine of the same kind", "machine"),
+    "virtual_machine": _Known(50, "a hypervisor takes its share", "machine"),
+}
+_OFTEN = {"load_average", "memory_available", "swap_used", "platform"}  # differ every time
+_OFTEN |= {"yardstick", "yardstick_python"}
+
+
+def differences(before: Result, after: Result) -> list[Changed]:
+    """All of them, by weight; what differs between any two runs is left out or weighs little."""
+    found = [
+        *_asked(before, after),
+        *_commits(before, after),
+        *_packages(before, after),
+        *_variables(before.environment.variables, after.environment.variables),
+        *_machine(before, after),
+        *_load(before, after),
+        *_speed(before, after),
+        *_facts(before, after),
+        *_peaks(before, after),
+    ]
+    return sorted(found, key=lambda one: (-one.weight, one.kind, one.what))
+
+
+def _changes(
+    before: Mapping[str, object], after: Mapping[str, object]
+) -> Iterator[tuple[str, str, str]]:
+    for name in sorted({*before, *after}):
+        one, other = str(before.get(name, "")), str(after.get(name, ""))
+        if one != other:
+            yield name, one, other
+
+
+def _asked(before: Result, after: Result) -> Iterator[Changed]:
+    """What was measured is not the same: no environment has to explain that."""
+    first, second = before.case, after.case
+    for kind, one, other in (
+        ("workload", {"workload": first.workload}, {"workload": second.workload}),
+        ("workload", {"version": before.workload_version}, {"version": after.workload_version}),
+        ("backend", {"backend": first.backend}, {"backend": second.backend}),
+        ("parameter", first.params, second.params),
+        ("option", first.options, second.options),
+    ):
+        for name, old, new in _changes(one, other):
+            yield Changed(
+                kind=kind,
+                what=name,
+                before=old,
+                after=new,
+                weight=100,
+                why="it is not the same work",
+                proof=f"assay ab '{first.key}' '{second.key}'",
+            )
+
+
+def _commits(before: Result, after: Result) -> Iterator[Changed]:
+    first, second = before.environment.git, after.environment.git
+    if str(first.get("commit", "")) != str(second.get("commit", "")):
+        old, new = str(first.get("commit", ""))[:12], str(second.get("commit", ""))[:12]
+        proof = f"assay ab '{after.case.key}' --commit {old} --commit {new}" if old and new else ""
+        yield Changed(
+            kind="commit",
+            what="commit",
+            before=old,
+            after=new,
+            weight=75,
+            why="the code is another",
+            proof=proof,
+        )
+    for name, old, new in _changes(
+        {"edits": first.get("dirty", "")}, {"edits": second.get("dirty", "")}
+    ):
+        yield Changed(
+            kind="commit",
+            what=name,
+            before=old,
+            after=new,
+            weight=60,
+            why="files were not committed",
+        )
+
+
+def _packages(before: Result, after: Result) -> Iterator[Changed]:
+    versions = (before.environment.packages, after.environment.packages)
+    for name, old, new in _changes(*versions):
+        computes = bool(_COMPUTES.fullmatch(name))
+        yield Changed(
+            kind="package",
+            what=name,
+            before=old,
+            after=new,
+            weight=85 if computes else 10,
+            why="it computes the steps" if computes else "",
+            proof=f"assay bisect --good {name}=={old} --bad {name}=={new} '{after.case.key}'"
+            if old and new
+            else "",
+        )
+
+
+def _variables(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Changed]:
+    for name, old, new in _changes(before, after):
+        why, weight = "", 30
+        if _THREADS.fullmatch(name):
+            why, weight = "it sets the number of threads", 90
+        elif _COMPILER.fullmatch(name):
+            why, weight = "it sets what a compiler or a kernel library does", 85
+        yield Changed(kind="variable", what=name, before=old, after=new, weight=weight, why=why)
+
+
+def _machine(before: Result, after: Result) -> Iterator[Changed]:
+    for one, other in (
+        (before.environment.machine, after.environment.machine),
+        (before.environment.system, after.environment.system),
+        (_python(before), _python(after)),
+    ):
+        for name, old, new in _changes(one, other):
+            if name in _OFTEN or name.startswith("peak"):
+                continue
+            known = _FACTS.get(name, _Known(20, "", "python" if name == "python" else "machine"))
+            yield Changed(
+                kind=known.kind,
+                what=name,
+                before=old,
+                after=new,
+                weight=known.weight,
+                why=known.why,
+            )
+
+
+def _python(result: Result) -> dict[str, object]:
+    return {"python": result.environment.python.get("version", "")}
+
+
+def _load(before: Result, after: Result) -> Iterator[Changed]:
+    """What neighbours did: the load when each began, beside the number of CPUs."""
+    loads = [r.environment.machine.get("load_average") for r in (before, after)]
+    cpus = after.environment.machine.get("cpus_allowed") or 1
+    if not all(isinstance(load, float | int) for load in loads) or not isinstance(cpus, int):
+        return
+    old, new = (float(load or 0) for load in loads)
+    if abs(new - old) > LOADED * cpus:
+        yield Changed(
+            kind="neighbours",
+            what="load_average",
+            before=f"{old:.2f}",
+            after=f"{new:.2f}",
+            weight=70 if max(old, new) > cpus / 2 else 35,
+            why="other programs took their share of the CPUs",
+            proof="measure both again side by side: assay ab",
+        )
+
+
+def _speed(before: Result, after: Result) -> Iterator[Changed]:
+    """Of the machine itself, by a fixed computation timed beside both."""
+    change = machine_change(before, [after])
+    if change:
+        yield Changed(
+            kind="machine",
+            what="yardstick",
+            before=human(float(before.environment.machine["yardstick"]), "s"),
+            after=human(float(after.environment.machine["yardstick"]), "s"),
+            weight=75,
+            why=f"the machine itself was {told_change(change)}, by a fixed computation",
+            proof="measure both again side by side: assay ab",
+        )
+
+
+def _facts(before: Result, after: Result) -> Iterator[Changed]:
+    for name, old, new in _changes(before.facts, after.facts):
+        if not name.startswith("metric "):
+            yield Changed(
+                kind="fact",
+                what=name,
+                before=old,
+                after=new,
+                weight=65,
+                why="the backend did it in another way",
+            )
+
+
+def _peaks(before: Result, after: Result) -> Iterator[Changed]:
+    for name in sorted(before.peaks.keys() & after.peaks.keys()):
+        old, new = before.peaks[name], after.peaks[name]
+        clock = "clock" in name or "temperature" in name or "throttl" in name
+        if abs(new - old) > _SPARE * max(abs(old), abs(new)):
+            yield Changed(
+                kind="clock" if clock else "monitor",
+                what=name,
+                before=f"{old:.4g}",
+                after=f"{new:.4g}",
+                weight=60 if clock else 25,
+                why="the clock sets the speed" if clock else "",
+            )

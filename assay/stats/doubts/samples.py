@@ -1,0 +1,255 @@
+"""Reasons not to believe a number yet. Each is a function from a result to a doubt, or to nothing.
+
+To add one, write the function and put it into DOUBTS.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from assay.core.findings import Doubt
+from assay.core.records import Procedure, Result
+from assay.stats import estimates
+from assay.stats.doubts.fold_analysis_doubts_grouped import hidden_by_means
+from assay.stats.doubts.machine import MACHINE_DOUBTS
+from assay.stats.doubts.work import WORK_DOUBTS
+from assay.stats.intervals import Array, quantile
+from assay.stats.stopping import EFFECTIVE, FIRST
+
+SPREAD = 0.15  # coefficient of variation above which a number is doubted
+MODES = 0.85  # share of the variance between two groups; of a normal 0.64, of a uniform 0.75
+FEWEST_FOR_MODES = 30  # samples; fewer fall into groups by chance
+RANGE_ONLY = 6  # the range of fewer values covers the median in less than 95 % (1 - 2 / 2**n)
+SMALLEST_MODE = 0.1  # of the samples; a smaller group is outliers
+APART = 0.001  # two groups that are nearer than this are one to any reader
+
+
+def doubts(result: Result) -> tuple[Doubt, ...]:
+    """Of a number; where a case ended without one, its reason says all."""
+    if result.status != "ok" and not any(part.phase == "steady" for part in result.samples):
+        return ()
+    return tuple(found for doubt in DOUBTS if (found := doubt(result)))
+
+
+def no_samples(result: Result) -> Doubt | None:
+    if result.status != "ok" or _steady(result) or not result.samples:
+        return None
+    if not any(part.metric == "step_time" for part in result.samples):
+        return None
+    return Doubt(
+        code="no-samples",
+        text="there is no usable sample of the steady phase",
+        remedy="Sample longer with --budget 1m, and look into worker.log.",
+    )
+
+
+def unusable(result: Result) -> Doubt | None:
+    count = sum(process.unusable for process in estimates.processes(result))
+    if not count:
+        return None
+    return Doubt(
+        code="unusable",
+        text=f"{count} samples were left out: zero, negative, or longer than the whole case",
+        remedy="The clock of this machine jumped; measure again.",
+    )
+
+
+def few_samples(result: Result) -> Doubt | None:
+    worth = [(quantile(part).effective, len(part)) for part in _steady(result)]
+    least, count = min(worth, default=(EFFECTIVE, FIRST))
+    if least >= EFFECTIVE and count >= FIRST:
+        return None
+    few = f"there {'is only 1 sample' if count == 1 else f'are only {count} samples'}"
+    if count == 1:
+        few += ", and so no interval"
+    elif count < RANGE_ONLY:
+        few += ", and the interval is no more than their range"
+    elif least < EFFECTIVE:
+        few = f"{count} samples that resemble each other count as {max(least, 1):.0f}"
+    return Doubt(
+        code="few-samples",
+        text=few,
+        remedy="Use a longer --budget, or a machine with less other load.",
+    )
+
+
+def spread(result: Result) -> Doubt | None:
+    widest = max((float(part.std() / part.mean()) for part in _steady(result)), default=0.0)
+    if widest <= SPREAD:
+        return None
+    return Doubt(
+        code="spread",
+        text=f"the samples spread by {_percent(widest)} of their mean",
+        remedy="Close other programs, or sample longer with --budget 1m.",
+    )
+
+
+def drift(result: Result) -> Doubt | None:
+    """Not steady, and in one direction: heating, a leak, a machine that fills or empties."""
+    ways = [*map(_drift, _unsteady(result)), *_warming(result)]
+    moved = max(ways, key=abs, default=0.0)
+    if not moved:
+        return None
+    return Doubt(
+        code="drift",
+        text=f"steps became {'slower' if moved > 0 else 'faster'} by {_percent(abs(moved))} while "
+        "they were sampled",
+        remedy="Sample longer with --budget 1m; look for heat, a leak, or other load.",
+    )
+
+
+def no_steady_state(result: Result) -> Doubt | None:
+    if not any(_drift(values) == 0 for values in _unsteady(result)):
+        return None
+    return Doubt(
+        code="no-steady-state",
+        text="no steady state was reached: the step time still changes from time to time",
+        remedy="Sample longer with --budget 1m, or on a machine with no other load.",
+    )
+
+
+def two_modes(result: Result) -> Doubt | None:
+    groups = next(filter(None, map(_modes, _steady(result))), None)
+    if groups is None:
+        return None
+    low, high = groups
+    if high / low - 1 < APART:
+        return None
+    return Doubt(
+        code="two-modes",
+        text=f"the samples fall into two groups {_percent(high / low - 1)} apart; "
+        "the median lies in one of them",
+        remedy="See assay show ID; --threads 1 or another --batch-size may tell the cause.",
+    )
+
+
+def one_process(result: Result) -> Doubt | None:
+    processes = _steady(result)
+    if len(processes) != 1 or len(processes[0]) < 2:  # one sample has no interval
+        return None
+    return Doubt(
+        code="one-process",
+        text="the interval covers this process only; another one may differ by some per cent",
+        remedy="Use --processes 5 for an interval that covers processes.",
+    )
+
+
+def target_missed(result: Result) -> Doubt | None:
+    estimate = estimates.of_case(estimates.processes(result))
+    target = result.procedure.target
+    if result.procedure.samples or _self_timed(result) or not estimate.value > 0:
+        return None
+    share = estimate.half_width / estimate.value
+    if not share > target:  # of one sample it is not known; that there are few is said elsewhere
+        return None
+    return Doubt(
+        code="target-missed",
+        text=f"the interval is ± {_beyond(share, target)}; the target was ± {_percent(target)}",
+        remedy=_remedy(result.procedure, share),
+    )
+
+
+def _remedy(procedure: Procedure, share: float) -> str:
+    """How much more would do, as a width goes with the root of the count; if that is sensible."""
+    more = (share / procedure.target) ** 2
+    if procedure.processes > 1 and more * procedure.processes <= 40:
+        return f"Use --processes {math.ceil(more * procedure.processes)}."
+    if procedure.processes == 1 and more * procedure.budget <= 600:
+        return f"Use --budget {_duration(more * procedure.budget)}."
+    return f"Find a machine with less other load, or accept --target {math.ceil(100 * share)}%."
+
+
+def _duration(seconds: float) -> str:
+    return f"{math.ceil(seconds)}s" if seconds < 100 else f"{math.ceil(seconds / 60)}m"
+
+
+def few_for_percentiles(result: Result) -> Doubt | None:
+    count = sum(map(len, _steady(result)))
+    lacking = {
+        name: least for name, (_, least) in estimates.PERCENTILES.items() if 0 < count < least
+    }
+    if not result.procedure.latency or not lacking:
+        return None
+    needs = " and ".join(f"{name} needs {least}" for name, least in lacking.items())
+    return Doubt(
+        code="few-for-percentiles",
+        text=f"there are {count} samples, but {needs}",
+        remedy=f"Use --samples {max(lacking.values())}.",
+    )
+
+
+DOUBTS: list[Callable[[Result], Doubt | None]] = [
+    no_samples,
+    unusable,
+    few_samples,
+    spread,
+    drift,
+    no_steady_state,
+    two_modes,
+    hidden_by_means,
+    target_missed,
+    few_for_percentiles,
+    *MACHINE_DOUBTS,
+    *WORK_DOUBTS,
+    one_process,
+]
+
+
+def _beyond(share: float, bound: float) -> str:
+    """With so many digits that it does not read as the bound it is beyond."""
+    texts = (f"{100 * share:.{digits}g} %" for digits in range(4, 17))
+    plain = _percent(share)
+    return plain if plain != _percent(bound) else next(t for t in texts if t != _percent(bound))
+
+
+def _percent(share: float) -> str:
+    """Two digits at least, so that what is beyond a bound does not read as the bound."""
+    return f"{100 * share:.3g} %" if share < 0.1 else f"{100 * share:.0f} %"
+
+
+def _steady(result: Result) -> list[Array]:
+    return [process.values for process in estimates.processes(result) if len(process.values)]
+
+
+def _unsteady(result: Result) -> list[Array]:
+    return [p.values for p in estimates.processes(result) if p.verdict == "unsteady"]
+
+
+def _warming(result: Result) -> list[float]:
+    """By what share a slow change moved the values; it may show only with the warm-up before it."""
+    found = [p for p in estimates.processes(result) if p.verdict == "warming"]
+    return [process.moved / float(np.median(process.values)) for process in found]
+
+
+def _self_timed(result: Result) -> bool:
+    """A session that tells its own numbers decides itself how many there are."""
+    return all(not part.starts for part in result.samples if part.phase == "steady")
+
+
+def _drift(values: Array) -> float:
+    """From the first to the last eighth, as a share, if the eighths mostly go one way; else 0."""
+    middles = np.array([np.median(part) for part in np.array_split(values, 8)])
+    ways = np.sign(np.diff(middles))
+    return float(middles[-1] / middles[0] - 1) if abs(ways.sum()) >= 5 else 0.0
+
+
+def _modes(values: Array) -> tuple[float, float] | None:
+    """Means of two groups, if the best cut in two (Otsu 1979) explains nearly all the variance."""
+    ordered = np.sort(values)
+    edge = len(ordered) // 50  # outliers are no group
+    ordered = ordered[edge : len(ordered) - edge]
+    count = len(ordered)
+    if count < FEWEST_FOR_MODES or ordered[0] == ordered[-1]:
+        return None
+    sizes = np.arange(1, count)
+    sums = np.cumsum(ordered)[:-1]
+    low, high = sums / sizes, (ordered.sum() - sums) / (count - sizes)
+    between = sizes * (count - sizes) / count**2 * (high - low) ** 2
+    cut = int(np.argmax(between))
+    share = min(sizes[cut], count - sizes[cut]) / count
+    if between[cut] < MODES * ordered.var() or share < SMALLEST_MODE:
+        return None
+    return float(low[cut]), float(high[cut])

@@ -1,0 +1,190 @@
+"""One result → its quantities: each with interval, unit, estimator and count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.core.findings import Quantity, Summary
+from assay.core.records import Result
+from assay.stats import accuracy, estimates, fold_analysis_train, generation
+from assay.stats.doubts.samples import doubts
+from assay.stats.intervals import Array, Estimate, mean, over_processes, quantile, student
+from assay.stats.roofline import position
+
+POWER = 0.8416  # normal quantile of 80 %: how surely a change as large as the least is seen
+
+
+def summarize(result: Result) -> Summary:
+    """Everything one may quote from a result. What the program told stands under its own names;
+    where assay has a quantity of that name too, its own is `command_NAME`."""
+    own = result.own()
+    processes = [process for process in estimates.processes(own) if len(process.values)]
+    quantities = _own(own, processes)
+    reported = _reported(result)
+    return Summary(
+        quantities={f"command_{n}" if n in reported else n: q for n, q in quantities.items()}
+        | reported,
+        doubts=doubts(own),
+        checks=accuracy.checks(own, quantities),
+        skipped=tuple(process.skipped for process in processes),
+    )
+
+
+def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quantity]:
+    """Of what assay itself measured."""
+    quantities = _of_steps(processes, result) if processes else {}
+    quantities |= _once(result)
+    for metric in _other_metrics(result):
+        quantities |= _of_metric(result, metric)
+    quantities |= accuracy.quantities(result) | fold_analysis_train.quantities(result)
+    return quantities | generation.quantities(result)
+
+
+def _reported(result: Result) -> dict[str, Quantity]:
+    """Of what the program told: nan and infinity are told too."""
+    found: dict[str, Quantity] = {}
+    reported = result.reported
+    for metric in dict.fromkeys(part.metric for part in result.samples if part.metric in reported):
+        values = np.asarray(result.values(metric), dtype=np.float64)
+        if np.isfinite(values).all():
+            found |= _of_metric(result, metric)
+        else:
+            unit = next(part.unit for part in result.samples if part.metric == metric)
+            found[metric] = _single(float(np.median(values)), unit, "median", len(values))
+    return found
+
+
+def _of_steps(processes: list[estimates.Process], result: Result) -> dict[str, Quantity]:
+    values = [process.values for process in processes]
+    whole, count = np.concatenate(values), sum(map(len, values))
+    step = _quantity(estimates.of_case(_as_processes(values)), "s", _estimator(values), count)
+    average = mean(whole) if len(values) == 1 else over_processes([float(v.mean()) for v in values])
+    found = {
+        "step_time": step,
+        "mean": _quantity(average, "s", "mean", count),
+        "min": _single(min(process.fastest for process in processes), "s", "min", count),
+    }
+    if count > 1:
+        spread = 100 * float(whole.std() / whole.mean())
+        found |= {
+            "coefficient_of_variation": _single(spread, "%", "standard deviation / mean", count),
+            "minimum_detectable_effect": _detectable(step, len(values)),
+        }
+    if result.items:
+        found["throughput"] = _rate(step, result.items, "items/s", "items")
+    if result.procedure.latency:
+        found |= _percentiles(whole)
+    return found | _work(result, step)
+
+
+def _work(result: Result, step: Quantity) -> dict[str, Quantity]:
+    """FLOP/s, and their share of the measured peak where the doctor has left one."""
+    under = position(result)
+    if under is None:
+        return {}
+    work = under.flops * step.value
+    found = {"flop_rate": _rate(step, work, "FLOP/s", "FLOP")}
+    if under.peak:
+        found["peak_share"] = _rate(step, 100 * work / under.peak, "%", "share of the peak")
+    return found
+
+
+def _estimator(values: Sequence[Array]) -> str:
+    several = len(values) > 1
+    return (
+        f"geometric mean of {len(values)} process medians" if several else "median of one process"
+    )
+
+
+def _as_processes(values: Sequence[Array]) -> list[estimates.Process]:
+    return [estimates.Process(part, "steady", 0) for part in values]
+
+
+def _detectable(step: Quantity, processes: int) -> Quantity:
+    """The least change between two such measurements that 4 of 5 pairs of them would show.
+
+    Bloom (1995): (t of the two-sided 5 % + z of 80 % power) standard errors of a difference.
+    """
+    degrees = processes - 1 if processes > 1 else step.n - 1
+    error = (step.high - step.low) / 2 / student(degrees)
+    twice = student(2 * degrees) + POWER
+    share = 100 * twice * math.sqrt(2) * error / step.value
+    return _single(share, "%", "5 % two-sided, 80 % power, of two such measurements", step.n)
+
+
+def _percentiles(values: Array) -> dict[str, Quantity]:
+    return {
+        name: _quantity(quantile(values, share), "s", name, len(values))
+        for name, (share, least) in estimates.PERCENTILES.items()
+        if len(values) >= least
+    }
+
+
+def _once(result: Result) -> dict[str, Quantity]:
+    """What a process does one time: an interval over processes, where there are several."""
+    found = {}
+    for name, metric, phase in (
+        ("first_step", "step_time", "first"),
+        ("open_time", "open_time", "open"),
+    ):
+        parts = estimates.by_process(result, metric, phase)  # type: ignore[arg-type]
+        firsts = estimates.usable([part[0] for part in parts if part])
+        if len(firsts):
+            kind = "single" if len(firsts) == 1 else f"geometric mean of {len(firsts)} processes"
+            found[name] = _quantity(over_processes(firsts.tolist()), "s", kind, len(firsts))
+    if result.seconds:
+        found["total_time"] = _single(result.seconds, "s", "single", 1)
+    return found
+
+
+def _other_metrics(result: Result) -> list[str]:
+    known = {
+        "step_time",
+        "open_time",
+        *accuracy.COUNTS,
+        *fold_analysis_train.METRICS[1:],
+        *generation.METRICS,
+    }
+    steady = (part.metric for part in result.samples if part.phase == "steady")
+    return [metric for metric in dict.fromkeys(steady) if metric not in known]
+
+
+def _of_metric(result: Result, metric: str) -> dict[str, Quantity]:
+    """A metric that a session told by itself; it may be negative, so only nan is left out."""
+    values = np.asarray(result.values(metric), dtype=np.float64)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return {}
+    unit = next(part.unit for part in result.samples if part.metric == metric)
+    return {metric: _quantity(quantile(values), unit, "median", len(values))}
+
+
+def _quantity(estimate: Estimate, unit: str, estimator: str, count: int) -> Quantity:
+    return Quantity(
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        unit=unit,
+        estimator=estimator,
+        n=count,
+    )
+
+
+def _single(value: float, unit: str, estimator: str, count: int) -> Quantity:
+    """A number without an interval."""
+    return _quantity(Estimate(value, math.nan, math.nan, 1.0), unit, estimator, count)
+
+
+def _rate(step: Quantity, amount: float, unit: str, what: str) -> Quantity:
+    """So much of something in each step, as a rate."""
+    return Quantity(
+        value=amount / step.value,
+        low=amount / step.high,
+        high=amount / step.low,
+        unit=unit,
+        estimator=f"{what} / {step.estimator}",
+        n=step.n,
+    )

@@ -1,0 +1,297 @@
+"""The index over run folders, in SQLite: quick to ask, and rebuilt from the folders when lost."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from assay.core import codec
+from assay.core.errors import StoreError
+from assay.core.findings import Summary
+from assay.core.records import Plan, Query, Result
+from assay.core.series import Entry, KeptPoint, KeptSeries, Point
+from assay.stores import _points as points
+from assay.stores import _rows as rows
+from assay.stores import fold_stores_naming, folders, importing
+from assay.stores import fold_stores_tables as tables
+from assay.stores._files import Shelf
+from assay.stores._mending import Mender, Skipped
+from assay.stores._rows import MOST_ROWS, conditions, keep, replace
+
+T = TypeVar("T")
+# Words of errors over an index that is whole, but cannot be used now.
+_WHOLE = ("locked", "busy", "full", "readonly", "unable to open", "disk I/O")
+
+
+class SqlStore:
+    """Runs and results of one home folder. Several processes may append at once."""
+
+    def __init__(self, place: str | Path) -> None:
+        self.home = home = Path(place)
+        self.runs = home / "runs"
+        self._shelf = Shelf(home, self._asked)
+        self._mender = Mender(self._mend)
+        self.problems: list[str] = []  # files passed over, in words
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            self._open(home / "index.sqlite")
+        except (OSError, sqlite3.OperationalError) as error:
+            raise StoreError(
+                f"The store in {home} cannot be opened ({error}).",
+                hint="Choose another folder with --home or ASSAY_HOME, or repair this one.",
+            ) from None
+
+    def new_run(self, plan: Plan) -> Path:
+        return folders.new_run(self.runs, plan)
+
+    def folder(self, run: str) -> Path:
+        return self._shelf.folder(run)
+
+    def plan(self, run: str) -> Plan:
+        return self._shelf.plan(run)
+
+    def append(self, result: Result) -> None:
+        """Write a result into its run folder, then tell the index."""
+        folders.write_result(self.runs / result.id, result)
+        self._index(result)
+
+    def results(self, query: Query) -> Iterator[Result]:
+        """Whole results, oldest first. A file that cannot be read is passed over and noted."""
+        for row in self.rows(query):
+            try:
+                yield self._shelf.own(row["id"])
+            except StoreError as error:
+                self._note(f"{error} {error.hint}")
+
+    def entries(self, query: Query) -> list[Entry]:
+        return self._mender.ask(lambda skipped: rows.entries(self.rows(query), skipped))
+
+    def count(self, query: Query) -> int:
+        ids = self._ids(query)
+        where, values = conditions(query, ids)
+        (row,) = self._asked(f"SELECT count(*) FROM results {where}", values)
+        return int(row[0])
+
+    def rows(self, query: Query) -> list[sqlite3.Row]:
+        """What the index knows of results, oldest first, without opening their files."""
+        ids = self._ids(query)
+        where, values = conditions(query, ids)
+        limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
+        statement = (
+            "SELECT results.*, series.id AS series_id, series.record FROM results "
+            f"JOIN series ON series.number = results.series {where} "
+            f"ORDER BY started DESC, results.id DESC {limit}"
+        )
+        return self._asked(statement, values)[::-1]
+
+    def series(self, query: Query) -> list[KeptSeries]:
+        ids = self._ids(query)
+        return self._readable(lambda s: points.all_series(self._database, query, ids, s))
+
+    def one_series(self, series: str, metric: str) -> KeptSeries | None:
+        return self._readable(lambda s: points.one_series(self._database, series, metric, s))
+
+    def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
+        return self._intact(lambda: points.of_series(self._database, series, metric, limit))
+
+    def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
+        ids = self._ids(query)
+        return self._readable(lambda s: points.of_query(self._database, query, ids, metrics, s))
+
+    def unsummarized(self, query: Query, version: int) -> list[str]:
+        ids = self._ids(query)
+        return self._intact(lambda: points.unsummarized(self._database, query, ids, version))
+
+    def find(self, text: str) -> list[str]:
+        """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
+        run = self.find_run(text.partition("/")[0])
+        rows = self._asked("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
+        return fold_stores_naming.results_of(text, run, [row["id"] for row in rows])
+
+    def find_run(self, text: str) -> str:
+        whole = folders.STAMPED.match(text) and folders.RUN.fullmatch(text)
+        if whole and (self.runs / text).is_dir():
+            return text  # a whole name: the others need not be listed
+        runs = folders.runs_in(self.runs)
+        packed = self._shelf.packed("" if text == "last" else text)
+        if text == "last" and (runs or packed):
+            return max([*([folders.newest(self.runs, runs)] if runs else []), *packed])
+        near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
+        near = sorted({*near, *packed}) if text else []
+        known = [*runs, *packed] or self._shelf.packed("")
+        return fold_stores_naming.only_run(text, [text] if text in known else near, known)
+
+    def document(self, run: str, name: str) -> bytes | None:
+        return self._shelf.document(run, name)
+
+    def keep_document(self, run: str, name: str, data: bytes) -> None:
+        folders.write_document(self.folder(run) / name, data)
+
+    def summary(self, result_id: str, version: int) -> Summary | None:
+        """The summary kept for a result, if it was made by this version of the analysis."""
+        statement = "SELECT summary FROM summaries WHERE id = ? AND version = ?"
+        try:
+            (row,) = self._asked(statement, (result_id, version))
+            return codec.decode_part(row["summary"], Summary)
+        except (TypeError, ValueError, RecursionError):
+            return None  # there is none, or it cannot be read: made anew
+
+    def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
+        row = (result_id, version, codec.encode(summary))
+        self._write("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", row)
+        self._intact(lambda: points.keep(self._database, result_id, summary))
+
+    def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
+        """Into its folder, beside the result, which stays as it was measured; then the index."""
+        folder = self.folder(result_id)
+        folders.write_amendment(folder, label, tags)
+        amended = folders.read_result(folder)
+        self._intact(lambda: replace(self._database, amended))
+
+    def adopt(self, folder: Path) -> list[str]:
+        """Copy a run folder into the store; what it holds is checked first and never changed."""
+        found = importing.adopt(folder, self.runs, self.folder)
+        self.problems += found.problems
+        for result in found.new:
+            self._index(result)
+        return found.ids
+
+    def delete(self, text: str) -> list[str]:
+        """The folder first: what is left of an index without it is passed over."""
+        ids = self.find(text)
+        run = self.find_run(text.partition("/")[0])
+        gone = self.folder(ids[0] if "/" in text else run)
+        self._shelf.drop([run])
+        folders.remove(gone)
+        self._intact(lambda: rows.forget(self._database, ids))
+        return ids
+
+    def take_out(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
+        ids = [one for run in self._shelf.only_packed(whole) for one in self.find(run)]
+        for run in set(runs).difference(whole):
+            self.folder(run)
+        self._shelf.drop(runs)
+        self._intact(lambda: rows.forget(self._database, ids))
+        return ids
+
+    def packed_sizes(self, result_id: str) -> list[int] | None:
+        return self._shelf.sizes(result_id)
+
+    def pack(self, runs: Sequence[str]) -> list[Path]:
+        """Runs into a few files in `home/packs`, from which they are read as before."""
+        made = []
+        for path in self._shelf.pack(runs):
+            made.append(path)
+            self._pick_up_packs()
+        return made
+
+    def packable(self, before: str) -> list[str]:
+        """Runs in folders of their own whose every result is older, and whole."""
+        return self._shelf.packable(before)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _ids(self, query: Query) -> list[str]:
+        """What a query names: whole runs as they are, results by their ids."""
+        return [
+            found
+            for text in query.ids
+            for found in (self.find(text) if "/" in text else [self.find_run(text)])
+        ]
+
+    def _open(self, path: Path) -> None:
+        def begin() -> None:
+            self._database = tables.connect(path)
+            self._pick_up()
+
+        self._renewing = False
+        self._intact(begin)
+
+    def _asked(
+        self, statement: str, values: Mapping[str, object] | tuple[object, ...]
+    ) -> list[sqlite3.Row]:
+        return self._intact(lambda: self._database.execute(statement, values).fetchall())
+
+    def _intact(self, action: Callable[[], T]) -> T:
+        """What is asked of the index or told to it. Damage may be found in any of its pages, so at
+        any time: then it is made anew, for nothing is in it that the folders do not hold."""
+        try:
+            return action()
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # its message may be damaged
+            if any(sign in str(error) for sign in _WHOLE):
+                raise StoreError(
+                    f"The index could not be used ({error}).",
+                    hint="The results are safe in their run folders; the index catches up later.",
+                ) from None
+            if self._renewing:
+                raise
+        self._renew()
+        return action()
+
+    def _readable(self, question: Callable[[Skipped], T]) -> T:
+        return self._mender.ask(lambda skipped: self._intact(lambda: question(skipped)))
+
+    def _mend(self) -> None:
+        for result_id in self._intact(lambda: rows.unreadable(self._database)):
+            self._index_file(result_id, replace)
+
+    def _renew(self) -> None:
+        self._renewing = True
+        path = self.home / "index.sqlite"
+        for part in self.home.glob(f"{path.name}*"):
+            part.rename(part.with_name(f"damaged-{part.name}"))
+        self._database = tables.connect(path)
+        self._pick_up()
+        self._renewing = False
+
+    def _pick_up(self) -> None:
+        """Index what lies in run folders and is not known yet."""
+        self._pick_up_packs()
+        whole = {row["run"] for row in self._database.execute("SELECT run FROM whole_runs")}
+        for run in (self.runs / name for name in folders.runs_in(self.runs) if name not in whole):
+            rows = self._database.execute("SELECT id FROM results WHERE run = ?", (run.name,))
+            known = {row["id"] for row in rows}
+            for case in folders.finished(run):
+                if f"{run.name}/{case.name}" not in known:
+                    self._index_file(f"{run.name}/{case.name}")
+            self._mark_whole(run)
+
+    def _pick_up_packs(self) -> None:
+        for _, ids in self._shelf.new_packs(self.problems):
+            for result_id in ids:
+                if not self._asked("SELECT 1 FROM results WHERE id = ?", (result_id,)):
+                    self._index_file(result_id)
+
+    def _index_file(self, result_id: str, write: Callable[..., None] = keep) -> None:
+        try:
+            result = self._shelf.own(result_id)
+            self._intact(lambda: write(self._database, result))
+        except StoreError as error:
+            self._note(f"{error} {error.hint}")
+
+    def _note(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def _mark_whole(self, run: Path) -> None:
+        """A run with a lasting result for every case of its plan is not looked at again."""
+        rows = self._database.execute(
+            "SELECT key FROM results WHERE run = ? AND status != 'interrupted'", (run.name,)
+        )
+        lasting = {row["key"] for row in rows}
+        with contextlib.suppress(StoreError):
+            if lasting >= {case.key for case in folders.read_plan(run).cases}:
+                self._write("INSERT OR IGNORE INTO whole_runs VALUES (?)", (run.name,))
+
+    def _index(self, result: Result) -> None:
+        self._intact(lambda: keep(self._database, result))
+
+    def _write(self, statement: str, values: tuple[object, ...]) -> None:
+        self._intact(lambda: self._database.execute(statement, values))
+
+
+PROVIDES = {"sqlite": SqlStore}

@@ -1,0 +1,184 @@
+"""What the ten networks are evaluated with: trained weights and real pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from assay.core.errors import EndingError, UsageError
+from assay.core.files import user_path
+from assay.core.records import Evaluation, Value
+from assay.core.sessions import Examples
+from assay.datasets import catalog, library
+from assay.datasets.dataset import Dataset, split_sizes
+from assay.datasets.fold_datasets_places import folders
+from assay.datasets.prepare import prepare
+from assay.weights import files
+from assay.weights.fit import assign, misfits
+from assay.weights.layers import Layer as Stored
+from assay.weights.layers import kind_of, named
+from assay.workloads.accuracy import KERAS_MODEL_FILE, RELOAD_DIR, TRAINED, AccuracyWorkload
+from assay.workloads.net import nets
+from assay.workloads.net.layers import Layer, Residual, variables
+from assay.workloads.net.nets import Net
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def weights(
+    workload: AccuracyWorkload, net: Net, seed: int, chosen: str
+) -> tuple[Arrays, dict[str, Value]]:
+    """Those of the seed, or of a file; and what a result says of them."""
+    if not chosen:
+        return nets.weights(net, seed), {}
+    path = weights_file(workload, chosen)
+    if path is None:
+        raise EndingError("skipped", _no_weights(workload, chosen))
+    arrays = fitted(net, files.read(path, stored(net)))
+    return arrays, {"weights_file": str(path), "weights_digest": files.digest(path)}
+
+
+def pictures(workload: AccuracyWorkload, data: str, split: str, first: int) -> Examples:
+    """A split of its dataset, or its first so many pictures; made ready as they are needed."""
+    dataset, rule = _dataset(workload, data)
+    found = library.load(dataset, split, first or None)
+    opened = library.find(dataset)
+    return Examples(
+        inputs=found.inputs,
+        labels=found.labels,
+        ready=partial(prepare, rule=rule),
+        facts={
+            "dataset": dataset.name,
+            "data_place": str(opened.place) if opened else "",
+            "preparation": rule,
+            "classes": dataset.classes,
+        },
+    )
+
+
+def lacks(
+    workload: AccuracyWorkload,
+    params: Mapping[str, Value],
+    evaluation: Evaluation,
+    home: Path | None,
+) -> str:
+    """What an evaluation needs and is not here, in words; or ""."""
+    missing = []
+    chosen = str(params["weights"])
+    if chosen and weights_file(workload, chosen, home) is None:
+        missing.append(_no_weights(workload, chosen))
+    dataset, _ = _dataset(workload, str(params["data"]))
+    opened = library.find(dataset, home)
+    if opened is None:
+        how = library.how(dataset).removesuffix(".")
+        missing.append(f"the pictures of {dataset.name} are not here: {how}")
+    elif evaluation.first > (size := split_sizes(opened)[evaluation.split]):
+        raise UsageError(
+            f"The first {evaluation.first} pictures of {evaluation.split} were asked for, "
+            f"but {opened.place} has {size}.",
+            hint=f"Ask for 1 to {size}, or for none to take all.",
+        )
+    return "; ".join(missing)
+
+
+def weights_file(workload: AccuracyWorkload, chosen: str, home: Path | None = None) -> Path | None:
+    """A file or folder by its path, or by what HPVM calls it; None where that is not here.
+
+    Where HPVM's `.h5` is not, the trained ones, `weights/NAME.npz` beside the data, stand in.
+    """
+    names = [f"weights/{name}.npz" for name in (workload.name, workload.also) if name]
+    known = {
+        TRAINED: names,
+        KERAS_MODEL_FILE: [hpvm_file(workload), *names],
+        RELOAD_DIR: [f"model_params/{workload.hpvm}"],
+    }
+    if chosen not in known:
+        return user_path(chosen)
+    found = (folder / name for name in known[chosen] for folder in folders(home))
+    return next((path for path in found if path.exists()), None)
+
+
+def hpvm_file(workload: AccuracyWorkload) -> str:
+    """Where HPVM has its Keras weights, in a folder of data."""
+    return f"model_params/keras/{workload.hpvm}.h5"
+
+
+def stored(net: Net) -> list[Stored]:
+    """Its layers as files of weights know them, in order of creation."""
+    flattened = net.flattened()
+    return [
+        Stored(
+            kind=kind_of(one.name),
+            shapes=variables(one.layer, one.before),
+            flattened=flattened.get(one.name, ()),
+            name=one.name,
+        )
+        for one in net.placed()
+        if one.name
+    ]
+
+
+def fitted(net: Net, arrays: Arrays) -> Arrays:
+    """The weights under the net's own names, or which layer they do not fit."""
+    layers = stored(net)
+    if any(misfits(layers, arrays)):
+        renamed = _renamed(net, arrays)
+        arrays = arrays if any(misfits(layers, renamed)) else renamed
+    return {
+        f"{name}/{variable}": array
+        for (name, layer), held in zip(named(layers), assign(layers, arrays), strict=True)
+        for variable, array in zip(layer.shapes, held, strict=True)
+    }
+
+
+def _renamed(net: Net, arrays: Arrays) -> Arrays:
+    """Weights that were counted in the order Keras keeps layers, not as they were created."""
+    ours = [one.name for one in net.placed() if one.name]
+    kept = list(_kept(net.layers, iter(ours)))
+    counts: dict[str, int] = {}
+    names = {}
+    for name in kept:
+        kind = kind_of(name)
+        counts[kind] = counts.get(kind, 0) + 1
+        names[f"{kind}_{counts[kind]}"] = name
+    apart = [(*key.rpartition("/"), array) for key, array in arrays.items()]
+    return {f"{names.get(layer, layer)}/{own}": array for layer, _, own, array in apart}
+
+
+def _kept(layers: tuple[Layer, ...], ours: Iterator[str]) -> Iterator[str]:
+    """Names by depth: counted from a sum backwards, a shortcut's layer comes before the body's."""
+    for layer in layers:
+        if isinstance(layer, Residual):
+            body, shortcut = list(_kept(layer.body, ours)), list(_kept(layer.shortcut, ours))
+            alone = len(body) - len(shortcut)
+            yield from body[:alone]
+            for pair in zip(shortcut, body[alone:], strict=True):
+                yield from pair
+        elif variables(layer, (1,)):
+            yield next(ours)
+
+
+def _dataset(workload: AccuracyWorkload, data: str) -> tuple[Dataset, str]:
+    """HPVM's own pictures are made ready already."""
+    if data == "own":
+        return catalog.get(workload.dataset), workload.preparation
+    return catalog.get(f"model_params/{workload.hpvm}"), "none"
+
+
+def _no_weights(workload: AccuracyWorkload, chosen: str) -> str:
+    if chosen == RELOAD_DIR:
+        return f"model_params/{workload.hpvm} is not here: assay data fetch model_params"
+    if chosen == KERAS_MODEL_FILE:
+        train = f", or train it: assay hpvm {workload.name} train keras_dump"
+        return (
+            f"model_params/keras/{workload.hpvm}.h5 is not here: assay data fetch model_params"
+            + (train if workload.recipe else "")
+        )
+    return (
+        f"{workload.name} has no trained weights here: give --weights FILE, "
+        f"or put weights/{workload.name}.npz into the folder ASSAY_DATA names"
+    )

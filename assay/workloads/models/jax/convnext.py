@@ -1,0 +1,51 @@
+"""ConvNeXt in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+
+from assay.workloads.convnext import EPSILON
+from assay.workloads.models.jax.layers import along, conv, dense, layer_norm, mean_of_pixels, tree
+
+
+def model(
+    arrays: Mapping[str, Any], image_size: int, classes: int, deep: int, width: int
+) -> tuple[Any, ...]:
+    return apply, tree(arrays)
+
+
+def apply(
+    params: Any,  # noqa: ANN401
+    values: Any,  # noqa: ANN401
+    key: Any = None,  # noqa: ANN401
+    data_format: str = "channels_last",
+) -> Any:  # noqa: ANN401
+    last = data_format == "channels_last"
+    values = _norm(params["stem_norm"], conv(params["stem"], values, last, 4), last)
+    for stage in params["stages"]:
+        if "shrink" in stage:
+            values = conv(stage["shrink"], _norm(stage["norm"], values, last), last, 2)
+        for weights in stage["blocks"]:
+            values = _block(weights, values, last)
+    values = layer_norm(params["norm"], mean_of_pixels(values, last), EPSILON)
+    return dense(params["head"], values)
+
+
+def _block(weights: Any, values: Any, last: bool) -> Any:  # noqa: ANN401
+    """7 x 7 depthwise, then two dense layers on each pixel, written as 1 x 1 convolutions."""
+    found = conv(weights["across"], values, last, padding=3, depthwise=True)
+    found = _norm(weights["norm"], found, last)
+    found = jax.nn.gelu(conv(weights["expand"], found, last), approximate=False)
+    found = conv(weights["shrink"], found, last)
+    return values + found * along(weights["scale"]["gamma"], last)
+
+
+def _norm(weights: Any, values: Any, last: bool) -> Any:  # noqa: ANN401
+    """Over the channels of each pixel."""
+    if last:
+        return layer_norm(weights, values, EPSILON)
+    turned = layer_norm(weights, values.transpose(0, 2, 3, 1), EPSILON)
+    return turned.transpose(0, 3, 1, 2)

@@ -1,0 +1,64 @@
+"""ResNet50 in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jax.nn import relu
+
+from assay.workloads.models.jax.layers import (
+    BatchNorms,
+    averages,
+    conv,
+    dense,
+    max_pool,
+    mean_of_pixels,
+    tree,
+)
+from assay.workloads.resnet50 import EPSILON, MOMENTUM, placed
+
+
+def model(
+    arrays: Mapping[str, Any], image_size: int, blocks: Sequence[int], narrower: int, classes: int
+) -> tuple[Any, ...]:
+    strides = [stride for _, _, stride, _ in placed(blocks, narrower)]
+
+    def apply(
+        params: Any,  # noqa: ANN401
+        values: Any,  # noqa: ANN401
+        key: Any = None,  # noqa: ANN401
+        data_format: str = "channels_last",
+        state: Any = None,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        last = data_format == "channels_last"
+        norm = BatchNorms(state, key is not None, last, MOMENTUM, EPSILON)
+        values = conv(params["stem"], values, last, 2, 3)
+        values = relu(norm("stem_norm", params["stem_norm"], values))
+        values = max_pool(values, 3, 2, last, (1, 1))
+        for number, (weights, stride) in enumerate(zip(params["blocks"], strides, strict=True)):
+            values = _bottleneck(weights, values, f"blocks.{number}", norm, last, stride)
+        return dense(params["head"], mean_of_pixels(values, last)), norm.new
+
+    return apply, tree(arrays), averages(arrays)
+
+
+def _bottleneck(
+    weights: Any,  # noqa: ANN401
+    values: Any,  # noqa: ANN401
+    name: str,
+    norm: BatchNorms,
+    last: bool,
+    stride: int,
+) -> Any:  # noqa: ANN401
+    """1 x 1, 3 x 3, 1 x 1, around which the input goes, itself or through a projection."""
+
+    def normed(part: str, values: Any) -> Any:  # noqa: ANN401
+        return norm(f"{name}.{part}_norm", weights[f"{part}_norm"], values)
+
+    around = values
+    if "around" in weights:
+        around = normed("around", conv(weights["around"], values, last, stride))
+    values = relu(normed("narrow", conv(weights["narrow"], values, last, stride)))
+    values = relu(normed("middle", conv(weights["middle"], values, last, padding=1)))
+    return relu(around + normed("wide", conv(weights["wide"], values, last)))

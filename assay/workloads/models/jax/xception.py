@@ -1,0 +1,77 @@
+"""Xception in JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from jax.nn import relu
+
+from assay.workloads.models.jax.layers import (
+    BatchNorms,
+    averages,
+    conv,
+    dense,
+    max_pool,
+    mean_of_pixels,
+    tree,
+)
+from assay.workloads.net.layers import EPSILON, MOMENTUM
+
+
+def model(
+    arrays: Mapping[str, Any], image_size: int, middle: int, narrower: int, classes: int
+) -> tuple[Any, ...]:
+    def apply(
+        params: Any,  # noqa: ANN401
+        values: Any,  # noqa: ANN401
+        key: Any = None,  # noqa: ANN401
+        data_format: str = "channels_last",
+        state: Any = None,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        last = data_format == "channels_last"
+        net = _Xception(BatchNorms(state, key is not None, last, MOMENTUM, EPSILON), last)
+        return net.outputs(params, values), net.norm.new
+
+    return apply, tree(arrays), averages(arrays)
+
+
+class _Xception:
+    """The parts of one pass, which share the norms and the layout."""
+
+    def __init__(self, norm: BatchNorms, last: bool) -> None:
+        self.norm, self.last = norm, last
+
+    def outputs(self, params: Any, values: Any) -> Any:  # noqa: ANN401
+        for number, (weights, stride) in enumerate(zip(params["stem"], (2, 1), strict=True)):
+            values = relu(self._normed(weights, values, f"stem.{number}", stride))
+        for number, weights in enumerate(params["entry"]):
+            values = self._shrinking(weights, values, f"entry.{number}", relu_first=number > 0)
+        for block, rest in enumerate(params.get("middle", ())):
+            around = values
+            for number, weights in enumerate(rest):
+                values = self._separable(weights, relu(values), f"middle.{block}.{number}")
+            values = values + around
+        values = self._shrinking(params["exit"], values, "exit", relu_first=True)
+        for number, weights in enumerate(params["last"]):
+            values = relu(self._separable(weights, values, f"last.{number}"))
+        return dense(params["head"], mean_of_pixels(values, self.last))
+
+    def _shrinking(self, weights: Any, values: Any, name: str, relu_first: bool) -> Any:  # noqa: ANN401
+        """Two separable convolutions and a pool, beside a projection of half the size."""
+        around = self._normed(weights["around"], values, f"{name}.around", 2)
+        values = relu(values) if relu_first else values
+        values = relu(self._separable(weights["first"], values, f"{name}.first"))
+        values = self._separable(weights["second"], values, f"{name}.second")
+        return max_pool(values, 3, 2, self.last, "SAME") + around
+
+    def _separable(self, weights: Any, values: Any, name: str) -> Any:  # noqa: ANN401
+        values = conv(
+            weights, values, self.last, padding=1, kernel="depthwise_kernel", depthwise=True
+        )
+        values = conv(weights, values, self.last, kernel="pointwise_kernel")
+        return self.norm(f"{name}.norm", weights["norm"], values)
+
+    def _normed(self, weights: Any, values: Any, name: str, stride: int) -> Any:  # noqa: ANN401
+        values = conv(weights["conv"], values, self.last, stride)
+        return self.norm(f"{name}.norm", weights["norm"], values)

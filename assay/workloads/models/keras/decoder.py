@@ -1,0 +1,107 @@
+"""GPT-2 in Keras: one network, and the two models made of it, to train and to generate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+from keras import layers, ops
+
+from assay.workloads.models.keras.transformer import Block, Rows
+from assay.workloads.transformer_decoder import EPSILON
+
+
+def training(**numbers: int) -> Any:  # noqa: ANN401 (a keras.Model)
+    """Tokens → the logits of each one's successor."""
+    inputs = keras.Input((numbers["length"],), dtype="int32")
+    return keras.Model(inputs, Decoder(**numbers)(inputs))
+
+
+def generating(batch_size: int, prompt: int, generated: int, **numbers: int) -> Any:  # noqa: ANN401
+    """A prompt → the tokens that follow it, each the likeliest after those before."""
+    inputs = keras.Input(batch_shape=(batch_size, prompt), dtype="int32")
+    return keras.Model(inputs, Generator(generated, Decoder(**numbers))(inputs))
+
+
+def first(model: Any) -> Any:  # noqa: ANN401
+    """Of the model that generates, one of the same weights that stops after the first token."""
+    (generator,) = (layer for layer in model.layers if isinstance(layer, Generator))
+    inputs = keras.Input(batch_shape=model.input_shape, dtype="int32")
+    return keras.Model(inputs, Generator(1, generator.decoder)(inputs))
+
+
+class Decoder(layers.Layer):  # type: ignore[misc]
+    def __init__(self, layers: int, width: int, heads: int, vocabulary: int, length: int) -> None:
+        super().__init__()
+        self.width = width
+        self.embed = keras.layers.Embedding(vocabulary, width)
+        self.positions = Rows(length)
+        self.blocks = [Block(width, heads, causal=True, epsilon=EPSILON) for _ in range(layers)]
+        self.norm = keras.layers.LayerNormalization(epsilon=EPSILON)
+
+    def build(self, shape: Any) -> None:  # noqa: ANN401
+        self.embed.build(shape)
+        for layer in (self.positions, *self.blocks, self.norm):
+            layer.build((*shape, self.width))
+
+    def call(self, tokens: Any) -> Any:  # noqa: ANN401
+        values = self.positions(self.embed(tokens))
+        for block in self.blocks:
+            values = block(values)
+        return self.logits(values)
+
+    def logits(self, values: Any) -> Any:  # noqa: ANN401
+        """The head is the embedding, turned round."""
+        values = self.norm(values)
+        return ops.matmul(values, ops.cast(ops.transpose(self.embed.embeddings), values.dtype))
+
+    def read(self, tokens: Any, room: int) -> tuple[Any, Any]:  # noqa: ANN401
+        """Logits after the last token, and the keys and values of all, with `room` for more."""
+        values, cache = self.positions(self.embed(tokens)), []
+        for block in self.blocks:
+            values, *kept = block.attend(values)
+            cache.append([ops.pad(part, ((0, 0), (0, room), (0, 0), (0, 0))) for part in kept])
+        return self.logits(values[:, -1:]), cache
+
+    def read_one(self, token: Any, cache: Any, at: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        """One token more, at position `at`."""
+        values, left = self.embed(token), []
+        values = values + ops.cast(ops.take(self.positions.table, at, axis=0), values.dtype)
+        for block, (keys, kept) in zip(self.blocks, cache, strict=True):
+            values, keys, kept = block.attend_one(values, keys, kept, at)
+            left.append([keys, kept])
+        return self.logits(values), left
+
+
+class Generator(layers.Layer):  # type: ignore[misc]
+    """The prompt is read in one pass; the loop then reads back each token it has made."""
+
+    def __init__(self, generated: int, decoder: Decoder) -> None:
+        super().__init__()
+        self.generated, self.decoder = generated, decoder
+
+    def build(self, shape: Any) -> None:  # noqa: ANN401
+        if not self.decoder.built:
+            self.decoder.build(shape)
+
+    def call(self, prompt: Any) -> Any:  # noqa: ANN401
+        start = prompt.shape[1]
+        logits, cache = self.decoder.read(prompt, self.generated - 1)
+        token = _likeliest(logits)
+        made = ops.pad(token, ((0, 0), (0, self.generated - 1)))
+
+        def body(index: Any, state: Any) -> Any:  # noqa: ANN401
+            made, token, cache = state
+            logits, cache = self.decoder.read_one(token, cache, start + index - 1)
+            token = _likeliest(logits)
+            return ops.slice_update(made, (0, index), token), token, cache
+
+        # compiled into the step on JAX and TensorFlow; Keras on PyTorch runs it in Python
+        return ops.fori_loop(1, self.generated, body, (made, token, cache))[0]
+
+    def compute_output_spec(self, prompt: Any) -> Any:  # noqa: ANN401
+        return keras.KerasTensor((prompt.shape[0], self.generated), dtype="int32")
+
+
+def _likeliest(logits: Any) -> Any:  # noqa: ANN401
+    return ops.cast(ops.argmax(logits, axis=-1), "int32")

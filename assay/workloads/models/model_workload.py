@@ -1,0 +1,110 @@
+"""A workload that is all data: what it is, its parameters, and a builder for each making."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.records import Value
+from assay.core.sessions import Builder
+from assay.workloads.models.weight_specs import Listing
+
+
+class BuiltWorkload(msgspec.Struct, frozen=True, kw_only=True):
+    """Fulfils the Workload contract by its fields alone."""
+
+    summary: str
+    source: str
+    params: Mapping[str, Value]  # a 0 in a sized workload means: as the size says
+    kinds: Mapping[str, Builder]
+    choices: Mapping[str, tuple[str, ...]] = {}  # of parameters that take no other values
+    version: str = "1"
+    pictures: bool = True
+    refusal: Callable[[str, Mapping[str, Value]], str] = lambda kind, params: ""
+
+    def refuses(self, kind: str, params: Mapping[str, Value]) -> str:
+        return self.refusal(kind, params)
+
+
+def kinds(job: Callable[..., Any], *given: str) -> dict[str, Builder]:
+    """A builder for each making of a net, from one that is told which."""
+    return {kind: partial(job, kind, *given) for kind in ("keras", "torch", "jax")}
+
+
+def made(
+    kind: str,
+    net: str,
+    seed: int,
+    keras: Callable[..., Any],
+    listed: Callable[..., Listing],
+    **sizes: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401 (a framework's model)
+    """A net with its seeded weights: by Keras' function, or by the framework's file of it."""
+
+    def by_keras() -> Any:  # noqa: ANN401
+        from assay.workloads.models.keras.seeded import seeded
+
+        return seeded(seed, keras, **sizes)
+
+    def by_file() -> Any:  # noqa: ANN401
+        return file_of(kind, net).model(listed(**sizes).arrays(seed), **sizes)
+
+    return {"keras": by_keras}.get(kind, by_file)()
+
+
+def file_of(kind: str, net: str) -> Any:  # noqa: ANN401 (a module)
+    """Where a framework's making of a net is."""
+    return import_module(f"assay.workloads.models.{kind}.{net}")
+
+
+def sized(sizes: Mapping[str, Mapping[str, int]], size: str, **given: int) -> dict[str, int]:
+    """The numbers of a size, with those given by hand in their place."""
+    return {**sizes[size], **{key: value for key, value in given.items() if value}}
+
+
+def counts(name: str, text: str, how_many: int) -> tuple[int, ...]:
+    """`3-4-6-3` → four numbers."""
+    parts = text.split("-")
+    if len(parts) != how_many or not all(part.isdecimal() and int(part) for part in parts):
+        raise UsageError(
+            f"{name} is '{text}', but has to be {how_many} numbers joined by -.",
+            hint=f"Write it as {'-'.join('3' * how_many)}.",
+        )
+    return tuple(map(int, parts))
+
+
+def at_least(name: str, value: int, smallest: int, why: str) -> None:
+    if value < smallest:
+        raise UsageError(f"{name} is {value}, but has to be {smallest} or more.", hint=why)
+
+
+def divides(name: str, value: int, whole_name: str, whole: int) -> None:
+    if whole % value:
+        raise UsageError(
+            f"{whole_name} is {whole}, which {name}={value} does not divide.",
+            hint=f"Choose {name} so that {whole_name} is a multiple of it.",
+        )
+
+
+def pictures(size: int, shape: tuple[int, ...], classes: int, seed: int) -> tuple[Any, Any]:
+    """Pictures or vectors in [-1, 1) and labels. Never zeros: they draw less power."""
+    import numpy as np
+
+    random = np.random.default_rng([seed, 1])
+    inputs = random.random((size, *shape), dtype=np.float32)
+    inputs *= 2
+    inputs -= 1
+    return inputs, random.integers(0, classes, size).astype(np.int32)
+
+
+def tokens(size: int, length: int, vocabulary: int, seed: int) -> Any:  # noqa: ANN401 (an array)
+    """Rows of tokens, each as likely as the other."""
+    import numpy as np
+
+    random = np.random.default_rng([seed, 1])
+    return random.integers(0, vocabulary, (size, length)).astype(np.int32)

@@ -1,0 +1,98 @@
+"""Xception in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+from torch.nn import functional
+
+from assay.workloads.models.torch.load import loaded
+from assay.workloads.net.layers import EPSILON, MOMENTUM
+from assay.workloads.xception import FLOW, widths
+
+
+def model(
+    arrays: Mapping[str, Any], image_size: int, middle: int, narrower: int, classes: int
+) -> nn.Module:
+    return loaded(lambda: Xception(middle, narrower, classes), arrays)
+
+
+class Xception(nn.Module):  # type: ignore[misc]
+    def __init__(self, middle: int, narrower: int, classes: int) -> None:
+        super().__init__()
+        first, second, core, *last = widths(narrower, 32, 64, 728, 1024, 1536, 2048)
+        self.stem = nn.ModuleList([Normed(3, first, 2), Normed(first, second, 1)])
+        self.entry, before = nn.ModuleList(), second
+        for number, filters in enumerate(widths(narrower, *FLOW)):
+            self.entry.append(Shrinking(before, filters, filters, relu_first=number > 0))
+            before = filters
+        self.middle = nn.ModuleList(
+            nn.ModuleList(Separable(core, core) for _ in range(3)) for _ in range(middle)
+        )
+        self.exit = Shrinking(core, core, last[0])
+        self.last = nn.ModuleList([Separable(last[0], last[1]), Separable(last[1], last[2])])
+        self.head = nn.Linear(last[2], classes)
+
+    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+        for layer in self.stem:
+            values = functional.relu(layer(values))
+        for block in self.entry:
+            values = block(values)
+        for block in self.middle:
+            around = values
+            for layer in block:
+                values = layer(functional.relu(values))
+            values = values + around
+        values = self.exit(values)
+        for layer in self.last:
+            values = functional.relu(layer(values))
+        return self.head(values.mean((2, 3)))
+
+
+class Normed(nn.Module):  # type: ignore[misc]
+    """A convolution without a bias, and its norm."""
+
+    def __init__(self, before: int, filters: int, stride: int, size: int = 3) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(before, filters, size, stride, bias=False)
+        self.norm = _norm(filters)
+
+    def forward(self, values: Any) -> Any:  # noqa: ANN401
+        return self.norm(self.conv(values))
+
+
+class Separable(nn.Module):  # type: ignore[misc]
+    """A kernel for each channel, then one for each pixel, and a norm."""
+
+    def __init__(self, before: int, filters: int) -> None:
+        super().__init__()
+        self.depthwise = nn.Conv2d(before, before, 3, padding=1, groups=before, bias=False)
+        self.pointwise = nn.Conv2d(before, filters, 1, bias=False)
+        self.norm = _norm(filters)
+
+    def forward(self, values: Any) -> Any:  # noqa: ANN401
+        return self.norm(self.pointwise(self.depthwise(values)))
+
+
+class Shrinking(nn.Module):  # type: ignore[misc]
+    """Two separable convolutions and a pool, beside a projection of half the size."""
+
+    def __init__(self, before: int, first: int, second: int, relu_first: bool = True) -> None:
+        super().__init__()
+        self.relu_first = relu_first
+        self.first, self.second = Separable(before, first), Separable(first, second)
+        self.around = Normed(before, second, 2, 1)
+
+    def forward(self, values: Any) -> Any:  # noqa: ANN401
+        around = self.around(values)
+        values = self.first(functional.relu(values) if self.relu_first else values)
+        values = self.second(functional.relu(values))
+        # Keras pads an odd side on both ends, an even one at its end
+        odd = values.shape[-1] % 2
+        return functional.max_pool2d(values, 3, 2, odd, ceil_mode=not odd) + around
+
+
+def _norm(channels: int) -> nn.Module:
+    return nn.BatchNorm2d(channels, eps=EPSILON, momentum=1 - MOMENTUM)

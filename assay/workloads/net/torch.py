@@ -1,0 +1,133 @@
+"""A Net as a torch.nn.Module, which takes channels first whatever the memory format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from assay.workloads.net.fold_workloads_net_torch_norm import TorchBatchNorm
+from assay.workloads.net.layers import (
+    EPSILON,
+    MOMENTUM,
+    Conv,
+    Dense,
+    Depthwise,
+    Dropout,
+    Flatten,
+    Layer,
+    Norm,
+    Placed,
+    Pool,
+    Residual,
+    ScaledNorm,
+    Shape,
+    Tanh,
+)
+from assay.workloads.net.nets import Net
+
+# A variable's name in Keras → here; of layers that call it otherwise.
+_NAMES = {
+    "kernel": "weight",
+    "gamma": "weight",
+    "beta": "bias",
+    "moving_mean": "running_mean",
+    "moving_variance": "running_var",
+}
+
+
+class Sum(nn.Module):  # type: ignore[misc]
+    """A residual block."""
+
+    def __init__(self, body: nn.Module, shortcut: nn.Module) -> None:
+        super().__init__()
+        self.body, self.shortcut = body, shortcut
+
+    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+        return self.body(values) + self.shortcut(values)
+
+
+def model(net: Net, arrays: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a torch.nn.Module)
+    modules: dict[str, Any] = {}
+    built = _sequence(net.layers, iter(net.placed()), modules)
+    flattened = net.flattened()
+    with torch.no_grad():
+        for name, array in arrays.items():
+            layer, _, variable = name.partition("/")
+            turned = _turned(layer, array, flattened.get(layer, ()))
+            _variable(modules[layer], variable).copy_(torch.from_numpy(turned))
+    return built
+
+
+def _sequence(
+    layers: tuple[Layer, ...], left: Iterator[Placed], modules: dict[str, Any]
+) -> nn.Sequential:
+    """Built in order of creation; those with weights are put into `modules` by name."""
+    built = []
+    for layer in layers:
+        if isinstance(layer, Residual):
+            body = _sequence(layer.body, left, modules)
+            built.append(Sum(body, _sequence(layer.shortcut, left, modules)))
+            continue
+        one = next(left)
+        built.append(_weighted(one) if one.name else _plain(layer))
+        if one.name:
+            modules[one.name] = built[-1]
+    return nn.Sequential(*built)
+
+
+def _weighted(one: Placed) -> nn.Module:
+    channels = one.before[-1]
+    match one.layer:
+        case Conv(filters, kernel, padding, stride, bias):
+            return nn.Conv2d(channels, filters, kernel, stride, padding, bias=bias)
+        case Depthwise(kernel, padding, stride):
+            return nn.Conv2d(
+                channels, channels, kernel, stride, padding, groups=channels, bias=False
+            )
+        case Dense(units):
+            return nn.Linear(channels, units)
+        case Norm():
+            return TorchBatchNorm(channels, one.layer)
+        case ScaledNorm():
+            return nn.BatchNorm2d(channels, eps=EPSILON, momentum=1 - MOMENTUM)
+    raise TypeError(f"{one.layer} has no weights")
+
+
+def _plain(layer: Layer) -> nn.Module:
+    match layer:
+        case Pool(size, _, mean):
+            return (nn.AvgPool2d if mean else nn.MaxPool2d)(size, layer.step)
+        case Dropout(rate):
+            return nn.Dropout(rate)
+        case Flatten():
+            return nn.Flatten()
+        case Tanh():
+            return nn.Tanh()
+    return nn.ReLU()
+
+
+def _variable(module: Any, name: str) -> Any:  # noqa: ANN401 (a parameter or a buffer)
+    if isinstance(module, TorchBatchNorm):
+        return module.offset
+    return getattr(module, _NAMES.get(name, name))
+
+
+def _turned(layer: str, array: Any, flattened: Shape) -> Any:  # noqa: ANN401 (numpy arrays)
+    """In torch's order of axes. A depthwise kernel's channels are its outputs there."""
+    if array.ndim == 4:
+        depthwise = layer.startswith("depthwise")
+        return array.transpose((2, 3, 0, 1) if depthwise else (3, 2, 0, 1)).copy()
+    if array.ndim == 2:
+        return _dense(array, flattened)
+    return array
+
+
+def _dense(kernel: Any, flattened: Shape) -> Any:  # noqa: ANN401
+    """After a flatten the rows stand for (h, w, c), and torch flattens (c, h, w)."""
+    if len(flattened) == 3:
+        rows = kernel.reshape(*flattened, -1).transpose(2, 0, 1, 3)
+        kernel = rows.reshape(kernel.shape)
+    return kernel.T.copy()

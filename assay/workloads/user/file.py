@@ -1,0 +1,121 @@
+"""A workload from a user's file, `./my.py:MyNet`.
+
+`MyNet` is a model's class, a function that returns a model, a pure function, or a callable for the
+plain Python backend; or a class with a method for each framework it is made for; or a benchmark
+class. The file is read here, not run: it may import a framework, and only a worker does that.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core import phases
+from assay.core.errors import UsageError, unknown
+from assay.core.files import user_path
+from assay.core.loading import loading
+from assay.core.records import Value
+from assay.core.sessions import Builder, Job
+from assay.workloads.user._inspect import MODELS, PLAIN, Definition, Found, look_at
+from assay.workloads.user.benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
+
+BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
+
+
+class FileWorkload(msgspec.Struct, frozen=True):
+    """A name in a user's file; what it makes is known when a worker has run it."""
+
+    path: Path
+    name: str
+    found: Found
+    params: Mapping[str, Value]
+    version: str = "1"
+
+    @property
+    def summary(self) -> str:
+        return self.found.summary
+
+    @property
+    def source(self) -> str:
+        return str(self.path)
+
+    @property
+    def inference_only(self) -> str:
+        pure = self.found.making == "itself" and self.found.kinds != PLAIN
+        return f"{self.name} is a function without parameters to train" if pure else ""
+
+    @property
+    def kinds(self) -> Mapping[str, Builder]:
+        return {kind: self._builder(kind) for kind in self.found.kinds}
+
+    def _builder(self, kind: str) -> Builder:
+        def build(**params: Value) -> Job:
+            from assay.workloads.user import model
+
+            module = _module(self.path)
+            maker: Any = getattr(module, self.name)
+            if self.found.making == "itself":
+                return model.job(model.Bare(maker, maker, module, kind, params, itself=True))
+            method = getattr(maker(), kind) if self.found.making == "methods" else maker
+            made = method(**model.arguments(method, kind, params))
+            if isinstance(made, Job):
+                return made
+            bare = model.Bare(made, maker, module, kind, params)
+            return model.job(bare) if kind in MODELS else Job(model=made)
+
+        return build
+
+
+def from_file(text: str) -> FileWorkload | BenchmarkClass:
+    """Read `FILE.py:NAME`: parameters are the arguments that have a default."""
+    file, _, name = text.rpartition(":")
+    path = user_path(file).resolve()
+    tree = _tree(path, file)
+    definitions: dict[str, Definition] = {
+        part.name: part for part in tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)
+    }
+    if name not in definitions:
+        raise unknown(f"function or class in {file}", name, definitions)
+    chosen = definitions[name]
+    if isinstance(chosen, ast.ClassDef) and is_benchmark(chosen, tree):
+        return benchmark_class(path, tree, chosen, _module)
+    found = look_at(chosen, tree, file)
+    params = {"batch_size": _batch_size(found), "seed": 0, **found.params}
+    return FileWorkload(path=path, name=name, found=found, params=params)
+
+
+def _batch_size(found: Found) -> int:
+    """0: as the example has it."""
+    if found.kinds == PLAIN:
+        return 1
+    return 0 if found.example == "value" and set(found.kinds) <= MODELS else BATCH_SIZE
+
+
+def _tree(path: Path, file: str) -> ast.Module:
+    try:
+        return ast.parse(path.read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"The file {file} cannot be read ({error.strerror}).",
+            hint="Give the path of a Python file, as in ./my.py:MyNet.",
+        ) from None
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{file} is not Python ({error}).", hint="Fix it first.") from None
+
+
+def _module(path: Path) -> Any:  # noqa: ANN401
+    if str(path.parent) not in sys.path:  # so that it finds its neighbours, behind everything else
+        sys.path.append(str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    with loading(str(path)), phases.during("import"):
+        spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,89 @@
+"""A model of a hub as a workload: `hf:gpt2`, `hf:./folder/`, `torchvision:resnet50`, `timm:NAME`.
+
+What the hub's package makes of the name, only a worker finds out. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from importlib import import_module, metadata
+from typing import Any, NamedTuple
+
+import msgspec
+
+from assay.core.errors import EndingError
+from assay.core.records import Value
+from assay.core.sessions import Builder, Job
+from assay.workloads.user import fold_workloads_user_torchvision
+
+
+class Hub(NamedTuple):
+    """Where models come from; `assay/workloads/user/_hub_NAME.py` makes them."""
+
+    package: str
+    install: str
+    params: Mapping[str, Value]
+
+
+_PICTURES: Mapping[str, Value] = {"batch_size": 8, "image_size": 0, "classes": 1000, "seed": 0}
+HUBS = {
+    "hf": Hub(
+        "transformers", "pip install 'assay[hf]'", {"batch_size": 8, "length": 128, "seed": 0}
+    ),
+    "torchvision": Hub("torchvision", "pip install 'assay[torchvision]'", _PICTURES),
+    "timm": Hub("timm", "pip install 'assay[timm]'", _PICTURES),
+}
+
+
+class HubWorkload(msgspec.Struct, frozen=True):
+    """A name of a hub."""
+
+    hub: str
+    name: str
+    version: str = "1"
+
+    @property
+    def summary(self) -> str:
+        return f"{self.name}, by {HUBS[self.hub].package}"
+
+    @property
+    def source(self) -> str:
+        return HUBS[self.hub].package
+
+    @property
+    def params(self) -> Mapping[str, Value]:
+        return HUBS[self.hub].params
+
+    @property
+    def kinds(self) -> Mapping[str, Builder]:
+        return {"torch": self._build}
+
+    def refuses(self, kind: str, params: Mapping[str, Value]) -> str:
+        hub = HUBS[self.hub]
+        if importlib.util.find_spec(hub.package) is None:
+            return f"{hub.package} is not installed here: {hub.install}"
+        return ""
+
+    def _build(self, **params: Value) -> Job:
+        job: Job = self._loaded().job(self.name, params)
+        return job
+
+    def _loaded(self) -> Any:  # noqa: ANN401 (a module)
+        try:
+            fold_workloads_user_torchvision.load()  # all of them import it
+            return import_module(f"assay.workloads.user.hub_{self.hub}")
+        # a package built for another torch: "undefined symbol …"
+        except (ImportError, RuntimeError, OSError) as error:
+            package = HUBS[self.hub].package
+            first = str(error).strip().partition("\n")[0]
+            raise EndingError(
+                "skipped",
+                f"{package} cannot be loaded beside torch {metadata.version('torch')} ({first}); "
+                f"install the builds of {package} and torchvision that fit this torch",
+            ) from error
+
+
+def from_hub(text: str) -> HubWorkload:
+    hub, _, name = text.partition(":")
+    return HubWorkload(hub, name)

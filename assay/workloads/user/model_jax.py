@@ -1,0 +1,163 @@
+"""A bare JAX model as (apply, params) or (apply, params, state): a pair, a module, a function."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from assay.core.errors import UsageError
+from assay.workloads.user.model import Bare
+
+EXAMPLES = ()
+LIKE = "jnp.zeros((2, 32, 32, 3))"
+_MODES = {"train": True, "training": True, "deterministic": False}  # of a call while it trains
+
+
+def _streams(seed: int) -> Any:  # noqa: ANN401
+    """Flax' streams of keys."""
+    from flax import nnx
+
+    return nnx.Rngs(seed)
+
+
+# What an argument of this name is given.
+randomness: dict[str, Callable[[int], Any]] = {"key": jax.random.key, "rngs": _streams}
+
+
+def guessed(made: Any, size: int) -> Any:  # noqa: ANN401
+    return None  # parameters do not tell what they are multiplied with first
+
+
+def model(bare: Bare, inputs: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    made = bare.made
+    if bare.itself:
+        return _from_function(made), []
+    if isinstance(made, tuple) and len(made) == 2 and callable(made[0]):
+        return _from_pair(*made)
+    if isinstance(made, tuple) and len(made) == 3 and callable(made[0]):
+        return made
+    if _is_a(made, "flax.linen", "Module"):
+        return _from_linen(made, inputs, int(bare.params["seed"]))
+    if _is_a(made, "flax.nnx", "Module"):
+        return _from_nnx(made)
+    if _is_a(made, "equinox", "Module"):
+        return _from_equinox(made)
+    raise UsageError(
+        f"{bare.maker.__name__} gave a {type(made).__name__}, which jax cannot open.",
+        hint="Return (function, parameters), a module of flax or equinox, or an assay.Job.",
+    )
+
+
+def _is_a(made: object, module: str, name: str) -> bool:
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(made, kind)
+
+
+def _call(function: Callable[..., Any], inputs: Any, *first: Any, **more: Any) -> Any:  # noqa: ANN401
+    if isinstance(inputs, Mapping):
+        return function(*first, **inputs, **more)
+    return function(*first, *(inputs if isinstance(inputs, tuple) else (inputs,)), **more)
+
+
+def _takes(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(inspect.signature(function).parameters)
+
+
+def _from_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda params, inputs, key=None: _call(function, inputs)
+
+
+def _from_pair(function: Callable[..., Any], params: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    keyed = "key" in _takes(function)
+    trained, whole = _split(params)
+
+    def apply(params: Any, inputs: Any, key: Any = None) -> Any:  # noqa: ANN401
+        return _call(function, inputs, whole(params), **({"key": key} if keyed else {}))
+
+    return apply, trained
+
+
+def _split(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:  # noqa: ANN401
+    """The floating-point arrays of a tree, which are trained, and how to put others in."""
+    leaves, shape = jax.tree.flatten(tree)
+    trained = [_floating(leaf) for leaf in leaves]
+
+    def whole(new: list[Any]) -> Any:  # noqa: ANN401
+        given = iter(new)
+        mixed = [next(given) if ours else leaf for ours, leaf in zip(trained, leaves, strict=True)]
+        return jax.tree.unflatten(shape, mixed)
+
+    own = [jnp.asarray(leaf) for ours, leaf in zip(trained, leaves, strict=True) if ours]
+    return own, whole
+
+
+def _floating(leaf: Any) -> bool:  # noqa: ANN401
+    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
+
+
+def _from_equinox(made: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """Its modules take one item, as its own documentation calls them: vmapped over the batch."""
+    trained, whole = _split(made)
+    keyed = "key" in _takes(type(made).__call__)
+
+    def apply(params: Any, inputs: Any, key: Any = None) -> Any:  # noqa: ANN401
+        module = whole(params)
+        rows = len(jax.tree.leaves(inputs)[0])
+        if keyed and key is not None:
+            keys = jax.random.split(key, rows)
+            return jax.vmap(lambda one, own: _call(module, one, key=own))(inputs, keys)
+        return jax.vmap(lambda one: _call(module, one))(inputs)
+
+    return apply, trained
+
+
+def _from_linen(made: Any, inputs: Any, seed: int) -> tuple[Any, ...]:  # noqa: ANN401
+    """Parameters, and what else the module keeps, such as running averages, as the state."""
+    modes = _MODES.keys() & _takes(type(made).__call__)
+
+    def said(train: bool) -> dict[str, bool]:
+        return {name: _MODES[name] == train for name in modes}
+
+    variables = dict(_call(made.init, inputs, jax.random.key(seed), **said(False)))
+    params = variables.pop("params", {})
+
+    def apply(params: Any, inputs: Any, key: Any = None, state: Any = None) -> Any:  # noqa: ANN401
+        whole = {"params": params, **(state or {})}
+        more: dict[str, Any] = {
+            **said(key is not None),
+            "rngs": {"dropout": key} if key is not None else {},
+        }
+        if state is None:
+            return _call(made.apply, inputs, whole, **more)
+        found, new = _call(made.apply, inputs, whole, mutable=list(state), **more)
+        return found, dict(new)
+
+    return (apply, params, variables) if variables else (apply, params)
+
+
+def _from_nnx(made: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    from flax import nnx
+
+    shape, params, rest = _nnx_parts(made)
+
+    def apply(params: Any, inputs: Any, key: Any = None, state: Any = None) -> Any:  # noqa: ANN401
+        module = nnx.merge(shape, params, state, copy=True)  # of this trace, so that it can change
+        if key is None and hasattr(module, "eval"):
+            module.eval()
+        found = _call(module, inputs)
+        return found, _nnx_parts(module)[2]
+
+    return apply, params, rest
+
+
+def _nnx_parts(module: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    """What it is, its parameters, and all else it keeps."""
+    from flax import nnx
+
+    found: tuple[Any, Any, Any] = nnx.split(module, nnx.Param, ...)
+    return found

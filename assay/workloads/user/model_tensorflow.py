@@ -1,0 +1,44 @@
+"""A bare tf.Module, or a function of tensors, as the tensorflow backend calls it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from assay.core.errors import UsageError
+from assay.workloads.user.model import Bare
+
+EXAMPLES = ()
+LIKE = "tf.zeros((2, 32, 32, 3))"
+
+
+def guessed(made: Any, size: int) -> Any:  # noqa: ANN401
+    return None  # a tf.Module does not tell what it takes
+
+
+def model(bare: Bare, inputs: Any) -> Any:  # noqa: ANN401
+    if isinstance(bare.made, tf.Module) or bare.itself:
+        return _Called(bare.made)
+    raise UsageError(
+        f"{bare.maker.__name__} gave a {type(bare.made).__name__}, not a tf.Module.",
+        hint="Return the module, or an assay.Job.",
+    )
+
+
+class _Called(tf.Module):  # type: ignore[misc]
+    """Called with inputs as the example has them; told whether it trains, if it asks."""
+
+    def __init__(self, inner: Callable[..., Any]) -> None:
+        super().__init__()
+        self.inner = inner
+        call = inner.__call__ if isinstance(inner, tf.Module) else inner
+        self._asks = "training" in inspect.signature(call).parameters
+
+    def __call__(self, inputs: Any, training: bool = False) -> Any:  # noqa: ANN401
+        more = {"training": training} if self._asks else {}
+        if isinstance(inputs, Mapping):
+            return self.inner(**inputs, **more)
+        return self.inner(*(inputs if isinstance(inputs, tuple) else (inputs,)), **more)

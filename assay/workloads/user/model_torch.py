@@ -1,0 +1,59 @@
+"""A bare torch module: what it takes, where that is certain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from assay.core.errors import UsageError
+from assay.workloads.user.model import Bare
+
+EXAMPLES = ("example_input_array", "dummy_inputs")  # as Lightning and transformers call theirs
+LIKE = "torch.rand(2, 3, 32, 32)"
+# Layers that take a vector as well as anything else, and leave it as it is.
+_PASSING = (nn.Flatten, nn.Dropout, nn.ReLU, nn.GELU, nn.Tanh, nn.Sigmoid, nn.SiLU, nn.Identity)
+
+
+def model(bare: Bare, inputs: Any) -> Any:  # noqa: ANN401
+    if isinstance(bare.made, nn.Module):
+        return bare.made
+    if bare.itself:
+        return _Function(bare.made)
+    raise UsageError(
+        f"{bare.maker.__name__} gave a {type(bare.made).__name__}, not a torch.nn.Module.",
+        hint="Return the module, or an assay.Job.",
+    )
+
+
+def guessed(made: Any, size: int) -> Any:  # noqa: ANN401
+    """A chain that begins with a linear layer takes vectors; of nothing else the shape is sure."""
+    first = _first(made) if isinstance(made, nn.Module) else None
+    if isinstance(first, nn.Linear):
+        random = torch.Generator().manual_seed(0)
+        return torch.rand(size, first.in_features, generator=random) * 2 - 1
+    return None
+
+
+def _first(module: nn.Module) -> nn.Module | None:
+    """The first layer of a chain that does something; None where there is no chain."""
+    children = list(module.children())
+    if not children:
+        return module
+    if isinstance(module, nn.Sequential):
+        rest = [child for child in children if not isinstance(child, _PASSING)]
+        return _first(rest[0]) if rest else None
+    own = next(module.parameters(recurse=False), None)
+    return _first(children[0]) if len(children) == 1 and own is None else None
+
+
+class _Function(nn.Module):  # type: ignore[misc]
+    """A pure function of tensors, as a module without parameters."""
+
+    def __init__(self, function: Any) -> None:  # noqa: ANN401
+        super().__init__()
+        self._function = function
+
+    def forward(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+        return self._function(*given, **named)

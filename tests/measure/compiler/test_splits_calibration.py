@@ -1,0 +1,44 @@
+"""Knobs by layer or by file, and the pictures from which ranges are found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.core.errors import UsageError
+from assay.measure.compiler.fold_engine_calibration import ITEMS, calibrated
+from tests.datasets.making import SAMPLE
+from tests.native.making import Making
+
+
+def graph_of(*shape):
+    made = Making(*shape)
+    return made.graph(made.conv(made.input, 2, 1))
+
+
+def test_items_that_are_given_are_taken():
+    items = np.zeros((2, 3, 4, 4))
+
+    found = calibrated("resnet18-cifar10", graph_of(3, 4, 4), {"ConvOp0": 13}, (items,))
+
+    assert found.knobs == {"ConvOp0": 13}
+    assert [each.dtype for each in found.items] == [np.float32]
+
+
+@pytest.mark.parametrize("shape", [(3, 32, 32), (32, 32, 3)])
+def test_a_network_with_pictures_of_its_own_gives_some(monkeypatch, shape):
+    monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
+
+    found = calibrated("resnet18-cifar10", graph_of(*shape), {"ConvOp0": 13})
+
+    assert [each.shape for each in found.items] == [(ITEMS, *shape)]
+
+
+@pytest.mark.parametrize("model", ["mnist-mlp", "model.keras", "model.onnx", None])
+def test_a_model_without_pictures_gives_none(model):
+    assert calibrated(model, graph_of(3, 4, 4), {"ConvOp0": 123}).items == ()
+
+
+def test_a_file_that_is_not_there_is_told():
+    with pytest.raises(UsageError, match="cannot be read"):
+        calibrated(None, graph_of(3, 4, 4), "nowhere.txt:conf2")

@@ -1,0 +1,60 @@
+"""The share of communication of a case: asked of its worker's profiler, or why it is unknown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.core.messages import LateFacts
+from assay.core.progress import ignore
+from assay.core.records import Case, Samples
+from assay.formats.traces import chrome
+from assay.formats.traces.fold_formats_traces_events import Event
+from assay.measure import fold_engine_communication
+
+
+class Profiled:
+    """A worker whose profiler sees one step, and this in half of it; "": its trace is damaged."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def ask(self, order):
+        step = Event("ProfilerStep#0", "1", "1", 0.0, 1.0, "")
+        seen = chrome.document([step, Event(self._name, "1", "2", 0.5, 0.5, "")])
+        Path(order.folder).mkdir()
+        (Path(order.folder) / "a.trace.json.gz").write_bytes(seen if self._name else b"{")
+        return iter(())
+
+
+def pieces(worker, folder, backend="torch", devices=2):
+    case = Case(workload="w", backend=backend, options={"devices": devices})
+    return list(fold_engine_communication.measured(worker, case, folder / "profile", ignore))
+
+
+def test_the_share_is_in_percent(tmp_path):
+    (found,) = pieces(Profiled("gloo:all_reduce"), tmp_path)
+
+    assert isinstance(found, Samples)
+    assert (found.metric, found.unit) == ("communication_share", "%")
+    assert found.values == pytest.approx((50.0,))
+
+
+def test_one_device_is_not_asked(tmp_path):
+    assert pieces(Profiled("gloo:all_reduce"), tmp_path, devices=1) == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "why"),
+    [
+        ("torch", "aten::mm", "names no collective operation"),
+        ("torch", "", "the trace cannot be read"),
+        ("python", "gloo:all_reduce", "python has no profiler"),
+    ],
+)
+def test_why_it_is_unknown_is_a_fact(tmp_path, backend, name, why):
+    (found,) = pieces(Profiled(name), tmp_path, backend)
+
+    assert isinstance(found, LateFacts)
+    assert why in found.facts["communication"]

@@ -1,0 +1,84 @@
+"""A case on another machine: its ending, whatever it is, and what that machine knows of itself."""
+
+from __future__ import annotations
+
+import pickle
+
+from assay.core.progress import ignore
+from assay.core.records import Case, Plan, Procedure
+from assay.measure import plan, remote
+from assay.measure.fold_engine_cases import measured
+from assay.measure.remote import LostUnit, Unit
+from assay.stores.folders import CasePlace
+
+QUICK = Procedure(samples=2, steps_per_sample=1)
+
+
+def place(folder, number=1):
+    made = CasePlace(f"run/{number:03d}", folder / "runs" / "run" / f"{number:03d}")
+    made.folder.mkdir(parents=True)
+    return made
+
+
+class InPlace:
+    """Machines elsewhere that are this one; what is sent there and back could be sent."""
+
+    def __init__(self, lost: int = 0) -> None:
+        self._lost = lost
+
+    def spread(self, units):
+        for number, unit in enumerate(units, 1):
+            function, args = pickle.loads(pickle.dumps((unit.function, unit.args)))
+            found = LostUnit("lost 3 times") if number == self._lost else None
+            yield (
+                unit,
+                found or pickle.loads(pickle.dumps(function(unit.places, unit.progress, *args))),
+            )
+
+
+def test_results_from_elsewhere_are_kept_as_ours_and_a_lost_one_has_crashed(endings, home):
+    sizes = {"size": ["1", "2"]}
+    cases = plan.cases([f"{endings}:fine@python"], (), sizes, {})
+
+    found = list(measured(Plan(cases=cases, procedure=QUICK), home, ignore, InPlace(lost=2)))
+
+    good, lost = (one.reading.result for one in found)
+    assert (good.status, lost.status, lost.reason) == ("ok", "crashed", "lost 3 times")
+    assert good.id.endswith("/001")
+    assert (found[0].place.folder / "worker.log").exists()
+
+
+def test_an_interrupt_is_the_ending_of_a_case_that_was_begun(endings, home):
+    class Interrupted:
+        def spread(self, units):
+            next(units)
+            raise KeyboardInterrupt("SIGTERM")
+            yield
+
+    cases = plan.cases([f"{endings}:fine@python"], (), {}, {})
+    seen = []
+    try:
+        for one in measured(Plan(cases=cases, procedure=QUICK), home, ignore, Interrupted()):
+            seen.append(one.reading.result.status)
+    except KeyboardInterrupt:
+        seen.append("raised")
+
+    assert seen == ["interrupted", "raised"]
+
+
+def test_what_is_not_on_the_node_is_said_of_the_case(tmp_path):
+    case = Case(workload="/nowhere/file.py:fine", backend="python", key="k")
+    made = remote.measure_there([place(tmp_path)], ignore, Plan(cases=(case,)), case)
+
+    assert made.status == "skipped"
+    assert "/nowhere/file.py" in made.reason
+
+
+def test_a_unit_says_where_its_files_go(tmp_path):
+    made = place(tmp_path)
+    case = Case(workload="w", backend="python", key="w@python")
+    unit = Unit(print, (), case, (made,), ignore)
+
+    found = remote.ending(unit, Plan(cases=(case,)), "crashed", "gone")
+
+    assert (found.id, found.status, found.reason) == ("run/001", "crashed", "gone")

@@ -1,0 +1,69 @@
+"""A pair and a heat elsewhere: sent whole, to one machine, with times its clock understands."""
+
+from __future__ import annotations
+
+import pytest
+
+import assay
+from assay.commands.ab import api
+from assay.commands.race import api as race
+from assay.commands.race.ranking import terms
+from assay.core.errors import NotPossibleError, UsageError
+from assay.core.records import Procedure
+from assay.measure import fold_engine_elsewhere_turns
+from assay.measure.fold_engine_elsewhere_turns import HeatSetting
+from assay.measure.remote import LostUnit
+from tests.measure.test_remote import InPlace
+
+
+@pytest.fixture
+def in_place(monkeypatch):
+    """`--on` leads to this machine, by way of what could be sent."""
+    import contextlib
+
+    for verb in (api, race):
+        monkeypatch.setattr(verb, "machines", lambda *_: contextlib.nullcontext(InPlace()))
+
+
+def test_a_comparison_of_cases_has_its_pairs_there(endings, home, in_place):
+    *_, found = assay.ab(
+        f"{endings}:fine:size=10@python",
+        f"{endings}:fine:size=100000@python",
+        budget="20s",
+        pairs=2,
+        on="ray://there",
+        home=home,
+    )
+
+    assert found.verdict == "slower"
+    assert len(found.pairs) == 2
+
+
+def test_a_race_has_its_heats_there(endings, home, in_place):
+    over = {"size": [10, 100000]}
+    *_, found = assay.race(
+        f"{endings}:fine@python", over=over, budget="20s", on="ray://there", home=home
+    )
+
+    assert found.places[0].key.endswith("size=10@python")
+
+
+def test_times_are_sent_as_seconds_from_now():
+    setting = HeatSetting(Procedure(), terms(2, 0.02), 130.0, [110.0, 120.0])
+
+    sent = fold_engine_elsewhere_turns._shifted(setting, -100.0)
+
+    assert (sent.deadline, sent.deadlines) == (30.0, [10.0, 20.0])
+
+
+def test_a_heat_that_is_lost_every_time_ends_the_race(endings, home, in_place, monkeypatch):
+    monkeypatch.setattr(
+        InPlace, "spread", lambda self, units: ((unit, LostUnit("lost 3 times")) for unit in units)
+    )
+    with pytest.raises(NotPossibleError, match="was lost 3 times"):
+        list(assay.race(f"{endings}:fine@python", over={"size": [1, 2]}, on="ray://there"))
+
+
+def test_what_lies_in_folders_of_this_machine_is_not_compared_elsewhere():
+    with pytest.raises(UsageError, match="--commit names a folder of this machine"):
+        assay.ab("mnist-mlp@jax", commits=["a", "b"], on="ray://there")
