@@ -13,13 +13,13 @@ MAIN = ("step_time", "throughput", "wall_time", "first_step", "open_time", "accu
 
 
 def output(found: Explanation) -> Output:
-    tables = [_metrics(found), _reasons(found)]
+    tables = [_metrics_table(found), _reasons(found)]
     if found.operations:
-        tables.append(_operations(found))
+        tables.append(_operations_table(found))
     return Output(tables=tuple(tables), document=msgspec.to_builtins(found))
 
 
-def _metrics(found: Explanation) -> Table:
+def _metrics_table(found: Explanation) -> Table:
     shown = sorted(found.metrics, key=_rank)
     return Table(
         title=f"{found.after} after {found.before}",
@@ -52,7 +52,7 @@ def _reasons(found: Explanation) -> Table:
     )
 
 
-def _operations(found: Explanation) -> Table:
+def _operations_table(found: Explanation) -> Table:
     return Table(
         title="Operations that changed most, seconds of a step",
         columns=("operation", "before", "after"),

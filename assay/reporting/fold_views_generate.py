@@ -8,7 +8,7 @@ from assay.core.findings import Reading, Table
 from assay.core.units import human
 from assay.reporting.timings import value
 
-COLUMNS = {
+TOKEN_COLUMNS = {
     "first token": "time_to_first_token",
     "per token": "time_per_output_token",
     "p90": "time_per_output_token_p90",
@@ -27,20 +27,20 @@ def generation_tables(readings: Sequence[Reading]) -> tuple[Table, ...]:
     made = [r for r in readings if "time_to_first_token" in r.own]
     if not made:
         return ()
-    made.sort(key=lambda r: (_name(r), *map(int, _sizes(r))))
-    shown = [title for title, key in COLUMNS.items() if any(key in r.own for r in made)]
+    made.sort(key=lambda r: (_token_case_name(r), *map(int, _sizes(r))))
+    shown = [title for title, key in TOKEN_COLUMNS.items() if any(key in r.own for r in made)]
     return (
         Table(
             columns=("case", "prompt", "batch", "generated", *shown, "tokens/s"),
-            rows=tuple((_name(r), *_sizes(r), *_cells(r, shown)) for r in made),
-            numeric=frozenset({"prompt", "batch", "generated", *COLUMNS, "tokens/s"}),
+            rows=tuple((_token_case_name(r), *_sizes(r), *_cells(r, shown)) for r in made),
+            numeric=frozenset({"prompt", "batch", "generated", *TOKEN_COLUMNS, "tokens/s"}),
             title="Generation",
             notes=_notes(made, shown),
         ),
     )
 
 
-def _name(reading: Reading) -> str:
+def _token_case_name(reading: Reading) -> str:
     """The case's key without what has a column of its own."""
     left, at, right = reading.result.case.key.rpartition("@")
     workload, colon, pairs = left.partition(":")
@@ -56,7 +56,7 @@ def _sizes(reading: Reading) -> tuple[str, str, str]:
 
 def _cells(reading: Reading, shown: Sequence[str]) -> list[str]:
     rate = reading.own.get("throughput")
-    cells = [value(reading.own.get(COLUMNS[title])) for title in shown]
+    cells = [value(reading.own.get(TOKEN_COLUMNS[title])) for title in shown]
     return [*cells, human(rate.value, "") if rate else ""]
 
 

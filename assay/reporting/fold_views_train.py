@@ -8,7 +8,7 @@ from assay.core.findings import Quantity, Reading, Table
 from assay.core.units import human
 from assay.reporting import accuracy
 
-COLUMNS = (
+TRAIN_COLUMNS = (
     *("net", "backend", "epochs", "accuracy", "95 % interval", "expected", "verdict"),
     *("training", "to the expected"),
 )
@@ -29,11 +29,11 @@ def trainings_table(readings: Sequence[Reading], title: str = "") -> Table:
         cells["epochs"] = str(len(reading.result.values("epoch_accuracy")) or "")
         cells["training"] = _seconds(found.get("train_time"))
         cells["to the expected"] = _seconds(found.get("time_to_accuracy"))
-        rows.append(tuple(cells[name] for name in COLUMNS))
+        rows.append(tuple(cells[name] for name in TRAIN_COLUMNS))
     return Table(
-        columns=COLUMNS,
+        columns=TRAIN_COLUMNS,
         rows=tuple(rows),
-        numeric=frozenset(COLUMNS) - {"net", "backend", "verdict"},
+        numeric=frozenset(TRAIN_COLUMNS) - {"net", "backend", "verdict"},
         title=title,
         notes=usual.notes,
     )

@@ -18,9 +18,9 @@ from assay.stats.intervals import Array
 CLEAR = 10.0  # log-likelihood by which two modes have to explain differences better than one
 APART = 3.5  # deviations of a difference, at least, between modes
 OFTEN = (0.28, 0.6)  # share of neighbours in different modes
-FEWEST = 16  # points
+FEWEST_FOR_MODES = 16  # points
 AROUND = 8  # points to each side that tell the level
-_ROUNDS = 30
+_MODE_ROUNDS = 30
 _ROUNDS_AROUND = 2
 _MOST = 5.0  # deviations that a difference counts for: one shift costs no more
 
@@ -34,7 +34,7 @@ class Modes(NamedTuple):
 
 def unfolded(values: Array) -> Array:
     """All points in the lower mode; the values themselves where there are no two modes."""
-    found = _modes(np.diff(values)) if len(values) >= FEWEST else None
+    found = _modes(np.diff(values)) if len(values) >= FEWEST_FOR_MODES else None
     return values if found is None else values - found.distance * _upper(values, found)
 
 
@@ -45,7 +45,7 @@ def _modes(steps: Array) -> Modes | None:
         return None
     distance, deviation, share = 1.5 * spread, 0.5 * spread, 0.4
     density = np.ones((3, len(steps)))
-    for _ in range(_ROUNDS):
+    for _ in range(_MODE_ROUNDS):
         centres = np.array([0.0, distance, -distance])[:, None]
         weights = np.array([1 - share, share / 2, share / 2])[:, None]
         density = weights * np.exp(-0.5 * ((steps - centres) / deviation) ** 2) / deviation

@@ -10,7 +10,7 @@ from assay.core.records import Result
 METRICS = ("epoch_time", "loss", "train_accuracy", "epoch_accuracy")  # raw, one value an epoch
 
 
-def quantities(result: Result) -> dict[str, Quantity]:
+def training_quantities(result: Result) -> dict[str, Quantity]:
     """`train_time`, and `time_to_accuracy` where the accuracy expected was reached.
 
     Both are seconds of training, with tracing and compiling, without the tests in between.

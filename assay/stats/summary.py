@@ -39,7 +39,7 @@ def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quanti
     quantities |= _once(result)
     for metric in _other_metrics(result):
         quantities |= _of_metric(result, metric)
-    quantities |= accuracy.quantities(result) | fold_analysis_train.quantities(result)
+    quantities |= accuracy.quantities(result) | fold_analysis_train.training_quantities(result)
     return quantities | generation.quantities(result)
 
 

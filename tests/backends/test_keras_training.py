@@ -94,10 +94,10 @@ def test_a_rotated_picture_keeps_its_centre_and_moves_the_rest(keras):
 
 
 def test_he_weights_have_the_variance_of_their_inputs(keras):
-    from assay.backends.keras.fold_backends_keras_start import start
+    from assay.backends.keras.fold_backends_keras_start import set_initial_weights
 
     net = keras.Sequential([keras.Input((400,)), keras.layers.Dense(300)])
-    start(net, "he", seed=0)
+    set_initial_weights(net, "he", seed=0)
 
     kernel, bias = net.get_weights()
     assert kernel.var() == pytest.approx(2 / 400, rel=0.05)
@@ -105,7 +105,7 @@ def test_he_weights_have_the_variance_of_their_inputs(keras):
 
 
 def test_a_quiet_branch_says_nothing_at_first(keras):
-    from assay.backends.keras.fold_backends_keras_start import start
+    from assay.backends.keras.fold_backends_keras_start import set_initial_weights
 
     layers = keras.layers
     inputs = keras.Input((6, 6, 4))
@@ -113,7 +113,7 @@ def test_a_quiet_branch_says_nothing_at_first(keras):
     body = layers.Conv2D(4, 3, padding="same")(layers.Conv2D(4, 3, padding="same")(stem))
     shortcut = layers.Conv2D(4, 1)(stem)
     whole = keras.Model(inputs, layers.Add()([body, shortcut]))
-    start(whole, "quiet-branches", seed=0)
+    set_initial_weights(whole, "quiet-branches", seed=0)
 
     outputs = keras.Model(inputs, [whole.outputs[0], shortcut])(np.ones((1, 6, 6, 4), np.float32))
     first, second = map(keras.ops.convert_to_numpy, outputs)

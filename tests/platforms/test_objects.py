@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.bench.fold_engine_obtain import obtain
+from assay.commands.bench.fold_engine_obtain import fetch_if_missing
 from assay.core import objects
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.objects import ServiceAwayError
@@ -49,7 +49,7 @@ def test_google_cloud_storage_has_the_same_files_and_gives_them_back(
 
     objects.put_folder(files, objects.check_place("gs://bench/nightly/001/"))
     (wanted,) = downloads("gs://bench/nightly/001/*;data", tmp_path / "root")
-    assert obtain(wanted, print)
+    assert fetch_if_missing(wanted, print)
     objects.fetch("gs://bench/nightly/001/result.json", tmp_path / "one")
 
     assert contents(tmp_path / "root" / "data") == contents(files)

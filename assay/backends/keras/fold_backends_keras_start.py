@@ -11,7 +11,7 @@ import numpy as np
 from assay.core.recipe import Initial
 
 
-def start(model: Any, initial: Initial, seed: int) -> None:  # noqa: ANN401 (a keras.Model)
+def set_initial_weights(model: Any, initial: Initial, seed: int) -> None:  # noqa: ANN401 (a keras.Model)
     """He et al. (2015): normal, with a variance of 2 / fan-in; biases 0.
 
     A dropout before a layer makes its inputs larger in training, and so its weights smaller here:

@@ -38,7 +38,7 @@ class Trainer:
         self.network, self.recipe, self._seed = network, recipe, seed
         self.history: list[dict[str, float]] = []  # what every epoch told
         self._train, self._tested = len(train.labels), len(test.labels)
-        fold_backends_keras_start.start(network, recipe.initial, seed)
+        fold_backends_keras_start.set_initial_weights(network, recipe.initial, seed)
         self.model = _fed(network, recipe, train, test, seed)
         self._classes = _one_hot(network, np.concatenate([train.labels, test.labels]))
         self.model.compile(

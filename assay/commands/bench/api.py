@@ -138,6 +138,6 @@ def safe_flags(flags: Mapping[str, object]) -> dict[str, object]:
 
 def obtain(download: Download, progress: Callable[[str, int, int | None], None] = ignore) -> bool:
     """A file that is there afterwards, unpacked if it is an archive; whether it had to be got."""
-    from assay.commands.bench.fold_engine_obtain import obtain
+    from assay.commands.bench.fold_engine_obtain import fetch_if_missing
 
-    return obtain(download, progress)
+    return fetch_if_missing(download, progress)

@@ -23,7 +23,7 @@ DownloadProgress = Callable[
 _ARCHIVES = (".gz", ".tgz", ".tar", ".tbz", ".bz2", ".xz", ".zip")
 
 
-def obtain(wanted: Download, progress: DownloadProgress) -> bool:
+def fetch_if_missing(wanted: Download, progress: DownloadProgress) -> bool:
     """Whether it had to be fetched. The file has its name only once it is whole and unpacked."""
     if wanted.path.exists():
         return False

@@ -125,7 +125,7 @@ def _followed(
 
 def next_place(found: Bisection) -> int:
     """Of the revision to compare next; 0 where there is none."""
-    return fold_analysis_bisection.next_place(_chances(found), _skipped(found))
+    return fold_analysis_bisection.most_even_split(_chances(found), _skipped(found))
 
 
 def judged(found: Bisection, tried: Tried | None) -> Bisection:

@@ -65,7 +65,7 @@ def _likelihood(one: Weighed, mean: float, effect: float) -> float:
     return (1 - SURE) * density + SURE / (4 * abs(effect))
 
 
-def next_place(chances: Sequence[float], skipped: Collection[int]) -> int:
+def most_even_split(chances: Sequence[float], skipped: Collection[int]) -> int:
     """The revision to compare next: where the chances part most evenly, of those that can be
     measured; 0 where there is none left. The last one is the bad end, which was measured."""
     below, best, found = 0.0, -1.0, 0

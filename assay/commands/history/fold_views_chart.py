@@ -27,9 +27,9 @@ def chart(
         for line in grid:
             line[column] = SHIFT
     for column, (least, middle, most) in enumerate(columns):
-        for row in range(_row(most, low, high), _row(least, low, high) + 1):
+        for row in range(_line(most, low, high), _line(least, low, high) + 1):
             grid[row][column] = SPREAD
-        grid[_row(middle, low, high)][column] = POINT
+        grid[_line(middle, low, high)][column] = POINT
     return _with_axis(grid, low, high, unit)
 
 
@@ -44,7 +44,7 @@ def _columns(values: Sequence[float], count: int) -> list[tuple[float, float, fl
     return [(a, b, c) for a, b, c in found if b == b]
 
 
-def _row(value: float, low: float, high: float) -> int:
+def _line(value: float, low: float, high: float) -> int:
     if high == low:
         return HEIGHT // 2
     return round((HEIGHT - 1) * (high - value) / (high - low))

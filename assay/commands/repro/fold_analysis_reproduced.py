@@ -20,7 +20,7 @@ from assay.stats.student import two_sided
 
 LEVEL = 0.01  # of "it differs" where it does not, for one result
 MINIMUM = 0.01  # a smaller difference is none
-FEWEST = 3  # degrees of freedom; of fewer, how much processes differ is not known
+FEWEST_DEGREES = 3  # degrees of freedom; of fewer, how much processes differ is not known
 SERIES = 10  # kept results of the case that tell how much one hour differs from the next
 _NORMAL = 1.4826  # makes a median absolute deviation a standard deviation
 
@@ -85,7 +85,7 @@ def _spread(groups: Sequence[Array]) -> tuple[float, int]:
 def _by_processes(first: Array, second: Array, spread: tuple[float, int]) -> float:
     """A prediction interval: both sides are draws of processes, the old one as well."""
     deviation, degrees = spread
-    if degrees < FEWEST:
+    if degrees < FEWEST_DEGREES:
         return math.log1p(PROCESS_NOISE)
     error = deviation * math.sqrt(1 / len(first) + 1 / len(second))
     return two_sided(LEVEL, degrees) * error

@@ -14,7 +14,7 @@ from assay.core.protobuf import fields, raw
 Programs = dict[str, dict[str, str]]  # MODULE(PROGRAM) → instruction → source
 
 
-def programs(plane: bytes) -> Programs:
+def instruction_sources(plane: bytes) -> Programs:
     """Of the plane that holds them, encoded."""
     found: Programs = {}
     for item in _all(plane, 4):

@@ -40,7 +40,7 @@ def events(data: bytes) -> Iterator[Event]:
         programs: fold_formats_traces_hlo.Programs = {}
         for plane, encoded in zip(planes, found, strict=True):
             if plane.name == METADATA:
-                programs |= fold_formats_traces_hlo.programs(encoded)
+                programs |= fold_formats_traces_hlo.instruction_sources(encoded)
         for plane in planes:
             yield from _of_plane(plane, programs)
     except (IndexError, struct.error, UnicodeDecodeError) as error:

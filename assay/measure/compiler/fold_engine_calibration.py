@@ -38,11 +38,11 @@ def calibrated(
         knobs = knobs_in(graph, path, name)
         held = held or items_beside(path, graph)
     if knobs and not held and isinstance(model, str):
-        held = _own(model, graph)
+        held = _own_images(model, graph)
     return Changes(knobs=knobs, items=held)
 
 
-def _own(model: str, graph: Graph) -> tuple[Array, ...]:
+def _own_images(model: str, graph: Graph) -> tuple[Array, ...]:
     """A model's own tune pictures, as the graph takes them; () where it has none."""
     if Path(model).suffix in (*MODEL_FILES, ".onnx") or len(graph.inputs) > 1:
         return ()

@@ -150,7 +150,7 @@ def _peaks(seconds: float, machine: dict[str, Value]) -> tuple[Peak, ...]:
             what=line["what"],
             rate=line["rate"],
             unit="B/s" if line["what"] == "copy" else "FLOP/s",
-            published=fold_machine_published_peaks.peak(
+            published=fold_machine_published_peaks.published_peak(
                 str(machine.get(line["device"], "")), line["what"]
             ),
         )

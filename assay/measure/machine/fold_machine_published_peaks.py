@@ -35,7 +35,7 @@ _GPUS: dict[str, dict[str, float]] = {
 }
 
 
-def peak(name: str, what: str) -> float | None:
+def published_peak(name: str, what: str) -> float | None:
     """None where the maker's number is not known here; processors' are not."""
     for part, rates in _GPUS.items():
         if part in name:

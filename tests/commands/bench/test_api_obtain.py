@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.bench.fold_engine_obtain import obtain
+from assay.commands.bench.fold_engine_obtain import fetch_if_missing
 from assay.core.errors import AssayError, UsageError
 from assay.formats.perfzero.setup import Download, downloads
 
@@ -89,8 +89,8 @@ def test_a_file_is_fetched_whole_with_progress_and_only_once(server, url, tmp_pa
     wanted = Download(url=f"{url}/whole.bin", path=tmp_path / "deep" / "whole.bin")
     seen: list[int] = []
 
-    assert obtain(wanted, lambda name, done, total: seen.append(done))
-    assert not obtain(wanted, ignore)
+    assert fetch_if_missing(wanted, lambda name, done, total: seen.append(done))
+    assert not fetch_if_missing(wanted, ignore)
 
     assert wanted.path.read_bytes() == BODY
     assert seen[-1] == len(BODY)
@@ -102,7 +102,7 @@ def test_what_is_not_there_is_an_error_and_no_data(url, tmp_path):
     wanted = Download(url=f"{url}/missing.bin", path=tmp_path / "missing.bin")
 
     with pytest.raises(AssayError, match="404 Not Found"):
-        obtain(wanted, ignore)
+        fetch_if_missing(wanted, ignore)
 
     assert not wanted.path.exists()
 
@@ -111,7 +111,7 @@ def test_a_connection_that_was_cut_goes_on_where_it_ended(server, url, tmp_path,
     monkeypatch.setattr("time.sleep", ignore)
     wanted = Download(url=f"{url}/cut.bin", path=tmp_path / "cut.bin")
 
-    obtain(wanted, ignore)
+    fetch_if_missing(wanted, ignore)
 
     assert wanted.path.read_bytes() == BODY
     assert server.asked == [("/cut.bin", ""), ("/cut.bin", f"bytes={len(BODY) // 3}-")]
@@ -122,21 +122,21 @@ def test_a_wrong_checksum_is_refused_and_a_right_one_is_not(url, tmp_path):
     right = hashlib.sha256(BODY).hexdigest()
 
     with pytest.raises(AssayError, match="checksum"):
-        obtain(Download(url=f"{url}/whole.bin", path=path, sha256="0" * 64), ignore)
+        fetch_if_missing(Download(url=f"{url}/whole.bin", path=path, sha256="0" * 64), ignore)
 
     assert not path.exists()
-    assert obtain(Download(url=f"{url}/whole.bin", path=path, sha256=right), ignore)
+    assert fetch_if_missing(Download(url=f"{url}/whole.bin", path=path, sha256=right), ignore)
 
 
 def test_an_archive_is_unpacked_beside_itself(url, tmp_path):
-    obtain(Download(url=f"{url}/good.tar.gz", path=tmp_path / "good.tar.gz"), ignore)
+    fetch_if_missing(Download(url=f"{url}/good.tar.gz", path=tmp_path / "good.tar.gz"), ignore)
 
     assert (tmp_path / "data" / "x").read_bytes() == b"abc"
     assert (tmp_path / "good.tar.gz").is_file()
 
 
 def test_an_archive_may_hold_a_folder_of_its_own_name(url, tmp_path):
-    obtain(Download(url=f"{url}/same.gz", path=tmp_path / "same.gz"), ignore)
+    fetch_if_missing(Download(url=f"{url}/same.gz", path=tmp_path / "same.gz"), ignore)
 
     assert (tmp_path / "same.gz" / "x").is_file()
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
@@ -146,7 +146,7 @@ def test_a_hostile_archive_leaves_nothing(url, tmp_path):
     folder = tmp_path / "data"
 
     with pytest.raises(AssayError, match="is not unpacked"):
-        obtain(Download(url=f"{url}/evil.tar.gz", path=folder / "evil.tar.gz"), ignore)
+        fetch_if_missing(Download(url=f"{url}/evil.tar.gz", path=folder / "evil.tar.gz"), ignore)
 
     assert list(folder.iterdir()) == []
     assert not (tmp_path / "evil").exists()
@@ -157,13 +157,13 @@ def test_a_broken_archive_is_not_there(url, tmp_path, name):
     folder = tmp_path / "data"
 
     with pytest.raises(AssayError):
-        obtain(Download(url=f"{url}/{name}", path=folder / name), ignore)
+        fetch_if_missing(Download(url=f"{url}/{name}", path=folder / name), ignore)
 
     assert list(folder.iterdir()) == []
 
 
 def test_what_only_looks_like_an_archive_stays_a_file(url, tmp_path):
-    obtain(Download(url=f"{url}/plain.gz", path=tmp_path / "plain.gz"), ignore)
+    fetch_if_missing(Download(url=f"{url}/plain.gz", path=tmp_path / "plain.gz"), ignore)
 
     assert (tmp_path / "plain.gz").read_bytes() == FILES["/plain.gz"]
 
@@ -172,7 +172,7 @@ def test_a_file_url_is_copied(tmp_path):
     (tmp_path / "a file").write_text("x")
     (wanted,) = downloads(f"file://{tmp_path}/a%20file;b", tmp_path / "data")
 
-    assert obtain(wanted, ignore)
+    assert fetch_if_missing(wanted, ignore)
     assert (tmp_path / "data" / "b").read_text() == "x"
 
 
@@ -186,4 +186,4 @@ def test_a_file_url_is_copied(tmp_path):
 )
 def test_what_cannot_be_fetched_is_said(tmp_path: Path, address, kind, words):
     with pytest.raises(kind, match=words):
-        obtain(Download(url=address, path=tmp_path / "a"), ignore)
+        fetch_if_missing(Download(url=address, path=tmp_path / "a"), ignore)

@@ -35,9 +35,9 @@ def test_a_doubtful_comparison_moves_little_and_no_one_is_believed_wholly():
 
 
 def test_the_next_is_where_the_chances_part_in_half_but_nothing_that_was_skipped():
-    assert fold_analysis_bisection.next_place([0.25] * 4, ()) == 2
-    assert fold_analysis_bisection.next_place([0.25] * 4, {2}) in {1, 3}
-    assert fold_analysis_bisection.next_place([0.25] * 4, {1, 2, 3}) == 0
+    assert fold_analysis_bisection.most_even_split([0.25] * 4, ()) == 2
+    assert fold_analysis_bisection.most_even_split([0.25] * 4, {2}) in {1, 3}
+    assert fold_analysis_bisection.most_even_split([0.25] * 4, {1, 2, 3}) == 0
 
 
 def test_what_could_not_be_measured_cannot_be_told_from_the_one_after():
@@ -98,7 +98,7 @@ def test_noisy_comparisons_find_the_one_of_thirty(seed):
         chances = fold_analysis_bisection.probabilities(29, EFFECT, seen)
         if max(chances) > 0.95:
             break
-        place = fold_analysis_bisection.next_place(chances, ())
+        place = fold_analysis_bisection.most_even_split(chances, ())
         truth = EFFECT if place >= first else 0.0
         seen.append(Weighed(place, rng.gauss(truth, 0.01), 0.01))
 
