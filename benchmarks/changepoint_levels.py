@@ -18,7 +18,7 @@ import numpy as np
 from changepoints import Array, correlated
 
 from assay.stats import changepoints, segmentation
-from assay.stats.fold_analysis_shift_levels import LENGTHS, P_VALUES
+from assay.stats.changepoints import LENGTHS, P_VALUES
 
 AT_ONCE = 40_000  # numbers of the series fitted together
 

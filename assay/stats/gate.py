@@ -14,8 +14,7 @@ from assay.core.errors import UsageError
 from assay.core.series import Point
 from assay.stats import changepoints
 from assay.stats import trend as series
-from assay.stats.changepoints import FEWEST, SIDE
-from assay.stats.fold_analysis_shift_levels import step_p_value
+from assay.stats.changepoints import FEWEST, SIDE, step_p_value
 from assay.stats.intervals import Array
 from assay.stats.shift_search import LEVEL, Track
 from assay.stats.student import two_sided

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from assay.core.findings import Quantity, Summary
 from assay.core.records import Result
-from assay.stats import accuracy, estimates, fold_analysis_train, generation
+from assay.stats import accuracy, estimates, generation
 from assay.stats.doubts.samples import doubts
 from assay.stats.intervals import Array, Estimate, mean, over_processes, quantile, student
 from assay.stats.roofline import position
@@ -39,7 +40,7 @@ def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quanti
     quantities |= _once(result)
     for metric in _other_metrics(result):
         quantities |= _of_metric(result, metric)
-    quantities |= accuracy.quantities(result) | fold_analysis_train.training_quantities(result)
+    quantities |= accuracy.quantities(result) | training_quantities(result)
     return quantities | generation.quantities(result)
 
 
@@ -145,7 +146,7 @@ def _other_metrics(result: Result) -> list[str]:
         "step_time",
         "open_time",
         *accuracy.COUNTS,
-        *fold_analysis_train.METRICS[1:],
+        *METRICS[1:],
         *generation.METRICS,
     }
     steady = (part.metric for part in result.samples if part.phase == "steady")
@@ -188,3 +189,35 @@ def _rate(step: Quantity, amount: float, unit: str, what: str) -> Quantity:
         estimator=f"{what} / {step.estimator}",
         n=step.n,
     )
+
+
+METRICS = ("epoch_time", "loss", "train_accuracy", "epoch_accuracy")  # raw, one value an epoch
+
+
+def training_quantities(result: Result) -> dict[str, Quantity]:
+    """`train_time`, and `time_to_accuracy` where the accuracy expected was reached.
+
+    Both are seconds of training, with tracing and compiling, without the tests in between.
+    """
+    times = (*result.values("epoch_time", "first"), *result.values("epoch_time"))
+    if not times:
+        return {}
+    passed = list(itertools.accumulate(times))
+    found = {"train_time": _seconds(passed[-1], f"of {len(times)} epochs")}
+    for name in ("loss", "train_accuracy"):
+        found[name] = _last(result, name)
+    expected = float(result.facts.get("expected_accuracy", 0.0))
+    right = result.values("epoch_accuracy")
+    for count, (seconds, accuracy) in enumerate(zip(passed, right, strict=False), 1):
+        if expected and accuracy >= expected:
+            return found | {"time_to_accuracy": _seconds(seconds, f"to the end of epoch {count}")}
+    return found
+
+
+def _seconds(value: float, estimator: str) -> Quantity:
+    return Quantity(value=value, low=value, high=value, unit="s", estimator=estimator, n=1)
+
+
+def _last(result: Result, metric: str) -> Quantity:
+    value, unit = result.values(metric)[-1], "%" if metric.endswith("accuracy") else ""
+    return Quantity(value=value, low=value, high=value, unit=unit, estimator="last epoch", n=1)

@@ -12,8 +12,7 @@ import numpy as np
 from assay.core.changes import Drift, Shift
 from assay.core.series import Point
 from assay.stats import changepoints, intervals
-from assay.stats.changepoints import FEWEST, LONGEST
-from assay.stats.fold_analysis_shift_levels import line_p_value, step_p_value
+from assay.stats.changepoints import FEWEST, LONGEST, line_p_value, step_p_value
 from assay.stats.intervals import Array
 from assay.stats.shift_search import DRIFTS_FROM, LEVEL, STRAIGHT, Track, find, fitted_at
 

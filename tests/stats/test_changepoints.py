@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from assay.stats import changepoints
-from assay.stats.fold_analysis_shift_levels import (
-    LENGTHS,
-    LINE,
-    P_VALUES,
-    STEP,
-    line_p_value,
-    step_p_value,
-)
+from assay.stats.changepoints import LENGTHS, LINE, P_VALUES, STEP, line_p_value, step_p_value
 
 
 def noise(*shape: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.stats.fold_analysis_modes import unfolded
+from assay.stats.shift_search import unfolded
 
 RNG = np.random.default_rng(9)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.stats.fold_analysis_placing import placed
+from assay.stats.shift_search import placed
 
 RNG = np.random.default_rng(6)
 

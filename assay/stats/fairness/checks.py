@@ -12,13 +12,7 @@ from assay.core.findings import Unlikeness
 from assay.core.records import Result, Value
 from assay.stats.doubts.work import UNWAITED
 from assay.stats.fairness import outputs
-from assay.stats.fairness.fold_analysis_fairness_groups import (
-    Group,
-    by_value,
-    grouped,
-    said,
-    unlike,
-)
+from assay.stats.fairness.outputs import Group, by_value, grouped, said, unlike
 
 COUNTERS_APART = 0.25  # share; frameworks count padding and element-wise work differently
 

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.stats.doubts.fold_analysis_doubts_grouped import hidden_by_means
+from assay.stats.doubts.samples import hidden_by_means
 from tests.stats.test_summary import result, steady
 
 RANDOM = np.random.default_rng(0)
