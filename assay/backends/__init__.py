@@ -1,0 +1,16 @@
+"""Backends of the older tools that are no more, and what to use instead."""
+
+from __future__ import annotations
+
+_THEANO = "Theano ended in 2017, and Keras 3 does not run on it. Its nearest heir is keras-jax."
+_CNTK = "CNTK ended in 2019, and Keras 3 does not run on it. Use keras-tensorflow or keras-torch."
+_MXNET = "MXNet was retired in 2023, and Keras 3 does not run on it. Use keras-torch or keras-jax."
+
+RETIRED = {
+    "theano": _THEANO,
+    "keras-theano": _THEANO,
+    "cntk": _CNTK,
+    "keras-cntk": _CNTK,
+    "mxnet": _MXNET,
+    "keras-mxnet": _MXNET,
+}

@@ -63,7 +63,7 @@ def workload(name: str) -> Workload:
 
 
 def backend(name: str) -> Backend:
-    from assay.backends.fold_backends_retired import RETIRED
+    from assay.backends import RETIRED
 
     if name in RETIRED:
         raise UsageError(f"There is no backend named '{name}' any more.", hint=RETIRED[name])

@@ -47,7 +47,7 @@ def trainer(keras, recipe=RECIPE, train=None, net=None):
 
 
 def fed(keras, pictures, augmentation, numbers, training):
-    from assay.backends.keras.fold_backends_keras_feed import DevicePictures
+    from assay.backends.keras.fit import DevicePictures
 
     layer = DevicePictures(pictures, augmentation, seed=0)
     found = layer(np.asarray(numbers, np.int32), training=training)
@@ -94,7 +94,7 @@ def test_a_rotated_picture_keeps_its_centre_and_moves_the_rest(keras):
 
 
 def test_he_weights_have_the_variance_of_their_inputs(keras):
-    from assay.backends.keras.fold_backends_keras_start import set_initial_weights
+    from assay.backends.keras.train import set_initial_weights
 
     net = keras.Sequential([keras.Input((400,)), keras.layers.Dense(300)])
     set_initial_weights(net, "he", seed=0)
@@ -105,7 +105,7 @@ def test_he_weights_have_the_variance_of_their_inputs(keras):
 
 
 def test_a_quiet_branch_says_nothing_at_first(keras):
-    from assay.backends.keras.fold_backends_keras_start import set_initial_weights
+    from assay.backends.keras.train import set_initial_weights
 
     layers = keras.layers
     inputs = keras.Input((6, 6, 4))
@@ -156,7 +156,7 @@ def test_epochs_are_compiled_once(keras):
 
 
 def test_a_training_taken_up_again_ends_as_one_that_was_not_cut(keras, tmp_path):
-    from assay.backends.keras import fold_backends_keras_checkpoint
+    from assay.backends.keras import train as fold_backends_keras_checkpoint
 
     whole, cut = trainer(keras), trainer(keras)
     cut.epoch()
@@ -172,7 +172,7 @@ def test_a_training_taken_up_again_ends_as_one_that_was_not_cut(keras, tmp_path)
 
 
 def test_a_checkpoint_of_another_network_is_refused(keras, tmp_path):
-    from assay.backends.keras import fold_backends_keras_checkpoint
+    from assay.backends.keras import train as fold_backends_keras_checkpoint
 
     other = keras.Sequential(
         [keras.Input((6, 6, 1)), keras.layers.Flatten(), keras.layers.Dense(3)]

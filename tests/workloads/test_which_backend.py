@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.backends.captured.fold_backends_captured_backend import captured
+from assay.backends.captured import captured
 from assay.core import registry
 from assay.core.errors import AssayError
 from assay.measure import plan

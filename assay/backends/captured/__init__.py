@@ -1,0 +1,322 @@
+"""Backends that infer a captured Keras model without Keras: native, ONNX Runtime, OpenVINO."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from assay.backends import options as _options
+from assay.backends.keras import engines
+from assay.core import codec, fingerprint, phases
+from assay.core.contracts import Option
+from assay.core.files import user_file
+from assay.core.records import Case, Value
+from assay.core.sessions import Job, Session
+from assay.core.settings import SHARED_CACHE
+from assay.native import toolchain
+
+if TYPE_CHECKING:
+    pass
+
+
+OPTIONS = {
+    "mode": Option(default="infer", choices=("infer",), help="forward only: it does not train"),
+    "precision": Option(
+        default="float32",
+        choices=("float32",),
+        help="of all that is computed",
+        synonyms=_options.PRECISION.synonyms,
+    ),
+    "data_format": _options.DATA_FORMAT,
+    "device": Option(default="cpu", choices=("cpu", "auto"), help="the CPU, in either case"),
+    "threads": _options.THREADS,
+    "python": _options.PYTHON,
+}
+
+KERNELS = Option(
+    default="auto",
+    choices=("auto", "portable", "onednn"),
+    help="auto times oneDNN's and our own for each layer; portable and onednn take one of the two",
+)
+
+CONFIG = Option(
+    default="",
+    choices=("",),
+    pattern=r".+",
+    like="confs.txt",
+    help="knobs from a configuration file, FILE or FILE:NAME; int8 finds its ranges from the batch",
+)
+
+
+class Captured(msgspec.Struct, frozen=True, kw_only=True):
+    """A job as a graph, with its batch in the layout the graph takes."""
+
+    graph: Any  # assay.native's Graph
+    inputs: tuple[Any, ...]  # an array for each of the graph's inputs
+    items: int
+    parameters: int  # trained ones, as the other backends count
+    channels_first: bool
+    said: Mapping[str, Value] = {}  # what the job told of itself, where nobody has the job
+
+    def onnx(self) -> str | bytes:
+        """As a runtime reads it: the file's path, or its bytes."""
+        from assay.native.onnx.file import onnx_bytes
+
+        return onnx_bytes(self.graph)
+
+    def named(self) -> dict[str, Any]:
+        """The batch, by the names of the graph's inputs."""
+        names = (value.name for value in self.graph.inputs)
+        return dict(zip(names, self.inputs, strict=True))
+
+    def given(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        """A batch whose pictures have channels last, as the graph takes it."""
+        import numpy as np
+
+        laid = _options.in_layout(inputs, self.channels_first)
+        return np.ascontiguousarray(laid, dtype=self.graph.inputs[0].dtype)
+
+    def facts(self, case: Case) -> dict[str, Value]:
+        return {
+            **_options.facts(case),
+            **self.said,
+            "mode": "infer",
+            "device": "cpu",
+            "parameters": self.parameters,
+            "compute_dtype": "float32",
+            "parameter_dtype": "float32",
+            "output_dtype": "float32",
+            "data_format": "channels_first" if self.channels_first else "channels_last",
+            "input_shape": _options.shape_text(*self.inputs),
+        }
+
+
+class OnnxFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a runtime reads itself, with its batch as the file takes it."""
+
+    path: str
+    inputs: Mapping[str, Any]
+    items: int
+
+    def onnx(self) -> str | bytes:
+        return self.path
+
+    def named(self) -> Mapping[str, Any]:
+        return self.inputs
+
+    def given(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+        return inputs
+
+    def facts(self, case: Case) -> dict[str, Value]:
+        kinds = [array.dtype.name for array in self.inputs.values()]
+        floating = next((kind for kind in kinds if kind.startswith("float")), "float32")
+        return {
+            **_options.facts(case),
+            "mode": "infer",
+            "device": "cpu",
+            "compute_dtype": floating,
+            "input_shape": _options.shape_text(*self.inputs.values()),
+        }
+
+
+def is_file(case: Case) -> bool:
+    return case.workload.endswith(".onnx")
+
+
+def opened_file(build: Callable[[], Job], case: Case) -> OnnxFile:
+    job = build()
+    assert job.train_batch
+    return OnnxFile(path=str(job.model), inputs=job.train_batch[0], items=job.items)
+
+
+class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
+    """One library. Its session is in `_NAME_session.py`, loaded in the worker."""
+
+    name: str
+    summary: str
+    accepts: frozenset[str] = frozenset({"keras"})
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return OPTIONS
+
+    def missing(self) -> str:
+        return _options.lacking(("numpy", self.name), self.name)
+
+    def refuses(self, case: Case) -> str:
+        """Keras has to be here for what is no ONNX file."""
+        return _options.refused(case) or ("" if is_file(case) else engines.lacking())
+
+    def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
+        """Keras builds the model, on the CPU, and is not used after; an ONNX file needs none."""
+        hidden = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+        if is_file(case):
+            return hidden
+        data_format = str(case.options["data_format"])
+        return {**engines.variables(engines.installed(), data_format, folder), **hidden}
+
+    @contextmanager
+    def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
+        with phases.during("import"):
+            module = import_module(f"assay.backends.captured.{self.name}")
+        session = module.open_session
+        if is_file(case):
+            yield session(opened_file(build, case), case)
+        else:
+            yield session(captured_once(case, lambda: captured(build, case)), case)
+
+
+class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
+    """It needs a compiler; oneDNN only where it is asked for."""
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return {**OPTIONS, "kernels": KERNELS, "config": CONFIG}
+
+    def missing(self) -> str:
+        return _options.lacking(("numpy",), "native") or toolchain.lacking()
+
+    def refuses(self, case: Case) -> str:
+        if case.options["kernels"] == "onednn" and not toolchain.onednn_folder():
+            return "oneDNN is not installed here: pip install 'assay[native]'"
+        return super().refuses(case)
+
+
+def captured(build: Callable[[], Job], case: Case) -> Captured:
+    """Called in the worker only: builds the Keras model and takes it down as a graph."""
+    import math
+
+    with phases.during("import"):
+        import numpy as np
+
+        from assay.backends.keras import model as _model
+        from assay.native.capture import capture
+
+    engines.set_seed(_options.seed(case))
+    job = build()
+    model = _model.checked(job.model, case)
+    with engines.without_tensorflow():
+        graph = capture(model, case.workload)
+    inputs, targets = _model.batch(job, case)
+    arrays = engines.flat(inputs)
+    return Captured(
+        graph=graph,
+        inputs=tuple(
+            np.ascontiguousarray(array, dtype=value.dtype)
+            for value, array in zip(graph.inputs, arrays, strict=True)
+        ),
+        items=_options.items(job) or len(targets),
+        parameters=sum(math.prod(weight.shape) for weight in model.trainable_variables),
+        channels_first=_model.channels_first(job, case),
+        said={
+            **job.facts,
+            **fingerprint.of_weights(map(_model.as_array, model.trainable_variables)),
+            **({"multiply_adds": job.multiply_adds} if job.multiply_adds else {}),
+        },
+    )
+
+
+def joined(arrays: Sequence[Any]) -> Any:  # noqa: ANN401 (a numpy array)
+    """One output as it is, several as one row of numbers."""
+    import numpy as np
+
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.ravel(one) for one in arrays])
+
+
+PROVIDES = {
+    "native": NativeBackend(
+        name="native",
+        summary="assay's own compiler, inference of a captured Keras model or an ONNX file",
+        accepts=frozenset({"keras", "onnx"}),
+    ),
+    "onnxruntime": CapturedBackend(
+        name="onnxruntime",
+        summary="ONNX Runtime on the CPU, inference of a captured Keras model or an ONNX file",
+        accepts=frozenset({"keras", "onnx"}),
+    ),
+    "openvino": CapturedBackend(
+        name="openvino",
+        summary="OpenVINO on the CPU, inference of a captured Keras model or an ONNX file",
+        accepts=frozenset({"keras", "onnx"}),
+    ),
+}
+
+
+# A captured model kept for the other processes of a run, which then need no Keras.
+#
+# Building and capturing a model takes Keras' import and the making of its weights: most of what
+# opening such a case costs. What is kept is all a session takes: graph, batch, facts.
+
+
+class _CapturedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """All of a captured model but its graph and its batch."""
+
+    items: int
+    parameters: int
+    channels_first: bool
+    said: dict[str, Value]
+    inputs: int  # how many arrays
+
+
+def captured_once(case: Case, capture: Callable[[], Captured]) -> Captured:
+    """From the run's cache, if another process has left it there; else captured, and left there."""
+    place = os.environ.get(SHARED_CACHE)
+    if not place:
+        return capture()
+    folder = Path(place) / f"captured-{_key(case)}"
+    if (folder / "kept.json").is_file():  # written last
+        return _read(folder)
+    found = capture()
+    _write(found, folder)
+    return found
+
+
+def _key(case: Case) -> str:
+    """Of what decides the model and its batch; each checkout captures for itself."""
+    request = (case.workload, case.params, case.options["data_format"], __file__)
+    return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()[:24]
+
+
+def _write(found: Captured, folder: Path) -> None:
+    import numpy as np
+
+    from assay.native import files
+
+    folder.mkdir(exist_ok=True)
+    files.write(found.graph, folder / "graph.npz")
+    with user_file(folder / "batch.npz") as temporary, open(temporary, "wb") as file:
+        np.savez(file, *found.inputs)
+    kept = _CapturedRecord(
+        items=found.items,
+        parameters=found.parameters,
+        channels_first=found.channels_first,
+        said=dict(found.said),
+        inputs=len(found.inputs),
+    )
+    with user_file(folder / "kept.json") as temporary:
+        temporary.write_bytes(codec.encode(kept))
+
+
+def _read(folder: Path) -> Captured:
+    import numpy as np
+
+    from assay.native import files
+
+    kept = codec.decode_part((folder / "kept.json").read_bytes(), _CapturedRecord)
+    with np.load(folder / "batch.npz", allow_pickle=False) as batch:
+        inputs = tuple(batch[f"arr_{number}"] for number in range(kept.inputs))
+    return Captured(
+        graph=files.read(folder / "graph.npz"),
+        inputs=inputs,
+        items=kept.items,
+        parameters=kept.parameters,
+        channels_first=kept.channels_first,
+        said=kept.said,
+    )

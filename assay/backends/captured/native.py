@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from assay.backends.captured.fold_backends_captured_backend import Captured, OnnxFile, joined
+from assay.backends.captured import Captured, OnnxFile, joined
 from assay.core.records import Case, Value
 from assay.native.build import build
 from assay.native.emit import emit

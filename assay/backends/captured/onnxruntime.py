@@ -10,7 +10,7 @@ from typing import Any
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
-from assay.backends.captured.fold_backends_captured_backend import Captured, OnnxFile, joined
+from assay.backends.captured import Captured, OnnxFile, joined
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import openvino
 
-from assay.backends.captured.fold_backends_captured_backend import Captured, OnnxFile, joined
+from assay.backends.captured import Captured, OnnxFile, joined
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
 

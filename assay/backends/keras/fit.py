@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
 import numpy as np
+from keras import ops
 
 from assay.backends import data_parallel
 from assay.backends.keras.model import KerasModel
 from assay.core.errors import EndingError
+from assay.core.recipe import Augmentation
 from assay.core.records import Samples, Value
 from assay.core.sessions import Report
 
@@ -83,3 +86,76 @@ class _Stamps(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_epoch_end(self, epoch: int, logs: object = None) -> None:
         self.epochs.append((self._start, time.perf_counter()))
+
+
+# Pictures that stay on the device: a batch is their numbers, and the compiled step changes them.
+#
+# So an epoch moves a few bytes a picture, and augmentation costs no time of the host.
+
+
+class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
+    """Numbers of pictures → pictures; in training each is shifted, turned and flipped anew."""
+
+    def __init__(self, pictures: Any, augmentation: Augmentation, seed: int) -> None:  # noqa: ANN401
+        super().__init__(trainable=False, dtype="float32")
+        self._augmentation = augmentation
+        self._seeds = keras.random.SeedGenerator(seed)
+        self._pictures = self.add_weight(
+            name="pictures",
+            shape=pictures.shape,
+            dtype=str(pictures.dtype),
+            initializer="zeros",
+            trainable=False,
+        )
+        self._pictures.assign(pictures)
+
+    def call(self, numbers: Any, training: bool = False) -> Any:  # noqa: ANN401
+        if training and self._augmentation != Augmentation():
+            return self._changed(numbers)
+        return ops.cast(ops.take(self._pictures, numbers, axis=0), self.compute_dtype)
+
+    def compute_output_spec(self, numbers: Any, training: bool = False) -> Any:  # noqa: ANN401
+        shape = (*numbers.shape, *self._pictures.shape[1:])
+        return keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+    def _changed(self, numbers: Any) -> Any:  # noqa: ANN401
+        """One gather: every pixel is looked up where it comes from; outside it is 0."""
+        _, height, width, channels = self._pictures.shape
+        rows, columns = self._sources(ops.shape(numbers)[0], height, width)
+        inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+        rows, columns = ops.clip(rows, 0, height - 1), ops.clip(columns, 0, width - 1)
+        places = (numbers[:, None, None] * height + rows) * width + columns
+        pixels = ops.reshape(self._pictures, (-1, channels))
+        found = ops.cast(ops.take(pixels, places, axis=0), self.compute_dtype)
+        return ops.where(inside[..., None], found, 0.0)
+
+    def _sources(self, count: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN401
+        """Row and column each pixel of each picture is taken from."""
+        change = self._augmentation
+        rows, columns = _from_centre(height)[None, :, None], _from_centre(width)[None, None, :]
+        if change.flip:
+            columns = columns * (2.0 * self._draw(count, 0, 2) - 1.0)
+        if change.rotation:
+            angle = self._angle(count)
+            rows, columns = (
+                ops.cos(angle) * rows - ops.sin(angle) * columns,
+                ops.sin(angle) * rows + ops.cos(angle) * columns,
+            )
+        down = self._draw(count, -change.shift, change.shift + 1)
+        right = self._draw(count, -change.shift, change.shift + 1)
+        return (
+            ops.cast(ops.round(rows + down + (height - 1) / 2), "int32"),
+            ops.cast(ops.round(columns + right + (width - 1) / 2), "int32"),
+        )
+
+    def _draw(self, count: Any, low: int, high: int) -> Any:  # noqa: ANN401
+        drawn = keras.random.randint((count, 1, 1), low, high, seed=self._seeds)
+        return ops.cast(drawn, "float32")
+
+    def _angle(self, count: Any) -> Any:  # noqa: ANN401
+        most = math.radians(self._augmentation.rotation)
+        return keras.random.uniform((count, 1, 1), -most, most, seed=self._seeds)
+
+
+def _from_centre(length: int) -> Any:  # noqa: ANN401
+    return ops.arange(length, dtype="float32") - (length - 1) / 2

@@ -65,7 +65,7 @@ class KerasModel:
 
     def teach(self, order: Train) -> Iterator[Report]:
         """By the order's recipe, or as the job itself does; then the model is the trained one."""
-        from assay.backends.keras.fold_backends_keras_taught import taught
+        from assay.backends.keras.train import taught
 
         self.model = yield from taught(self, order)
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
 
-from assay.backends.keras import fold_backends_keras_checkpoint, fold_backends_keras_start
-from assay.backends.keras.fold_backends_keras_feed import DevicePictures
-from assay.backends.keras.model import ends_in_softmax
-from assay.core.errors import EndingError
-from assay.core.recipe import Recipe
-from assay.core.records import Phase, Samples
+from assay.backends import options
+from assay.backends.keras.fit import DevicePictures
+from assay.backends.keras.model import KerasModel, ends_in_softmax
+from assay.core.errors import AssayError, EndingError, UsageError
+from assay.core.files import written_whole
+from assay.core.messages import Train
+from assay.core.recipe import Initial, Recipe
+from assay.core.records import Phase, Samples, Value
 from assay.core.sessions import Examples, Report
+from assay.weights import keras as _keras
 
 TESTED_AT_ONCE = 500  # of the 5000 pictures: they are whole batches, so one shape is compiled
 KEEP_EVERY = 30.0  # seconds between two checkpoints, which cost about one
@@ -38,7 +43,7 @@ class Trainer:
         self.network, self.recipe, self._seed = network, recipe, seed
         self.history: list[dict[str, float]] = []  # what every epoch told
         self._train, self._tested = len(train.labels), len(test.labels)
-        fold_backends_keras_start.set_initial_weights(network, recipe.initial, seed)
+        set_initial_weights(network, recipe.initial, seed)
         self.model = _fed(network, recipe, train, test, seed)
         self._classes = _one_hot(network, np.concatenate([train.labels, test.labels]))
         self.model.compile(
@@ -99,7 +104,7 @@ def train(trainer: Trainer, until: float, kept: Path, earlier: Path | None) -> I
     One that was cut short goes on from its checkpoint, and tells again what it told before.
     """
     if earlier:
-        trainer.history = fold_backends_keras_checkpoint.read(earlier, trainer.model)
+        trainer.history = read(earlier, trainer.model)
     for number, answer in enumerate(trainer.history):
         yield from _reports(answer, first=number == 0)
     last = time.monotonic()
@@ -109,7 +114,7 @@ def train(trainer: Trainer, until: float, kept: Path, earlier: Path | None) -> I
         if not np.isfinite(answer["loss"]):
             raise EndingError("failed", f"a loss of {answer['loss']}: lower the learning rate")
         if time.monotonic() - last > KEEP_EVERY:
-            fold_backends_keras_checkpoint.write(kept, trainer.model, trainer.history)
+            write(kept, trainer.model, trainer.history)
             last = time.monotonic()
     for path in filter(None, (kept, earlier)):
         path.unlink(missing_ok=True)
@@ -169,3 +174,142 @@ def _reports(answer: dict[str, float], first: bool = False) -> Iterator[Report]:
     for metric, unit in UNITS.items():
         phase: Phase = "first" if first and metric == "epoch_time" else "steady"
         yield Report(Samples(metric=metric, unit=unit, phase=phase, values=(answer[metric],)))
+
+
+History = list[dict[str, float]]  # what every epoch told
+
+
+def write(path: Path, model: Any, history: History) -> None:  # noqa: ANN401 (a keras.Model)
+    """Written whole or not at all."""
+    with written_whole(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, history=json.dumps(history), **_values(model))
+
+
+def read(path: Path, model: Any) -> History:  # noqa: ANN401
+    """Put the state back into a model that is compiled; what its epochs told."""
+    with np.load(path, allow_pickle=False) as kept:
+        model.optimizer.build(model.trainable_variables)
+        variables = _variables(model)
+        if any(
+            name not in kept or kept[name].shape != tuple(own.shape)
+            for name, own in variables.items()
+        ):
+            raise UsageError(
+                f"{path} is the checkpoint of another training.", hint="Start it again."
+            )
+        for name, own in variables.items():
+            own.assign(kept[name])
+        found: History = json.loads(str(kept["history"]))
+        return found
+
+
+def _values(model: Any) -> dict[str, Any]:  # noqa: ANN401
+    import keras
+
+    return {name: keras.ops.convert_to_numpy(own) for name, own in _variables(model).items()}
+
+
+def _variables(model: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Of the network and the optimizer; the pictures, which are no result, are left out."""
+    network = [own for own in model.variables if own.name != "pictures"]
+    state = [*network, *model.optimizer.variables]
+    return {f"v{number}": own for number, own in enumerate(state)}
+
+
+def set_initial_weights(model: Any, initial: Initial, seed: int) -> None:  # noqa: ANN401 (a keras.Model)
+    """He et al. (2015): normal, with a variance of 2 / fan-in; biases 0.
+
+    A dropout before a layer makes its inputs larger in training, and so its weights smaller here:
+    eight of them in a row would make the first loss of VGG16 five times as large as a guess.
+
+    Fixup (Zhang et al., 2019) for branches of two convolutions: the last is 0 and the first is
+    smaller by the square root of their number, so that at first the branches say nothing.
+    """
+    if initial == "own":
+        return
+    random = np.random.default_rng([seed, 2])
+    branches = _branches(model) if initial == "quiet-branches" else []
+    scales = {id(last): 0.0 for _, last in branches}
+    scales |= {id(first): 1 / math.sqrt(len(branches)) for first, _ in branches}
+    kept = 1.0  # of the inputs of the next layer
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.Dropout):
+            kept *= 1 - layer.rate
+        elif isinstance(layer, keras.layers.Conv2D | keras.layers.Dense):
+            kernel, *bias = layer.get_weights()
+            spread = math.sqrt(2 * kept / math.prod(kernel.shape[:-1])) * scales.get(id(layer), 1.0)
+            kept = 1.0
+            drawn = spread * random.standard_normal(kernel.shape, dtype=np.float32)
+            layer.set_weights([drawn, *map(np.zeros_like, bias)])
+
+
+def _branches(model: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
+    """First and last convolution of each residual branch; a 1x1 shortcut is none."""
+    found = []
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.Add):
+            chains = [_convolutions(tensor) for tensor in layer.input]
+            found += [(chain[-1], chain[0]) for chain in chains if len(chain) > 1]
+    return found
+
+
+def _convolutions(tensor: Any) -> list[Any]:  # noqa: ANN401
+    """Those before a tensor, the last first, back to where the ways part."""
+    found = []
+    layer = tensor._keras_history.operation
+    while len(layer._outbound_nodes) == 1:
+        if isinstance(layer, keras.layers.Conv2D):
+            found.append(layer)
+        layer = layer.input._keras_history.operation
+    return found
+
+
+Taught = Generator[Report, None, Any]  # what is told on the way, and the trained model
+
+
+def taught(built: KerasModel, order: Train) -> Taught:
+    request = order.training
+    model = yield from (
+        _by_recipe(built, request.recipe, order) if request.recipe else _by_itself(built)
+    )
+    # a benchmark class may say itself where its weights go
+    chosen = str(built.job.facts.get(request.save, request.save))
+    _keras.save(model, order.weights)
+    built.saved = _saved(model, chosen) if chosen else {}
+    return model
+
+
+def _saved(model: Any, path: str) -> dict[str, Value]:  # noqa: ANN401 (a keras.Model)
+    """What became of a file the user asked for; a full disk must not cost the accuracy."""
+    try:
+        _keras.save(model, path)
+    except (AssayError, ImportError, OSError, ValueError) as error:  # what Keras and h5py raise
+        return {"save_problem": f"{path} was not written ({error})"}
+    return {"weights_saved": path}
+
+
+def _by_recipe(built: KerasModel, recipe: Recipe, order: Train) -> Taught:
+    if built.job.eval_data is None:
+        raise EndingError("skipped", f"{built.case.workload} has no data to be trained on")
+    trainer = Trainer(
+        built.model,
+        recipe,
+        built.job.eval_data("train", order.training.first),
+        built.job.eval_data("test", 0),
+        seed=options.seed(built.case),
+        jit=built.case.options["compiler"] == "on",
+    )
+    earlier = Path(order.earlier) if order.earlier else None
+    yield from train(trainer, order.training.until, Path(order.checkpoint), earlier)
+    return built.model
+
+
+def _by_itself(built: KerasModel) -> Taught:
+    """All of it is one time: what its epochs are, only it knows."""
+    if built.job.train is None:
+        raise EndingError("failed", f"{built.case.workload} does not train itself: give a recipe")
+    start = time.perf_counter()
+    model = built.job.train(built.model)
+    seconds = time.perf_counter() - start
+    yield Report(Samples(metric="train_time", unit="s", phase="steady", values=(seconds,)))
+    return model

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from assay.backends import options
-from assay.backends.tensorflow import fold_backends_tensorflow_trees, setup
-from assay.backends.tensorflow.fold_backends_tensorflow_optimizers import TensorFlowOptimizer
+from assay.backends.tensorflow import setup
 from assay.core.errors import UsageError
 from assay.core.records import Case, Value
 from assay.core.sessions import Job
@@ -34,10 +34,8 @@ class TensorFlowSession:
         self._check_bare()
         inputs, targets = options.batch(job, case, first)
         self.items = options.items(job)
-        self._inputs = fold_backends_tensorflow_trees.cast(
-            inputs, tf.bfloat16 if self._pure else None
-        )
-        self._targets = fold_backends_tensorflow_trees.cast(targets, None)
+        self._inputs = cast(inputs, tf.bfloat16 if self._pure else None)
+        self._targets = cast(targets, None)
         self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
         name = options.chosen_optimizer(case, job.optimizer)
         self._optimizers = [
@@ -63,7 +61,7 @@ class TensorFlowSession:
         setup.wait()
 
     def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
-        return fold_backends_tensorflow_trees.as_array(self._inferred(self._inputs))
+        return as_array(self._inferred(self._inputs))
 
     def weights(self) -> Iterator[Any]:
         return (tf.cast(weight, tf.float32).numpy() for weight in self._weights)
@@ -82,13 +80,9 @@ class TensorFlowSession:
             "mode": options.mode(self._train),
             "input_shape": options.shape_text(*tf.nest.flatten(self._inputs)),
             "parameters": sum(weight.shape.num_elements() for weight in self._weights),
-            "compute_dtype": (
-                mixed or fold_backends_tensorflow_trees.dtype((self._inputs, self._weights))
-            ).name,
+            "compute_dtype": (mixed or dtype((self._inputs, self._weights))).name,
             "parameter_dtype": self._weights[0].dtype.name if self._weights else "",
-            "output_dtype": fold_backends_tensorflow_trees.dtype(
-                self._traced.structured_outputs
-            ).name,
+            "output_dtype": dtype(self._traced.structured_outputs).name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "optimizer": options.chosen_optimizer(self._case, self._job.optimizer),
@@ -127,7 +121,7 @@ class TensorFlowSession:
         mixed = _MIXED.get(str(self._case.options["precision"]))
         other: dict[str, Any] = {**training, **self._layout}
         if mixed is not None:
-            inputs = fold_backends_tensorflow_trees.cast(inputs, mixed)
+            inputs = cast(inputs, mixed)
             other["weights"] = [tf.cast(weight, mixed) for weight in self._weights]
         elif self._pure:
             other["weights"] = self._weights
@@ -136,9 +130,7 @@ class TensorFlowSession:
     def _train_step(self, inputs: Any, targets: Any) -> Any:  # noqa: ANN401
         scale = SCALE if self._case.options["precision"] == "float16" else 1.0
         with tf.GradientTape() as tape:
-            outputs = fold_backends_tensorflow_trees.cast(
-                self._forward(inputs, training=True), tf.float32
-            )
+            outputs = cast(self._forward(inputs, training=True), tf.float32)
             loss = self._loss(outputs, targets) * scale
         gradients = tape.gradient(loss, self._weights)
         if scale != 1.0:
@@ -186,8 +178,94 @@ def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
 
 
 _LOSSES: dict[Any, Any] = {
-    "mean": fold_backends_tensorflow_trees.mean,
+    "mean": mean,
     "cross-entropy": _cross_entropy,
     "mse": _mean_square,
     "binary-cross-entropy": _binary_cross_entropy,
 }
+
+
+_SLOTS = {"sgd": 0, "momentum": 1, "rmsprop": 2, "adam": 2}
+
+
+class TensorFlowOptimizer:
+    """Slots for each weight, and the update of one step."""
+
+    def __init__(self, name: str, rate: float, weights: list[Any]) -> None:
+        self._apply, self._rate, self._weights = getattr(self, f"_{name}"), rate, weights
+        count = _SLOTS[name]
+        self._slots = [
+            [tf.Variable(tf.zeros_like(weight)) for _ in range(count)] for weight in weights
+        ]
+        self._count = tf.Variable(0.0)
+
+    def update(self, gradients: list[Any]) -> None:
+        self._count.assign_add(1.0)
+        for weight, slots, gradient in zip(self._weights, self._slots, gradients, strict=True):
+            handles = [slot.handle for slot in slots]
+            self._apply(weight.handle, handles, gradient, tf.cast(self._rate, weight.dtype))
+
+    def _sgd(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:  # noqa: ANN401
+        tf.raw_ops.ResourceApplyGradientDescent(var=weight, alpha=rate, delta=gradient)
+
+    def _momentum(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:  # noqa: ANN401
+        tf.raw_ops.ResourceApplyMomentum(
+            var=weight, accum=slots[0], lr=rate, grad=gradient, momentum=tf.cast(0.9, rate.dtype)
+        )
+
+    def _rmsprop(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:  # noqa: ANN401
+        rho, momentum, epsilon = (tf.cast(value, rate.dtype) for value in (0.9, 0.0, 1e-7))
+        tf.raw_ops.ResourceApplyRMSProp(
+            var=weight,
+            ms=slots[0],
+            mom=slots[1],
+            lr=rate,
+            rho=rho,
+            momentum=momentum,
+            epsilon=epsilon,
+            grad=gradient,
+        )
+
+    def _adam(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:  # noqa: ANN401
+        powers = (tf.cast(beta**self._count, rate.dtype) for beta in (0.9, 0.999))
+        beta1, beta2, epsilon = (tf.cast(value, rate.dtype) for value in (0.9, 0.999, 1e-7))
+        tf.raw_ops.ResourceApplyAdam(
+            var=weight,
+            m=slots[0],
+            v=slots[1],
+            beta1_power=next(powers),
+            beta2_power=next(powers),
+            lr=rate,
+            beta1=beta1,
+            beta2=beta2,
+            epsilon=epsilon,
+            grad=gradient,
+        )
+
+
+def cast(tree: Any, dtype: Any) -> Any:  # noqa: ANN401
+    """Floating-point tensors in this dtype; None leaves it to each."""
+
+    def one(leaf: Any) -> Any:  # noqa: ANN401
+        tensor = tf.convert_to_tensor(leaf)
+        return tf.cast(tensor, dtype) if dtype and tensor.dtype.is_floating else tensor
+
+    return tf.nest.map_structure(one, tree)
+
+
+def dtype(tree: Any) -> Any:  # noqa: ANN401
+    """Of the first floating point there is; else of whatever there is."""
+    leaves = tf.nest.flatten(tree)
+    return next((leaf.dtype for leaf in leaves if leaf.dtype.is_floating), leaves[0].dtype)
+
+
+def as_array(tree: Any) -> Any:  # noqa: ANN401 (a numpy array)
+    """float32; several outputs as one row of numbers."""
+    arrays = [tf.cast(leaf, tf.float32).numpy() for leaf in tf.nest.flatten(tree)]
+    return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
+
+
+def mean(outputs: Any, _: object) -> Any:  # noqa: ANN401
+    """Of all that is floating point."""
+    leaves = [leaf for leaf in tf.nest.flatten(outputs) if leaf.dtype.is_floating]
+    return tf.add_n([tf.reduce_mean(leaf) for leaf in leaves])

@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from assay.backends.captured.fold_backends_captured_backend import Captured
+from assay.backends.captured import Captured
 from assay.backends.keras import engines
 from assay.core import registry
 from assay.core.errors import UsageError
