@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.commands.tune.fold_engine_tune_stages import Stages
 from assay.commands.tune.request import TuneRequest
-from assay.commands.tune.tuner import PreparedTuning, Tuner, knobs_of
+from assay.commands.tune.tuner import PreparedTuning, Stages, Tuner, knobs_of
 from assay.measure.compiler.splits import CHOOSING
 from assay.native.toolchain import toolchain
 from assay.native.tuner.accuracy_loss import fastest_safe, loss

@@ -41,19 +41,19 @@ VERBS = {
         "Measure training on 1, 2, 4 … devices: how well it scales.",
     ),
     "evaluate": Command(
-        "Measure", "assay.commands.fold_cli_evaluate", "Measure the accuracy of a trained network."
+        "Measure", "assay.commands.evaluate", "Measure the accuracy of a trained network."
     ),
     "train": Command(
         "Measure", "assay.commands.train.cli", "Train a network by a recipe, and test its accuracy."
     ),
     "profile": Command(
         "Measure",
-        "assay.commands.fold_cli_profile",
+        "assay.commands.profile",
         "Profile a model: its slowest operations, and a trace.",
     ),
     "doctor": Command(
         "Measure",
-        "assay.commands.fold_cli_doctor",
+        "assay.commands.doctor",
         "Check this machine: devices, noise, peak rates.",
     ),
     "task": Command(
@@ -95,9 +95,7 @@ VERBS = {
     "bisect": Command(
         "Decide", "assay.commands.bisect.cli", "Find the commit or version that changed the speed."
     ),
-    "explain": Command(
-        "Decide", "assay.commands.fold_cli_explain", "Explain why two results differ."
-    ),
+    "explain": Command("Decide", "assay.commands.explain", "Explain why two results differ."),
     "compile": Command(
         "Native", "assay.commands.compile.cli", "Compile a Keras model to a native program."
     ),
@@ -106,20 +104,18 @@ VERBS = {
         "assay.commands.tune.cli",
         "Make a network faster, within a stated loss of accuracy.",
     ),
-    "export-onnx": Command(
-        "Native", "assay.commands.fold_cli_export_onnx", "Write a Keras model as ONNX."
-    ),
+    "export-onnx": Command("Native", "assay.commands.export_onnx", "Write a Keras model as ONNX."),
     "configs": Command(
         "Native",
-        "assay.commands.fold_cli_configs",
+        "assay.commands.configs",
         "Check, explain or sort HPVM's configuration files.",
     ),
     "list": Command(
         "Keep and see",
-        "assay.commands.fold_cli_list",
+        "assay.commands.list",
         "List workloads, backends, results, tasks, benchmarks.",
     ),
-    "show": Command("Keep and see", "assay.commands.fold_cli_show", "Show kept results."),
+    "show": Command("Keep and see", "assay.commands.show", "Show kept results."),
     "plot": Command(
         "Keep and see", "assay.commands.plot.cli", "Plot samples, or memory and CPU over time."
     ),
@@ -134,25 +130,25 @@ VERBS = {
         "Keep and see", "assay.commands.results.cli", "Label, tag or remove kept results."
     ),
     "store": Command(
-        "Keep and see", "assay.commands.fold_cli_store", "Copy results from one store to another."
+        "Keep and see", "assay.commands.store", "Copy results from one store to another."
     ),
-    "data": Command("Keep and see", "assay.commands.fold_cli_data", "List or fetch datasets."),
+    "data": Command("Keep and see", "assay.commands.data", "List or fetch datasets."),
     "import": Command(
         "Keep and see",
-        "assay.commands.fold_cli_import",
+        "assay.commands.import_",
         "Import run folders, and files of other tools.",
     ),
     "export": Command(
-        "Keep and see", "assay.commands.fold_cli_export", "Write results as files of other tools."
+        "Keep and see", "assay.commands.export", "Write results as files of other tools."
     ),
     "upload": Command(
         "Keep and see",
-        "assay.commands.fold_cli_upload",
+        "assay.commands.upload",
         "Send results to BigQuery, to objects, to CloudWatch.",
     ),
     "image": Command(
         "Elsewhere",
-        "assay.commands.fold_cli_image",
+        "assay.commands.image",
         "Build images with a framework in them, and measure there.",
     ),
     "cloud": Command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import assay
-from assay.commands.fold_verbs_configs import network
+from assay.commands.configs import network
 from assay.core.errors import UsageError
 from assay.native.hpvm.config_sets import baseline
 from assay.native.hpvm.configs import ConfigFile

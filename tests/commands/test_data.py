@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.commands.fold_verbs_data import fetch_data, known_data
+from assay.commands.data import fetch_data, known_data
 from assay.core.errors import NotPossibleError, UsageError
 from tests.datasets.making import SAMPLE
 

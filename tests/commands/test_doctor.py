@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.commands.fold_verbs_doctor import doctor
+from assay.commands.doctor import doctor
 from assay.core.errors import StoreError
 from assay.measure.machine import doctor as machine
 

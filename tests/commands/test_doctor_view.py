@@ -1,6 +1,6 @@
 """A checkup as tables."""
 
-from assay.commands.fold_views_doctor import checkup_tables
+from assay.commands.doctor import checkup_tables
 from assay.measure.machine.fold_core_diagnosis import Checkup, Framework, Noise, Peak, Remedy
 from assay.reporting.output.text import table_text
 

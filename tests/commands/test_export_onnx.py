@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import assay as package
-from assay.commands.fold_verbs_export_onnx import export_onnx
+from assay.commands.export_onnx import export_onnx
 from assay.core.errors import UsageError
 from assay.measure.compiler import capture
 from assay.native import reference

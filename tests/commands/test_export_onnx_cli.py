@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.commands import fold_verbs_export_onnx
+from assay.commands import export_onnx
 from assay.measure.compiler import capture
 from assay.native import expected
 from tests.native.test_emit import small
@@ -53,7 +53,7 @@ def test_without_onnx_runtime_it_says_that_nothing_was_checked(assay, monkeypatc
     graph = small("net")
     found = capture.CapturedModel(graph, expected.by_reference(graph))
     monkeypatch.setattr(capture, "model_of", lambda *given: found)
-    monkeypatch.setattr(fold_verbs_export_onnx.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(export_onnx.importlib.util, "find_spec", lambda name: None)
 
     status, _, err = assay("export-onnx", "mnist-mlp", "-o", str(tmp_path / "net.onnx"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import assay
-from assay.commands.fold_verbs_image import image_files
+from assay.commands.image import image_files
 from assay.core.errors import NotPossibleError, UsageError
 
 

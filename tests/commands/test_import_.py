@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from assay import readings, resume
-from assay.commands.fold_verbs_import import adopt
+from assay.commands.import_ import adopt
 from assay.core import codec
 from assay.core.errors import StoreError, UsageError
 from assay.core.records import Query

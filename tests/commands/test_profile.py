@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands import fold_verbs_profile
+from assay.commands import profile
 from assay.core.errors import NotPossibleError, UsageError
 
 SMALL = "mnist-mlp:batch_size=16,units=32,hidden=2"
@@ -31,7 +31,7 @@ def backend(name, *operations):
     ],
 )
 def test_a_profile_has_a_trace_that_opens_and_the_products_among_its_top_operations(name, words):
-    found = fold_verbs_profile.profile(f"{SMALL}@{name}", steps=2)
+    found = profile.profile(f"{SMALL}@{name}", steps=2)
 
     top = [f"{one.name} {one.source}" for one in found.operations[:15]]
     written = json.loads(gzip.decompress(Path(found.trace).read_bytes()))["traceEvents"]
@@ -45,9 +45,7 @@ def test_a_profile_has_a_trace_that_opens_and_the_products_among_its_top_operati
 
 @pytest.mark.real("jax")
 def test_a_profiled_step_is_not_taken_for_a_measured_one(tmp_path):
-    found = fold_verbs_profile.profile(
-        f"{SMALL}@jax", steps=1, output=tmp_path / "copy", label="look"
-    )
+    found = profile.profile(f"{SMALL}@jax", steps=1, output=tmp_path / "copy", label="look")
 
     assert found.result.facts["profiled"] is True
     assert found.result.label == "look"
@@ -58,7 +56,7 @@ def test_a_profiled_step_is_not_taken_for_a_measured_one(tmp_path):
 
 @pytest.mark.real("keras", "jax")
 def test_a_call_of_fit_is_profiled_whole():
-    found = fold_verbs_profile.profile(f"{SMALL}@keras-jax:method=fit,epochs=2,examples=32")
+    found = profile.profile(f"{SMALL}@keras-jax:method=fit,epochs=2,examples=32")
 
     assert len(found.result.values("profiled_step_time")) == 1
     assert any("dot" in f"{one.name} {one.source}" for one in found.operations)
@@ -66,7 +64,7 @@ def test_a_call_of_fit_is_profiled_whole():
 
 def test_a_backend_without_a_profiler_is_refused_before_anything_runs(endings, home):
     with pytest.raises(NotPossibleError, match="'python' has no profiler") as caught:
-        fold_verbs_profile.profile(f"{endings}:fine@python")
+        profile.profile(f"{endings}:fine@python")
 
     assert "keras-jax" in caught.value.hint
     assert not home.exists()
@@ -74,7 +72,7 @@ def test_a_backend_without_a_profiler_is_refused_before_anything_runs(endings, h
 
 def test_one_case_is_profiled_at_a_time(home):
     with pytest.raises(UsageError, match="one is profiled"):
-        fold_verbs_profile.profile("mnist-mlp")
+        profile.profile("mnist-mlp")
 
     assert not home.exists()
 
@@ -90,6 +88,6 @@ def test_one_case_is_profiled_at_a_time(home):
 )
 def test_bad_input_is_refused_before_anything_runs(case, more, message, home):
     with pytest.raises(UsageError, match=message):
-        fold_verbs_profile.profile(case, **more)
+        profile.profile(case, **more)
 
     assert not home.exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.commands import fold_views_profile
+from assay.commands import profile
 from assay.core.findings import Operation, Profile
 from assay.core.records import Case, Procedure, Result
 from assay.reporting.output import render
@@ -21,7 +21,7 @@ def output():
         Operation(name=name, seconds=0.1, share=0.5, count=3, place="device", source=source)
         for name, source in ((KERNEL, "model/layer/" * 20 + "conv"), ("gemm", ""))
     ]
-    return fold_views_profile.output(Profile(result=RESULT, operations=tuple(found)), top=5)
+    return profile.output(Profile(result=RESULT, operations=tuple(found)), top=5)
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.fold_verbs_import import adopt
+from assay.commands.import_ import adopt
 from assay.core import registry
 from assay.core.findings import Reading
 from assay.core.formats import Content

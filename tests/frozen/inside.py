@@ -15,7 +15,7 @@ import pytest
 
 from assay.cli import main
 from assay.commands.ab.state import ComparisonRequest
-from assay.commands.schedule.fold_core_nights import NightLine
+from assay.commands.schedule.run_log import NightLine
 from assay.core import codec, messages
 from assay.core.changes import Bisection
 from assay.core.findings import Comparison, Race

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.commands.fold_views_list import index_table, output
+from assay.commands.list import index_table, output
 from assay.core.findings import Reading
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.reporting.accuracy import accuracy_table, evaluated, standing

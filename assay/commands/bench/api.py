@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from assay.commands.bench import fold_engine_bench_names
+from assay.commands.bench import process
 from assay.commands.bench.process import Outputs, case_of, in_its_folder, run_once
 from assay.commands.compare.api import ALL, Comparing, compare_results
+from assay.core import objects
+from assay.core.archive_members import is_archive
+from assay.core.archives import unpack
+from assay.core.corrupt import writing
 from assay.core.differences import Differences
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, UsageError
 from assay.core.findings import Trials
 from assay.core.progress import ignore
 from assay.core.records import Plan, Procedure, Query, Result
 from assay.core.registry import open_store
 from assay.core.settings import Home
+from assay.datasets.dataset import Remote
+from assay.datasets.download import check, download
 from assay.formats.perfzero.messages import Benched, BenchSetting, FindMethods, FoundMethods
 from assay.formats.perfzero.names import Method, parse
 from assay.formats.perfzero.setup import Download, Repository
@@ -48,7 +56,7 @@ def bench(
     """
     if trials < 1:
         raise UsageError(f"trials is {trials}, but has to be 1 or more.", hint="--trials 5")
-    methods = fold_engine_bench_names.discover(parse(names), setting, missing)
+    methods = process.discover(parse(names), setting, missing)
     plan = Plan(
         cases=tuple(case_of(method, setting) for method in methods),
         procedure=Procedure(timeout=setting.timeout),
@@ -87,14 +95,12 @@ def _kept(
 
 def benchmarks(*packages: str, python: str = "", python_path: Sequence[str] = ()) -> FoundMethods:
     """The benchmark methods of packages or modules, found in a fresh process."""
-    return fold_engine_bench_names.look(
-        FindMethods(packages=packages, python_path=tuple(python_path)), python
-    )
+    return process.look(FindMethods(packages=packages, python_path=tuple(python_path)), python)
 
 
 def over_trials(results: Iterable[Result]) -> list[Trials]:
     """Each metric of each case over all trials: median, interval, outliers."""
-    from assay.commands.bench.fold_analysis_bench import over_trials
+    from assay.commands.bench.trials import over_trials
 
     return over_trials(results)
 
@@ -138,6 +144,88 @@ def safe_flags(flags: Mapping[str, object]) -> dict[str, object]:
 
 def obtain(download: Download, progress: Callable[[str, int, int | None], None] = ignore) -> bool:
     """A file that is there afterwards, unpacked if it is an archive; whether it had to be got."""
-    from assay.commands.bench.fold_engine_obtain import fetch_if_missing
 
     return fetch_if_missing(download, progress)
+
+
+DownloadProgress = Callable[
+    [str, int, int | None], None
+]  # file, bytes so far, bytes in all if known
+
+_ARCHIVES = (".gz", ".tgz", ".tar", ".tbz", ".bz2", ".xz", ".zip")
+
+
+def fetch_if_missing(wanted: Download, progress: DownloadProgress) -> bool:
+    """Whether it had to be fetched. The file has its name only once it is whole and unpacked."""
+    if wanted.path.exists():
+        return False
+    with writing(wanted.path):
+        wanted.path.parent.mkdir(parents=True, exist_ok=True)
+    arrived = _arrived(wanted, progress)
+    if wanted.url.endswith(_ARCHIVES):
+        try:
+            _check_archive(wanted, arrived)
+            if is_archive(arrived):
+                unpack(arrived, wanted.path.parent)
+        except AssayError:
+            arrived.unlink()  # damaged or hostile: another try is to fetch it anew
+            raise
+    if wanted.path.exists():  # the archive held something of its own name
+        arrived.unlink()
+    else:
+        arrived.rename(wanted.path)
+    return True
+
+
+def _check_archive(wanted: Download, arrived: Path) -> None:
+    """Of a single file that is compressed by itself, or only called so, nothing is known."""
+    sure = wanted.url.endswith((".tgz", ".tar", ".tbz", ".zip")) or ".tar." in wanted.url
+    if sure and not is_archive(arrived):
+        raise AssayError(
+            f"{wanted.url} is named like an archive, but is none, or is cut.",
+            hint="Look what its server sends; a page with an error, perhaps.",
+        )
+
+
+def _arrived(wanted: Download, progress: DownloadProgress) -> Path:
+    """The file, checked, under a name of its own."""
+    folder, name = wanted.path.parent, f".{wanted.path.name}.arrived"
+    checksum = f"sha256:{wanted.sha256}" if wanted.sha256 else ""
+    remote = Remote(url=wanted.url, file=name, checksum=checksum)
+    scheme = urlsplit(wanted.url).scheme
+    if scheme in {"http", "https"}:
+        return download(remote, folder, progress)
+    if scheme in {"file", ""}:
+        return _copied(remote, folder / name)
+    if scheme in {"gs", "s3"}:
+        return _object(remote, folder / name)
+    raise UsageError(
+        f"'{wanted.url}' has the scheme {scheme}, which is not known.",
+        hint="Use https, http, gs, s3 or file.",
+    )
+
+
+def _object(remote: Remote, target: Path) -> Path:
+    """An object, or all below a prefix."""
+    objects.fetch(remote.url, target)
+    try:
+        if target.is_file():
+            check(remote, target)
+    except AssayError:
+        target.unlink()
+        raise
+    return target
+
+
+def _copied(remote: Remote, target: Path) -> Path:
+    source = Path(unquote(urlsplit(remote.url).path))
+    if not source.is_file():
+        raise UsageError(f"There is no file {source}.", hint="As in file:///home/me/data.tar.gz")
+    with writing(target):
+        shutil.copyfile(source, target)
+    try:
+        check(remote, target)
+    except AssayError:
+        target.unlink()
+        raise
+    return target

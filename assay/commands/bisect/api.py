@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from assay.commands.ab import api as comparing
-from assay.commands.bisect import fold_analysis_bisection
 from assay.core.changes import Bisection, Tried
 from assay.core.errors import AssayError, UsageError
 from assay.core.findings import Comparison
@@ -22,6 +22,8 @@ from assay.core.units import as_seconds, as_share
 from assay.measure import plan, revisions
 from assay.measure.inputs import CaseLike
 from assay.measure.recorder import Run, new_run, resumable, resumed_run
+from assay.stats import student
+from assay.stats.sequential import FEWEST
 from assay.stores.runs import BISECTION, read_document
 
 AGAIN = 4  # times that the budget is spent once more to tell the ends apart
@@ -125,7 +127,7 @@ def _followed(
 
 def next_place(found: Bisection) -> int:
     """Of the revision to compare next; 0 where there is none."""
-    return fold_analysis_bisection.most_even_split(_chances(found), _skipped(found))
+    return most_even_split(_chances(found), _skipped(found))
 
 
 def judged(found: Bisection, tried: Tried | None) -> Bisection:
@@ -137,7 +139,7 @@ def judged(found: Bisection, tried: Tried | None) -> Bisection:
     if tried.place == last and not math.isfinite(found.effect):
         return _of_ends(found, tried)
     chances = _chances(found)
-    places, chance = fold_analysis_bisection.suspects(chances, _skipped(found))
+    places, chance = suspects(chances, _skipped(found))
     names = tuple(found.names[place] for place in places)
     found = msgspec.structs.replace(found, suspects=names, chance=chance)
     if chance >= found.confidence:
@@ -165,10 +167,8 @@ def _ended(found: Bisection, text: str) -> Bisection:
 
 
 def _chances(found: Bisection) -> list[float]:
-    seen = [
-        fold_analysis_bisection.measured(one) for one in found.tried if one.verdict != "skipped"
-    ]
-    return fold_analysis_bisection.probabilities(len(found.names) - 1, math.log(found.effect), seen)
+    seen = [measured(one) for one in found.tried if one.verdict != "skipped"]
+    return probabilities(len(found.names) - 1, math.log(found.effect), seen)
 
 
 def _skipped(found: Bisection) -> set[int]:
@@ -213,9 +213,7 @@ def _until_decisive(compared: Iterator[Comparison], place: int, name: str, effec
     tried = Tried(place=place, name=name, verdict="skipped")
     for last in compared:
         tried = _of_comparison(last, place, name)
-        if tried.verdict != "skipped" and fold_analysis_bisection.decisive(
-            fold_analysis_bisection.measured(tried), effect
-        ):
+        if tried.verdict != "skipped" and decisive(measured(tried), effect):
             break
     return tried
 
@@ -263,3 +261,83 @@ def _sides(found: Bisection, name: str, folder: Path) -> dict[str, tuple[str, st
         for version in (good, name)
     )
     return {"pythons": (first, second)}
+
+
+# Which of many revisions made it slower, when each comparison is noisy.
+#
+# Every revision may be the first changed one; each comparison with the good end moves the
+# probabilities by its likelihood, and the next one is made where they part in half (Horstein 1963;
+# Waeber, Frazier and Henderson 2013). So a doubtful comparison is repeated by itself, and what is
+# told in the end has a probability.
+
+SURE = 0.02  # how often a comparison may be wrong altogether, whatever its interval says
+_QUANTILE = 2.326  # of the 98 % interval that a comparison has
+_SLACK = 0.15  # of the effect: it need not be the same at each revision
+
+
+class Weighed(NamedTuple):
+    """One comparison of a revision with the good end, in logarithms."""
+
+    place: int  # of the revision; the good end is 0
+    change: float
+    error: float  # its standard error
+    degrees: float = math.inf  # of freedom of that
+
+
+def measured(one: Tried) -> Weighed:
+    """Its error is that of the mean of its pairs. Its interval says less: that holds at every look
+    at the comparison, so that of few pairs it is several times as wide as the error warrants."""
+    change = math.log(one.ratio)
+    if one.pairs >= FEWEST and one.spread > 0:
+        return Weighed(one.place, change, one.spread / math.sqrt(one.pairs), one.pairs - 1)
+    width = math.log(one.high) - math.log(one.low)
+    return Weighed(one.place, change, width / (2 * _QUANTILE))
+
+
+def probabilities(count: int, effect: float, seen: Sequence[Weighed]) -> list[float]:
+    """That revision 1, 2, … `count` is the first changed one; `effect` is that of the bad end."""
+    logs = [0.0] * count
+    for one in seen:
+        changed, same = (math.log(_likelihood(one, mean, effect)) for mean in (effect, 0.0))
+        for first in range(1, count + 1):
+            logs[first - 1] += changed if one.place >= first else same
+    top = max(logs)
+    weights = [math.exp(value - top) for value in logs]
+    return [weight / sum(weights) for weight in weights]
+
+
+def decisive(one: Weighed, effect: float) -> bool:
+    """Whether it says changed or same as surely as a single comparison is believed."""
+    changed, same = (_likelihood(one, mean, effect) for mean in (effect, 0.0))
+    return max(changed, same) * SURE > min(changed, same)
+
+
+def _likelihood(one: Weighed, mean: float, effect: float) -> float:
+    """Student's about what is expected, and now and then anything at all."""
+    error = math.hypot(one.error, _SLACK * effect)
+    density = student.density((one.change - mean) / error, one.degrees) / error
+    return (1 - SURE) * density + SURE / (4 * abs(effect))
+
+
+def most_even_split(chances: Sequence[float], skipped: Collection[int]) -> int:
+    """The revision to compare next: where the chances part most evenly, of those that can be
+    measured; 0 where there is none left. The last one is the bad end, which was measured."""
+    below, best, found = 0.0, -1.0, 0
+    for place in range(1, len(chances)):
+        below += chances[place - 1]
+        worth = min(below, 1 - below)
+        if place not in skipped and worth > best:
+            best, found = worth, place
+    return found if best > 1e-9 else 0
+
+
+def suspects(chances: Sequence[float], skipped: Collection[int]) -> tuple[list[int], float]:
+    """The likeliest first changed revision and its probability; with those before it that could
+    not be measured, for they cannot be told from it."""
+    groups: list[list[int]] = [[]]
+    for place in range(1, len(chances) + 1):
+        groups[-1].append(place)
+        if place not in skipped:
+            groups.append([])
+    best = max((g for g in groups if g), key=lambda g: sum(chances[p - 1] for p in g))
+    return best, sum(chances[place - 1] for place in best)

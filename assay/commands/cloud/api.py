@@ -7,9 +7,13 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.findings import Output, Table
 from assay.core.objects import ServiceAwayError
 from assay.core.progress import ignore
+from assay.core.records import SCHEMA
 from assay.platforms.cloud.gce import Gce
 from assay.platforms.cloud.provider import (
     Machine,
@@ -188,3 +192,23 @@ def _await_ssh(machine: Machine, wanted: MachineRequest, seconds: float, say: Sa
                 ) from None
             say(f"{machine.name}: waiting for ssh …")
             time.sleep(min(5.0, seconds))
+
+
+def output(found: Sequence[Machine], notes: Sequence[str] = ()) -> Output:
+    rows = tuple(
+        (
+            *(one.name, one.zone, one.status, one.type, one.external_ip or one.internal_ip),
+            *(str(one.local_disks or ""), "" if one.ours else "not assay's"),
+        )
+        for one in found
+    )
+    columns = ("machine", "zone", "status", "type", "address", "local disks", "")
+    document = {
+        "schema": SCHEMA,
+        "kind": "machines",
+        "machines": [msgspec.to_builtins(one) for one in found],
+        "notes": list(notes),
+    }
+    return Output(
+        tables=(Table(columns=columns, rows=rows, notes=tuple(notes)),), document=document
+    )

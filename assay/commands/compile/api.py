@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from assay.commands.compile.fold_verbs_configured import CompileRequest, take_configurations
 from assay.core import registry
 from assay.core.contracts import WithExamples
-from assay.core.errors import NotPossibleError
-from assay.core.files import written_whole
+from assay.core.errors import NotPossibleError, UsageError
+from assay.core.files import user_path, write_whole, written_whole
 from assay.core.messages import MODEL_FILES
 from assay.core.records import Value
 from assay.core.sessions import Examples
@@ -27,6 +29,9 @@ from assay.measure.compiler.splits import calibration_items
 from assay.native import compile as native_compile
 from assay.native.compile import BuiltModel, Compiled
 from assay.native.expected import answers_of
+from assay.native.graph import Graph
+from assay.native.hpvm.dataflow import line_names
+from assay.native.hpvm.lowering import dataflow
 from assay.native.knobs.simulated import is_rounded
 from assay.native.toolchain import Kernels, toolchain
 from assay.workloads.user.benchmark_class import BenchmarkClass
@@ -155,3 +160,59 @@ def _put(path: Path, parts: Iterable[np.ndarray[Any, Any]]) -> None:
     with written_whole(path) as temporary, open(temporary, "wb") as file:
         for part in parts:
             file.write(np.ascontiguousarray(part).tobytes())
+
+
+# Folders that a compilation depends on, as they were.
+KEPT = ("ASSAY_DATA", "ASSAY_HOME", "XDG_CACHE_HOME")
+
+
+class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """How a model was compiled, so that it can be again."""
+
+    model: str = ""  # "": it has no name
+    weights: str = ""
+    params: Mapping[str, Value] = {}
+    kernels: Kernels = "auto"
+    portable: bool = False
+    kernel: Mapping[str, str] = {}
+
+
+def take_configurations(made: Compiled, graph: Graph, request: CompileRequest) -> None:
+    """For the program's -c: `NAME.lines`, which a configuration has to have, where HPVM has
+    operations for the network; and `NAME.configs/build`, which it starts for one that is not built
+    yet, where the model has a name."""
+    lines, folder = (
+        made.program.with_name(made.program.name + end) for end in (".lines", ".configs")
+    )
+    try:
+        write_whole(lines, line_names(dataflow(graph)).encode())
+    except UsageError:
+        return lines.unlink(missing_ok=True)
+    if folder.exists():
+        shutil.rmtree(folder)  # of the program that was here before
+    if request.model:
+        folder.mkdir()
+        write_whole(folder / "build", "\n".join(words_of(request)).encode())
+
+
+def words_of(request: CompileRequest) -> list[str]:
+    """The command line that compiles it; paths do not depend on where it is started."""
+    held = [f"{name}={os.path.abspath(os.environ[name])}" for name in KEPT if os.environ.get(name)]
+    words = ["/usr/bin/env", *held, sys.executable, "-P", "-m", "assay", "compile"]
+    words += [_absolute(request.model), "--program-only", "--kernels", request.kernels]
+    if request.weights:
+        words += ["--weights", str(user_path(request.weights).absolute())]
+    words += ["--portable"] * request.portable
+    for flag, given in (("--set", request.params), ("--kernel", request.kernel)):
+        for name, value in given.items():
+            words += [flag, f"{name}={value}"]
+    return words
+
+
+def _absolute(model: str) -> str:
+    """A file, or a name in a file, from the root on; a workload's name as it is."""
+    file, colon, name = model.partition(".py:")
+    if colon:
+        return f"{user_path(file + '.py').absolute()}:{name}"
+    is_file = Path(model).suffix in (*MODEL_FILES, ".onnx")
+    return str(user_path(model).absolute()) if is_file else model

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay.commands.compare.api import compare_results
-from assay.commands.repro import fold_engine_repro_origin, fold_views_repro_files
+from assay.commands.repro import setup, view
 from assay.commands.repro import setup as asked
 from assay.commands.run.api import run
 from assay.core.differences import Reproduction
@@ -74,11 +74,7 @@ def repro(
 
 
 def _found(text: str, origin: str | Path, home: Home) -> Result:
-    results = (
-        list(fold_engine_repro_origin.results(str(origin), text))
-        if origin
-        else list(_kept(text, home))
-    )
+    results = list(setup.results(str(origin), text)) if origin else list(_kept(text, home))
     number = text.rpartition("/")[2]
     if origin and len(results) > 1:
         results = [
@@ -208,8 +204,8 @@ def _series(result: Result, metric: str, home: Home) -> KeptTimes:
 
 def _written(result: Result, found: Reproduction, folder: Path) -> Reproduction:
     texts = {
-        fold_views_repro_files.LOCK: fold_views_repro_files.lock(result),
-        fold_views_repro_files.RECIPE: fold_views_repro_files.recipe(result, found.command),
+        view.LOCK: view.lock(result),
+        view.RECIPE: view.recipe(result, found.command),
     }
     return msgspec.structs.replace(found, files=tuple(_write(folder, texts)))
 

@@ -57,7 +57,7 @@ def command(form: str, **given: Any) -> int:  # noqa: ANN401 (click's values)
     ID is RUN/NNN, a run of one result, `last`, or a repro id. Leaves with 0 if it is reproduced,
     with 1 if it differs, with 3 if it cannot be measured here, with 6 if it is undecided.
     """
-    from assay.commands.repro.fold_views_repro import output
+    from assay.commands.repro.view import output
 
     handle_signals()
     line = LiveLine()

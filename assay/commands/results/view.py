@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from assay.commands.results.fold_core_packing import Packed
+from assay.commands.results.api import Packed
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human

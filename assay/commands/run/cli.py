@@ -176,7 +176,7 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
 
 def _in_image(given: dict[str, Any]) -> int:
     """The same words again, there; the store here is the store there."""
-    from assay.commands.fold_verbs_image import run_image
+    from assay.commands.image import run_image
 
     words = sys.argv[1:]
     inner, skip = ["assay"], False

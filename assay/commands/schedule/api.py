@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.commands.schedule import plan_file, run_log
-from assay.commands.schedule.fold_core_nights import NightLine
+from assay.commands.schedule.run_log import NightLine
 from assay.commands.schedule.timers import Scheduled, files, when
 from assay.core import settings
 from assay.core.errors import UsageError

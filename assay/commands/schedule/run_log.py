@@ -15,11 +15,13 @@ from typing import Literal
 
 import msgspec
 
-from assay.commands.schedule.fold_core_nights import NightLine
 from assay.core import settings
+from assay.core.changes import Checked
 from assay.core.corrupt import writing
 from assay.core.errors import UsageError
+from assay.core.records import SCHEMA
 from assay.core.settings import Home
+from assay.platforms.sinks.records import Upload
 
 Every = Literal["hour", "night", "week"]
 SECONDS: dict[str, float] = {"hour": 3600.0, "night": 86400.0, "week": 7 * 86400.0}
@@ -102,3 +104,30 @@ def _missed(last: NightLine, every: str, now: datetime) -> int:
 
 def _word(every: str) -> str:
     return every or "night"
+
+
+class NightLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a night: that it began, or that it ended with these findings."""
+
+    started: str  # UTC, ISO 8601: which night it is
+    ended: str = ""  # "": it never did
+    status: int = 0  # of the command line
+    runs: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+
+
+class Night(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan file, carried out once."""
+
+    plan: str  # its name
+    started: str
+    ended: str
+    runs: tuple[str, ...] = ()
+    results: dict[str, str] = {}  # id → how it ended
+    findings: tuple[str, ...] = ()  # what went wrong, each in a sentence
+    checked: Checked | None = None
+    uploads: tuple[Upload, ...] = ()
+    alerts: tuple[str, ...] = ()  # how each alert fared, in words
+    status: int = 0
+    schema: int = SCHEMA
+    kind: Literal["night"] = "night"

@@ -14,8 +14,8 @@ from assay.commands.check import alerts as alerting
 from assay.commands.check import api as check
 from assay.commands.run.api import planned
 from assay.commands.schedule import plan_file, run_log
-from assay.commands.schedule.fold_core_nights import Night, NightLine
 from assay.commands.schedule.plan_file import BenchPart, PlanFile
+from assay.commands.schedule.run_log import Night, NightLine
 from assay.commands.schedule.timers import when
 from assay.core import codec
 from assay.core.changes import Checked

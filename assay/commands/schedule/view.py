@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.commands.check import view
-from assay.commands.schedule.fold_core_nights import Night, NightLine
+from assay.commands.schedule.run_log import Night, NightLine
 from assay.core.findings import Output, Reading, Table
 from assay.core.records import SCHEMA
 from assay.reporting import results

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import get_args
 
 import msgspec
 
-from assay.commands.tune.fold_engine_tune_energy import EnergyMeter
 from assay.core import registry
 from assay.core.errors import NotPossibleError, UsageError, unknown
 from assay.core.messages import MODEL_FILES
 from assay.core.records import Value
 from assay.core.units import as_seconds
 from assay.measure import plan
+from assay.monitors.energy import EnergyMonitor
 from assay.native.toolchain import Kernels
 from assay.native.tuner.records import Objective
 from assay.workloads.accuracy import TRAINED
@@ -62,3 +65,29 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
                 f"The objective is energy, which cannot be measured here: {why}.",
                 hint="--objective time; what is faster mostly needs less energy too.",
             )
+
+
+class Watched:
+    watts = 0.0  # 0: not measured
+
+
+class EnergyMeter:
+    def __init__(self) -> None:
+        self._monitor = EnergyMonitor()
+
+    def missing(self) -> str:
+        return self._monitor.missing()
+
+    @contextmanager
+    def watched(self) -> Iterator[Watched]:
+        """Of the whole machine: what else runs is counted too."""
+        found = Watched()
+        if self.missing():
+            yield found
+            return
+        before, start = self._joules(), time.monotonic()
+        yield found
+        found.watts = (self._joules() - before) / (time.monotonic() - start)
+
+    def _joules(self) -> float:
+        return self._monitor.sample(())["cpu_energy"]

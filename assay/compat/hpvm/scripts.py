@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from assay.backends.keras.engines import installed
-from assay.commands import evaluate, fold_verbs_data
+from assay.commands import data, evaluate
 from assay.commands.train import api
 from assay.compat.hpvm import frontend as hpvm_frontend
 from assay.core import registry, settings
@@ -169,10 +169,7 @@ def _params(request: HpvmRequest, home: str | None) -> dict[str, str]:
     """HPVM's own pictures are taken where they are here."""
     weights = {"weights": MODES[request.mode]} if MODES[request.mode] else {}
     hpvm = _name_in_hpvm(request.workload)
-    here = any(
-        held.name == f"model_params/{hpvm}" and held.place
-        for held in fold_verbs_data.known_data(home)
-    )
+    here = any(held.name == f"model_params/{hpvm}" and held.place for held in data.known_data(home))
     return weights | ({"data": "model_params"} if hpvm and here else {})
 
 

@@ -8,7 +8,7 @@ import click
 
 from assay.cli import options, printing
 from assay.commands.cloud import api
-from assay.commands.cloud.fold_views_cloud import output
+from assay.commands.cloud.api import output
 from assay.compat.perfzero import cloud as old
 
 REQUEST = (

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from assay.commands import fold_verbs_image
+from assay.commands import image
 from assay.commands.bench import api
 from assay.compat.perfzero.options import Flag, Flags
 from assay.core.corrupt import writing
@@ -113,11 +113,9 @@ def _build(flags: Flags, engine: str, dry_run: bool, say: Say) -> None:
     if path == TEMPLATE:
         request = ImageRequest(frameworks=("tensorflow",), specs=specs(flags))
         if dry_run:
-            say(fold_verbs_image.image_files(request)["Containerfile"])
+            say(image.image_files(request)["Containerfile"])
         else:
-            say(
-                f"{flags['docker_tag']}: {fold_verbs_image.build_image(request, flags['docker_tag'], engine)}"
-            )
+            say(f"{flags['docker_tag']}: {image.build_image(request, flags['docker_tag'], engine)}")
         return
     given = (
         f"tensorflow_pip_spec={flags['tensorflow_pip_spec'] or ''}",

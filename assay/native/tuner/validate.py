@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from assay.commands.tune.fold_engine_tune_energy import EnergyMeter
+from assay.commands.tune.request import EnergyMeter
 from assay.measure.compiler.splits import Labelled, TunePictures
 from assay.native.graph import Array, Graph
 from assay.native.knobs.apply import Calibration, applied

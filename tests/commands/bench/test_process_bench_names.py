@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.bench.fold_engine_bench_names import discover, look
+from assay.commands.bench.process import discover, look
 from assay.core.errors import AssayError, UsageError
 from assay.formats.perfzero.messages import BenchSetting, FindMethods
 from assay.formats.perfzero.names import Filter, Method

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 
-from assay.commands.bench.fold_analysis_bench import outliers, over_trials
+from assay.commands.bench.trials import outliers, over_trials
 from assay.core.records import Case, Procedure, Result, Samples
 
 

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from assay.commands.bisect import fold_analysis_bisection
-from assay.commands.bisect.fold_analysis_bisection import Weighed
+from assay.commands.bisect import api
+from assay.commands.bisect.api import Weighed
 from assay.core.changes import Tried
 from assay.stats import student
 
@@ -16,32 +16,32 @@ EFFECT = math.log(1.05)
 
 
 def test_before_anything_is_known_all_are_alike():
-    assert fold_analysis_bisection.probabilities(4, EFFECT, []) == pytest.approx([0.25] * 4)
+    assert api.probabilities(4, EFFECT, []) == pytest.approx([0.25] * 4)
 
 
 def test_a_slow_revision_puts_the_change_at_or_before_it():
-    chances = fold_analysis_bisection.probabilities(4, EFFECT, [Weighed(2, EFFECT, 0.001)])
+    chances = api.probabilities(4, EFFECT, [Weighed(2, EFFECT, 0.001)])
 
     assert sum(chances[:2]) > 0.95
     assert chances[0] == pytest.approx(chances[1])
 
 
 def test_a_doubtful_comparison_moves_little_and_no_one_is_believed_wholly():
-    doubtful = fold_analysis_bisection.probabilities(2, EFFECT, [Weighed(1, EFFECT / 2, 0.05)])
-    sure = fold_analysis_bisection.probabilities(2, EFFECT, [Weighed(1, EFFECT, 1e-9)])
+    doubtful = api.probabilities(2, EFFECT, [Weighed(1, EFFECT / 2, 0.05)])
+    sure = api.probabilities(2, EFFECT, [Weighed(1, EFFECT, 1e-9)])
 
     assert doubtful == pytest.approx([0.5, 0.5], abs=0.05)
     assert 0.95 < sure[0] < 0.999
 
 
 def test_the_next_is_where_the_chances_part_in_half_but_nothing_that_was_skipped():
-    assert fold_analysis_bisection.most_even_split([0.25] * 4, ()) == 2
-    assert fold_analysis_bisection.most_even_split([0.25] * 4, {2}) in {1, 3}
-    assert fold_analysis_bisection.most_even_split([0.25] * 4, {1, 2, 3}) == 0
+    assert api.most_even_split([0.25] * 4, ()) == 2
+    assert api.most_even_split([0.25] * 4, {2}) in {1, 3}
+    assert api.most_even_split([0.25] * 4, {1, 2, 3}) == 0
 
 
 def test_what_could_not_be_measured_cannot_be_told_from_the_one_after():
-    places, chance = fold_analysis_bisection.suspects([0.05, 0.5, 0.4, 0.05], {2})
+    places, chance = api.suspects([0.05, 0.5, 0.4, 0.05], {2})
 
     assert places == [2, 3]
     assert chance == pytest.approx(0.9)
@@ -53,7 +53,7 @@ def tried(**parts: object) -> Tried:
 
 
 def test_the_error_is_that_of_the_mean_of_the_pairs():
-    assert fold_analysis_bisection.measured(tried(pairs=9, spread=0.03)) == (
+    assert api.measured(tried(pairs=9, spread=0.03)) == (
         3,
         EFFECT,
         pytest.approx(0.01),
@@ -62,7 +62,7 @@ def test_the_error_is_that_of_the_mean_of_the_pairs():
 
 
 def test_without_pairs_an_interval_of_98_percent_becomes_a_standard_error():
-    found = fold_analysis_bisection.measured(tried(pairs=2))
+    found = api.measured(tried(pairs=2))
 
     assert found.error == pytest.approx(math.log(1.02) / 2.326)
 
@@ -81,7 +81,7 @@ def test_without_pairs_an_interval_of_98_percent_becomes_a_standard_error():
 def test_a_comparison_need_not_go_on_when_it_says_as_much_as_is_believed(
     change, error, degrees, enough
 ):
-    assert fold_analysis_bisection.decisive(Weighed(1, change, error, degrees), EFFECT) is enough
+    assert api.decisive(Weighed(1, change, error, degrees), EFFECT) is enough
 
 
 def test_the_density_of_students_t_has_an_area_of_one():
@@ -95,10 +95,10 @@ def test_noisy_comparisons_find_the_one_of_thirty(seed):
     rng = random.Random(seed)
     first, seen = rng.randrange(1, 30), []
     for _ in range(40):
-        chances = fold_analysis_bisection.probabilities(29, EFFECT, seen)
+        chances = api.probabilities(29, EFFECT, seen)
         if max(chances) > 0.95:
             break
-        place = fold_analysis_bisection.most_even_split(chances, ())
+        place = api.most_even_split(chances, ())
         truth = EFFECT if place >= first else 0.0
         seen.append(Weighed(place, rng.gauss(truth, 0.01), 0.01))
 

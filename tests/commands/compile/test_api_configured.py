@@ -7,11 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.compile.fold_verbs_configured import (
-    CompileRequest,
-    take_configurations,
-    words_of,
-)
+from assay.commands.compile.api import CompileRequest, take_configurations, words_of
 from assay.native.compile import Compiled
 from assay.native.hpvm.configs import parse
 from tests.native.hpvm.making import residual_net

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from assay.commands.history.fold_views_chart import HEIGHT, chart
+from assay.commands.history.view import HEIGHT, chart
 
 
 def test_the_highest_is_on_top_and_the_axis_is_in_human_units():

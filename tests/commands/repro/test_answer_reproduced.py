@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from assay.commands.repro.fold_analysis_reproduced import LEVEL, Deviation, deviation
+from assay.commands.repro.answer import LEVEL, Deviation, deviation
 
 NORMAL = np.random.default_rng(5)
 

@@ -8,7 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from assay.commands.repro.fold_engine_repro_origin import results
+from assay.commands.repro.setup import results
 from assay.core import codec
 from assay.core.errors import AssayError, UsageError
 from tests.commands.repro.test_setup import RESULT

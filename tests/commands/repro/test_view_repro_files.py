@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.commands.repro.fold_views_repro_files import recipe
+from assay.commands.repro.view import recipe
 from tests.commands.repro.test_setup import with_case
 
 

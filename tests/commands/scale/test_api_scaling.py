@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from assay.commands.scale.fold_analysis_scaling import scaling
+from assay.commands.scale.api import scaling
 from assay.core.findings import Quantity, Reading, Summary
 from assay.core.records import Case
 from tests.stores.test_sqlite import result

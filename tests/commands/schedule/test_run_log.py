@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from assay.commands.schedule import run_log
-from assay.commands.schedule.fold_core_nights import NightLine
+from assay.commands.schedule.run_log import NightLine
 from assay.core.errors import UsageError
 
 NIGHT = NightLine(started="2026-11-10T02:00:00Z", ended="2026-11-10T03:00:00Z")

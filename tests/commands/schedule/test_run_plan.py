@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.commands.schedule import run_log
-from assay.commands.schedule.fold_core_nights import NightLine
+from assay.commands.schedule.run_log import NightLine
 from assay.core.errors import UsageError
 
 WORK = """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.commands.study import fold_engine_rounds as engine
-from assay.commands.study.fold_engine_rounds import Rounds
+from assay.commands.study import api as engine
+from assay.commands.study.api import Rounds
 from assay.core.records import Case, Procedure, Result
 
 CASES = tuple(Case(workload="w", backend="b", key=name) for name in "abcdef")

@@ -6,8 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.commands.tune.fold_engine_tune_energy import EnergyMeter
-from assay.commands.tune.request import TuneRequest
+from assay.commands.tune.request import EnergyMeter, TuneRequest
 from assay.core.errors import NotPossibleError, UsageError
 from assay.measure.compiler.splits import Labelled, TunePictures
 from assay.native import reference

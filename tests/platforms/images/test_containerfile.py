@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.commands.repro.fold_views_repro_files import recipe as repro_recipe
+from assay.commands.repro.view import recipe as repro_recipe
 from assay.core.errors import UsageError
 from assay.platforms.images.containerfile import ImageRecipe, containerfile
 from assay.platforms.images.recipes import FRAMEWORKS, ImageRequest, recipe

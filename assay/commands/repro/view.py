@@ -1,13 +1,31 @@
-"""What would make a result possible elsewhere: a lock of its packages, a recipe of a container."""
+"""Whether a result was reproduced → lines for people, and its document."""
 
 from __future__ import annotations
 
 import shlex
 
 from assay import __version__
+from assay.core.differences import Reproduction
+from assay.core.findings import Output, Table
 from assay.core.records import Result
 from assay.core.redaction import HIDDEN
 from assay.platforms.images.containerfile import ImageRecipe, containerfile
+
+
+def output(found: Reproduction) -> Output:
+    rows = [
+        ("result", found.id),
+        ("repro id", found.repro),
+        ("command", found.command),
+        ("inputs", f"sha256 {found.inputs[:16]}…"),
+        *(("missing", what) for what in found.lacking),
+        *(("changed", what) for what in found.changed),
+        *([("measured as", found.again)] if found.again else []),
+        *(("written", name) for name in found.files),
+    ]
+    table = Table(columns=("", "what"), rows=tuple(rows), title=f"{found.id} {found.sentence}")
+    return Output(tables=(table,), document=found)
+
 
 LOCK, RECIPE = "requirements.lock", "Containerfile"
 _OURS = ("ASSAY_", "PYTHON")  # variables that assay sets itself

@@ -1,15 +1,40 @@
-"""assay data: datasets."""
+"""Datasets: which are known, where they are, how to have them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli import options, printing
 from assay.cli.progress import write_over
-from assay.commands import fold_verbs_data
+from assay.core import settings
 from assay.core.findings import Table
+from assay.core.progress import ignore
+from assay.core.settings import Home
 from assay.core.units import human
 from assay.reporting.terminal import plain
+
+if TYPE_CHECKING:
+    from assay.datasets.library import Held
+
+
+def known_data(home: Home = None) -> list[Held]:
+    """Every dataset that is known: where it is here, or how to get it."""
+    from assay.datasets.library import held
+
+    return held(settings.home(home))
+
+
+def fetch_data(
+    *names: str, home: Home = None, progress: Callable[[str, int, int | None], None] = ignore
+) -> list[str]:
+    """Have these datasets, from local files or by download; the places they are in."""
+    from assay.datasets.fetch import fetch
+
+    place = settings.home(home)
+    return [found for name in names for found in fetch(name, place, progress)]
 
 
 @click.group(
@@ -30,7 +55,7 @@ def command() -> None:
 @options.form
 def list_(home: str | None, form: str) -> int:
     """Show every dataset: where it is, or how to get it."""
-    found = fold_verbs_data.known_data(home)
+    found = known_data(home)
     rows = tuple(
         (
             *(one.name, one.summary, str(one.classes)),
@@ -57,7 +82,7 @@ def fetch(names: tuple[str, ...], home: str | None) -> int:
     """
     line = _Line()
     try:
-        for place in fold_verbs_data.fetch_data(*names, home=home, progress=line):
+        for place in fetch_data(*names, home=home, progress=line):
             printing.put(str(place))
     finally:
         line.end()

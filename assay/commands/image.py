@@ -1,16 +1,93 @@
-"""assay image: images to measure in."""
+"""Images to measure in: written, built, run, listed; each result knows its image's digest."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from assay.cli import options, printing
-from assay.commands import fold_verbs_image
+from assay.core import settings
 from assay.core.files import user_file, user_path
 from assay.core.findings import Output, Table
+from assay.core.progress import ignore
+from assay.core.settings import Home
+from assay.platforms.images import engines, recipes
+from assay.platforms.images.containerfile import containerfile
+from assay.platforms.images.engines import ContainerRun, Mount
 from assay.platforms.images.recipes import CUDA, FRAMEWORKS, ImageRequest
+
+RESULTS = "/results"  # where a container sees the store
+IMAGE = "ASSAY_IMAGE"  # the variable that tells a container which image it is
+
+
+def image_files(request: ImageRequest) -> dict[str, str]:
+    """The Containerfile and its requirements: name → text."""
+    recipe, lines = recipes.recipe(request)
+    files = {"Containerfile": containerfile(recipe)}
+    return files | ({recipe.requirements: "\n".join(lines) + "\n"} if lines else {})
+
+
+def build_image(
+    request: ImageRequest = ImageRequest(),  # noqa: B008 (frozen)
+    tag: str = "assay",
+    engine: str = "",
+    write: str | Path = "",
+    progress: Callable[[str], None] = ignore,
+) -> str:
+    """Build an image to measure in; its digest. With `write`, its files are left in that folder.
+
+    `progress` is given each line that the engine says.
+
+    >>> request = assay.ImageRequest(frameworks=("torch",), specs=("torch==2.13.0",))
+    >>> digest = assay.build_image(request, tag="assay/torch:2.13")
+    """
+    engines.check_tag(tag)
+    chosen = engines.find(engine)
+    recipe, lines = recipes.recipe(request)
+    with tempfile.TemporaryDirectory() as spare:
+        folder = user_path(write) if write else Path(spare)
+        with user_file(folder / "Containerfile") as temporary:
+            temporary.write_text(containerfile(recipe))
+        recipes.fill(request, lines, folder)
+        engines.follow(engines.build_words(chosen, tag, folder), progress)
+    return engines.digest(chosen, tag)
+
+
+def run_image(
+    image: str,
+    command: Sequence[str],
+    mounts: Sequence[str] = (),
+    gpus: bool = False,
+    engine: str = "",
+    home: Home = None,
+) -> int:
+    """Run a command in an image, with the store mounted; its exit status.
+
+    Results that are measured there are kept here, and have the image's digest in them.
+    """
+    engines.check_tag(image)
+    chosen = engines.find(engine)
+    parsed = [engines.parse_mount(text) for text in mounts]
+    store = settings.home(home)
+    store.mkdir(parents=True, exist_ok=True)
+    run = ContainerRun(
+        image=image,
+        command=tuple(command),
+        mounts=(*parsed, Mount(source=str(store), target=RESULTS)),
+        variables={"ASSAY_HOME": RESULTS, IMAGE: engines.digest(chosen, image)},
+        gpus=gpus,
+    )
+    return engines.run_in(chosen, run)
+
+
+def images(engine: str = "") -> list[tuple[str, str, str]]:
+    """Images that assay has built here: name, id, when."""
+    return engines.listed(engines.find(engine))
+
 
 engine = click.option(
     "--engine", default="", metavar="docker|podman|buildah", help="Default: the first installed."
@@ -78,7 +155,7 @@ def build(
         given["assay"] = own
     request = ImageRequest(**given)
     if no_build:
-        for name, text in fold_verbs_image.image_files(request).items():
+        for name, text in image_files(request).items():
             if write:
                 with user_file(user_path(write) / name) as temporary:
                     temporary.write_text(text)
@@ -86,7 +163,7 @@ def build(
                 printing.put(f"# {name}", text)
         return 0
     options.say(f"building {tag} …")
-    printing.put(fold_verbs_image.build_image(request, tag, engine, write, options.say))
+    printing.put(build_image(request, tag, engine, write, options.say))
     return 0
 
 
@@ -112,7 +189,7 @@ def run(
     home: str | None,
 ) -> int:
     """Run a command in an image; results are kept in the store here."""
-    return fold_verbs_image.run_image(name, words, mounts, gpus, engine, home)
+    return run_image(name, words, mounts, gpus, engine, home)
 
 
 @command.command("list", epilog="\b\nExample:\n  assay image list --format json")
@@ -120,6 +197,6 @@ def run(
 @options.form
 def list_(engine: str, form: str) -> int:
     """List the images that assay has built here."""
-    table = Table(columns=("image", "id", "made"), rows=tuple(fold_verbs_image.images(engine)))
+    table = Table(columns=("image", "id", "made"), rows=tuple(images(engine)))
     printing.show(Output(tables=(table,)), form)
     return 0

@@ -1,13 +1,34 @@
-"""A checkup → tables in human units."""
+"""This machine: its noise, what would help, its peaks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
 import msgspec
 
+from assay.cli import options, printing
+from assay.core import settings
 from assay.core.findings import Output, Table
+from assay.core.progress import ignore
 from assay.core.records import Value
+from assay.core.settings import Home
 from assay.core.units import human
 from assay.measure.machine.fold_core_diagnosis import Checkup, Noise, Peak
+
+if TYPE_CHECKING:
+    from assay.measure.machine.fold_core_diagnosis import Checkup
+
+
+def doctor(
+    quick: bool = False, home: Home = None, progress: Callable[[str], None] = ignore
+) -> Checkup:
+    """This machine: its noise now, what would help, its measured peaks, which are kept."""
+    from assay.measure.machine.doctor import examine
+
+    return examine(settings.home(home), quick, progress)
+
 
 _BYTES = ("memory", "swap_used")  # endings of facts that are counted in bytes
 
@@ -112,3 +133,25 @@ def _fact(name: str, value: Value) -> str:
     if isinstance(value, int) and (name.endswith(_BYTES) or name.startswith(("cache", "memory"))):
         return human(value, "B")
     return str(value)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay doctor
+  assay doctor --quick
+  assay doctor --format json"""
+)
+@click.option(
+    "--quick", is_flag=True, help="Measure for a quarter of the time; numbers are rougher."
+)
+@options.home
+@options.form
+def command(quick: bool, home: str | None, form: str) -> int:
+    """Check this machine: what it is, how noisy it is now, what would help, its peak rates.
+
+    Takes under a minute. The peaks are kept, and later results are compared to them.
+    """
+    found = doctor(quick=quick, home=home, progress=options.say)
+    printing.show(output(found), form)
+    return 0

@@ -1,18 +1,75 @@
-"""assay configs: HPVM's configuration files."""
+"""Configuration files of HPVM: read, checked against a network, explained, sorted, written."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
 
 from assay.cli import options, printing
-from assay.commands import fold_verbs_configs
-from assay.core.errors import unknown
+from assay.core import registry
+from assay.core.contracts import Workload
+from assay.core.errors import UsageError, unknown
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA
-from assay.native.hpvm.config_sets import Gain, in_words, summary
-from assay.native.hpvm.configs import ConfigFile, Configuration, read_configs
+from assay.measure import plan
+from assay.measure.compiler.capture import captured
+from assay.native.hpvm.config_sets import Gain, check_fit, in_words, pareto, remarks, summary
+from assay.native.hpvm.configs import ConfigFile, Configuration, read_configs, write_configs
+from assay.native.hpvm.dataflow import Dataflow
+from assay.native.hpvm.lowering import dataflow, with_softmax
+from assay.workloads.accuracy import AccuracyWorkload
+
+
+class CheckedConfigs(msgspec.Struct, frozen=True, kw_only=True):
+    configs: ConfigFile
+    network: str  # they were held against; "": none
+    remarks: tuple[str, ...]
+
+
+def check_configs(path: str | Path, model: Any = "") -> CheckedConfigs:  # noqa: ANN401
+    """Read a file of configurations; every line must have the operations of that of `model`, a
+    name, a file or a keras.Model, where one is given.
+
+    >>> assay.check_configs("tuner_confs.txt", "alexnet2").remarks
+    ()
+    """
+    configs = read_configs(path)
+    if model:
+        check_fit(configs, network(model))
+    name = str(getattr(model, "name", model))
+    return CheckedConfigs(configs=configs, network=name, remarks=remarks(configs))
+
+
+def sort_configs(path: str | Path, output: str | Path, gain: Gain = "speedup") -> ConfigFile:
+    """Write those that lie on the Pareto front, by rising loss, to `output`.
+
+    >>> len(assay.sort_configs("tuner_confs.txt", "pareto_confs.txt").configurations)
+    12
+    """
+    found = pareto(read_configs(path), gain)
+    write_configs(found, output)
+    return found
+
+
+def network(model: Any) -> Dataflow:  # noqa: ANN401 (as engine.capture.captured takes it)
+    """A model as HPVM has it. Its ten networks end in logits here, and in a softmax there."""
+    graph = captured(model).graph
+    return dataflow(with_softmax(graph) if _is_one_of_ten(model) else graph)
+
+
+def _is_one_of_ten(model: Any) -> bool:  # noqa: ANN401
+    if not isinstance(model, str):
+        return False
+    try:
+        found: Workload = registry.workload(plan.parse_case(model).workload)
+    except UsageError:
+        return False
+    return isinstance(found, AccuracyWorkload)
+
 
 _file = click.argument("file", metavar="FILE")
 
@@ -39,7 +96,7 @@ def check(file: str, model: str, form: str) -> int:
     Example:
       assay configs check tuner_confs.txt --model alexnet2
     """
-    found = fold_verbs_configs.check_configs(file, model)
+    found = check_configs(file, model)
     printing.show(listed(found.configs, found.remarks), form)
     lines = f", each of the lines of {model}" if model else ""
     count = len(found.configs.configurations)
@@ -83,7 +140,7 @@ def sort(file: str, output: str, by: Gain, form: str) -> int:
     Example:
       assay configs sort tuner_confs.txt --by energy -o pareto_confs.txt
     """
-    printing.show(listed(fold_verbs_configs.sort_configs(file, output, by)), form)
+    printing.show(listed(sort_configs(file, output, by)), form)
     options.say(f"written: {output}")
     return 0
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
+import click
+
+from assay.cli import options, printing
 from assay.core.contracts import Store
 from assay.core.errors import StoreError, UsageError
-from assay.core.findings import ANALYSIS, Copied
-from assay.core.records import Query
+from assay.core.findings import ANALYSIS, Copied, Output, Table
+from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
 from assay.core.settings import Home, place
 
@@ -61,3 +64,57 @@ def _copy_run(old: Store, new: Store, run: str, ids: list[str]) -> int:
         if summary is not None:
             new.keep_summary(one, ANALYSIS, summary)
     return len(ids)
+
+
+def output(found: Copied) -> Output:
+    counts = {"runs": found.runs, "results": found.results, "copied": found.copied}
+    counts["there before"] = found.results - found.copied
+    return Output(
+        tables=(
+            Table(
+                columns=tuple(counts),
+                rows=(tuple(map(str, counts.values())),),
+                numeric=frozenset(counts),
+            ),
+        ),
+        document={
+            "schema": SCHEMA,
+            "kind": "store-copy",
+            "runs": found.runs,
+            "results": found.results,
+            "copied": found.copied,
+            "problems": list(found.problems),
+        },
+    )
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  assay store copy ~/.assay postgresql://me@db.example.org/assay
+  assay store copy sqlite:/data/old sqlite:/data/new --format json
+  assay store copy postgresql://me@db.example.org/assay ./offline"""
+)
+def command() -> None:
+    """Copy results between stores: folders and databases, in any direction."""
+
+
+@command.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@options.form
+def copy(source: str, target: str, form: str) -> int:
+    """Copy every result of FROM that TO lacks, with logs and traces.
+
+    Nothing is copied twice and nothing changed: one that was broken off is started again. FROM and
+    TO are folders or URLs. Exit status 1: something could not be copied, which is said.
+    """
+    found = copy_store(source, target, _say)
+    printing.show(output(found), form)
+    options.say(*found.problems)
+    return 1 if found.problems else 0
+
+
+def _say(number: int, runs: int, run: str) -> None:
+    if number == 1 or number == runs or number % 100 == 0 or options.to_terminal():
+        options.say(f"[{number}/{runs}] {run}")

@@ -1,0 +1,220 @@
+"""Profiles: one case under its framework's profiler, the trace kept and its operations listed."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from assay.cli import complete, options, printing
+from assay.cli.finish import say_logs, status_of
+from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.progress import LiveLine
+from assay.core import registry, settings
+from assay.core.contracts import ProfilingBackend
+from assay.core.errors import NotPossibleError, UsageError
+from assay.core.findings import Operation, Output, Profile, Table
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.protobuf import DamagedError
+from assay.core.records import SCHEMA, Case, Plan, Procedure, Result
+from assay.core.settings import Home
+from assay.core.units import as_seconds, human
+from assay.formats.traces import read as traces
+from assay.formats.traces.operations import operations
+from assay.measure import plan
+from assay.measure.case import TRACE
+from assay.measure.fold_engine_cases import measured
+from assay.measure.inputs import CaseLike
+from assay.measure.machine.environment import safe_tags
+
+
+def profile(
+    case: CaseLike,
+    steps: int = 5,
+    output: str | Path = "",
+    timeout: float | str = 600.0,
+    trust: bool = False,
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+    home: Home = None,
+    progress: ProgressCallback = ignore,
+) -> Profile:
+    """Run a few steps of a case under its framework's profiler; the trace is kept, and copied
+    to `output` where that is given. `trust` lets a `.pt2` file run code.
+
+    >>> for operation in assay.profile("mnist-mlp@jax").operations[:10]:
+    ...     print(operation.name, operation.seconds, operation.share, operation.count)
+    """
+    made = Plan(
+        cases=(_checked(plan.as_case(case, trust), steps, output),),
+        procedure=Procedure(
+            samples=steps, steps_per_sample=1, timeout=as_seconds(timeout, "timeout", "10m")
+        ),
+        label=label,
+        tags=safe_tags(dict(tags or {})),
+        verb="profile",
+    )
+    (found,) = measured(made, home, progress)
+    trace = found.place.folder.absolute() / TRACE
+    return _read(found.reading.result, trace, Path(output) if output else None)
+
+
+def _checked(case: CaseLike, steps: int, output: str | Path) -> Case:
+    if steps < 1:
+        raise UsageError(f"steps is {steps}, but has to be 1 or more.", hint="--steps 5")
+    if output and Path(output).exists() and not Path(output).is_dir():
+        raise UsageError(f"'{output}' is a file, but the trace needs a folder.", hint="-o traces")
+    found = plan.cases([case])
+    if len(found) > 1:
+        raise UsageError(
+            f"'{found[0].workload}' stands for {len(found)} cases, but one is profiled.",
+            hint=f"Choose one: {', '.join(one.key for one in found)}",
+        )
+    if not isinstance(registry.backend(found[0].backend), ProfilingBackend):
+        raise NotPossibleError(
+            f"The backend '{found[0].backend}' has no profiler.",
+            hint=f"These have: {', '.join(_with_profiler())}.",
+        )
+    return found[0]
+
+
+def _with_profiler() -> list[str]:
+    names = registry.names("backends")
+    return [name for name in names if isinstance(registry.backend(name), ProfilingBackend)]
+
+
+def _read(result: Result, folder: Path, output: Path | None) -> Profile:
+    if result.status != "ok":
+        return Profile(result=result)
+    try:
+        trace = traces.complete(folder)
+        found = operations(traces.events(folder))
+    except DamagedError as error:
+        return Profile(result=result, folder=str(folder), notes=(f"no operations: {error}",))
+    if output:
+        shutil.copytree(folder, output, dirs_exist_ok=True)
+    notes = () if found else ("the profiler saw no operation",)
+    return Profile(
+        result=result,
+        folder=str(output or folder),
+        trace=trace.file.replace(str(folder), str(output or folder), 1) if trace else "",
+        plugin=trace.plugin if trace else "",
+        operations=tuple(found),
+        notes=notes,
+    )
+
+
+COLUMNS = ("operation", "time", "share", "count", "where", "what of the model")
+
+
+def output(profile: Profile, top: int) -> Output:
+    tables = (operations_table(profile, top),) if profile.operations else ()
+    return Output(tables=tables, document=document(profile, top))
+
+
+def operations_table(profile: Profile, top: int) -> Table:
+    """The operations that took longest; times are over all profiled steps."""
+    found, shown = profile.operations, profile.operations[:top]
+    width = len(COLUMNS) if any(one.source for one in shown) else len(COLUMNS) - 1
+    notes = list(profile.notes)
+    if len(found) > len(shown):
+        left = sum(one.share for one in found[len(shown) :])
+        notes.append(f"{len(found) - len(shown)} more operations took {left:.1%} together")
+    return Table(
+        columns=COLUMNS[:width],
+        rows=tuple(_row(one)[:width] for one in shown),
+        numeric=frozenset({"time", "share", "count"}),
+        shortened=frozenset(
+            {"operation", "what of the model"}
+        ),  # of kernels, some have 600 letters
+        notes=tuple(notes),
+    )
+
+
+def document(profile: Profile, top: int) -> dict[str, Any]:
+    result = profile.result
+    return {
+        "schema": SCHEMA,
+        "kind": "profile",
+        **{name: getattr(result, name) for name in ("id", "status", "reason", "started")},
+        "case": msgspec.to_builtins(result.case),
+        "step_times": result.values("profiled_step_time"),
+        **{name: getattr(profile, name) for name in ("folder", "trace", "plugin", "notes")},
+        "operations": msgspec.to_builtins(profile.operations[:top]),
+    }
+
+
+def how_to_open(profile: Profile) -> list[str]:
+    if not profile.trace:
+        return []
+    return [
+        f"Perfetto:     open https://ui.perfetto.dev and drop {profile.trace} there",
+        f"TensorBoard:  tensorboard --logdir {shlex.quote(profile.folder)}"
+        f"  (pip install tensorboard {profile.plugin})",
+    ]
+
+
+def _row(one: Operation) -> tuple[str, ...]:
+    times = human(one.seconds, "s"), f"{one.share:.1%}", str(one.count)
+    return (one.name, *times, one.place, one.source)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay profile vgg16@keras-jax
+  assay profile mnist-mlp@torch --steps 20 --top 30
+  assay profile ./my.py:MyNet@keras-tensorflow:precision=bfloat16 -o traces"""
+)
+@click.argument("case", shell_complete=complete.cases)
+@click.option("--steps", type=int, default=5, show_default=True, help="Number of steps to profile.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=15,
+    show_default=True,
+    help="Number of operations to show.",
+)
+@click.option("-o", "--output", default="", metavar="FOLDER", help="Copy the trace to this folder.")
+@options.timeout("10m", "the profile")
+@options.trust
+@options.label
+@options.tag
+@options.home
+@options.form
+def command(case: str, top: int, form: str, **given: Any) -> int:  # noqa: ANN401 (click's values)
+    """Run some steps of CASE under its framework's profiler, after a warm-up.
+
+    Shows the operations that took longest and keeps the trace, for TensorBoard and Perfetto. A
+    profiler costs time: to know how fast CASE is, use assay run.
+    """
+    handle_signals()
+    line = LiveLine()
+    found = profile(
+        case,
+        steps=given["steps"],
+        output=given["output"],
+        timeout=given["timeout"],
+        trust=given["trust"],
+        label=given["label"],
+        tags=options.pairs(given["tags"], "--tag"),
+        home=given["home"],
+        progress=line,
+    )
+    line.done(found.result)
+    printing.show(output(found, top), form, in_file=printing.READABLE)
+    _print_more(found, settings.runs(given["home"]))
+    return status_of([found.result])
+
+
+def _print_more(found: Profile, runs: Path) -> None:
+    result = found.result
+    say_logs([result], runs)
+    if result.reason:
+        options.say(f"{result.status}: {result.reason}")
+    options.say(*how_to_open(found), f"kept as {result.id}")
