@@ -159,18 +159,18 @@ VERBS = {
     "hpvm": Command("Compatibility", "assay.compat.hpvm.cli", "HPVM's Keras benchmark scripts."),
     "keras-benchmarks": Command(
         "Compatibility",
-        "assay.compat.fold_cli_keras_benchmarks",
+        "assay.compat.keras_benchmarks",
         "keras-benchmarks' run_benchmark.py.",
     ),
-    "vgg16": Command("Compatibility", "assay.compat.fold_cli_vgg16", "The VGG16 study's main.py."),
-    "driver": Command("Compatibility", "assay.compat.fold_cli_driver", "The AWS benchmark driver."),
+    "vgg16": Command("Compatibility", "assay.compat.vgg16", "The VGG16 study's main.py."),
+    "driver": Command("Compatibility", "assay.compat.driver", "The AWS benchmark driver."),
     "perfzero": Command("Compatibility", "assay.compat.perfzero.cli", "PerfZero's benchmark.py."),
     "perfzero-setup": Command(
-        "Compatibility", "assay.compat.perfzero.fold_cli_perfzero_setup", "PerfZero's setup.py."
+        "Compatibility", "assay.compat.perfzero.setup", "PerfZero's setup.py."
     ),
     "perfzero-cloud": Command(
         "Compatibility",
-        "assay.compat.perfzero.fold_cli_perfzero_cloud",
+        "assay.compat.perfzero.cloud",
         "PerfZero's cloud_manager.py.",
     ),
 }

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
+import click
+
+from assay.cli import options, printing
+from assay.cli.finish import say_uploads
+from assay.cli.fold_cli_interrupts import handle_signals
+from assay.commands.plot import api
+from assay.commands.task import api as task
+from assay.core import codec, settings
+from assay.core.errors import AssayError, UsageError
+from assay.core.files import write_whole
 from assay.core.records import Result
 from assay.logs.aws import result_key
 from assay.logs.patterns import compile_pattern, expand
-from assay.logs.task import Metric
+from assay.logs.task import Metric, Task
 
 TEMPLATE = "task_config_template.cfg"
 RESULT = "dlbenchmark_result.json"
@@ -85,3 +98,119 @@ def _uptime() -> dict[str, float]:
         return {"uptime_in_seconds": float(Path("/proc/uptime").read_text().split()[0])}
     except (OSError, ValueError):
         return {}
+
+
+INTERRUPTED = 130
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay driver --task-name resnet50_cifar10_hybrid --num-gpus 0 --framework mxnet --epochs 3
+  assay driver --task-name A --task-name B --num-gpus 0
+  assay driver --task-name serve --metrics-policy inference_policy \\
+      --command-to-execute 'python serve.py --requests 1000'"""
+)
+@click.option("--task-name", "names", multiple=True, help="A section of the task file; repeatable.")
+@click.option("--all", "every", is_flag=True, help="Every section that has a command.")
+@click.option("--framework", default="", help="Prefix of the metric names in the result.")
+@click.option("--metrics-suffix", default="", help="Suffix of the metric names in the result.")
+@click.option("--num-gpus", type=int, help="Number of GPUs; default: the section's.")
+@click.option("--epochs", type=int, help="Replaces the value of --epochs in the command.")
+@click.option("--kvstore", help="Replaces the value of --kvstore in the command.")
+@click.option("--dtype", help="Replaces the value of --dtype in the command.")
+@click.option("--metrics-policy", default="", help="Section with the metrics of the next flag.")
+@click.option("--command-to-execute", "words", default="", help="Command in place of a section's.")
+@click.option("--metrics-template", "file", default=TEMPLATE, help="The task file.")
+@click.option("--data-set", default="", help="Recorded only; data is not fetched.")
+@options.home
+def command(names: tuple[str, ...], every: bool, **given: Any) -> int:  # noqa: ANN401
+    """Run tasks of task_config_template.cfg here, and write dlbenchmark_result.json.
+
+    Several tasks are written into one file: the names in it begin with the task's. The log of a
+    task is TASK.log; it is removed when all went well.
+    """
+    Path(RESULT).unlink(missing_ok=True)  # an old one would pass for this run's
+    status, requests = _requests(names, every, given)
+    if given["data_set"]:
+        options.say(f"note: the data set {given['data_set']} is not fetched; it has to be here")
+    handle_signals()
+    document: dict[str, float] = {}
+    for request in requests:
+        options.say(*(f"note: {note}" for note in request.notes))
+        result = task.run_task(request, home=given["home"])
+        document |= _finished(request, result, given)
+        if document:
+            write_whole(Path(RESULT), codec.encode(document, indent=4) + b"\n")
+        say_uploads(result.run, given["home"])
+        if result.status == "interrupted":
+            return INTERRUPTED
+        status = status if result.status == "ok" else 1
+    printing.put_document(document, indent=4)
+    return status
+
+
+def _requests(names: tuple[str, ...], every: bool, given: dict[str, Any]) -> tuple[int, list[Task]]:
+    """The tasks to run, and 1 where --all had to leave one out."""
+    wanted = ("num_gpus", "epochs", "kvstore", "dtype")
+    overrides = {name: given[name] for name in wanted if given[name] is not None}
+    file = given["file"]
+    if given["words"] or given["metrics_policy"]:
+        return 0, [task.overridden(_of_command(names, given), overrides)]
+    if every:
+        return _readable(file, overrides)
+    if not names:
+        raise UsageError(
+            "No task was named.", hint=f"--task-name NAME, a section of {file}, or --all"
+        )
+    return 0, [task.find_task(name, file, overrides) for name in names]
+
+
+def _readable(file: str, overrides: dict[str, Any]) -> tuple[int, list[Task]]:
+    """Every task of a file that can be read; what is wrong with another is said."""
+    status, found = 0, []
+    for name in task.names(file):
+        try:
+            section = task.section(name, file)
+            if section.command:
+                found.append(task.overridden(section, overrides))
+        except AssayError as error:
+            options.say(f"warning: {name} is left out: {error}")
+            status = 1
+    if not found:
+        raise UsageError(f"{file} has no task that can be run.", hint="A task has a command.")
+    return status, found
+
+
+def _of_command(names: tuple[str, ...], given: dict[str, Any]) -> Task:
+    """What benchmark_runner.py was asked: a command, and the section that has its metrics."""
+    for flag in ("command-to-execute", "metrics-policy"):
+        if not given["words" if flag == "command-to-execute" else "metrics_policy"]:
+            raise UsageError(
+                f"--{flag} is missing: the runner takes a command and its metrics.",
+                hint="--command-to-execute 'python serve.py' --metrics-policy SECTION",
+            )
+    if len(names) != 1:
+        raise UsageError(
+            f"{len(names)} task names were given for one --command-to-execute.",
+            hint="--task-name NAME, which the names in the result begin with.",
+        )
+    return task.of_shell_command(given["words"], given["metrics_policy"], given["file"], names[0])
+
+
+def _finished(request: Task, result: Result, given: dict[str, Any]) -> dict[str, float]:
+    """What a task gave, also one that failed; its log stays then."""
+    folder = settings.runs(given["home"]) / result.id
+    log, packed = Path(f"{Path(request.name).name[:200]}.log"), folder / "log.gz"
+    if result.status != "ok":
+        options.say(f"{request.name}: {result.status}: {result.reason}")
+        if packed.exists():
+            with gzip.open(packed) as source, log.open("wb") as plain:
+                shutil.copyfileobj(source, plain)
+            options.say(f"its log: {log}")
+    if "exit_status" not in result.facts:  # it was not started, or cut short
+        return {}
+    with gzip.open(packed, "rt", errors="replace") as lines:
+        options.say(*(f"note: {note}" for note in read_otherwise(request.metrics, lines)))
+    series = api.series_of(sorted(folder.glob("process_info.log")))
+    return document(result, series, given["framework"], given["metrics_suffix"])

@@ -87,7 +87,7 @@ def test_booleans_are_written_as_old_scripts_wrote_them(assay, tool, flag, writt
 
 @pytest.mark.parametrize(("text", "value"), [("", True), ("=True", True), ("=0", False)])
 def test_a_boolean_means_what_it_says(text, value):
-    from assay.compat.fold_cli_keras_benchmarks import command
+    from assay.compat.keras_benchmarks import command
 
     context = command.make_context("keras-benchmarks", [f"--dry_run{text}"])
 

@@ -10,8 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
+
+from assay.cli import options, printing
 from assay.commands import image
 from assay.commands.bench import api
+from assay.compat.perfzero.cli import old_flag
 from assay.compat.perfzero.options import Flag, Flags
 from assay.core.corrupt import writing
 from assay.core.errors import AssayError, NotPossibleError, UsageError
@@ -185,3 +189,22 @@ def _timed(work: Callable[[], Any]) -> float:
     begun = time.monotonic()
     work()
     return time.monotonic() - begun
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay perfzero-setup --tensorflow_pip_spec=tensorflow==2.21.0 --docker_tag=perfzero/tf
+  assay perfzero-setup --dockerfile_path=gs://my-bucket/image.tar.gz
+  assay perfzero-setup --tensorflow_pip_spec=tf-nightly --dry-run"""
+)
+@options.decorated(*(old_flag(name, flag) for name, flag in FLAGS.items()))
+@click.option("--engine", default="", metavar="docker|podman|buildah", help="assay's own flag.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done (assay's own flag).")
+def command(engine: str, dry_run: bool, **flags: Any) -> int:  # noqa: ANN401
+    """Build or load the image that PerfZero's benchmarks run in; make a drive of local disks."""
+    say = printing.put if dry_run else options.say
+    seconds = set_up(flags, engine, dry_run, say)
+    options.say("Setup time in seconds by operation:")
+    printing.put_document(seconds)
+    return 0
