@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import click
+import msgspec
 
 from assay.cli import options, printing
-from assay.cli.fold_cli_interrupts import handle_signals
-from assay.cli.fold_views_upload import lines
 from assay.cli.progress import LiveLine
 from assay.core import settings
-from assay.core.errors import AssayError
-from assay.core.findings import Reading
+from assay.core.errors import AssayError, signal_name
+from assay.core.findings import Output, Reading, Table
+from assay.core.guard import adopting_orphans
 from assay.core.records import Result
 from assay.measure.fold_engine_cases import Measured
 from assay.platforms.sinks import upload
+from assay.platforms.sinks.records import Uploads
 from assay.reporting import results
 from assay.stores.read import fairness
 
@@ -100,3 +106,68 @@ def _finish(
     say_logs(found, runs)
     cut_short = any(result.status == "interrupted" for result in found)
     say_kept(found[0].run, verb if cut_short else "")
+
+
+def output(found: Uploads) -> Output:
+    waiting = sum(not one.arrived for one in found.uploads)
+    note = f"{waiting} did not arrive; to try again: assay upload --pending" if waiting else ""
+    return Output(
+        tables=(
+            Table(
+                columns=("sink", "place", "what became of it"),
+                rows=tuple((one.sink, one.place, one.text) for one in found.uploads),
+                notes=(note,) if note else (),
+            ),
+        ),
+        document=msgspec.to_builtins(found),
+    )
+
+
+def lines(found: Uploads) -> list[str]:
+    """For a run that has uploaded by itself."""
+    return [one.line for one in found.uploads]
+
+
+A = TypeVar("A")
+
+
+PATIENCE = 3.0  # seconds after an interrupt in which more of them say nothing new
+
+
+def handle_signals() -> None:
+    """A lost terminal or a polite kill is an interrupt like any: nothing is lost by it, nor by a
+    second one that comes while the first is being obeyed."""
+    if threading.current_thread() is threading.main_thread():
+        interrupt = _Interrupt()
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+            signal.signal(number, interrupt)
+    if context := click.get_current_context(silent=True):
+        context.with_resource(adopting_orphans())  # until the verb has ended
+
+
+def last_of(found: Iterator[A], show: Callable[[A], None]) -> A:
+    """The last of what grows, shown in any case."""
+    handle_signals()
+    seen: list[A] = []
+    try:
+        seen.extend(found)
+    finally:
+        if seen:
+            show(seen[-1])
+    return seen[-1]
+
+
+class _Interrupt:
+    """Raises, and then lets what it interrupted be put away before it raises again."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last = -PATIENCE
+
+    def __call__(self, number: int, _: object) -> None:
+        now = self._clock()
+        if now - self._last < PATIENCE:
+            return
+        self._last = now
+        words = "" if number == signal.SIGINT else f"ended by {signal_name(number)}"
+        raise KeyboardInterrupt(*filter(None, [words]))

@@ -12,8 +12,7 @@ import click
 import msgspec
 
 from assay.cli import complete, options, printing
-from assay.cli.finish import say_logs, status_of
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals, say_logs, status_of
 from assay.cli.progress import LiveLine
 from assay.core import registry, settings
 from assay.core.contracts import ProfilingBackend

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from assay.cli import complete, options, printing
-from assay.cli.fold_views_upload import output
+from assay.cli.finish import output
 from assay.platforms.sinks import upload
 from assay.platforms.sinks.records import Sinks
 from assay.platforms.sinks.tables import TABLES

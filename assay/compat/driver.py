@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
-from assay.cli.finish import say_uploads
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals, say_uploads
 from assay.commands.plot import api
 from assay.commands.task import api as task
 from assay.core import codec, settings

@@ -10,8 +10,7 @@ import click
 
 from assay.backends.options import gpus
 from assay.cli import options, printing
-from assay.cli.finish import say_uploads
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals, say_uploads
 from assay.cli.progress import LiveLine
 from assay.commands.run import api
 from assay.core.errors import NotPossibleError, unknown

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals
 from assay.cli.progress import LiveLine
 from assay.commands.run import api
 from assay.core.errors import UsageError

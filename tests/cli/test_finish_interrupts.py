@@ -13,7 +13,7 @@ import pytest
 
 import assay
 from assay import Query
-from assay.cli.fold_cli_interrupts import _Interrupt
+from assay.cli.finish import _Interrupt
 from tests.measure.test_endings import gone
 
 START = [sys.executable, "-c", "from assay.cli.main import main; main()"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.cli.fold_cli_words import REMOVING, SYNONYMS, no_verb
-from assay.cli.main import VERBS
+from assay.cli.main import REMOVING, SYNONYMS, VERBS, no_verb
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import complete, options, printing
-from assay.cli.finish import REGRESSION, UNDECIDED, say_kept, say_uploads
-from assay.cli.fold_cli_interrupts import last_of
+from assay.cli.finish import REGRESSION, UNDECIDED, last_of, say_kept, say_uploads
 from assay.cli.progress import LiveLine
 from assay.commands.ab import api
 from assay.core.errors import UsageError

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
-from assay.cli.finish import say_kept, say_logs, say_uploads, status_of
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals, say_kept, say_logs, say_uploads, status_of
 from assay.commands.bench import api as verb
 from assay.commands.bench import view
 from assay.commands.compare.view import output as differences_output

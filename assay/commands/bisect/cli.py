@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import complete, options, printing
-from assay.cli.finish import UNDECIDED, say_kept
-from assay.cli.fold_cli_interrupts import last_of
+from assay.cli.finish import UNDECIDED, last_of, say_kept
 from assay.cli.progress import LiveLine
 from assay.commands.bisect import api
 from assay.core.changes import Bisection

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from assay.cli import complete, options, printing
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals
 from assay.cli.progress import LiveLine
 from assay.commands.repro import api as verb
 

@@ -10,8 +10,7 @@ import click
 from click.core import ParameterSource
 
 from assay.cli import complete, options, printing
-from assay.cli.finish import carried_out, status, unfair_sentences
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import carried_out, handle_signals, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.commands.run.api import carried_out as carried_out_on
 from assay.commands.run.api import gone_on_with, planned

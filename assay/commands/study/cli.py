@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import complete, options, printing
-from assay.cli.finish import say_kept, say_uploads, status, unfair_sentences
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals, say_kept, say_uploads, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.commands.study import api
 from assay.core import units

@@ -9,8 +9,7 @@ import click
 import msgspec
 
 from assay.cli import options, printing
-from assay.cli.finish import say_uploads, status_of
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals, say_uploads, status_of
 from assay.commands.task import api
 from assay.core import settings, units
 from assay.core.errors import UsageError

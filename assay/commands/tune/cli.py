@@ -7,8 +7,7 @@ from typing import Any, get_args
 import click
 
 from assay.cli import complete, options, printing
-from assay.cli.finish import say_kept
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals, say_kept
 from assay.cli.progress import LiveLine
 from assay.commands.tune import api
 from assay.native.tuner.records import Objective

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals
 from assay.cli.progress import LiveLine
 from assay.compat.hpvm import run as hpvm
 from assay.compat.hpvm import scripts as old

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from assay.cli import options, printing
-from assay.cli.finish import status_of
-from assay.cli.fold_cli_interrupts import handle_signals
+from assay.cli.finish import handle_signals, status_of
 from assay.commands.bench.cli import announce
 from assay.compat.perfzero import options as perfzero
 from assay.compat.perfzero import run
