@@ -121,11 +121,11 @@ VERBS = {
         "Keep and see", "assay.commands.plot.cli", "Plot samples, or memory and CPU over time."
     ),
     "serve": Command(
-        "Keep and see", "assay.web.fold_cli_serve", "Show results in a browser: the dashboard."
+        "Keep and see", "assay.web.serve", "Show results in a browser: the dashboard."
     ),
-    "report": Command("Keep and see", "assay.web.fold_cli_report", "Write a run as one HTML file."),
+    "report": Command("Keep and see", "assay.web.report", "Write a run as one HTML file."),
     "publish": Command(
-        "Keep and see", "assay.web.fold_cli_publish", "Write the dashboard as a static site."
+        "Keep and see", "assay.web.publish", "Write the dashboard as a static site."
     ),
     "results": Command(
         "Keep and see", "assay.commands.results.cli", "Label, tag or remove kept results."

@@ -11,6 +11,9 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+import click
+
+from assay.cli import options, printing
 from assay.commands.history.api import summarize_all
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
@@ -108,3 +111,30 @@ def _write(site: Path, at: str, page: Page, known: Collection[str]) -> None:
     html = page_html(page, address, here=at, json="index.json")
     (place / "index.html").write_text(html)
     (place / "index.json").write_bytes(twin(page, indent=0))
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay publish site/
+  assay publish site/ --runs 500 && python -m http.server --directory site --bind 127.0.0.1"""
+)
+@click.argument("folder")
+@click.option(
+    "--runs", default=50, show_default=True, help="Newest runs that get pages of their own."
+)
+@options.home
+def command(folder: str, runs: int, home: str | None) -> None:
+    """Write the dashboard as a folder of pages for any static host.
+
+    Overview, every history, and the newest runs with their results, each with its JSON twin.
+    """
+
+    with click.progressbar(length=1, label="pages", file=sys.stderr) as bar:
+
+        def progress(number: int, count: int) -> None:
+            bar.length = count
+            bar.update(1)
+
+        site = publish(folder, runs, home, progress)
+    printing.put(str(site))

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
+import click
 import msgspec
 
+from assay.cli import complete, options, printing
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import write_whole
@@ -68,3 +70,21 @@ def _pages(store: Store, runs: Sequence[str]) -> list[Page]:
 
 def _anchored(page: Page, anchor: str) -> Page:
     return msgspec.structs.replace(page, anchor=anchor, form=None)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay report last -o report.html
+  assay report nightly -o nightly.html         all runs labelled so"""
+)
+@click.argument("what", metavar="RUN|LABEL", shell_complete=complete.runs)
+@click.option("-o", "--output", default="report.html", show_default=True, help="File to write.")
+@options.home
+def command(what: str, output: str, home: str | None) -> None:
+    """Write a run, or all runs of a label, as one HTML file.
+
+    It opens offline and loads nothing: mail it, attach it, put it on any host.
+    """
+
+    printing.put(str(report(what, output, home)))

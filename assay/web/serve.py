@@ -6,6 +6,9 @@ import secrets
 import socket
 from typing import NamedTuple
 
+import click
+
+from assay.cli import options
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.registry import open_store
 from assay.core.settings import Home
@@ -78,3 +81,30 @@ def _check_installed() -> None:
         raise NotPossibleError(
             f"The dashboard needs {', '.join(missing)}.", hint="pip install 'assay[web]'"
         )
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  assay serve
+  assay serve --port 8123 --home /data/assay
+  assay serve --store postgresql://reader@db.example.org/assay
+  assay serve --host 0.0.0.0          other machines may read it, with the token it prints"""
+)
+@click.option("--host", default=HOST, show_default=True, help="Address to listen on.")
+@click.option("--port", default=PORT, show_default=True, help="Port; 0: any that is free.")
+@click.option(
+    "--token",
+    default="",
+    envvar="ASSAY_TOKEN",
+    help="Token that readers must give; default: none on this machine, a new one elsewhere.",
+)
+@options.home
+def command(host: str, port: int, token: str, home: str | None) -> None:
+    """Show the results in a browser: overview, runs, histories, comparisons.
+
+    It only reads. Every page has a JSON twin: add ?format=json to its address.
+    """
+    dashboard = serve(host, port, home, token)
+    options.say(f"{dashboard.address}   (Ctrl-C stops it)")
+    dashboard.run()

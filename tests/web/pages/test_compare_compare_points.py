@@ -12,7 +12,7 @@ from assay.core.errors import UsageError
 from assay.core.records import Case, Query
 from assay.core.registry import open_store
 from assay.stores.selection import select
-from assay.web.pages.fold_verbs_compare_points import NOTE, compare_points
+from assay.web.pages.compare import NOTE, compare_points
 from tests.kept_runs import CASE, OTHER
 
 NAMES = ("before", "after")
