@@ -32,7 +32,7 @@ from assay.commands.ab import pairs as pair
 from assay.core.findings import PairRatio
 from assay.core.records import Procedure
 from assay.measure import plan
-from assay.measure.fold_engine_racer import TURN, HeatEntry
+from assay.measure.case import TURN, HeatEntry
 from assay.measure.heat import Turns, run_heat
 from assay.stats import paired_ratio, sequential
 from assay.stats.intervals import quantile, student

@@ -34,7 +34,7 @@ import numpy as np
 from assay.core import registry
 from assay.core.records import Procedure, Result
 from assay.measure import plan
-from assay.measure.fold_engine_racer import OUT_OF_TIME, HeatEntry
+from assay.measure.case import OUT_OF_TIME, HeatEntry
 from assay.measure.heat import Heat, Turns, run_heat
 from assay.measure.shared_cache import NAME as SHARED_CACHE
 from assay.stats.paired_ratio import FASTEST, IN_TURNS, pair_ratio, turns

@@ -26,7 +26,7 @@ from assay.commands.race.api import MINIMUM
 from assay.commands.race.state import FEWEST_TURNS, HeatKeepGoing
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.measure import plan
-from assay.measure.fold_engine_racer import TURN, HeatEntry
+from assay.measure.case import TURN, HeatEntry
 from assay.measure.heat import TOGETHER, Turns, run_heat
 from assay.stats import paired_ratio, stopping
 from assay.stats.estimates import so_far

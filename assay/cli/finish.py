@@ -19,7 +19,7 @@ from assay.core.errors import AssayError, signal_name
 from assay.core.findings import Output, Reading, Table
 from assay.core.guard import adopting_orphans
 from assay.core.records import Result
-from assay.measure.fold_engine_cases import Measured
+from assay.measure.recorder import Measured
 from assay.platforms.sinks import upload
 from assay.platforms.sinks.records import Uploads
 from assay.reporting import results

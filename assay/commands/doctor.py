@@ -15,10 +15,10 @@ from assay.core.progress import ignore
 from assay.core.records import Value
 from assay.core.settings import Home
 from assay.core.units import human
-from assay.measure.machine.fold_core_diagnosis import Checkup, Noise, Peak
+from assay.measure.machine.doctor import Checkup, Noise, Peak
 
 if TYPE_CHECKING:
-    from assay.measure.machine.fold_core_diagnosis import Checkup
+    from assay.measure.machine.doctor import Checkup
 
 
 def doctor(

@@ -21,9 +21,9 @@ from assay.core.records import Case, Evaluation, Plan, Procedure, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
-from assay.measure.fold_engine_cases import measured, resumed
 from assay.measure.inputs import Axes, CaseLike, check_keywords
 from assay.measure.machine.environment import safe_tags
+from assay.measure.recorder import measured, resumed
 from assay.workloads import suites
 from assay.workloads.accuracy import TRAINED
 

@@ -27,9 +27,9 @@ from assay.formats.traces import read as traces
 from assay.formats.traces.operations import operations
 from assay.measure import plan
 from assay.measure.case import TRACE
-from assay.measure.fold_engine_cases import measured
 from assay.measure.inputs import CaseLike
 from assay.measure.machine.environment import safe_tags
+from assay.measure.recorder import measured
 
 
 def profile(

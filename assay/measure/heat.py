@@ -14,7 +14,7 @@ from assay.core.messages import OutputValues
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Procedure, Result, Samples
 from assay.measure.batch_size import available_memory
-from assay.measure.fold_engine_racer import OUT_OF_TIME, HeatEntry, Racer
+from assay.measure.case import OUT_OF_TIME, HeatEntry, Racer
 
 # Cases that take turns, if they fit: more where there are cores to load and compile them.
 TOGETHER = max(4, len(os.sched_getaffinity(0)) * 3 // 4)

@@ -11,6 +11,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Self
 
@@ -33,7 +35,6 @@ from assay.core.messages import (
 )
 from assay.core.records import Case
 from assay.measure import process_env
-from assay.measure.fold_engine_capped_log import KeptLog
 from assay.measure.monitoring import Monitoring
 
 GRACE = 3.0  # seconds a worker has to leave by itself
@@ -275,3 +276,47 @@ def out_of_memory_kills() -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+HEAD = 1 << 20  # bytes kept of the beginning
+TAIL = 1 << 20  # bytes kept of the end
+
+
+class KeptLog:
+    """What a worker prints. The middle of a flood is counted, not kept: disks are finite."""
+
+    def __init__(self, path: Path, head: int = HEAD, tail: int = TAIL) -> None:
+        self._file: FileIO | None = None
+        with suppress(OSError):
+            self._file = path.open("wb", buffering=0)
+        self._head, self._tail = head, tail
+        self._end = bytearray()
+        self._dropped = 0
+
+    def write(self, chunk: bytes) -> None:
+        now, later = chunk[: self._head], chunk[self._head :]
+        if now:
+            self._put(now)
+            self._head -= len(now)
+        self._end += later
+        if len(self._end) > 2 * self._tail:
+            self._cut()
+
+    def close(self) -> None:
+        self._cut()
+        if self._dropped:
+            self._put(b"\n... %d bytes left out ...\n" % self._dropped)
+        self._put(self._end)
+        if self._file:
+            self._file.close()
+
+    def _put(self, data: bytes | bytearray) -> None:
+        """As far as the disk has room: a measurement does not end for its log."""
+        with suppress(OSError):
+            if self._file:
+                self._file.write(data)
+
+    def _cut(self) -> None:
+        extra = max(0, len(self._end) - self._tail)
+        self._dropped += extra
+        del self._end[:extra]

@@ -20,7 +20,7 @@ from typing import IO, Any
 
 from assay.core.records import Procedure
 from assay.measure import plan, process_env, shared_cache
-from assay.measure.fold_engine_racer import HeatEntry, Racer
+from assay.measure.case import HeatEntry, Racer
 from assay.stores.folders import new_case
 
 Step = Callable[[], Any]

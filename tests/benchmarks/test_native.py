@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from assay.measure import plan
-from assay.measure.fold_engine_racer import HeatEntry
+from assay.measure.case import HeatEntry
 from assay.stats.paired_ratio import turns
 from assay.stores.folders import CasePlace
 

@@ -10,7 +10,7 @@ from assay.cli.finish import carried_out, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.core.findings import Check, Reading, Summary
 from assay.core.records import Case, Procedure, Result
-from assay.measure.fold_engine_cases import Measured
+from assay.measure.recorder import Measured
 from assay.stores.folders import CasePlace
 
 QUICK = ("--samples", "3", "--steps-per-sample", "1")

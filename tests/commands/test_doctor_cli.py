@@ -7,7 +7,7 @@ import json
 import pytest
 
 from assay.measure.machine import doctor
-from assay.measure.machine.fold_core_diagnosis import Checkup, Peak
+from assay.measure.machine.doctor import Checkup, Peak
 
 FOUND = Checkup(
     when="2026-01-01T00:00:00+00:00",

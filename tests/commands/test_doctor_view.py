@@ -1,7 +1,7 @@
 """A checkup as tables."""
 
 from assay.commands.doctor import checkup_tables
-from assay.measure.machine.fold_core_diagnosis import Checkup, Framework, Noise, Peak, Remedy
+from assay.measure.machine.doctor import Checkup, Framework, Noise, Peak, Remedy
 from assay.reporting.output.text import table_text
 
 FOUND = Checkup(

@@ -10,7 +10,7 @@ import assay
 from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.core.registry import open_store
-from assay.measure.fold_engine_racer import NO_TEXT
+from assay.measure.case import NO_TEXT
 from tests.backends.test_first_token import TINY
 
 TEXT = f"transformer-decoder:task=generate,{TINY}"

@@ -8,7 +8,8 @@ import pytest
 
 from assay.core.errors import EndingError
 from assay.core.messages import Open, TakeSamples
-from assay.measure import fold_engine_racer, plan
+from assay.measure import case as fold_engine_racer
+from assay.measure import plan
 from assay.measure.process import WorkerProcess
 from assay.testing import FakeWorker
 from tests.measure.test_endings import gone

@@ -7,7 +7,7 @@ import pytest
 
 from assay.core.records import Procedure
 from assay.measure import plan
-from assay.measure.fold_engine_racer import OUT_OF_TIME, HeatEntry
+from assay.measure.case import OUT_OF_TIME, HeatEntry
 from assay.measure.heat import NO_ROOM, PLENTY, run_heat
 from assay.stores.folders import CasePlace
 

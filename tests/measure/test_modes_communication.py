@@ -11,7 +11,7 @@ from assay.core.progress import ignore
 from assay.core.records import Case, Samples
 from assay.formats.traces import chrome
 from assay.formats.traces.fold_formats_traces_events import Event
-from assay.measure import fold_engine_communication
+from assay.measure import modes
 
 
 class Profiled:
@@ -30,7 +30,7 @@ class Profiled:
 
 def pieces(worker, folder, backend="torch", devices=2):
     case = Case(workload="w", backend=backend, options={"devices": devices})
-    return list(fold_engine_communication.measured(worker, case, folder / "profile", ignore))
+    return list(modes.measured(worker, case, folder / "profile", ignore))
 
 
 def test_the_share_is_in_percent(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.measure.fold_engine_capped_log import KeptLog
+from assay.measure.process import KeptLog
 
 
 def written(path, chunks, head=10, tail=10):

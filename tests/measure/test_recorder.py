@@ -15,7 +15,7 @@ from assay.core.recipe import Training
 from assay.core.records import Case, Environment, Plan, Procedure, Query, Result
 from assay.core.registry import open_store
 from assay.measure.machine import doctor, environment
-from assay.measure.machine.fold_core_diagnosis import Checkup, Peak
+from assay.measure.machine.doctor import Checkup, Peak
 from assay.measure.recorder import new_run, resumable, resumed_run
 from assay.stats import summary
 from assay.stores.runs import COMPARISON, RACE, verb_of

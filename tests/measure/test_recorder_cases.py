@@ -8,7 +8,7 @@ import assay
 from assay.core.errors import UsageError
 from assay.core.records import Evaluation, Plan, Procedure
 from assay.measure import batch_size, plan
-from assay.measure.fold_engine_cases import measured, resumed
+from assay.measure.recorder import measured, resumed
 from tests.datasets.making import SAMPLE
 
 QUICK = Procedure(budget=0.05, samples=2, timeout=20)

@@ -7,7 +7,7 @@ import pickle
 from assay.core.progress import ignore
 from assay.core.records import Case, Plan, Procedure
 from assay.measure import plan, remote
-from assay.measure.fold_engine_cases import measured
+from assay.measure.recorder import measured
 from assay.measure.remote import LostUnit, Unit
 from assay.stores.folders import CasePlace
 

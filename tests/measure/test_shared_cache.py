@@ -10,7 +10,7 @@ import assay
 from assay.core.records import Plan, Procedure, Query
 from assay.core.registry import open_store
 from assay.measure import shared_cache
-from assay.measure.fold_engine_racer import HeatEntry, Racer
+from assay.measure.case import HeatEntry, Racer
 from assay.measure.plan import parse_case, resolve
 from assay.stores.folders import new_case
 

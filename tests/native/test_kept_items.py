@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.measure.compiler.fold_engine_calibration import calibrated
+from assay.measure.compiler.splits import calibrated
 from assay.native import ops
 from assay.native.knobs.calibration_file import FILE, items_beside, keep_items
 from tests.native.knobs.test_knobs import CONFIG

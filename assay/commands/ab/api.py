@@ -19,13 +19,7 @@ from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
 from assay.logs.patterns import compile_pattern
-from assay.measure import (
-    contenders,
-    fold_engine_elsewhere_turns,
-    monitoring,
-    revisions,
-    shared_cache,
-)
+from assay.measure import contenders, monitoring, remote, revisions, shared_cache
 from assay.measure.inputs import CaseLike
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import Run, new_run, resumable, resumed_run
@@ -247,9 +241,7 @@ def _pairs(
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """What is known after each pair, and its results."""
     state.notes += shared_cache.notes(run.plan)
-    take = (
-        take_pair if run.elsewhere is None else partial(fold_engine_elsewhere_turns.take_pair, run)
-    )
+    take = take_pair if run.elsewhere is None else partial(remote.take_pair, run)
     found = state.comparison()
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not found.ended:

@@ -15,9 +15,8 @@ from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
 from assay.core.records import Procedure, Result
 from assay.measure import task
-from assay.measure.case import measure_case
+from assay.measure.case import HeatEntry, measure_case
 from assay.measure.contenders import Contender, Pair
-from assay.measure.fold_engine_racer import HeatEntry
 from assay.measure.heat import Turns, run_heat
 from assay.stats import paired_ratio
 from assay.stats.intervals import quantile, student

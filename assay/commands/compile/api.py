@@ -24,8 +24,7 @@ from assay.core.sessions import Examples
 from assay.measure import plan
 from assay.measure.compiler.agreement import UNLUCKY, agreement
 from assay.measure.compiler.capture import CapturedModel, captured, model_of
-from assay.measure.compiler.fold_engine_calibration import calibrated
-from assay.measure.compiler.splits import calibration_items
+from assay.measure.compiler.splits import calibrated, calibration_items
 from assay.native import compile as native_compile
 from assay.native.compile import BuiltModel, Compiled
 from assay.native.expected import answers_of

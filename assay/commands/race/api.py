@@ -19,9 +19,9 @@ from assay.core.records import Case, Plan, Procedure, Result, Value
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
-from assay.measure import fold_engine_elsewhere_turns, plan
+from assay.measure import plan, remote
+from assay.measure.case import HeatEntry
 from assay.measure.contenders import check_size
-from assay.measure.fold_engine_racer import HeatEntry
 from assay.measure.heat import Heat, run_heat
 from assay.measure.inputs import Axes, CaseLike, axes, backend_names
 from assay.measure.machine.environment import safe_tags
@@ -261,10 +261,8 @@ def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
         more = HeatKeepGoing(state.rules, state.deadline)
         heat = run_heat(entries, procedure, progress, more, seed=number, deadlines=deadlines)
     else:
-        setting = fold_engine_elsewhere_turns.HeatSetting(
-            procedure, state.rules, state.deadline, deadlines
-        )
-        heat = fold_engine_elsewhere_turns.run_heat(run, entries, setting, progress, number)
+        setting = remote.HeatSetting(procedure, state.rules, state.deadline, deadlines)
+        heat = remote.run_heat(run, entries, setting, progress, number)
     tags = {"heat": str(number), "order": paired_ratio.IN_TURNS}
     results = {
         name: msgspec.structs.replace(result, tags=tags) for name, result in heat.results.items()

@@ -13,7 +13,7 @@ from assay.core.findings import PairRatio, Place, Race
 from assay.core.messages import OutputValues
 from assay.core.records import Plan, Result, Samples, Value
 from assay.measure import shared_cache
-from assay.measure.fold_engine_racer import OUT_OF_TIME, TURN
+from assay.measure.case import OUT_OF_TIME, TURN
 from assay.measure.heat import TOGETHER, Heat, Turns
 from assay.stats import paired_ratio
 from assay.stats.fairness import checks, outputs

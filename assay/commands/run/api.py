@@ -12,10 +12,10 @@ from assay.core.records import Plan, Procedure, Result
 from assay.core.settings import Home
 from assay.measure import inputs as forms
 from assay.measure import plan as planning
-from assay.measure.fold_engine_cases import Measured, measured, resumed
 from assay.measure.from_object import live, of_keywords
 from assay.measure.inputs import Axes, CaseLike
 from assay.measure.machine.environment import safe_tags
+from assay.measure.recorder import Measured, measured, resumed
 from assay.measure.remote import Elsewhere
 from assay.platforms.cluster.address import check_where, machines
 from assay.workloads import suites

@@ -16,7 +16,7 @@ from assay.commands.run.api import carried_out as carried_out_on
 from assay.commands.run.api import gone_on_with, planned
 from assay.core.errors import UsageError
 from assay.core.records import Query
-from assay.measure.fold_engine_cases import Measured
+from assay.measure.recorder import Measured
 from assay.reporting.timings import check_columns
 
 # Flags that stand for a parameter of the workload or an option of the backend; commas make a sweep.

@@ -15,9 +15,9 @@ from assay.core.records import Case, Plan, Procedure, Query
 from assay.core.settings import Home
 from assay.measure import inputs as forms
 from assay.measure import plan as planning
-from assay.measure.fold_engine_cases import measured
 from assay.measure.inputs import CaseLike
 from assay.measure.machine.environment import safe_tags
+from assay.measure.recorder import measured
 from assay.stores.read import readings
 
 DEVICES = (1, 2, 4)

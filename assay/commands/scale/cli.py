@@ -12,7 +12,7 @@ from assay.cli.progress import LiveLine
 from assay.commands.scale import api
 from assay.commands.scale.view import output
 from assay.core.errors import UsageError
-from assay.measure.fold_engine_cases import measured, resumed
+from assay.measure.recorder import measured, resumed
 
 
 @click.command(

@@ -27,7 +27,7 @@ from assay.core.units import seconds
 from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.names import parse
 from assay.formats.perfzero.setup import downloads, repositories
-from assay.measure.fold_engine_cases import measured
+from assay.measure.recorder import measured
 from assay.platforms.sinks.records import Upload
 from assay.platforms.sinks.upload import check_sinks, upload
 

@@ -24,8 +24,7 @@ from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
-from assay.measure.case import measure_case, refuse
-from assay.measure.fold_engine_racer import HeatEntry
+from assay.measure.case import HeatEntry, measure_case, refuse
 from assay.measure.heat import TOGETHER, Turns, run_heat
 from assay.measure.inputs import backend_names, check_keywords
 from assay.measure.recorder import Run, made_by_verb, new_run, resumable, resumed_run

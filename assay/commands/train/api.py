@@ -19,9 +19,9 @@ from assay.core.records import Case, Evaluation, Plan, Procedure, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
-from assay.measure.fold_engine_cases import measured, resumed
 from assay.measure.inputs import CaseLike, check_keywords
 from assay.measure.machine.environment import safe_tags
+from assay.measure.recorder import measured, resumed
 from assay.workloads.accuracy import KERAS_MODEL_FILE
 from assay.workloads.models.recipes import RECIPES
 

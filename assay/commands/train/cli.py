@@ -14,8 +14,8 @@ from assay.commands.train import api
 from assay.core import settings
 from assay.core.errors import UsageError
 from assay.core.records import Plan, Result
-from assay.measure.fold_engine_cases import measured, resumed
 from assay.measure.modes import WEIGHTS
+from assay.measure.recorder import measured, resumed
 
 
 @click.command(

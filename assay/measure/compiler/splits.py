@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from assay.core import registry
 from assay.core.contracts import WithExamples
 from assay.core.corrupt import BROKEN
-from assay.core.errors import UsageError
+from assay.core.errors import NotPossibleError, UsageError
 from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES
 from assay.core.sessions import Examples
 from assay.measure import plan
-from assay.measure.compiler.fold_engine_calibration import ITEMS
+from assay.native.compile import Changes
 from assay.native.graph import Array, Graph, Value
+from assay.native.hpvm.configs import config_named
+from assay.native.knobs.calibration_file import items_beside
+from assay.native.knobs.from_config import knobs_in
 from assay.native.tuner.accuracy_loss import pictures_needed
 
 CHOOSING = 1 / 3  # of what is left of the tune set after calibration; the rest confirms
@@ -173,3 +176,44 @@ def _laid(inputs: Array, value: Value) -> Array:
     if inputs.ndim == 4 and (last or inputs.shape[1:] != value.shape):
         inputs = np.moveaxis(inputs, -1, 1)
     return np.ascontiguousarray(inputs, np.float32)
+
+
+ITEMS = 64  # of a model's own tune pictures
+
+
+def calibrated(
+    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    graph: Graph,
+    knobs: Mapping[str, int] | str | Path,
+    items: Sequence[Any] = (),
+) -> Changes:
+    """Knobs by layer, or FILE or FILE:NAME of a configuration file; `items` for each input.
+
+    Without any, those that a tuning kept beside its configurations, else the model's own.
+    """
+    held = tuple(np.asarray(each, np.float32) for each in items)
+    if not isinstance(knobs, Mapping):
+        path, name = config_named(knobs)
+        knobs = knobs_in(graph, path, name)
+        held = held or items_beside(path, graph)
+    if knobs and not held and isinstance(model, str):
+        held = _own_images(model, graph)
+    return Changes(knobs=knobs, items=held)
+
+
+def _own_images(model: str, graph: Graph) -> tuple[Array, ...]:
+    """A model's own tune pictures, as the graph takes them; () where it has none."""
+    if Path(model).suffix in (*MODEL_FILES, ".onnx") or len(graph.inputs) > 1:
+        return ()
+    case = plan.parse_case(model)
+    workload = registry.workload(case.workload)
+    if not isinstance(workload, WithExamples):
+        return ()
+    try:
+        found = workload.examples(str(case.params.get("data", "own")), "tune")
+    except NotPossibleError:
+        return ()
+    ready = np.asarray(found.ready(found.inputs[:ITEMS]), np.float32)
+    wanted = graph.inputs[0].shape
+    laid = ready if ready.shape[1:] == wanted else np.moveaxis(ready, -1, 1)
+    return (np.ascontiguousarray(laid),) if laid.shape[1:] == wanted else ()

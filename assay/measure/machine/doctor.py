@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import numpy as np
 
 from assay.backends.devices import PROBES
 from assay.core import codec, guard, registry, start
 from assay.core.errors import StoreError
 from assay.core.files import write_whole
-from assay.core.records import Value
-from assay.measure.machine import environment, fold_machine_published_peaks
-from assay.measure.machine.fold_core_diagnosis import Checkup, Framework, Noise, Peak, Remedy
+from assay.core.records import SCHEMA, Value
+from assay.measure.machine import environment
 
 FILE = "doctor.json"
 PATIENCE = 120.0  # seconds for any one question
@@ -136,7 +138,6 @@ def _trials(seconds: float) -> list[_Trial]:
 
 
 def _noise(trial: _Trial) -> Noise | None:
-    from assay.measure.machine.fold_analysis_noise import noise
 
     reported = _ask(["assay.worker.noise", str(trial.seconds)], trial.variables, trial.cpus)
     return noise(*json.loads(reported)) if reported else None
@@ -150,9 +151,7 @@ def _peaks(seconds: float, machine: dict[str, Value]) -> tuple[Peak, ...]:
             what=line["what"],
             rate=line["rate"],
             unit="B/s" if line["what"] == "copy" else "FLOP/s",
-            published=fold_machine_published_peaks.published_peak(
-                str(machine.get(line["device"], "")), line["what"]
-            ),
+            published=published_peak(str(machine.get(line["device"], "")), line["what"]),
         )
         for line in lines
     )
@@ -214,3 +213,135 @@ def _answer(process: subprocess.Popen[str]) -> str:
         process.communicate()
         return ""
     return reported if process.returncode == 0 else ""
+
+
+class Noise(msgspec.Struct, frozen=True, kw_only=True):
+    """Two identical pieces of work against each other: all that differs is noise."""
+
+    spread: float  # coefficient of variation of single samples
+    difference: float  # what was seen between the two, as a share; in truth it is nothing
+    visible: float  # the smallest change that would be seen four times in five
+    visible_unpaired: float  # the same, had the two not been interleaved in pairs
+    pairs: int
+
+
+class Remedy(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that may help, and what it did here, a moment ago."""
+
+    name: str
+    how: str
+    before: float  # minimum detectable effect without it
+    after: float  # and with it
+
+    @property
+    def helps(self) -> bool:
+        return self.after < 0.9 * self.before  # less is within the noise of the noise
+
+
+class Framework(msgspec.Struct, frozen=True, kw_only=True):
+    """A framework as it sees this machine."""
+
+    name: str
+    version: str = ""
+    devices: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Peak(msgspec.Struct, frozen=True, kw_only=True):
+    """The highest rate seen on one device."""
+
+    device: str  # cpu, gpu0, …
+    what: str  # a precision of the matrix product, or copy
+    rate: float
+    unit: Literal["FLOP/s", "B/s"]
+    published: float | None = None  # by the maker; None: not known
+
+    @property
+    def exceeds(self) -> bool:
+        return self.published is not None and self.rate > self.published
+
+
+class Checkup(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole visit to the doctor."""
+
+    when: str  # UTC, ISO 8601
+    machine: dict[str, Value] = {}
+    frameworks: tuple[Framework, ...] = ()
+    backends: dict[str, str] = {}  # name → why it cannot be used, or ""
+    monitors: dict[str, str] = {}
+    noise: Noise | None = None
+    remedies: tuple[Remedy, ...] = ()
+    peaks: tuple[Peak, ...] = ()
+    schema: int = SCHEMA
+    kind: Literal["doctor"] = "doctor"
+
+
+# Peak rates that makers publish, dense, without sparsity: to be held against what is measured.
+#
+# From the data sheets of NVIDIA: T4 (2019), V100 (2020), A100 (2021), L4, L40S, H100 and H200 (2023
+# to 2024). FLOP/s and B/s; float64 is the tensor cores' where the chip has them.
+
+_HOPPER = {
+    "float64": 67e12,
+    "float32": 67e12,
+    "tf32": 494.7e12,
+    "bfloat16": 989.4e12,
+    "float16": 989.4e12,
+    "int8": 1979e12,
+}
+
+# The first name that is part of a GPU's name counts.
+_GPUS: dict[str, dict[str, float]] = {
+    "H200": {**_HOPPER, "copy": 4.8e12},
+    "H100 80GB HBM3": {**_HOPPER, "copy": 3.35e12},
+    "A100": {
+        "float64": 19.5e12,
+        "float32": 19.5e12,
+        "tf32": 156e12,
+        "bfloat16": 312e12,
+        "float16": 312e12,
+        "int8": 624e12,
+        "copy": 2.039e12,
+    },
+    "L40S": {"float32": 91.6e12, "tf32": 183e12, "bfloat16": 362e12, "copy": 0.864e12},
+    "L4": {"float32": 30.3e12, "tf32": 60e12, "bfloat16": 121e12, "copy": 0.3e12},
+    "V100": {"float64": 7.8e12, "float32": 15.7e12, "float16": 125e12, "copy": 0.9e12},
+    "T4": {"float32": 8.1e12, "float16": 65e12, "int8": 130e12, "copy": 0.32e12},
+}
+
+
+def published_peak(name: str, what: str) -> float | None:
+    """None where the maker's number is not known here; processors' are not."""
+    for part, rates in _GPUS.items():
+        if part in name:
+            return rates.get(what)
+    return None
+
+
+RESAMPLES = 1000
+
+# A change of this many half-widths of a 95 % interval is seen in 80 % of trials:
+# (1.96 + 0.84) / 1.96, the usual power calculation for a normal estimate.
+POWER = (1.960 + 0.842) / 1.960
+
+
+def noise(first: Sequence[float], second: Sequence[float]) -> Noise:
+    """From samples taken in pairs, each pair close together in time."""
+    a, b = np.log(np.asarray(first, float)), np.log(np.asarray(second, float))
+    together = np.exp(np.concatenate([a, b]))
+    random = np.random.default_rng(0)
+    picks, others = random.integers(0, len(a), (2, RESAMPLES, len(a)))
+    paired = np.median((b - a)[picks], axis=1)
+    unpaired = np.median(b[picks], axis=1) - np.median(a[others], axis=1)
+    return Noise(
+        spread=float(np.std(together) / np.mean(together)),
+        difference=float(np.expm1(np.median(b - a))),
+        visible=POWER * _half_width(paired),
+        visible_unpaired=POWER * _half_width(unpaired),
+        pairs=len(a),
+    )
+
+
+def _half_width(values: np.ndarray) -> float:
+    low, high = np.quantile(values, (0.025, 0.975))
+    return float(high - low) / 2

@@ -13,7 +13,7 @@ from assay.commands.race import state as race_state
 from assay.commands.race.state import FEWEST_TURNS, MOST_TURNS, HeatKeepGoing, RaceState
 from assay.core.messages import OutputValues
 from assay.core.records import Case, Plan, Procedure, Samples
-from assay.measure.fold_engine_racer import OUT_OF_TIME
+from assay.measure.case import OUT_OF_TIME
 from assay.measure.heat import NO_ROOM, Heat, Turns
 from assay.testing import FakeClock
 from tests.commands.race.test_ranking import result

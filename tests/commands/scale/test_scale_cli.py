@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from assay.measure.fold_engine_communication import STEPS
+from assay.measure.modes import STEPS
 
 
 @pytest.mark.real("jax")

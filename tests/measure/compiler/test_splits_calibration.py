@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core.errors import UsageError
-from assay.measure.compiler.fold_engine_calibration import ITEMS, calibrated
+from assay.measure.compiler.splits import ITEMS, calibrated
 from tests.datasets.making import SAMPLE
 from tests.native.making import Making
 

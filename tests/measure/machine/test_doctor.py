@@ -3,8 +3,9 @@
 import pytest
 
 from assay.core.errors import StoreError
-from assay.measure.machine import doctor, environment, fold_machine_published_peaks
-from assay.measure.machine.fold_core_diagnosis import Checkup, Peak, Remedy
+from assay.measure.machine import doctor, environment
+from assay.measure.machine import doctor as fold_machine_published_peaks
+from assay.measure.machine.doctor import Checkup, Peak, Remedy
 from assay.worker.peaks import shortest
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.measure.machine.fold_analysis_noise import noise
+from assay.measure.machine.doctor import noise
 
 
 def test_identical_samples_have_no_noise():
