@@ -10,7 +10,7 @@ from assay.core.messages import LateFacts
 from assay.core.progress import ignore
 from assay.core.records import Case, Samples
 from assay.formats.traces import chrome
-from assay.formats.traces.fold_formats_traces_events import Event
+from assay.formats.traces.chrome import Event
 from assay.measure import modes
 
 

@@ -16,9 +16,9 @@ from assay.core.errors import AssayError, EndingError, UsageError
 from assay.core.messages import Open
 from assay.core.records import REPORTED, Case, Environment, Procedure, Result, Samples, Value
 from assay.core.redaction import safe_value
-from assay.formats.perfzero import fold_formats_perfzero_verdict, messages, proto, report
-from assay.formats.perfzero.entries import BenchmarkEntry, labelled
-from assay.formats.perfzero.fold_formats_perfzero_samples import samples, texts
+from assay.formats.perfzero import entries as fold_formats_perfzero_verdict
+from assay.formats.perfzero import messages, proto, report
+from assay.formats.perfzero.entries import BenchmarkEntry, labelled, samples, texts
 from assay.formats.perfzero.messages import (
     FOUND,
     BenchAnswer,

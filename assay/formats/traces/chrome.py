@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from assay.core.codec import UNREADABLE
 from assay.core.protobuf import DamagedError
-from assay.formats.traces.fold_formats_traces_events import Event, Place
 
 # PyTorch's categories of events that are operations.
 _PLACES: dict[str, Place] = {
@@ -81,3 +80,18 @@ def document(events: Iterable[Event]) -> bytes:
 
 def _title(kind: str, name: str, pid: int, tid: int) -> dict[str, Any]:
     return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
+
+
+Place = Literal["host", "device", ""]
+
+
+class Event(NamedTuple):
+    """A named stretch of time of one lane. A tuple, since a trace has many thousands."""
+
+    name: str
+    process: str  # or device
+    thread: str  # or stream
+    start: float  # seconds, of the trace's own clock
+    seconds: float
+    place: Place  # where an operation ran; "" for what is no operation
+    source: str = ""  # what of the model it comes from, where the framework tells

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from assay.formats.traces.fold_formats_traces_events import Event
+from assay.formats.traces.chrome import Event
 
 # Collective operations by the names their makers give them: gloo and NCCL in torch (an annotation,
 # or a kernel), XLA's instructions in JAX, TensorFlow's nodes (NAME:TYPE).

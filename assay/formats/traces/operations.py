@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.core.findings import Operation
-from assay.formats.traces.fold_formats_traces_events import Event
+from assay.formats.traces.chrome import Event
 
 Named = tuple[str, str]  # name and source
 

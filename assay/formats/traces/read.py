@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from assay.formats.traces import chrome, xplane
-from assay.formats.traces.fold_formats_traces_events import Event
+from assay.formats.traces.chrome import Event
 
 XSPACE, CHROME = ".xplane.pb", ".trace.json.gz"
 

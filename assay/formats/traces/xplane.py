@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from assay.core.protobuf import DamagedError, Scalar, fields, number, raw
-from assay.formats.traces import fold_formats_traces_hlo
-from assay.formats.traces.fold_formats_traces_events import Event, Place
+from assay.formats.traces.chrome import Event, Place
 
 DEVICE = "/device:"  # what planes of accelerators begin with
 METADATA = "/host:metadata"  # the plane of the compiled programs
@@ -37,10 +36,10 @@ def events(data: bytes) -> Iterator[Event]:
     try:
         found = [raw(value) for place, value in fields(data) if place == 1]
         planes = [_plane(plane) for plane in found]
-        programs: fold_formats_traces_hlo.Programs = {}
+        programs: Programs = {}
         for plane, encoded in zip(planes, found, strict=True):
             if plane.name == METADATA:
-                programs |= fold_formats_traces_hlo.instruction_sources(encoded)
+                programs |= instruction_sources(encoded)
         for plane in planes:
             yield from _of_plane(plane, programs)
     except (IndexError, struct.error, UnicodeDecodeError) as error:
@@ -58,7 +57,7 @@ def _plane(data: bytes) -> _Plane:
     )
 
 
-def _of_plane(plane: _Plane, programs: fold_formats_traces_hlo.Programs) -> Iterator[Event]:
+def _of_plane(plane: _Plane, programs: Programs) -> Iterator[Event]:
     titles = [_text(line, 2) for line in plane.lines]
     for title, line in zip(titles, plane.lines, strict=True):
         place = _place(plane.name, title, titles)
@@ -82,7 +81,7 @@ def _event(
     title: str,
     begin: float,
     place: Place,
-    programs: fold_formats_traces_hlo.Programs,
+    programs: Programs,
 ) -> Event:
     name, kind = plane.events.get(int(_number(values, 1)), ("", ""))
     answer = dict(_stat(raw(stat), plane.stats) for stat in values.get(4, []))
@@ -128,3 +127,41 @@ def _text(found: dict[int, list[Scalar]], place: int) -> str:
 
 def _number(found: dict[int, list[Scalar]], place: int) -> float:
     return number(found.get(place, [0])[0])
+
+
+# Compiled programs in a trace: which part of the model each instruction of XLA comes from.
+#
+# Fields after xla/service/hlo.proto and xplane.proto, checked with files of JAX 0.10. Plane: names 4,
+# whose items hold a value 2. Name: text 2, stats 5. Stat: bytes 6, here a program: module 1. Module:
+# computations 3. Computation: instructions 2. Instruction: name 1, metadata 7. Metadata: source 2.
+
+Programs = dict[str, dict[str, str]]  # MODULE(PROGRAM) → instruction → source
+
+
+def instruction_sources(plane: bytes) -> Programs:
+    """Of the plane that holds them, encoded."""
+    found: Programs = {}
+    for item in _all(plane, 4):
+        for named in _all(item, 2):
+            name = b"".join(_all(named, 2)).decode(errors="replace")
+            found[name] = dict(_sources(named))
+    return found
+
+
+def _sources(named: bytes) -> Iterator[tuple[str, str]]:
+    for instruction in _inside(named, (5, 6, 1, 3, 2)):
+        name = b"".join(_all(instruction, 1)).decode(errors="replace")
+        yield name, b"".join(_inside(instruction, (7, 2))).decode(errors="replace")
+
+
+def _inside(data: bytes, path: tuple[int, ...]) -> Iterator[bytes]:
+    """Every message at a path of field numbers."""
+    if not path:
+        yield data
+        return
+    for part in _all(data, path[0]):
+        yield from _inside(part, path[1:])
+
+
+def _all(data: bytes, place: int) -> list[bytes]:
+    return [raw(value) for number, value in fields(data) if number == place]

@@ -1,7 +1,13 @@
 from __future__ import annotations
 
-from assay.formats.perfzero.entries import BenchmarkEntry, ReportedMetric, labelled, main_entry
-from assay.formats.perfzero.fold_formats_perfzero_samples import samples, texts
+from assay.formats.perfzero.entries import (
+    BenchmarkEntry,
+    ReportedMetric,
+    labelled,
+    main_entry,
+    samples,
+    texts,
+)
 
 
 def test_the_main_report_is_the_one_that_bears_the_methods_name():

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from assay.formats.perfzero.entries import BenchmarkEntry, ReportedMetric
-from assay.formats.perfzero.fold_formats_perfzero_verdict import broken
+from assay.formats.perfzero.entries import BenchmarkEntry, ReportedMetric, broken
 
 
 def entry(**fields):

@@ -7,7 +7,7 @@ import pytest
 
 from assay.core.protobuf import DamagedError
 from assay.formats.traces import chrome
-from assay.formats.traces.fold_formats_traces_events import Event
+from assay.formats.traces.chrome import Event
 
 TORCH = {
     "traceEvents": [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from assay.formats.traces.chrome import Event
 from assay.formats.traces.communication import shares
-from assay.formats.traces.fold_formats_traces_events import Event
 
 
 def event(name, start, seconds, place="host", thread="1"):

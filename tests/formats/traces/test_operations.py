@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.formats.traces.fold_formats_traces_events import Event
+from assay.formats.traces.chrome import Event
 from assay.formats.traces.operations import operations
 
 
