@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import chain
 from types import TracebackType
 
 import msgspec
 
+from assay.core.errors import signal_name
 from assay.core.records import Status
 from assay.logs.compute import NotComputableError, compute
 from assay.logs.extract import ByMllog, ByPattern, Extractor, by_json, by_key
-from assay.logs.fold_logs_closing import Closing, check_closing
-from assay.logs.fold_logs_endings import ending
+from assay.logs.numbers import number
 from assay.logs.patterns import compile_pattern
 from assay.logs.scan import Scanner
 from assay.logs.stream import Lines
@@ -191,3 +192,115 @@ def _not_finite(values: Values) -> tuple[str, ...]:
 def _summed_up(bad: Sequence[FoundMetric], count: int) -> str:
     first = f"{bad[0].metric.name}: {bad[0].reason}"
     return f"{len(bad)} of {count} metrics failed; {first}"
+
+
+TOLERANCE = 0.001  # share; samples are printed rounded too
+
+
+class Closing(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a closing mean follows from the samples, and by which rule."""
+
+    printed: float
+    mean: float  # of the samples
+    rule: str  # which statistic of the samples it is; "": none of those known
+    text: str  # one sentence
+
+    @property
+    def agrees(self) -> bool:
+        """The plain mean of all samples, or of those that count, is what was printed."""
+        return self.rule in ("mean", "mean of the samples that count")
+
+
+def check_closing(printed: str, values: Sequence[float], skip: int = 0) -> Closing:
+    """`printed` is the text of the closing mean: its digits say how exact it can be."""
+    value = number(printed)
+    if value is None or not values:
+        raise ValueError("a closing mean and at least one sample are needed")
+    mean = math.fsum(values) / len(values)
+    room = _half_digit(printed) + TOLERANCE * abs(value)
+    rule = next((name for name, one in _rules(values, skip) if abs(one - value) <= room), "")
+    return Closing(printed=value, mean=mean, rule=rule, text=_sentence(value, mean, rule))
+
+
+def _rules(values: Sequence[float], skip: int) -> list[tuple[str, float]]:
+    count, total = len(values), math.fsum(values)
+    rules = [("mean", total / count)]
+    if 0 < skip < count:
+        rules.append(("mean of the samples that count", math.fsum(values[skip:]) / (count - skip)))
+    ordered = sorted(values)
+    rules.append(("median", (ordered[(count - 1) // 2] + ordered[count // 2]) / 2))
+    if min(values) > 0:
+        rules.append(("harmonic mean", count / math.fsum(1 / value for value in values)))
+    if count > 1:
+        rules.append(("mean without the first", (total - values[0]) / (count - 1)))
+        rules.append(
+            ("sum of all but one over the count of all", total / count * (count - 1) / count)
+        )
+        rules.append(("sum over one too few", total / (count - 1)))
+    return rules
+
+
+def _half_digit(printed: str) -> float:
+    mantissa = printed.strip().lower().partition("e")[0]
+    return 0.0 if "e" in printed.lower() else 0.5 * 10.0 ** -len(mantissa.partition(".")[2])
+
+
+def _sentence(value: float, mean: float, rule: str) -> str:
+    if rule == "mean":
+        return f"The closing mean {value:g} is the mean of the samples."
+    start = f"The program's closing mean is {value:g}, but its samples have the mean {mean:g}"
+    return f"{start}: what it printed is the {rule}." if rule else f"{start}."
+
+
+LAST = 40  # lines of the end that are looked at
+
+_OUT_OF_MEMORY = re.compile(
+    r"out of memory|OutOfMemory|\bOOM\b|ResourceExhausted|RESOURCE_EXHAUSTED"
+    r"|\bMemoryError\b|std::bad_alloc|Cannot allocate memory|CUDNN_STATUS_ALLOC_FAILED"
+    r"|CUBLAS_STATUS_ALLOC_FAILED|DefaultCPUAllocator: (?:can't|not enough)|oom[-_]kill"
+)
+_RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*", re.MULTILINE)
+_TRACEBACK = "Traceback (most recent call last)"
+
+
+def ending(tail: str, returncode: int | None = None) -> tuple[Status, str]:
+    """Status and reason. Without an exit status (a log found later) the log's end decides."""
+    if returncode == 0:
+        return "ok", ""
+    lines = [line for line in tail.split("\n") if line.strip()][-LAST:]
+    end = "\n".join(lines)
+    memory = next((line for line in reversed(lines) if _OUT_OF_MEMORY.search(line)), "")
+    if returncode is None:
+        return _from_log(lines, memory, end)
+    how = _how(returncode)
+    if memory:
+        return "out-of-memory", f"{how}: {memory.strip()[:200]}"
+    last = _raised(end) or (lines[-1].strip() if lines else "it printed nothing")
+    return ("crashed" if returncode < 0 else "failed"), f"{how}: {last[:200]}"
+
+
+def _from_log(lines: list[str], memory: str, end: str) -> tuple[Status, str]:
+    raised = _raised(end)
+    # Many programs go on after they caught one: only an error nothing but itself follows counts.
+    if memory and (raised or memory in lines[-3:]):
+        return "out-of-memory", f"the log ends with: {memory.strip()[:200]}"
+    if lines and lines[-1].strip() == "Killed":
+        return "crashed", "the log ends with: Killed"
+    if raised:
+        return "failed", f"the log ends with: {raised[:200]}"
+    return "ok", ""
+
+
+def _raised(end: str) -> str:
+    """The exception that a traceback near the end names, where nothing much follows it."""
+    place = end.rfind(_TRACEBACK)
+    found = list(_RAISED.finditer(end, place)) if place >= 0 else []
+    if not found or end.count("\n", found[-1].end()) > 5:
+        return ""
+    return found[-1][0].strip()
+
+
+def _how(returncode: int) -> str:
+    if returncode >= 0:
+        return f"the command ended with exit status {returncode}"
+    return f"the command was ended by {signal_name(-returncode)}"

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import UsageError
-from assay.logs.files import find_task, read_tasks, read_toml
-from assay.logs.fold_logs_writing import write_toml
+from assay.logs.files import find_task, read_tasks, read_toml, write_toml
 from assay.logs.task import Metric, Task
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tasks"

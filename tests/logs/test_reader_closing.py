@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.logs.fold_logs_closing import check_closing
+from assay.logs.reader import check_closing
 
 SAMPLES = [100.0, 110.0, 105.0, 109.0]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.logs.fold_logs_endings import ending
+from assay.logs.reader import ending
 
 RAISED = 'Traceback (most recent call last):\n  File "a.py"\nValueError: wrong shape\n'
 

@@ -14,8 +14,7 @@ from assay.core.findings import Reading
 from assay.core.records import Plan, Result, Value
 from assay.core.settings import Home
 from assay.logs import files
-from assay.logs.files import read_tasks
-from assay.logs.fold_logs_writing import write_toml
+from assay.logs.files import read_tasks, write_toml
 from assay.logs.overrides import OPTIONS, fill, needs_shell, override
 from assay.logs.reader import Outcome
 from assay.logs.task import Task
