@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.native.build import RUNTIME, Built, runtime_parts
+from assay.native.build import RUNTIME, Built, runtime_parts, write_weights
 from assay.native.emit import emit
-from assay.native.fold_native_weightfile import write_weights
 from assay.native.library import Loaded
 from assay.native.passes.pipeline import optimized
 from assay.native.run_program import program_outputs

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from assay.native import ops
+from assay.native.build import write_weights
 from assay.native.emit import emit, file_name
-from assay.native.fold_native_weightfile import write_weights
 from assay.native.graph import Value
 from assay.native.graph_builder import Building
 from assay.native.passes.pipeline import optimized

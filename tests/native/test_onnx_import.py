@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from assay.core.errors import UsageError
 from assay.native import reference
 from assay.native.onnx.file import onnx_bytes
-from assay.native.onnx.fold_native_onnx_judge import judged
 from assay.native.onnx.model import model_of
-from assay.native.onnx.read import Importing, read_onnx
+from assay.native.onnx.read import Importing, judged, read_onnx
 from assay.native.passes.pipeline import optimized
 from tests.native.random_graphs import graphs, inputs_for
 

@@ -27,8 +27,7 @@ from assay.native import capture, files, reference
 from assay.native import expected as answers
 from assay.native.expected import Answers
 from assay.native.graph import Graph
-from assay.native.onnx.fold_native_onnx_judge import judged
-from assay.native.onnx.read import read_onnx
+from assay.native.onnx.read import judged, read_onnx
 
 TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 

@@ -8,8 +8,12 @@ import msgspec
 
 from assay.native.graph import Graph, Node
 from assay.native.ops import ConvOp, PadOp, constants_of
-from assay.native.passes.batch_norm import fold_batch_norm, fold_batch_norm_forward
-from assay.native.passes.fold_native_passes_scaling import join_norms, norms_of_scales
+from assay.native.passes.batch_norm import (
+    fold_batch_norm,
+    fold_batch_norm_forward,
+    join_norms,
+    norms_of_scales,
+)
 from assay.native.passes.fusion import fuse_activations, fuse_residuals, pool_before_activation
 from assay.native.passes.rewrite import rewritten
 from assay.native.passes.transposes import join_turns, turn_dense_rows

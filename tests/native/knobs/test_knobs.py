@@ -9,10 +9,9 @@ from assay.core.errors import UsageError
 from assay.native import ops, reference
 from assay.native.build import build
 from assay.native.emit import emit
-from assay.native.knobs.apply import applied
-from assay.native.knobs.fold_native_knobs_ranges import affine, whole_weights
-from assay.native.knobs.fold_native_knobs_sampling import sampled
+from assay.native.knobs.apply import applied, sampled
 from assay.native.knobs.from_config import knobs_in
+from assay.native.knobs.int8_chains import affine, whole_weights
 from assay.native.knobs.table import KNOBS, offered
 from assay.native.passes.pipeline import optimized
 from tests.native.built import program
