@@ -9,8 +9,7 @@ from pathlib import Path
 
 from assay.core import registry
 from assay.core.contracts import Monitor
-from assay.monitors.sources.fold_monitors_tree import Tree
-from assay.monitors.sources.proc import line_value
+from assay.monitors.sources.proc import Tree, line_value
 from assay.monitors.sources.series import Series
 
 QUICK = 0.1  # seconds; a monitor with a longer period only looks along with a quick one

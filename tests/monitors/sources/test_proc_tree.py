@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.monitors.sources.fold_monitors_tree import Tree
+from assay.monitors.sources.proc import Tree
 
 
 @pytest.fixture
