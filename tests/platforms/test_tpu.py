@@ -10,7 +10,8 @@ import pytest
 from assay.compat.perfzero import options
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.objects import ServiceAwayError
-from assay.platforms.cloud import fold_platforms_cloud_tpu_version, tpu
+from assay.platforms.cloud import tpu
+from assay.platforms.cloud import tpu as fold_platforms_cloud_tpu_version
 from assay.platforms.cloud.provider import StockoutError
 from tests.platforms.services import serving
 

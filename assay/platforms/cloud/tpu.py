@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.error import URLError
+from urllib.parse import quote
+from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
 
 from assay.core.errors import AssayError, UsageError
 from assay.core.objects import ServiceAwayError
-from assay.platforms.cloud import fold_platforms_cloud_tpu_version, google
+from assay.platforms.cloud import google
 from assay.platforms.cloud.provider import LABEL, check_name, check_zone
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU"  # gcloud's own variable for another endpoint
@@ -99,9 +103,9 @@ def _versioned(
                 f"The TPU {wanted.name} tells no address of its workers.", hint="Try again later."
             )
         say(f"TPU {wanted.name}: version {wanted.version_id} …")
-        fold_platforms_cloud_tpu_version.request_version(addresses, wanted.version_id)
+        request_version(addresses, wanted.version_id)
         _await(client, wanted, timeout)
-    return fold_platforms_cloud_tpu_version.read_version(addresses)
+    return read_version(addresses)
 
 
 def _await(client: Any, wanted: TpuRequest, timeout: float) -> None:  # noqa: ANN401
@@ -144,3 +148,51 @@ def _client() -> Any:  # noqa: ANN401
     except ImportError:
         raise google.missing("google-cloud-tpu", "cloud") from None
     return google.client_at(tpu_v2.TpuClient, ENDPOINT, transport="rest")
+
+
+PORT = 8475
+_SECONDS = 60.0  # a worker that has to restart answers late
+_MOST = 1 << 20  # bytes of an answer
+
+
+def request_version(addresses: Iterable[str], version_id: str) -> None:
+    """Each worker restarts with this version, where it runs another."""
+    for address in addresses:
+        try:
+            _answer(address, f"/{quote(version_id, safe='')}?restartType=ifNeeded", b"")
+        except (OSError, ValueError) as error:
+            raise ServiceAwayError(
+                f"The TPU worker {address} did not take the version {version_id[:60]} ({error}).",
+                hint="Its port 8475 is reached from the same network only.",
+            ) from None
+
+
+def read_version(addresses: Iterable[str]) -> dict[str, str]:
+    """Of the first worker, under PerfZero's names; nothing where none can be reached."""
+    for address in addresses:
+        try:
+            told = json.loads(_answer(address, ""))
+            names = {
+                "hash": "currentVersion",
+                "branch": "buildLabel",
+                "piper_id": "piperOriginRevId",
+            }
+            found = {ours: str(told.get(theirs, "")) for ours, theirs in names.items()}
+        except (OSError, ValueError, AttributeError):
+            continue
+        return {"url": "", **found}
+    return {}
+
+
+def _answer(address: str, more: str, data: bytes | None = None) -> Any:  # noqa: ANN401 (urllib's)
+    """Workers have addresses of the network the TPU is in: no proxy leads there."""
+    url = f"http://{_host(address)}:{PORT}/requestversion{more}"
+    try:
+        with build_opener(ProxyHandler({})).open(Request(url, data), timeout=_SECONDS) as answer:
+            return answer.read(_MOST)
+    except URLError as error:
+        raise OSError(error.reason) from None
+
+
+def _host(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
-from assay.core import objects, settings
-from assay.core.errors import AssayError, UsageError
-from assay.core.files import user_path
+from assay.core import codec, objects, settings
+from assay.core.corrupt import writing
+from assay.core.errors import AssayError, StoreError, UsageError
+from assay.core.files import modified, user_path, write_whole
 from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.settings import Home
-from assay.platforms.sinks import (
-    bigquery,
-    credentials,
-    fold_platforms_sinks_outbox,
-    metrics,
-    tables,
-)
-from assay.platforms.sinks.fold_platforms_sinks_outbox import Parcel
+from assay.platforms.sinks import bigquery, credentials, metrics, tables
+from assay.platforms.sinks.bigquery import Delivered
 from assay.platforms.sinks.records import Sinks, Upload, Uploads
 from assay.stats import stored_summary
 
@@ -58,7 +56,7 @@ def upload(
             "No place was given to upload to.", hint="--bigquery, --objects or --metrics"
         )
     if ids:
-        fold_platforms_sinks_outbox.post(list(_parcels(ids, chosen, home)), home)
+        post(list(_parcels(ids, chosen, home)), home)
     return _sent(chosen.key, home, progress)
 
 
@@ -102,7 +100,7 @@ def send_summary(summary: dict[str, object], folder: Path, sinks: Sinks, home: H
     if sinks.objects:
         place = f"{objects.check_place(sinks.objects)}/{folder.name}"
         parcels.append(Parcel(sink="objects", place=place, folder=str(folder)))
-    fold_platforms_sinks_outbox.post(parcels, home)
+    post(parcels, home)
     return _sent("", home, ignore)  # the caller holds the key, for the whole of its run
 
 
@@ -139,8 +137,8 @@ def _parcels(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Parcel]:
 def _sent(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:
     """All that waits. One that does not arrive does not keep the others."""
     found = []
-    with credentials.used(key_url), fold_platforms_sinks_outbox.only_sender(home):
-        for parcel in fold_platforms_sinks_outbox.waiting(home):
+    with credentials.used(key_url), only_sender(home):
+        for parcel in waiting(home):
             progress(f"{parcel.sink} {parcel.place} …")
             found.append(_one(parcel, home))
     return Uploads(uploads=tuple(found))
@@ -148,11 +146,11 @@ def _sent(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:
 
 def _one(parcel: Parcel, home: Home) -> Upload:
     try:
-        sent, known = fold_platforms_sinks_outbox.deliver(parcel)
+        sent, known = deliver(parcel)
     except AssayError as error:
         text = f"{error} It is kept to be sent later."
         return Upload(sink=parcel.sink, place=parcel.place, arrived=False, text=text)
-    fold_platforms_sinks_outbox.arrived(parcel, home)
+    arrived(parcel, home)
     what = "file" if parcel.sink == "objects" else "row"
     text = f"{sent} {what}{'' if sent == 1 else 's'} sent"
     if known:
@@ -160,3 +158,77 @@ def _one(parcel: Parcel, home: Home) -> Upload:
     return Upload(
         sink=parcel.sink, place=parcel.place, arrived=True, sent=sent, known=known, text=text
     )
+
+
+FOLDER = "outbox"  # below the home folder
+
+
+class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows or a folder, and where they go."""
+
+    sink: Literal["bigquery", "objects", "metrics"]
+    place: str
+    table: str = ""
+    rows: list[dict[str, Any]] = []
+    folder: str = ""
+
+    @property
+    def name(self) -> str:
+        """The same for the same parcel: what is put in twice is there once."""
+        keys = [str(row.get(_key(self), "")) for row in self.rows]
+        text = codec.encode([self.sink, self.place, self.table, keys, self.folder])
+        return hashlib.sha256(text).hexdigest()[:24]
+
+
+def post(parcels: Sequence[Parcel], home: Home) -> None:
+    """On the disk before anything is sent."""
+    for parcel in parcels:
+        path = _path(parcel, home)
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, codec.encode(parcel))
+
+
+@contextmanager
+def only_sender(home: Home) -> Iterator[None]:
+    """Two at a time would send one parcel twice: the second waits."""
+    folder = settings.home(home) / FOLDER
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def waiting(home: Home) -> Iterator[Parcel]:
+    """What did not arrive yet, oldest first."""
+    folder = settings.home(home) / FOLDER
+    whole = folder.glob("[!.]*.json")  # those with a dot are being written
+    for path in sorted(whole, key=modified):
+        try:
+            yield msgspec.json.decode(path.read_bytes(), type=Parcel)
+        except FileNotFoundError:  # it arrived meanwhile
+            continue
+        except msgspec.DecodeError:
+            raise StoreError(f"{path} is no parcel.", hint="Move it away.") from None
+
+
+def arrived(parcel: Parcel, home: Home) -> None:
+    _path(parcel, home).unlink(missing_ok=True)
+
+
+def deliver(parcel: Parcel) -> Delivered:
+    """Raises AssayError where it does not arrive; it stays in the outbox then."""
+    if parcel.sink == "bigquery":
+        return bigquery.deliver(bigquery.parse(parcel.place), tables.get(parcel.table), parcel.rows)
+    if parcel.sink == "metrics":
+        return metrics.append(Path(parcel.place), parcel.rows)
+    return Delivered(objects.put_folder(Path(parcel.folder), parcel.place))
+
+
+def _key(parcel: Parcel) -> str:
+    return tables.get(parcel.table).key if parcel.table else "id"
+
+
+def _path(parcel: Parcel, home: Home) -> Path:
+    return settings.home(home) / FOLDER / f"{parcel.name}.json"
