@@ -41,7 +41,7 @@ from assay.core.records import Case, Plan, Query, Result
 from assay.core.registry import open_store
 from assay.core.series import series_of
 from assay.stats.summary import summarize
-from assay.stores import _pg_files, _pg_index, _points, _rows, fold_stores_pg_runs
+from assay.stores import _pg_files, _pg_index, _points, _rows, postgresql
 from tests.kept_runs import made_result
 from tests.postgres import PostgresServer, running
 
@@ -93,7 +93,7 @@ def fill(place: str, results: int, series: int) -> None:
 
 def keep_in_database(connection: psycopg.Connection[Any], found: Kept) -> None:
     for result, summary in found:
-        fold_stores_pg_runs.add(connection, result.run)
+        postgresql.add(connection, result.run)
         path = f"{result.id.partition('/')[2]}/result.json"
         _pg_files.put_bytes(connection, result.run, path, codec.encode(result))
         _pg_index.keep(connection, result)

@@ -24,14 +24,14 @@ from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.stores import _pg_connection as link
 from assay.stores import _pg_files as files
 from assay.stores import _pg_index as index
-from assay.stores import fold_stores_naming, folders, importing
-from assay.stores import fold_stores_pg_runs as runs
+from assay.stores import folders, importing, runs
 from assay.stores._mending import Mender, Skipped
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.Connection[Any]
+
 
 T = TypeVar("T")
 AT_ONCE = 50  # results that one question brings
@@ -54,7 +54,7 @@ class PostgresStore:
         data = codec.encode(plan, indent=2)
 
         def begin(connection: Connection) -> None:
-            runs.add(connection, folder.name)
+            add(connection, folder.name)
             files.put_bytes(connection, folder.name, "plan.json", data)
 
         self._link.change(begin)
@@ -102,7 +102,7 @@ class PostgresStore:
         found: Sequence[importing.PlainFile],
     ) -> None:
         for run in {result.run for result in results}:
-            runs.add(connection, run)
+            add(connection, run)
         for file in found:
             run, path = file.target.parts[0], "/".join(file.target.parts[1:])
             files.put_file(connection, run, path, file.source, self._files)
@@ -123,7 +123,7 @@ class PostgresStore:
             run, _, number = one.partition("/")
             data, amended = (found.get((run, f"{number}/{name}")) for name in names)
             try:
-                yield runs.decoded(one, data, amended)
+                yield decoded(one, data, amended)
             except StoreError as error:
                 self._note(f"{error} {error.hint}")
 
@@ -178,10 +178,10 @@ class PostgresStore:
         run = self.find_run(text.partition("/")[0])
         statement = "SELECT id FROM results WHERE run = %s ORDER BY id"
         rows = self._link.ask(lambda c: c.execute(statement, (run,)).fetchall())
-        return fold_stores_naming.results_of(text, run, [row["id"] for row in rows])
+        return runs.results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
-        return self._link.ask(lambda c: runs.named(c, text.replace("\0", "")))
+        return self._link.ask(lambda c: named(c, text.replace("\0", "")))
 
     def document(self, run: str, name: str) -> bytes | None:
         return self._link.ask(lambda c: files.read(c, run, name))
@@ -236,7 +236,7 @@ class PostgresStore:
 
         def gone(connection: Connection) -> None:
             files.remove(connection, run, below, self._files)
-            runs.forget(connection, ids, "" if slash else run)
+            forget(connection, ids, "" if slash else run)
 
         self._link.change(gone)
         if (self.runs / run / below).exists():
@@ -272,3 +272,61 @@ def _replace(connection: Connection, results: Sequence[Result]) -> None:
 
 
 PROVIDES = {"postgresql": PostgresStore, "postgres": PostgresStore}
+
+
+KNOWN = 1_000  # newest runs that a misspelt name is compared with
+_GONE = (
+    "DELETE FROM points WHERE result IN (SELECT number FROM results WHERE id = ANY(%s))",
+    "DELETE FROM results WHERE id = ANY(%s)",
+    "DELETE FROM summaries WHERE id = ANY(%s)",
+)
+
+
+def add(connection: Connection, run: str) -> None:
+    stamp = run[: len("20261115-101500")] if folders.STAMPED.match(run) else ""
+    connection.execute(
+        "INSERT INTO runs (name, stamp) VALUES (%s, %s) ON CONFLICT DO NOTHING", (run, stamp)
+    )
+
+
+def named(connection: Connection, text: str) -> str:
+    """By its name, a unique beginning or ending, or `last`: the newest by its stamp."""
+
+    def names(rest: str, *values: object) -> list[str]:
+        rows = connection.execute(f"SELECT name FROM runs {rest}", values).fetchall()
+        return [row["name"] for row in rows]
+
+    if text == "last" and (last := names("ORDER BY stamp DESC, made DESC, name DESC LIMIT 1")):
+        return last[0]
+    if exact := names("WHERE name = %s", text):
+        return exact[0]
+    near = names(
+        "WHERE %s <> '' AND (starts_with(name, %s) OR starts_with(reverse(name), reverse(%s))) "
+        "ORDER BY name LIMIT 100",
+        *(text, text, text),
+    )
+    return runs.only_run(text, near, names(f"ORDER BY stamp DESC LIMIT {KNOWN}"))
+
+
+def forget(connection: Connection, ids: Sequence[str], run: str) -> None:
+    """Take results out of the index, and the run itself unless it is ""."""
+    for statement in _GONE:
+        connection.execute(statement, (list(ids),))
+    connection.execute("DELETE FROM runs WHERE name = %s", (run,))
+
+
+def decoded(result_id: str, data: bytes | None, amended: bytes | None) -> Result:
+    """A result from its document, with the label and tags that it was given later."""
+    origin = f"{result_id}/result.json"
+    if data is None:
+        raise StoreError(f"{origin} is not in the store.", hint="Delete the result to hide it.")
+    found = codec.decode(data, Result, origin)
+    if found.id != result_id:
+        raise StoreError(
+            f"{origin} has the id {found.id[:60]!r}, but an id is {result_id} there.",
+            hint="It is damaged or was made to harm: delete it.",
+        )
+    if amended is None:
+        return found
+    change = codec.decode(amended, folders.Amendment, f"{result_id}/{folders.AMENDED}")
+    return msgspec.structs.replace(found, label=change.label, tags=change.tags)

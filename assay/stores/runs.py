@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from assay.core import codec
 from assay.core.contracts import SharedStore, Store
-from assay.core.errors import StoreError, UsageError
+from assay.core.errors import StoreError, UsageError, unknown
 from assay.core.records import Plan, Result
 from assay.stores import folders
 
@@ -87,3 +88,25 @@ def read_document(store: Store, text: str, name: str, kind: type[T]) -> T:
             f"Run {run} holds no {name}.", hint=f"Its results: assay show {run} --results"
         )
     return codec.decode(data, kind, f"{run}/{name}")
+
+
+def only_run(text: str, near: Sequence[str], known: Sequence[str]) -> str:
+    """The one run that fits; `known` are runs there are, for who wrote none of them."""
+    if not known:
+        raise UsageError("Nothing has been measured yet.", hint="Try: assay run mnist-mlp")
+    if len(near) == 1:
+        return near[0]
+    if near:
+        raise UsageError(
+            f"'{text}' fits {len(near)} runs: {', '.join(near[:4])}.", hint="Give more of it."
+        )
+    raise unknown("run", text, known, hint="assay list results shows what there is.")
+
+
+def results_of(text: str, run: str, ids: Sequence[str]) -> list[str]:
+    """All results of a run, or the one that `RUN/NNN` names."""
+    _, slash, number = text.partition("/")
+    wanted = f"{run}/{number.zfill(3)}"
+    if slash and wanted not in ids:
+        raise unknown("result", text, ids)
+    return [wanted] if slash else list(ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,8 +16,8 @@ from assay.core.records import Plan, Query, Result
 from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.stores import _points as points
 from assay.stores import _rows as rows
-from assay.stores import fold_stores_naming, folders, importing
-from assay.stores import fold_stores_tables as tables
+from assay.stores import folders, importing
+from assay.stores import runs as fold_stores_naming
 from assay.stores._files import Shelf
 from assay.stores._mending import Mender, Skipped
 from assay.stores._rows import MOST_ROWS, conditions, keep, replace
@@ -205,7 +206,7 @@ class SqlStore:
 
     def _open(self, path: Path) -> None:
         def begin() -> None:
-            self._database = tables.connect(path)
+            self._database = connect(path)
             self._pick_up()
 
         self._renewing = False
@@ -244,7 +245,7 @@ class SqlStore:
         path = self.home / "index.sqlite"
         for part in self.home.glob(f"{path.name}*"):
             part.rename(part.with_name(f"damaged-{part.name}"))
-        self._database = tables.connect(path)
+        self._database = connect(path)
         self._pick_up()
         self._renewing = False
 
@@ -295,3 +296,71 @@ class SqlStore:
 
 
 PROVIDES = {"sqlite": SqlStore}
+
+
+# Tables of the SQLite index, and how it is opened; one of another version is made anew.
+#
+# `tallies` says how many points each series has and when: triggers keep it, so that a list of all
+# series counts nothing.
+
+# Raised when the tables change: everything in them comes from the run folders.
+VERSION = 3
+_NAMES = (
+    *("results", "whole_runs", "packs", "packed", "summaries"),
+    *("series", "metrics", "points", "tallies"),
+)
+_TABLES = """
+CREATE TABLE IF NOT EXISTS results (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run TEXT NOT NULL, started TEXT NOT NULL,
+    status TEXT NOT NULL, workload TEXT NOT NULL, backend TEXT NOT NULL, key TEXT NOT NULL,
+    label TEXT NOT NULL, tags TEXT NOT NULL, host TEXT NOT NULL, git_commit TEXT NOT NULL,
+    series INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS results_by_start ON results (started);
+CREATE INDEX IF NOT EXISTS results_by_run ON results (run);
+CREATE INDEX IF NOT EXISTS results_by_series ON results (series);
+CREATE INDEX IF NOT EXISTS results_by_workload ON results (workload, started);
+CREATE INDEX IF NOT EXISTS results_by_label ON results (label);
+CREATE INDEX IF NOT EXISTS results_by_commit ON results (git_commit);
+CREATE TABLE IF NOT EXISTS whole_runs (run TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS packs (name TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS packed (run TEXT PRIMARY KEY, pack TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS packed_by_pack ON packed (pack);
+CREATE TABLE IF NOT EXISTS summaries (
+    id TEXT PRIMARY KEY, version INTEGER NOT NULL, summary TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS series (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS metrics (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL, UNIQUE (name, unit));
+CREATE TABLE IF NOT EXISTS points (
+    series INTEGER, metric INTEGER, result INTEGER, value REAL, low REAL, high REAL,
+    PRIMARY KEY (series, metric, result)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS points_by_result ON points (result);
+CREATE TABLE IF NOT EXISTS tallies (
+    series INTEGER, metric INTEGER, count INTEGER NOT NULL, first TEXT NOT NULL,
+    last TEXT NOT NULL, PRIMARY KEY (series, metric)) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS point_kept AFTER INSERT ON points BEGIN
+    INSERT INTO tallies
+        SELECT new.series, new.metric, 1, started, started FROM results WHERE number = new.result
+        ON CONFLICT DO UPDATE SET count = count + 1, first = min(first, excluded.first),
+            last = max(last, excluded.last);
+END;
+CREATE TRIGGER IF NOT EXISTS point_gone AFTER DELETE ON points BEGIN
+    UPDATE tallies SET count = count - 1 WHERE series = old.series AND metric = old.metric;
+END;
+"""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=30, isolation_level=None)
+    database.row_factory = sqlite3.Row
+    # two that open a new index at once would meet: changing the journal mode does not wait
+    with open(path.with_name("index.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            for name in _NAMES:
+                database.execute(f"DROP TABLE IF EXISTS {name}")
+            database.execute(f"PRAGMA user_version = {VERSION}")
+        database.executescript(_TABLES)
+    return database
