@@ -19,7 +19,7 @@ import assay
 from assay.core.findings import Output, Reading
 from assay.core.progress import Progress
 from assay.core.records import Result
-from assay.reporting import fold_views_train
+from assay.reporting import accuracy
 from assay.reporting.output import render
 from assay.workloads.models.recipes import RECIPES
 
@@ -61,7 +61,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _markdown(readings: Sequence[Reading]) -> str:
-    return render(Output(tables=(fold_views_train.trainings_table(readings),)), "markdown")
+    return render(Output(tables=(accuracy.trainings_table(readings),)), "markdown")
 
 
 def _trained_and_tested(name: str, given: argparse.Namespace, folder: Path) -> Sequence[Result]:

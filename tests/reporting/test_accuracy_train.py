@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.core.findings import Reading
-from assay.reporting.fold_views_train import trained, trainings_table
+from assay.reporting.accuracy import trained, trainings_table
 from assay.stores.read import summarize
 from tests.stats.test_summary_train import trained as result_of
 

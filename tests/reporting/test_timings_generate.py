@@ -6,8 +6,8 @@ import msgspec
 
 from assay.core.findings import Reading
 from assay.core.records import Case
-from assay.reporting.fold_views_generate import generation_tables
 from assay.reporting.results import output
+from assay.reporting.timings import generation_tables
 from assay.stats.summary import summarize
 from tests.stats.test_generation import generated
 from tests.stats.test_summary import noisy, result, steady
