@@ -9,8 +9,7 @@ from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.catalog import DATASETS, get
 from assay.datasets.dataset import Dataset, OpenedDataset, Remote, split_sizes
 from assay.datasets.download import DownloadProgress, check, download
-from assay.datasets.fold_datasets_places import Home, cache, folders
-from assay.datasets.library import find, load
+from assay.datasets.library import Home, cache, find, folders, load
 
 
 def fetch(name: str, home: Home = None, progress: DownloadProgress = lambda *_: None) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from assay.core.corrupt import damaged
 from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.files import user_path
 from assay.datasets.catalog import DATASETS, get
 from assay.datasets.dataset import Dataset, OpenedDataset, Pictures, rows, split_sizes
-from assay.datasets.fold_datasets_places import Home, folders
 
 
 @dataclass(frozen=True)
@@ -90,3 +92,26 @@ def _checked(dataset: Dataset, opened: OpenedDataset, pictures: Pictures) -> Pic
         expected = f"{dataset.name} has classes 0 to {dataset.classes - 1}"
         raise damaged(opened.place, f"label {labels[at]} of picture {at} is out of range", expected)
     return pictures
+
+
+Home = str | Path | None
+
+
+def folders(home: Home = None) -> tuple[Path, ...]:
+    """In the order they are searched."""
+    chosen = os.environ.get("ASSAY_DATA")
+    if not chosen:
+        return (cache(home),)
+    folder = user_path(chosen)
+    if not folder.is_dir():
+        raise UsageError(
+            f"ASSAY_DATA is {chosen}, but there is no such folder.",
+            hint="Make it, or unset ASSAY_DATA to use what assay fetched itself.",
+        )
+    return (folder, cache(home))
+
+
+def cache(home: Home = None) -> Path:
+    """`data` in the home folder; a worker knows the home by its environment alone."""
+    chosen = home or os.environ.get("ASSAY_HOME") or "~/.assay"
+    return user_path(chosen) / "data"

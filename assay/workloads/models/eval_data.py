@@ -15,7 +15,7 @@ from assay.core.records import Evaluation, Value
 from assay.core.sessions import Examples
 from assay.datasets import catalog, library
 from assay.datasets.dataset import Dataset, split_sizes
-from assay.datasets.fold_datasets_places import folders
+from assay.datasets.library import folders
 from assay.datasets.prepare import prepare
 from assay.weights import files
 from assay.weights.fit import assign, misfits
