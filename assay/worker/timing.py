@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from statistics import fmean, median, stdev
+from typing import Protocol
 
-from assay.core.sessions import Stepped
+from assay.core import messages
+from assay.core.records import Samples
+from assay.core.sessions import FIRST_TOKEN, NEXT_TOKEN, Generating, Stepped
 from assay.stats.student import two_sided
 
 Clock = Callable[[], float]
@@ -142,3 +145,51 @@ def _beyond_chance(differences: list[float]) -> bool:
 
 def _above(mean: float, error: float, count: int) -> bool:
     return mean > two_sided(2 * CHANCE, count - 1) * error
+
+
+MOST = 1000  # requests
+
+
+class TextSession(Generating, Stepped, Protocol):
+    """A session that makes text."""
+
+
+def timed(
+    session: TextSession, order: messages.TimeTokens, clock: Clock = clock
+) -> Iterator[Samples]:
+    """Of requests one after the other, each begun when the one before it has ended.
+
+    Where the host sees every token, each has a time of its own, from the one before it. Where one
+    compiled loop makes them all, a request has one: that of the whole less that of its first
+    token, shared by those after it.
+    """
+    for _ in range(order.warm_up):
+        _request(session, clock)
+    first: list[float] = []
+    following: list[float] = []
+    end = clock() + order.seconds
+    while len(first) < order.least or (clock() < end and len(first) < MOST):
+        begun, rest = _request(session, clock)
+        first.append(begun)
+        following += rest
+    yield Samples(metric=FIRST_TOKEN, unit="s", phase="steady", values=tuple(first))
+    if following:
+        yield Samples(metric=NEXT_TOKEN, unit="s", phase="steady", values=tuple(following))
+
+
+def _request(session: TextSession, clock: Clock) -> tuple[float, list[float]]:
+    """The time of the first token, and of those after it."""
+    start = clock()
+    session.first_token()
+    seen = clock()
+    first, others = seen - start, session.tokens - 1
+    if session.sees_tokens:
+        return first, [_next(session, clock) for _ in range(others)]
+    whole = time_steps(session, 1, clock)[1]
+    return first, [(whole - first) / others] if others else []
+
+
+def _next(session: TextSession, clock: Clock) -> float:
+    start = clock()
+    session.next_token()
+    return clock() - start

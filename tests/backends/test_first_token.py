@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core import messages, registry
-from assay.worker import fold_worker_tokens
+from assay.worker import timing
 from tests.backends.opened import case
 
 TINY = "layers=1,width=8,heads=2,vocabulary=20,length=16,prompt=4,generated=3,batch_size=2"
@@ -22,7 +22,7 @@ def test_of_keras_on_jax(keras):
         session.first_token()
         whole, first = session.outputs(), session._first.outputs()
         order = messages.TimeTokens(seconds=0.0, warm_up=1, least=2)
-        times = {one.metric: one.values for one in fold_worker_tokens.timed(session, order)}
+        times = {one.metric: one.values for one in timing.timed(session, order)}
 
     assert (session.tokens, session.sees_tokens) == (3, False)
     assert whole.shape == (2, 3) and first.shape == (2, 1)

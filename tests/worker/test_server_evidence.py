@@ -7,7 +7,7 @@ import numpy as np
 from assay.core.messages import Open
 from assay.core.records import Case
 from assay.core.sessions import Job
-from assay.worker.fold_worker_evidence import evidence
+from assay.worker.server import evidence
 
 CASE = Case(workload="w", backend="b")
 

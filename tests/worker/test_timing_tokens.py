@@ -6,7 +6,7 @@ import pytest
 
 from assay.core import messages
 from assay.core.sessions import Generating
-from assay.worker import fold_worker_tokens
+from assay.worker import timing
 
 
 class Spoken:
@@ -37,10 +37,7 @@ class Spoken:
 def timed(session: Spoken, seconds: float = 0.0) -> dict[str, tuple[float, ...]]:
     assert isinstance(session, Generating)
     order = messages.TimeTokens(seconds=seconds)
-    return {
-        one.metric: one.values
-        for one in fold_worker_tokens.timed(session, order, lambda: session.now)
-    }
+    return {one.metric: one.values for one in timing.timed(session, order, lambda: session.now)}
 
 
 def test_every_token_the_host_sees_has_a_time_of_its_own():

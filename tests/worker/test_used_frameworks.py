@@ -4,7 +4,7 @@ from types import SimpleNamespace as Module
 
 import pytest
 
-from assay.worker.fold_worker_frameworks import used
+from assay.worker.bench import used
 
 TENSORFLOW = Module(__version__="2.21.0", __git_version__="b'v2.21.0-rc1'")
 TORCH = Module(__version__="2.13.0+cpu", version=Module(git_version="abc"))
