@@ -27,7 +27,7 @@ import numpy as np
 from assay.core import registry
 from assay.core.errors import AssayError, EndingError
 from assay.measure import plan
-from assay.workloads.user import fold_workloads_user_torchvision
+from assay.workloads.user import hub as fold_workloads_user_torchvision
 
 BACKENDS = ("onnxruntime", "openvino", "native")
 NEAR = 1e-3  # of the largest output

@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.core import registry
 from assay.core.errors import EndingError, UsageError
-from assay.workloads.user import fold_workloads_user_torchvision
+from assay.workloads.user import hub as fold_workloads_user_torchvision
 from tests.workloads.test_bare import resolved
 
 SIZES = {"n_layer": 1, "n_head": 2, "n_embd": 8, "vocab_size": 50, "n_positions": 16}

@@ -15,7 +15,6 @@ import msgspec
 from assay.core.errors import EndingError
 from assay.core.records import Value
 from assay.core.sessions import Builder, Job
-from assay.workloads.user import fold_workloads_user_torchvision
 
 
 class Hub(NamedTuple):
@@ -71,7 +70,7 @@ class HubWorkload(msgspec.Struct, frozen=True):
 
     def _loaded(self) -> Any:  # noqa: ANN401 (a module)
         try:
-            fold_workloads_user_torchvision.load()  # all of them import it
+            load()  # all of them import it
             return import_module(f"assay.workloads.user.hub_{self.hub}")
         # a package built for another torch: "undefined symbol …"
         except (ImportError, RuntimeError, OSError) as error:
@@ -87,3 +86,37 @@ class HubWorkload(msgspec.Struct, frozen=True):
 def from_hub(text: str) -> HubWorkload:
     hub, _, name = text.partition(":")
     return HubWorkload(hub, name)
+
+
+# torchvision beside a torch that its compiled operators do not fit.
+#
+# The build on the package index wants CUDA's torch; beside another one `import torchvision` fails
+# ("operator torchvision::nms does not exist"), and with it timm and models of transformers. None of
+# the classifiers uses those operators, so their names are enough.
+
+_MISSING = "operator torchvision::nms does not exist"
+_declared: list[Any] = []  # what is declared lives as long as its library
+
+
+def load() -> None:
+    """Import torchvision, if it is installed."""
+    if importlib.util.find_spec("torchvision") is None:
+        return
+    try:
+        import_module("torchvision")
+    except RuntimeError as error:
+        if _MISSING not in str(error):
+            raise
+        _declare()
+        import_module("torchvision")
+
+
+def _declare() -> None:
+    """The two operators that torchvision describes without asking whether they are there."""
+    if not _declared:
+        import torch
+
+        library = torch.library.Library("torchvision", "DEF")
+        _declared.append(library)
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
