@@ -29,14 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.commands.ab import pairs as pair
-from assay.core.findings import PairRatio
+from assay.core.executor import CasePlace
 from assay.core.records import Procedure
 from assay.measure import plan
 from assay.measure.case import TURN, HeatEntry
 from assay.measure.heat import Turns, run_heat
 from assay.stats import paired_ratio, sequential
 from assay.stats.intervals import quantile, student
-from assay.stores.folders import CasePlace
+from assay.stats.paired_ratio import PairRatio
 
 HERE = Path(__file__).parent
 DATA = HERE / "data" / "ab.npz"

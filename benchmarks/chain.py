@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 
 import assay
-from assay.core.changes import CheckedSeries
+from assay.commands.check.api import CheckedSeries
 from assay.core.records import Query
 
 ROOT = Path(assay.__file__).parents[1]

@@ -28,9 +28,9 @@ from pathlib import Path
 
 import assay
 from assay.commands.compare.api import compare_results
-from assay.core.differences import Difference
 from assay.core.records import Query
 from assay.core.units import human
+from assay.stats.compare_sets import Difference
 
 NEEDED = {  # module → tool
     "pyperf": "pyperf",

@@ -32,13 +32,14 @@ import msgspec
 import numpy as np
 
 from assay.core import registry
+from assay.core.case_text import parse_case
+from assay.core.executor import CasePlace
 from assay.core.records import Procedure, Result
 from assay.measure import plan
 from assay.measure.case import OUT_OF_TIME, HeatEntry
 from assay.measure.heat import Heat, Turns, run_heat
 from assay.measure.shared_cache import NAME as SHARED_CACHE
 from assay.stats.paired_ratio import FASTEST, IN_TURNS, pair_ratio, turns
-from assay.stores.folders import CasePlace
 from assay.workloads.accuracy import AccuracyWorkload
 from assay.workloads.models.eval_data import weights_file
 
@@ -156,7 +157,7 @@ def _entries(
         text = _case(net, batch, threads, name)
         place = folder / f"{name}-{batch}-{threads}"
         place.mkdir()
-        case = plan.resolve(plan.parse_case(text))
+        case = plan.resolve(parse_case(text))
         entries.append(HeatEntry(name, case, CasePlace(f"run/{name}", place)))
     return entries
 

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.errors import AssayError, EndingError
 from assay.measure import plan
 from assay.workloads.user import hub as fold_workloads_user_torchvision
@@ -242,7 +243,7 @@ def _ran(backend: str, path: Path, model: Any) -> str:
     """`ok`, or what is wrong, of the file on the inputs that assay makes for it."""
     import torch
 
-    case = plan.resolve(plan.parse_case(f"{path}@{backend}"))
+    case = plan.resolve(parse_case(f"{path}@{backend}"))
     job = registry.workload(case.workload).kinds["onnx"](**case.params)
     try:
         opened: Any = registry.backend(case.backend).open(lambda: job, case)

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.records import Case
 from assay.measure import plan, process_env
 from assay.worker import timing
@@ -60,7 +61,7 @@ def main(words: list[str]) -> int:
 
 
 def with_variables(backend: str, seconds: float) -> list[float]:
-    case = plan.resolve(plan.parse_case(f"{CASE}{backend}:threads=1"))
+    case = plan.resolve(parse_case(f"{CASE}{backend}:threads=1"))
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run(
             [sys.executable, __file__, "--inside", backend, str(seconds)],
@@ -73,7 +74,7 @@ def with_variables(backend: str, seconds: float) -> list[float]:
 
 def ratios(backend: str, seconds: float) -> list[float]:
     """Logarithms of assay's time over the loop's, one for each pair."""
-    case = plan.resolve(plan.parse_case(f"{CASE}{backend}:threads=1"))
+    case = plan.resolve(parse_case(f"{CASE}{backend}:threads=1"))
     order = random.Random(0)
     opened: Any = registry.backend(backend).open(_builder(case), case)
     with opened as session:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.core.executor import CasePlace
 from assay.core.records import Procedure
 from assay.measure import plan
 from assay.measure.case import measure_case
 from assay.stats import estimates
 from assay.stats.intervals import over_processes, quantile
-from assay.stores.folders import CasePlace
 
 DATA = Path(__file__).parent / "data" / "processes.npz"
 CASE = "cifar10-cnn:batch_size=4@torch:device=cpu,threads=1"

@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 from assay.commands.race import ranking
 from assay.commands.race.api import MINIMUM
 from assay.commands.race.state import FEWEST_TURNS, HeatKeepGoing
+from assay.core.executor import CasePlace
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.measure import plan
 from assay.measure.case import TURN, HeatEntry
 from assay.measure.heat import TOGETHER, Turns, run_heat
 from assay.stats import paired_ratio, stopping
 from assay.stats.estimates import so_far
-from assay.stores.folders import CasePlace
 
 DATA = Path(__file__).parent / "data" / "race.npz"
 BACKENDS = (

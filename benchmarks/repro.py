@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 
 import assay
-from assay.core.differences import Reproduction
+from assay.commands.repro.answer import Reproduction
 from assay.core.records import Query, Result
 from assay.core.registry import open_store
 

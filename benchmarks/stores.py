@@ -136,7 +136,7 @@ def keep_in_index(database: sqlite3.Connection, found: Kept) -> None:
 
 def result_of(number: int, series: int) -> Result:
     """One of a nightly run over all series, as assay's own `run` makes it: some 60 samples."""
-    from assay.stores.folders import CasePlace
+    from assay.core.executor import CasePlace
 
     draw = random.Random(number)
     kind, night = number % series, number // series

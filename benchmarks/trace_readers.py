@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import assay
-from assay.core.findings import Profile
+from assay.commands.profile import Profile
 from assay.formats.traces import read as traces
 
 CASES = [

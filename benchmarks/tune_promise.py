@@ -137,7 +137,7 @@ def _right(program: FrontProgram, held: PreparedTuning) -> Flags:
 
 
 def _drawn(net: str, shares: list[tuple[float, float, float, float]], path: Path) -> None:
-    from assay.commands.plot.figures import COLORS, new_figure
+    from assay.reporting.figure import COLORS, new_figure
 
     drawn = new_figure(3.5)
     axis = drawn.subplots()

@@ -19,6 +19,7 @@ from assay.core.contracts import (
 from assay.core.errors import UsageError
 from assay.core.findings import ANALYSIS, Quantity, Summary
 from assay.core.records import Case, Environment, Plan, Procedure, Query, Result
+from assay.core.registry import opening
 from assay.measure import plan
 from assay.stores import folders
 
@@ -46,7 +47,7 @@ class TestWorkload:
         assert {"batch_size", "seed"} <= set(registry.workload(name).params)
 
     def test_is_opened_by_some_backend(self, name):
-        assert plan.opening(registry.workload(name))
+        assert opening(registry.workload(name))
 
 
 @pytest.mark.parametrize("name", BACKENDS)

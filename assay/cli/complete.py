@@ -135,8 +135,9 @@ def _kind(word: str) -> str:
 
 
 def _opening(workload: str) -> Iterable[str]:
+    from assay.core.case_text import parse_case
+    from assay.core.registry import opening
     from assay.core.registry import workload as get
-    from assay.measure.plan import opening, parse_case
 
     return opening(get(parse_case(workload).workload))
 

@@ -23,7 +23,7 @@ from assay.measure.recorder import Measured
 from assay.platforms.sinks import upload
 from assay.platforms.sinks.records import Uploads
 from assay.reporting import results
-from assay.stores.read import fairness
+from assay.stats.fairness.checks import fairness
 
 BAD = {"failed", "crashed", "timeout", "out-of-memory"}
 REGRESSION, UNDECIDED = 5, 6

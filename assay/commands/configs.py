@@ -11,11 +11,11 @@ import msgspec
 
 from assay.cli import options, printing
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.contracts import Workload
 from assay.core.errors import UsageError, unknown
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA
-from assay.measure import plan
 from assay.measure.compiler.capture import captured
 from assay.native.hpvm.config_sets import Gain, check_fit, in_words, pareto, remarks, summary
 from assay.native.hpvm.configs import ConfigFile, Configuration, read_configs, write_configs
@@ -65,7 +65,7 @@ def _is_one_of_ten(model: Any) -> bool:  # noqa: ANN401
     if not isinstance(model, str):
         return False
     try:
-        found: Workload = registry.workload(plan.parse_case(model).workload)
+        found: Workload = registry.workload(parse_case(model).workload)
     except UsageError:
         return False
     return isinstance(found, AccuracyWorkload)

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from assay.cli import complete, options
 from assay.cli.finish import carried_out, status
 from assay.cli.progress import LiveLine
-from assay.core import registry
-from assay.core.contracts import EvaluatingBackend
+from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
-from assay.core.files import user_path
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Case, Evaluation, Plan, Procedure, Result
+from assay.core.records import Evaluation, Plan, Procedure, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
-from assay.measure.inputs import Axes, CaseLike, check_keywords
+from assay.measure.inputs import Axes, check_keywords
 from assay.measure.machine.environment import safe_tags
+from assay.measure.plan import prepared
 from assay.measure.recorder import measured, resumed
-from assay.workloads import suites
-from assay.workloads.accuracy import TRAINED
 
 
 def evaluate(
@@ -82,43 +78,6 @@ def planned(
 def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Result]:
     """Evaluate what an interrupted evaluation still lacks, into the same run."""
     return (found.reading.result for found in resumed(run, "evaluate", home, progress))
-
-
-def of_suite(suite: str, first: int) -> Evaluation | None:
-    """How the cases of a suite are evaluated; None if they are to be timed."""
-    if suite in suites.EVALUATED:
-        return Evaluation(first=first)
-    if first:
-        raise UsageError(
-            f"The first {first} examples were given, but speed is measured on a batch.",
-            hint="Use it with --suite accuracy, or assay evaluate.",
-        )
-    return None
-
-
-def prepared(
-    cases: Sequence[Case], named: Collection[str] = (), weights: str = ""
-) -> tuple[Case, ...]:
-    """The cases with the weights given, or those beside the data, and with the options that suit
-    an evaluation on their backend, but for those `named` by the user."""
-    if weights and not user_path(weights).exists():
-        raise UsageError(f"There is no weights file {weights}.", hint="Give its path.")
-    chosen = str(user_path(weights).absolute()) if weights else TRAINED
-    return tuple(_prepared(case, named, chosen, bool(weights)) for case in cases)
-
-
-def _prepared(case: Case, named: Collection[str], chosen: str, given: bool) -> Case:
-    if given and "weights" not in case.params:
-        raise UsageError(
-            f"{case.workload} takes no file of weights.", hint="Leave out --weights for it."
-        )
-    weights = {"weights": chosen} if case.params.get("weights") == "" or given else {}
-    backend = registry.backend(case.backend)
-    suits = backend.for_evaluation if isinstance(backend, EvaluatingBackend) else {}
-    options = case.options | {name: suits[name] for name in suits if name not in named}
-    return plan.resolve(
-        msgspec.structs.replace(case, params=case.params | weights, options=options, key="")
-    )
 
 
 def _named(cases: Sequence[CaseLike], options: Axes | None) -> set[str]:

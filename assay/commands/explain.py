@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from typing import Literal
 
 import click
 import msgspec
 
 from assay.cli import complete, options, printing
-from assay.commands.ab.view import change
-from assay.core.changes import Changed, Explanation, MetricChange, OperationChange
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.findings import Output, Quantity, Reading, Table
 from assay.core.protobuf import DamagedError
-from assay.core.records import Query
+from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
 from assay.core.settings import Home
-from assay.core.units import human
-from assay.measure.case import TRACE
+from assay.core.units import change, human
+from assay.measure.sampling import TRACE
 from assay.stats import stored_summary
+from assay.stats.causes import Changed
 
 SHOWN = 10  # operations, those that changed most
 _APART = 0.001  # as a share: numbers without an interval that differ by less are the same
@@ -214,3 +214,36 @@ def command(before: str, after: str, home: str | None, form: str) -> int:
     """
     printing.show(output(explain(before, after, home)), form)
     return 0
+
+
+class MetricChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One quantity of two results; the ratio is second over first."""
+
+    metric: str
+    unit: str
+    before: float
+    after: float
+    ratio: float
+    apart: bool  # whether their intervals do not touch
+
+
+class OperationChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What one operation of a profiled model took in each of two traces."""
+
+    name: str
+    before: float  # seconds of a step
+    after: float
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Why two results may differ: what differs beside the numbers, likeliest first."""
+
+    before: str  # ids
+    after: str
+    keys: tuple[str, str]
+    metrics: tuple[MetricChange, ...]
+    changed: tuple[Changed, ...]
+    operations: tuple[OperationChange, ...] = ()
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+    kind: Literal["explanation"] = "explanation"

@@ -15,21 +15,21 @@ from assay.cli import complete, options, printing
 from assay.cli.finish import handle_signals, say_logs, status_of
 from assay.cli.progress import LiveLine
 from assay.core import registry, settings
+from assay.core.case_text import CaseLike
 from assay.core.contracts import ProfilingBackend
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.findings import Operation, Output, Profile, Table
+from assay.core.findings import Output, Table
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.protobuf import DamagedError
 from assay.core.records import SCHEMA, Case, Plan, Procedure, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds, human
 from assay.formats.traces import read as traces
-from assay.formats.traces.operations import operations
+from assay.formats.traces.operations import Operation, operations
 from assay.measure import plan
-from assay.measure.case import TRACE
-from assay.measure.inputs import CaseLike
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import measured
+from assay.measure.sampling import TRACE
 
 
 def profile(
@@ -217,3 +217,14 @@ def _print_more(found: Profile, runs: Path) -> None:
     if result.reason:
         options.say(f"{result.status}: {result.reason}")
     options.say(*how_to_open(found), f"kept as {result.id}")
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """A case run under its framework's profiler."""
+
+    result: Result
+    folder: str = ""  # what TensorBoard opens
+    trace: str = ""  # the file Perfetto opens
+    plugin: str = ""  # of TensorBoard, for this kind of trace
+    operations: tuple[Operation, ...] = ()  # all, those that took longest first
+    notes: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from assay.cli.main import VERBS
 from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.reporting.results import output
+from assay.stats.fairness.checks import fairness
 from assay.stores import read
 
 DECIDING = ("ab", "race", "study", "bisect")  # verbs that show more than the results of their run
@@ -53,7 +54,7 @@ def command(
             f"{' '.join(ids)} has no readable result.",
             hint=read.resume_hint(ids[0].partition("/")[0], home),
         )
-    unlike = read.fairness(reading.result for reading in readings)
+    unlike = fairness(reading.result for reading in readings)
     chosen = options.values(columns) if columns else ()
     printing.show(output(readings, unlike, chosen, detailed=True, raw=raw), form)
     return 0

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from contextlib import closing
 
 import click
+import msgspec
 
 from assay.cli import options, printing
 from assay.core.contracts import Store
 from assay.core.errors import StoreError, UsageError
-from assay.core.findings import ANALYSIS, Copied, Output, Table
+from assay.core.findings import ANALYSIS, Output, Table
 from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
 from assay.core.settings import Home, place
@@ -118,3 +119,12 @@ def copy(source: str, target: str, form: str) -> int:
 def _say(number: int, runs: int, run: str) -> None:
     if number == 1 or number == runs or number % 100 == 0 or options.to_terminal():
         options.say(f"[{number}/{runs}] {run}")
+
+
+class Copied(msgspec.Struct, frozen=True, kw_only=True):
+    """What a copy from one store to another found and did."""
+
+    runs: int  # of the source
+    results: int
+    copied: int  # results that were not there before
+    problems: tuple[str, ...] = ()  # what was passed over, in words

@@ -198,3 +198,11 @@ def _read_entry_points(file: str) -> Iterator[tuple[str, str, str]]:
         elif "=" in line and not line.startswith("#"):
             name, _, target = line.partition("=")
             yield group, name.strip(), target.split("[")[0].strip()
+
+
+def opening(workload: Workload) -> tuple[str, ...]:
+    """Names of the backends that can open a workload, usable here or not."""
+    kinds = set(workload.kinds)
+    return tuple(
+        name for name in registry.names("backends") if registry.backend(name).accepts & kinds
+    )

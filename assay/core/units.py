@@ -115,3 +115,8 @@ def _finite(number: float) -> float:
 
 def _no_duration(text: str) -> UsageError:
     return UsageError(f"'{text}' is not a duration.", hint="Write 500ms, 10s, 2m or 1h30m.")
+
+
+def change(ratio: float) -> str:
+    """`−4.8 %` of a ratio of 0.952."""
+    return f"{100 * (ratio - 1):+.2f} %".replace("-", "−")

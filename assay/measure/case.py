@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
 
-from assay.core import redaction, registry
+from assay.core import registry
 from assay.core.contracts import Refusing
 from assay.core.errors import EndingError
+from assay.core.executor import CasePlace
 from assay.core.messages import (
     CheckWait,
     GetOutputs,
@@ -30,6 +30,7 @@ from assay.core.records import (
     LEFT_BEHIND,
     Case,
     Environment,
+    Plan,
     Procedure,
     Result,
     Samples,
@@ -37,11 +38,14 @@ from assay.core.records import (
     Value,
     arguments,
 )
-from assay.measure import modes, process_env
-from assay.measure.machine import environment, reference_load
+from assay.measure import batch_size, modes
+from assay.measure.machine import reference_load
 from assay.measure.process import WorkerProcess
+from assay.measure.result_builder import blank
 from assay.measure.sampling import (
     FIRST,
+    TRACE,
+    Conduct,
     Piece,
     Pieces,
     Worker,
@@ -56,7 +60,6 @@ from assay.measure.sampling import (
 )
 from assay.stats import estimates, generation
 from assay.stats.pooling import joined_peaks
-from assay.stores.folders import CasePlace
 
 # The phase of a sample → of a case's time.
 PIECES = {"open": "start", "first": "first step", "warmup": "warm-up", "steady": "sampling"}
@@ -68,11 +71,6 @@ _DUE = {
     "steady": "sampling",
     "checks": "checks",
 }
-
-TRACE = "profile"  # the folder of a trace, in the case's
-
-# What is asked of the worker of a case instead of measuring it.
-Conduct = Callable[[Worker], Pieces]
 
 
 def measure_case(
@@ -227,18 +225,6 @@ def refuse(case: Case, lacking: str = "") -> None:
         raise EndingError("skipped", reason)
 
 
-def blank(case: Case, procedure: Procedure, place: CasePlace) -> Result:
-    """The result of a case before anything is known of it."""
-    return Result(
-        id=place.id,
-        case=case,
-        procedure=procedure,
-        status="ok",
-        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        environment=_environment(case, place.folder),
-    )
-
-
 def opened(result: Result, answer: Opened) -> Result:
     """The result with what the worker said when it had opened the case."""
     return msgspec.structs.replace(
@@ -306,13 +292,6 @@ def _folder(folder: Path, number: int) -> Path:
     place = folder / f"process-{number}" if number else folder
     place.mkdir(exist_ok=True)
     return place
-
-
-def _environment(case: Case, folder: Path) -> Environment:
-    """This machine, with the variables the worker gets on top of the user's own."""
-    found = environment.here()
-    given = redaction.safe_values(process_env.variables(case, folder))
-    return msgspec.structs.replace(found, variables=found.variables | given)
 
 
 def _with_yardstick(found: Environment, measured: list[float]) -> Environment:
@@ -550,3 +529,11 @@ def take_tokens(worker: Sleeper, seconds: float = TURN) -> dict[str, Samples]:
         return {part.metric: part for part in reports(worker, order)}
     finally:
         worker.stand_still()
+
+
+def measure(plan: Plan, case: Case, place: CasePlace, progress: ProgressCallback) -> Result:
+    """One case of a plan, on the machine that this is called on."""
+    sized, search = batch_size.settled(case, place.folder, plan.procedure, progress)
+    request = modes.request(plan, sized, place.folder, progress)
+    found = measure_case(sized, plan.procedure, place, progress, request.conduct, request.lacking)
+    return msgspec.structs.replace(found, facts={**found.facts, **search, **request.facts})

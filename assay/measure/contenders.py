@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core.case_text import CaseLike
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_path
 from assay.core.records import Case
@@ -20,7 +21,6 @@ from assay.logs.task import Metric, Task
 from assay.measure import plan, process_env
 from assay.measure import task as taskrun
 from assay.measure.git import run_git
-from assay.measure.inputs import CaseLike
 
 WALL = taskrun.WALL
 WORKING_TREE = "."  # in place of a commit: the files as they are now, edits included

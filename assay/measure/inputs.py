@@ -10,7 +10,6 @@ from typing import Any
 from assay.core.errors import UsageError, nearest
 from assay.core.records import Case, Procedure, Value
 
-CaseLike = str | Case | Callable[..., Any]  # a function or class is known by its file and name
 Axes = Mapping[str, Value | Sequence[Value]]
 
 _BUILD = (

@@ -16,9 +16,8 @@ from assay.core.records import Case, Evaluation, Plan, Samples, Value, arguments
 from assay.formats.traces import read as traces
 from assay.formats.traces.communication import shares
 from assay.measure import sampling
-from assay.measure.case import TRACE, Conduct
 from assay.measure.process_env import home_of
-from assay.measure.sampling import Pieces, Worker
+from assay.measure.sampling import TRACE, Conduct, Pieces, Worker
 
 # In the case's folder.
 PREDICTIONS = "predictions.npy"  # the class of every example

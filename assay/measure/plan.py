@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from assay.core import registry
-from assay.core.contracts import Backend, InferenceOnly, Option, WithChoices, Workload
+from assay.core.case_text import CaseLike, parse_case
+from assay.core.contracts import (
+    Backend,
+    EvaluatingBackend,
+    InferenceOnly,
+    Option,
+    WithChoices,
+    Workload,
+)
 from assay.core.errors import UsageError, nearest, unknown
-from assay.core.records import Case, Value, spelled
+from assay.core.files import user_path
+from assay.core.records import Case, Evaluation, Plan, Procedure, Value, spelled
+from assay.core.registry import opening
+from assay.measure import inputs as forms
 from assay.measure import inputs as given
-from assay.measure.inputs import Axes, CaseLike
+from assay.measure.inputs import Axes
+from assay.measure.machine.environment import safe_tags
+from assay.workloads import suites
+from assay.workloads.accuracy import TRAINED
 
 Sweep = Mapping[str, Sequence[Value]]
 
@@ -25,21 +40,7 @@ SIZES = frozenset(
     }
 )
 
-_PAIR = re.compile(r"(\w+)=('(?:[^']|'')*'|[^,']*)(?:,|$)")  # '' in a quoted value is one quote
 _PLAIN = re.compile(r"[^,:@'\s]+")
-
-
-def parse_case(text: str) -> Case:
-    """`WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]`; without a backend it is left as `?`."""
-    left, at, right = _rpartition_unquoted(text)
-    workload, params = _name_and_pairs(left, text)
-    backend, options = _name_and_pairs(right, text) if at else ("?", {})
-    if not workload or not backend:
-        raise UsageError(
-            f"'{text}' is not a case.",
-            hint="A case is WORKLOAD[:k=v,…]@BACKEND[:k=v,…], as in mnist-mlp@keras-jax.",
-        )
-    return Case(workload=workload, backend=backend, params=params, options=options)
 
 
 def as_case(one: CaseLike, trust: bool = False) -> Case:
@@ -111,14 +112,6 @@ def _mode(case: Case, workload: Workload, backend: Backend) -> dict[str, Value]:
     if case.options.get("mode") == "train":
         raise UsageError(f"mode of {case.workload} is train, but {why}.", hint="Use --mode infer.")
     return {"mode": "infer"}
-
-
-def opening(workload: Workload) -> tuple[str, ...]:
-    """Names of the backends that can open a workload, usable here or not."""
-    kinds = set(workload.kinds)
-    return tuple(
-        name for name in registry.names("backends") if registry.backend(name).accepts & kinds
-    )
 
 
 def _surely(workload: Workload) -> list[str]:
@@ -270,31 +263,69 @@ def _quoted(value: Value) -> str:
     return text if _PLAIN.fullmatch(text) else "'" + text.replace("'", "''") + "'"
 
 
-def _rpartition_unquoted(text: str) -> tuple[str, bool, str]:
-    """Split at the last @ that is not inside quotes."""
-    quoted, last = False, -1
-    for place, letter in enumerate(text):
-        if letter == "'":
-            quoted = not quoted
-        elif letter == "@" and not quoted:
-            last = place
-    return (text, False, "") if last < 0 else (text[:last], True, text[last + 1 :])
+def of_suite(suite: str, first: int) -> Evaluation | None:
+    """How the cases of a suite are evaluated; None if they are to be timed."""
+    if suite in suites.EVALUATED:
+        return Evaluation(first=first)
+    if first:
+        raise UsageError(
+            f"The first {first} examples were given, but speed is measured on a batch.",
+            hint="Use it with --suite accuracy, or assay evaluate.",
+        )
+    return None
 
 
-def _name_and_pairs(text: str, whole: str) -> tuple[str, dict[str, Value]]:
-    start = re.search(r":(?=\w+=)", text)
-    if not start:
-        return text, {}
-    name, rest = text[: start.start()], text[start.end() :]
-    pairs: dict[str, Value] = {}
-    while rest:
-        pair = _PAIR.match(rest)
-        if not pair:
-            raise UsageError(
-                f"'{rest}' in '{whole}' is not NAME=VALUE.",
-                hint="Separate pairs by commas; quote a value that has , : or @ in it: k='a,b'.",
-            )
-        quoted = pair[2].startswith("'")
-        pairs[pair[1]] = pair[2][1:-1].replace("''", "'") if quoted else pair[2]
-        rest = rest[pair.end() :]
-    return name, pairs
+def prepared(
+    cases: Sequence[Case], named: Collection[str] = (), weights: str = ""
+) -> tuple[Case, ...]:
+    """The cases with the weights given, or those beside the data, and with the options that suit
+    an evaluation on their backend, but for those `named` by the user."""
+    if weights and not user_path(weights).exists():
+        raise UsageError(f"There is no weights file {weights}.", hint="Give its path.")
+    chosen = str(user_path(weights).absolute()) if weights else TRAINED
+    return tuple(_prepared(case, named, chosen, bool(weights)) for case in cases)
+
+
+def _prepared(case: Case, named: Collection[str], chosen: str, given: bool) -> Case:
+    if given and "weights" not in case.params:
+        raise UsageError(
+            f"{case.workload} takes no file of weights.", hint="Leave out --weights for it."
+        )
+    weights = {"weights": chosen} if case.params.get("weights") == "" or given else {}
+    backend = registry.backend(case.backend)
+    suits = backend.for_evaluation if isinstance(backend, EvaluatingBackend) else {}
+    options = case.options | {name: suits[name] for name in suits if name not in named}
+    return plan.resolve(
+        msgspec.structs.replace(case, params=case.params | weights, options=options, key="")
+    )
+
+
+def planned(
+    *cases: CaseLike,
+    suite: str = "",
+    backends: str | Sequence[str] = (),
+    params: Axes | None = None,
+    options: Axes | None = None,
+    procedure: Procedure | None = None,
+    label: str = "",
+    tags: Mapping[str, str] | None = None,
+    first: int = 0,
+    trust: bool = False,
+    **parts: Any,  # noqa: ANN401 (of a procedure: budget, target, timeout, …)
+) -> Plan:
+    """What `run` is going to measure, checked.
+
+    Several values of a parameter or option make a sweep. A suite of accuracies is evaluated
+    instead, on the `first` so many examples or on all. `trust` lets a `.pt2` file run code.
+    """
+    named = suites.suite(suite) if suite else ()
+    found = planning.cases((*named, *cases), backends, params, options, trust)
+    evaluation = of_suite(suite, first)
+    return Plan(
+        cases=prepared(found, options or ()) if evaluation else found,
+        procedure=forms.procedure(procedure, parts),
+        evaluation=evaluation,
+        label=label,
+        tags=safe_tags(dict(tags or {})),
+        verb="run",
+    )

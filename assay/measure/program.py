@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from assay.core import guard
+from assay.core.clock import clock
 from assay.core.errors import EndingError
 from assay.measure.monitoring import Monitoring
 from assay.measure.process import killed, out_of_memory_kills
-from assay.worker.timing import clock
 
 CHUNK = 1 << 16
 GRACE = 3.0  # seconds between asking a command to end and ending it

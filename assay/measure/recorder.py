@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from assay.commands.run.api import Work
 from assay.core import codec, settings
 from assay.core.contracts import Store
 from assay.core.errors import StoreError, UsageError
+from assay.core.executor import CasePlace, Elsewhere, LostUnit, Unit
 from assay.core.findings import Reading
 from assay.core.loading import check_not_loading
 from assay.core.progress import ProgressCallback
@@ -20,14 +22,15 @@ from assay.core.redaction import safe_text, safe_values, without_tokens
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.measure import modes
+from assay.measure.case import measure
 from assay.measure.machine import environment
 from assay.measure.machine.doctor import peaks_for
 from assay.measure.program import uninterrupted
-from assay.measure.remote import Elsewhere, LostUnit, Unit, ending, measure, measure_there
+from assay.measure.remote import ending, measure_there
 from assay.measure.shared_cache import beside_cases
+from assay.platforms.cluster.address import check_where, machines
 from assay.stats import stored_summary
 from assay.stores import folders
-from assay.stores.folders import CasePlace
 from assay.stores.importing import IMPORTED
 from assay.stores.runs import can_resume, how_to_resume, locked, verb_of
 
@@ -253,3 +256,36 @@ def _unit(run: Run, case: Case, progress: ProgressCallback) -> Unit:
 
 def _numbered(progress: ProgressCallback, number: int, count: int) -> ProgressCallback:
     return lambda one: progress(msgspec.structs.replace(one, number=number, count=count))
+
+
+def carried_out(
+    plan: Plan,
+    home: Home,
+    progress: ProgressCallback,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
+) -> Iterator[Measured]:
+    """A plan measured here, or on the nodes of a cluster."""
+    return _somewhere(lambda there: measured(plan, home, progress, there), on, need)
+
+
+def gone_on_with(
+    run: str,
+    home: Home,
+    progress: ProgressCallback,
+    on: str = "",
+    need: Mapping[str, str] | None = None,
+) -> Iterator[Measured]:
+    """What an interrupted run lacks, measured here or on a cluster, wherever it was begun."""
+    return _somewhere(lambda there: resumed(run, "run", home, progress, there), on, need)
+
+
+def _somewhere(work: Work, on: str, need: Mapping[str, str] | None) -> Iterator[Measured]:
+    """Here, its mistakes are told by the call; of a cluster, once it is reached."""
+    check_where(on, need)
+    return _on_cluster(work, on, need) if on else work(None)
+
+
+def _on_cluster(work: Work, on: str, need: Mapping[str, str] | None) -> Iterator[Measured]:
+    with machines(on, need) as there:
+        yield from work(there)

@@ -6,9 +6,9 @@ import itertools
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,49 +16,18 @@ from assay.commands.ab import pairs
 from assay.commands.ab.pairs import NextPair, PairResults, PairSetting
 from assay.commands.race.state import HeatKeepGoing
 from assay.core.errors import AssayError, NotPossibleError
+from assay.core.executor import CasePlace, LostUnit, Unit
 from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Plan, Procedure, Result, Status
 from assay.core.settings import home
-from assay.measure import batch_size, modes
 from assay.measure import heat as turns
-from assay.measure.case import HeatEntry, blank, measure_case
+from assay.measure.case import HeatEntry, measure
 from assay.measure.heat import Heat
 from assay.measure.machine.doctor import peaks_for
 from assay.measure.recorder import Run
+from assay.measure.result_builder import blank
 from assay.measure.shared_cache import beside_cases
 from assay.stats import paired_ratio
-from assay.stores.folders import CasePlace
-
-
-class Unit(NamedTuple):
-    """What one node does by itself, without neighbours: a case, a pair or a heat."""
-
-    function: Callable[..., Any]  # of its places there, a callback for progress, and `args`
-    args: tuple[Any, ...]
-    case: Case  # that stands for it while nothing is known
-    places: tuple[CasePlace, ...]  # here, for the files it leaves behind
-    progress: ProgressCallback  # here
-
-
-class LostUnit(NamedTuple):
-    """In the place of what a unit would have given: each time the machine was gone before."""
-
-    reason: str
-
-
-class Elsewhere(Protocol):
-    """Machines that carry out units."""
-
-    def spread(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Any]]:
-        """What each unit gave, or a `LostUnit`, as they end; its files are in its places."""
-
-
-def measure(plan: Plan, case: Case, place: CasePlace, progress: ProgressCallback) -> Result:
-    """One case of a plan, on the machine that this is called on."""
-    sized, search = batch_size.settled(case, place.folder, plan.procedure, progress)
-    request = modes.request(plan, sized, place.folder, progress)
-    found = measure_case(sized, plan.procedure, place, progress, request.conduct, request.lacking)
-    return msgspec.structs.replace(found, facts={**found.facts, **search, **request.facts})
 
 
 def measure_there(

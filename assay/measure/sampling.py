@@ -297,3 +297,10 @@ def samples(timed: messages.TimedSteps, phase: Phase) -> Samples:
         starts=timed.starts,
         steps=timed.steps,
     )
+
+
+TRACE = "profile"  # the folder of a trace, in the case's
+
+
+# What is asked of the worker of a case instead of measuring it.
+Conduct = Callable[[Worker], Pieces]

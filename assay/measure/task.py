@@ -12,6 +12,7 @@ import msgspec
 
 from assay.core import codec, redaction
 from assay.core.errors import EndingError
+from assay.core.executor import CasePlace
 from assay.core.records import LEFT_BEHIND, REPORTED, Case, Procedure, Result, Samples, Value
 from assay.logs.overrides import arguments
 from assay.logs.reader import CHUNK, LogReader, Outcome
@@ -20,7 +21,6 @@ from assay.logs.task import Metric, Task
 from assay.measure.machine import environment
 from assay.measure.program import Ended, Program, run_program
 from assay.stats.pooling import joined_peaks
-from assay.stores.folders import CasePlace
 
 WALL = "wall_time"  # of the whole command; `command_wall_time` where its log has one of its own
 TIMEOUT = 24 * 3600.0  # seconds, for a task that names none

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from assay.commands.bench import view
-from assay.core.findings import Output, Reading, Table, Unlikeness
+from assay.commands.bench.view import _notes
+from assay.core.findings import Output, Quantity, Reading, Table, Unlikeness
 from assay.core.records import SCHEMA, Result
+from assay.core.units import human
 from assay.reporting import accuracy, detail, timings
 from assay.reporting import accuracy as fold_views_train
 from assay.reporting import timings as fold_views_generate
@@ -41,8 +42,8 @@ def table(
         return fold_views_train.trainings_table(readings)
     if accuracy.evaluated(readings):
         return accuracy.accuracy_table(readings)
-    if view.report_their_own(readings):
-        return view.reported_table(readings)
+    if report_their_own(readings):
+        return reported_table(readings)
     return timings.results_table(readings, unlike=unlike)
 
 
@@ -101,3 +102,32 @@ def _result(reading: Reading, raw: bool) -> dict[str, Any]:
         "tags": plain["tags"],
         **({"samples": plain["samples"]} if raw else {}),
     }
+
+
+def report_their_own(readings: Sequence[Reading]) -> bool:
+    """Whether these are all of sessions that tell their own numbers, so that no step was timed."""
+    steady = [part.metric for r in readings for part in r.result.samples if part.phase == "steady"]
+    return bool(steady) and not any(r.result.own().values("step_time") for r in readings)
+
+
+def reported_table(readings: Sequence[Reading]) -> Table:
+    """One row a metric of a result."""
+    return Table(
+        columns=("id", "case", "metric", "median", "values", "status"),
+        rows=tuple(
+            (
+                *(r.result.id, r.result.case.key, name),
+                *(human(q.value, q.unit) if q else "", str(q.n) if q else "", r.result.status),
+            )
+            for r in readings
+            for name, q in _reported_quantities(r)
+        ),
+        numeric=frozenset({"median", "values"}),
+        notes=tuple(dict.fromkeys(note for r in readings for note in _notes(r.result))),
+    )
+
+
+def _reported_quantities(reading: Reading) -> list[tuple[str, Quantity | None]]:
+    metrics = {part.metric for part in reading.result.samples if part.phase == "steady"}
+    found = {name: q for name, q in reading.summary.quantities.items() if name in metrics}
+    return list(found.items()) or [("", None)]

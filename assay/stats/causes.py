@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from assay.core.changes import Changed
+import msgspec
+
 from assay.core.records import Result
 from assay.core.units import human
 from assay.stats.machine_speed import machine_change, told_change
@@ -245,3 +246,15 @@ def _peaks(before: Result, after: Result) -> Iterator[Changed]:
                 weight=60 if clock else 25,
                 why="the clock sets the speed" if clock else "",
             )
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing in which two results differ, and whether it is known to matter."""
+
+    kind: str  # workload, parameter, option, commit, package, driver, variable, machine, …
+    what: str
+    before: str  # "" where it was not there
+    after: str
+    weight: int  # 0 to 100: how often such a difference is the reason
+    why: str = ""  # what it is known to do; "": nothing is known
+    proof: str = ""  # the command that would decide it, or what to do in place of one

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
-from assay.core.differences import Difference, GroupMean
 from assay.core.findings import Quantity
 from assay.core.records import Result
 from assay.core.series import KeptPoint
@@ -245,3 +245,27 @@ def _ways(first: int, second: int) -> tuple[int, ...]:
         (without[u] if u < len(without) else 0) + (shifted[u] if u < len(shifted) else 0)
         for u in range(size)
     )
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one case in two sets of results; the ratio is second over first."""
+
+    key: str
+    metric: str
+    first: Quantity
+    second: Quantity
+    ratio: float
+    low: float
+    high: float
+    verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell, not-comparable
+    group: str = ""  # what it was asked to be grouped by
+    notes: tuple[str, ...] = ()  # what differs besides, by name
+
+
+class GroupMean(msgspec.Struct, frozen=True, kw_only=True):
+    """The geometric mean of the ratios of several cases."""
+
+    group: str  # "": all
+    metric: str
+    ratio: Quantity
+    verdict: str

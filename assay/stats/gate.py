@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
-from assay.core.changes import Threshold
 from assay.core.errors import UsageError
 from assay.core.series import Point
 from assay.stats import changepoints
@@ -174,3 +174,11 @@ def _two_sided_p(t: float, degrees: int) -> float:
         else:
             high = middle
     return high
+
+
+class Threshold(msgspec.Struct, frozen=True, kw_only=True):
+    """How much worse a metric may get: `step_time:3%`."""
+
+    metric: str
+    share: float
+    worse: Literal["", "higher", "lower"] = ""  # "": by its unit

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
-from assay.core.findings import Comparison, PairRatio, Quantity, Verdict
-from assay.core.records import Phase, Result
+from assay.core.findings import Quantity
+from assay.core.records import SCHEMA, Phase, Result
 from assay.stats import generation, sequential
 from assay.stats.estimates import usable
 from assay.stats.intervals import Array, quantile, student
@@ -224,3 +224,37 @@ def _interval(pairs: Sequence[PairRatio], level: float) -> sequential.Interval:
     error = math.sqrt(sum(pair.error**2 for pair in pairs)) / len(pairs)
     allowance = math.log1p(PROCESS_NOISE) + two_sided(level, 1000) * error
     return found._replace(reach=allowance)
+
+
+Verdict = Literal["faster", "slower", "same", "cannot-tell"]
+
+
+class PairRatio(msgspec.Struct, frozen=True, kw_only=True):
+    """Two contenders in one pair of fresh processes; the ratio is candidate over baseline."""
+
+    ratio: float
+    error: float  # standard error of its logarithm, within the pair
+    turns: int
+    baseline: str  # ids of the results
+    candidate: str
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Which of two is faster, by how much, how sure; the ratio is candidate over baseline."""
+
+    baseline: str = ""
+    candidate: str = ""
+    metric: str
+    unit: str = ""
+    verdict: Verdict
+    ratio: Quantity
+    pairs: tuple[PairRatio, ...]
+    minimum: float  # what a smaller change is not called
+    spread: float  # standard deviation of the pairs' logarithms: process-to-process noise
+    middles: tuple[float, ...] = ()  # of baseline and candidate, over their processes
+    ended: str = ""  # why it stopped, in words; "": it goes on
+    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()  # contenders that did not end well, in words
+    run: str = ""
+    schema: int = SCHEMA
+    kind: Literal["comparison"] = "comparison"

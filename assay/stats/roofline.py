@@ -6,7 +6,6 @@ from statistics import median
 
 import msgspec
 
-from assay.core.findings import Floor
 from assay.core.records import Result, Value
 
 # A training step does the forward work three times: forward, and twice backward, for the
@@ -110,3 +109,14 @@ def peak(result: Result, what: str) -> float | None:
 def _number(value: Value | None) -> float | None:
     known = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if known and value is not None else None
+
+
+class Floor(msgspec.Struct, frozen=True, kw_only=True):
+    """The least time a step can take by arithmetic alone."""
+
+    multiply_adds: float  # of one item's forward pass
+    items: int
+    passes: int  # forward passes a step is worth
+    flops: float  # of one step
+    peak: float | None = None  # FLOP/s, measured; None: not known
+    seconds: float | None = None

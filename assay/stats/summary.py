@@ -221,3 +221,9 @@ def _seconds(value: float, estimator: str) -> Quantity:
 def _last(result: Result, metric: str) -> Quantity:
     value, unit = result.values(metric)[-1], "%" if metric.endswith("accuracy") else ""
     return Quantity(value=value, low=value, high=value, unit=unit, estimator="last epoch", n=1)
+
+
+def summarize(result: Result) -> Summary:
+    """Everything one may quote from a result, with intervals and doubts."""
+
+    return summarize(result)

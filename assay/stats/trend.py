@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
-from assay.core.changes import Drift, Shift
 from assay.core.series import Point
 from assay.stats import changepoints, intervals
 from assay.stats.changepoints import FEWEST, LONGEST, line_p_value, step_p_value
@@ -139,3 +139,28 @@ def _slope(values: Array) -> float:
     """Per point: the median over pairs half a stretch apart, which one outlier cannot move."""
     half = len(values) // 2
     return float(np.median(values[half:] - values[: len(values) - half])) / half
+
+
+class Shift(msgspec.Struct, frozen=True, kw_only=True):
+    """A place in a series at which its level changed for good."""
+
+    place: int  # of the first point behind it, counted from 0
+    before: str  # ids of the results on each side
+    after: str
+    started: str  # when the first behind it was measured
+    size: float  # new over old level; of values that are not all positive, their difference
+    low: float
+    high: float
+    level_before: float
+    level_after: float
+    p: float  # how often a series without a change would show one as clear
+
+
+class Drift(msgspec.Struct, frozen=True, kw_only=True):
+    """A slow change over a stretch of a series, without a step."""
+
+    first: str  # ids of its ends
+    last: str
+    points: int
+    size: float  # over the whole stretch, as of a shift
+    p: float

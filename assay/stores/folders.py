@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from assay.core import codec
 from assay.core.errors import StoreError, UsageError
+from assay.core.executor import CasePlace
 from assay.core.files import read_plain, write_whole
 from assay.core.records import SCHEMA, Plan, Result
 from assay.core.redaction import safe_text, safe_values
@@ -54,13 +55,6 @@ def _made(folder: Path) -> bool:
     except FileExistsError:
         return False
     return True
-
-
-class CasePlace(NamedTuple):
-    """Where one case is measured: the id its result will have, and a folder for its files."""
-
-    id: str
-    folder: Path
 
 
 def new_case(run: Path) -> CasePlace:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from assay.core.contracts import Store
-from assay.core.findings import Reading, Summary, Unlikeness
+from assay.core.findings import Reading
 from assay.core.records import Query, Result
 from assay.core.registry import open_store
 from assay.core.settings import Home
@@ -69,23 +69,6 @@ def resume_hint(run: str, home: Home = None) -> str:
     """How to go on with a run that has no result yet."""
     with closing(open_store(home)) as store:
         return how_to_resume(store, store.find_run(run))
-
-
-def summarize(result: Result) -> Summary:
-    """Everything one may quote from a result, with intervals and doubts."""
-    from assay.stats.summary import summarize
-
-    return summarize(result)
-
-
-def fairness(results: Iterable[Result]) -> list[Unlikeness]:
-    """What differs between contenders of one workload; what nobody chose is unfair.
-
-    >>> [one.text for one in assay.fairness(assay.run("vgg16")) if one.unfair]
-    """
-    from assay.stats.fairness.checks import differences
-
-    return differences(results)
 
 
 def lasting(results: Iterable[Result]) -> list[Result]:

@@ -20,6 +20,7 @@ from unittest import SkipTest
 
 import msgspec
 
+from assay.core.clock import clock
 from assay.core.errors import EndingError, unknown
 from assay.core.messages import VERSION, Close, Done, Open
 from assay.formats.perfzero.construct import arguments
@@ -33,7 +34,6 @@ from assay.formats.perfzero.messages import (
     RunMethod,
 )
 from assay.formats.perfzero.names import Method
-from assay.worker import timing
 from assay.worker.bench_find import class_of, find
 from assay.worker.bench_profile import Windows
 from assay.worker.protocol import failure, orders_from, packages, say
@@ -74,21 +74,21 @@ def _find_in(python_path: Sequence[str]) -> None:
 
 
 def _run(request: RunMethod, folder: Path) -> None:
-    start = timing.clock()
+    start = clock()
     owner = class_of(request.method)
     method = _method(owner, _construct(owner, request), request.method)
-    answer = BenchAnswer(initialization=timing.clock() - start, began=time.time())
+    answer = BenchAnswer(initialization=clock() - start, began=time.time())
     _write_answer(folder, answer, owner)
     windows = Windows(
         request.setting.windows, Path(request.profile_dir), lambda: _framework(owner)["name"]
     )
     try:
         with windows:
-            start = timing.clock()
+            start = clock()
             try:
                 _call(method)
             finally:
-                answer = msgspec.structs.replace(answer, execution=timing.clock() - start)
+                answer = msgspec.structs.replace(answer, execution=clock() - start)
     finally:
         _write_answer(folder, msgspec.structs.replace(answer, notes=tuple(windows.notes)), owner)
 

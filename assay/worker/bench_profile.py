@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Self
 
 from assay.backends.profilers import PROFILERS, Profiler
+from assay.core.clock import clock
 from assay.formats.perfzero.windows import FOR_EVER, Window
-from assay.worker import timing
 
 LOOK = 0.02  # seconds between looks for a framework that is not loaded yet
 
@@ -29,7 +29,7 @@ class Windows:
         folder: Path,
         framework: Callable[[], str],
         profilers: Mapping[str, Profiler] = PROFILERS,
-        clock: Callable[[], float] = timing.clock,
+        clock: Callable[[], float] = clock,
     ) -> None:
         self.notes: list[str] = []
         self._windows, self._folder = windows, folder

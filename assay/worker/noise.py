@@ -11,6 +11,7 @@ import random
 import sys
 from typing import Any
 
+from assay.core.clock import clock
 from assay.worker import timing
 
 SAMPLE = 0.004  # seconds: short beside a scheduler's turn, long beside the clock
@@ -50,8 +51,8 @@ def pairs(seconds: float) -> tuple[list[float], list[float]]:
     steps = max(1, round(3 * SAMPLE / once))
     order = random.Random(0)
     samples: tuple[list[float], list[float]] = ([], [])
-    end = timing.clock() + seconds
-    while timing.clock() < end or len(samples[0]) < 10:
+    end = clock() + seconds
+    while clock() < end or len(samples[0]) < 10:
         for which in order.sample((0, 1), 2):
             samples[which].append(timing.time_steps(sessions[which], steps)[1])
     return samples

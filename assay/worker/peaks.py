@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from assay.core.clock import clock
 from assay.worker import timing
 
 Call = Callable[[], object]
@@ -33,7 +34,7 @@ def main() -> None:
         sys.stdout.write(json.dumps(found) + "\n")
 
 
-def shortest(call: Call, wait: Call, seconds: float, clock: timing.Clock = timing.clock) -> float:
+def shortest(call: Call, wait: Call, seconds: float, clock: timing.Clock = clock) -> float:
     """The quickest of the calls that fit into the time. The first counts only if it filled it."""
 
     def once() -> float:

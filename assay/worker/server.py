@@ -19,6 +19,7 @@ from typing import Any, Never, cast
 import msgspec
 
 from assay.core import fingerprint, messages, phases, registry
+from assay.core.clock import clock
 from assay.core.contracts import Backend, ProfilingBackend, WithTrust
 from assay.core.errors import AssayError, EndingError
 from assay.core.records import Case, Value, arguments
@@ -61,7 +62,7 @@ def _fail(answers: int, error: Exception, spent: dict[str, float]) -> Never:
 
 def _obey(orders: Iterator[messages.Request], answers: int, stack: ExitStack) -> None:
     """Open first, then whatever is asked of the session, until told to close."""
-    born = timing.clock()
+    born = clock()
     session: Session
     job: Job
     backend: Backend
@@ -195,7 +196,7 @@ def _checked(session: Session) -> messages.LateFacts:
 def _open(
     order: messages.Open, backend: Backend, stack: ExitStack, answers: int
 ) -> tuple[Session, Job, messages.Opened]:
-    start = timing.clock()
+    start = clock()
     try:
         with phases.recorded() as spent:
             session, job, opened = _opened(order, backend, stack, start)
@@ -234,7 +235,7 @@ def _opened(
             facts = {**session.facts(), **_cache(), **evidence(session, job, order)}
             loaded = packages()
     opened = messages.Opened(
-        seconds=timing.clock() - start,
+        seconds=clock() - start,
         items=session.items,
         stepped=isinstance(session, Stepped),
         facts={**facts, **job.facts, **_timed_over(session)},

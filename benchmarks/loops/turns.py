@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from assay.core.case_text import parse_case
 from assay.core.records import Procedure
 from assay.measure import plan, process_env, shared_cache
 from assay.measure.case import HeatEntry, Racer
@@ -107,7 +108,7 @@ class Sides:
         run = home / "runs" / "by-hand"
         for shared in (shared_cache.NAME, shared_cache.WEIGHTS):
             (run / shared).mkdir(parents=True, exist_ok=True)
-        place, asked = new_case(run), plan.resolve(plan.parse_case(case))
+        place, asked = new_case(run), plan.resolve(parse_case(case))
         self.name = name
         self._assay = Racer(HeatEntry(name, asked, place), Procedure(budget=budget))
         self._assay.start()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from assay.core import messages
+from assay.core.case_text import parse_case
 from assay.core.records import Case
 from assay.measure import plan
 from assay.measure.process import WorkerProcess
@@ -29,7 +30,7 @@ def frameworks(backend: str) -> tuple[str, ...]:
 
 
 def case(text: str) -> Case:
-    return plan.resolve(plan.parse_case(text))
+    return plan.resolve(parse_case(text))
 
 
 @dataclass

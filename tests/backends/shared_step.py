@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.measure import plan
 from assay.workloads.net.layers import Conv, Dense, Flatten, Pool, Relu
 from assay.workloads.net.nets import Net, NetWorkload
@@ -37,7 +38,7 @@ def weights(session) -> list[np.ndarray]:
 
 def gradients(backend: str, options: str, devices: int) -> list[np.ndarray]:
     text = f"mnist-mlp:batch_size=6@{backend}:optimizer=sgd,device=cpu,devices={devices}{options}"
-    case, chosen = plan.resolve(plan.parse_case(text)), registry.backend(backend)
+    case, chosen = plan.resolve(parse_case(text)), registry.backend(backend)
     assert chosen.refuses(case) == ""
     (kind,) = chosen.accepts
 

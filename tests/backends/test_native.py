@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.measure import plan
 from assay.native import toolchain
 from assay.native.knobs.calibration_file import keep_items
@@ -67,6 +68,6 @@ def test_without_a_compiler_it_says_what_to_install(monkeypatch):
 
 def test_onednn_that_is_not_here_is_refused_before_a_process_starts(monkeypatch):
     monkeypatch.setattr(toolchain, "onednn_folder", lambda: "")
-    case = plan.resolve(plan.parse_case("mnist-mlp@native:kernels=onednn"))
+    case = plan.resolve(parse_case("mnist-mlp@native:kernels=onednn"))
 
     assert "pip install 'assay[native]'" in registry.backend("native").refuses(case)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.core.case_text import parse_case
 from assay.measure import plan
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "by_hand.py"
@@ -22,7 +23,7 @@ SCRIPTED = runpy.run_path(str(SCRIPT))
 def test_every_configuration_is_a_case_with_the_sizes_of_its_loop(name, tiny):
     one = SCRIPTED["CONFIGURATIONS"][name]
 
-    asked = plan.resolve(plan.parse_case(SCRIPTED["case"](one, tiny)))
+    asked = plan.resolve(parse_case(SCRIPTED["case"](one, tiny)))
 
     sizes = SCRIPTED["sizes"](one.wish, tiny)
     assert asked.params["batch_size"] == sizes["batch"]

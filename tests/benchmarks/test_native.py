@@ -11,10 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay.core.case_text import parse_case
+from assay.core.executor import CasePlace
 from assay.measure import plan
 from assay.measure.case import HeatEntry
 from assay.stats.paired_ratio import turns
-from assay.stores.folders import CasePlace
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "native.py"
 
@@ -75,7 +76,7 @@ def test_contenders_take_as_many_turns_as_rounds_are_asked_for(script, endings, 
     entries = []
     for name in ("native", "other"):
         (tmp_path / name).mkdir()
-        case = plan.resolve(plan.parse_case(f"{endings}:fine@python"))
+        case = plan.resolve(parse_case(f"{endings}:fine@python"))
         entries.append(HeatEntry(name, case, CasePlace(f"run/{name}", tmp_path / name)))
 
     heat = script["_heat"](entries, 3, math.inf)

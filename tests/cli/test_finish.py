@@ -8,10 +8,10 @@ import pytest
 
 from assay.cli.finish import carried_out, status, unfair_sentences
 from assay.cli.progress import LiveLine
+from assay.core.executor import CasePlace
 from assay.core.findings import Check, Reading, Summary
 from assay.core.records import Case, Procedure, Result
 from assay.measure.recorder import Measured
-from assay.stores.folders import CasePlace
 
 QUICK = ("--samples", "3", "--steps-per-sample", "1")
 RUN = "20261115-101500-k3fq"

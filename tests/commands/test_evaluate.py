@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import assay
-from assay.commands import evaluate
 from assay.commands.run import api as run_verb
 from assay.core import registry
 from assay.core.errors import UsageError
 from assay.core.records import Evaluation, Plan, Result
 from assay.core.registry import open_store
 from assay.measure import modes, plan
+from assay.measure.plan import prepared
 from assay.weights import files
 from assay.workloads.net import nets
 from tests.backends.opened import frameworks
@@ -134,7 +134,7 @@ def test_dense_rows_after_a_flatten_are_right_in_either_layout(home, monkeypatch
 
 def test_an_evaluation_is_resumed_as_one(home, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
-    cases = evaluate.prepared(plan.cases(["vgg16-cifar100@torch"]))
+    cases = prepared(plan.cases(["vgg16-cifar100@torch"]))
     run = open_store(home).new_run(Plan(cases=cases, evaluation=Evaluation(split="tune")))
 
     (result,) = run_verb.resume(run.name)
@@ -147,8 +147,8 @@ def test_an_evaluation_is_resumed_as_one(home, monkeypatch):
 def test_an_evaluation_infers_and_takes_the_options_that_suit_it_unless_others_are_chosen():
     chosen = plan.cases(["lenet@keras-tensorflow"])
 
-    (suited,) = evaluate.prepared(chosen)
-    (named,) = evaluate.prepared(chosen, named={"compiler"})
+    (suited,) = prepared(chosen)
+    (named,) = prepared(chosen, named={"compiler"})
 
     assert (suited.options["mode"], suited.options["compiler"]) == ("infer", "off")
     assert named.options["compiler"] == "on"

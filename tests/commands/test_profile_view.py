@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from assay.commands import profile
-from assay.core.findings import Operation, Profile
+from assay.commands.profile import Profile
 from assay.core.records import Case, Procedure, Result
+from assay.formats.traces.operations import Operation
 from assay.reporting.output import render
 
 KERNEL = "void cutlass::Kernel2<" + "cutlass_80_tensorop_s1688gemm, " * 20 + "NumericArray>(Params)"

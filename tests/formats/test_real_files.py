@@ -16,7 +16,8 @@ from assay.core.findings import Reading
 from assay.core.formats import Content
 from assay.core.registry import open_store
 from assay.measure.import_file import read_file
-from assay.stores.read import readings, summarize
+from assay.stats.summary import summarize
+from assay.stores.read import readings
 from tests.formats import made
 
 

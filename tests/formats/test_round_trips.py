@@ -12,7 +12,7 @@ from assay.core.errors import AssayError, UsageError
 from assay.core.findings import Reading
 from assay.core.formats import Content
 from assay.core.records import Case, Environment, Procedure, Result, Samples
-from assay.stores.read import summarize
+from assay.stats.summary import summarize
 
 WRITTEN = sorted(n for n, form in registry.everything("formats")[0].items() if form.write)
 READ = sorted(n for n, form in registry.everything("formats")[0].items() if form.read)

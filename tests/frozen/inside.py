@@ -15,13 +15,14 @@ import pytest
 
 from assay.cli import main
 from assay.commands.ab.state import ComparisonRequest
+from assay.commands.bisect.api import Bisection
+from assay.commands.race.ranking import Race
 from assay.commands.schedule.run_log import NightLine
 from assay.core import codec, messages
-from assay.core.changes import Bisection
-from assay.core.findings import Comparison, Race
 from assay.core.records import Plan, Result
 from assay.measure import process
 from assay.native.tuner.records import Tuning
+from assay.stats.paired_ratio import Comparison
 from assay.stores import folders
 
 DOCUMENTS: dict[str, type[Any]] = {  # file of a store → what it holds

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from assay.core.errors import EndingError
+from assay.core.executor import CasePlace
 from assay.core.messages import CheckWait, Open
 from assay.core.records import Case, Environment, Procedure, Samples
 from assay.measure import case as measure_case
-from assay.stores.folders import CasePlace
 from assay.testing import FakeWorker
 
 CASE = Case(workload="fake", backend="fake", key="fake@fake")

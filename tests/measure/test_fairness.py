@@ -10,7 +10,7 @@ from assay.commands.ab import api
 from assay.commands.race import api as race
 from assay.commands.run import api as run
 from assay.core.records import Procedure
-from assay.stores import read
+from assay.stats.fairness.checks import fairness
 
 NETS = Path(__file__).parents[1] / "data" / "unfair.py"
 QUICK = Procedure(samples=1, budget=0.1, steps_per_sample=1)
@@ -23,7 +23,7 @@ def found(name: str, *backends: str, **options) -> dict[str, str]:
         run.run(f"{NETS}:{name}", backends=backends or ["jax", "torch"], procedure=QUICK, **options)
     )
     assert [result.status for result in results] == ["ok"] * len(results), results[-1].reason
-    return {one.what: one.text for one in read.fairness(results) if one.unfair}
+    return {one.what: one.text for one in fairness(results) if one.unfair}
 
 
 def test_fair_contenders_are_not_accused():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import assay
+from assay.core.case_text import parse_case
 from assay.core.errors import UsageError
 from assay.core.registry import backend, workload
 from assay.measure import plan
@@ -196,7 +197,7 @@ def tf_module():
 def test_modules_of_flax_equinox_and_tensorflow_travel_and_train(make, kind, home):
     rows = np.ones((2, 4), np.float32)
     path = live(make(), rows, home=home).workload
-    case = plan.resolve(plan.parse_case(f"{path}@{kind}"))
+    case = plan.resolve(parse_case(f"{path}@{kind}"))
     job = workload(path).kinds[kind](**case.params)  # as a worker builds it
 
     with backend(kind).open(lambda: job, case) as session:

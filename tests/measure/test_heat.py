@@ -5,11 +5,11 @@ import time
 
 import pytest
 
+from assay.core.executor import CasePlace
 from assay.core.records import Procedure
 from assay.measure import plan
 from assay.measure.case import OUT_OF_TIME, HeatEntry
 from assay.measure.heat import NO_ROOM, PLENTY, run_heat
-from assay.stores.folders import CasePlace
 
 QUICK = Procedure(budget=0.2, timeout=20)
 

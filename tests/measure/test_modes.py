@@ -7,6 +7,7 @@ import shutil
 import msgspec
 import pytest
 
+from assay.core.case_text import parse_case
 from assay.core.errors import UsageError
 from assay.core.messages import Evaluate, ProfileSteps, Train
 from assay.core.recipe import Recipe, Training
@@ -33,7 +34,7 @@ def place(tmp_path):
 
 
 def planned(case="lenet@torch", **fields):
-    return Plan(cases=(plan.resolve(plan.parse_case(case)),), **fields)
+    return Plan(cases=(plan.resolve(parse_case(case)),), **fields)
 
 
 def requested(made, folder):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from assay.core.case_text import parse_case
 from assay.core.errors import UsageError
 from assay.measure import plan
 
@@ -31,7 +32,7 @@ from assay.measure import plan
     ],
 )
 def test_a_case_reads(text, workload, params, backend, options):
-    case = plan.parse_case(text)
+    case = parse_case(text)
 
     assert (case.workload, case.params) == (workload, params)
     assert (case.backend, case.options) == (backend, options)
@@ -82,9 +83,9 @@ def test_a_default_said_aloud_does_not_change_the_key():
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1))
 def test_a_key_names_its_case_again(text):
     assume(len(text) < 19 or not text.lstrip("+-").isdecimal())  # too large a number is refused
-    (case,) = plan.cases([plan.parse_case("mnist-mlp@keras-jax")], options={"python": [text]})
+    (case,) = plan.cases([parse_case("mnist-mlp@keras-jax")], options={"python": [text]})
 
-    assert plan.resolve(plan.parse_case(case.key)) == case
+    assert plan.resolve(parse_case(case.key)) == case
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from assay.core.case_text import parse_case
 from assay.core.errors import EndingError
 from assay.core.messages import Open, Opened
 from assay.measure import plan
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.real("jax", "keras")
 
 @pytest.fixture
 def case():
-    return plan.resolve(plan.parse_case("mnist-mlp:units=64,hidden=1@keras-jax"))
+    return plan.resolve(parse_case("mnist-mlp:units=64,hidden=1@keras-jax"))
 
 
 def test_a_worker_leaves_a_series_and_peaks(tmp_path, case):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pickle
 
+from assay.core.executor import CasePlace, LostUnit, Unit
 from assay.core.progress import ignore
 from assay.core.records import Case, Plan, Procedure
 from assay.measure import plan, remote
 from assay.measure.recorder import measured
-from assay.measure.remote import LostUnit, Unit
-from assay.stores.folders import CasePlace
 
 QUICK = Procedure(samples=2, steps_per_sample=1)
 

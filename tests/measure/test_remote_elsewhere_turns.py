@@ -9,9 +9,10 @@ from assay.commands.ab import api
 from assay.commands.race import api as race
 from assay.commands.race.ranking import terms
 from assay.core.errors import NotPossibleError, UsageError
+from assay.core.executor import LostUnit
 from assay.core.records import Procedure
 from assay.measure import remote
-from assay.measure.remote import HeatSetting, LostUnit
+from assay.measure.remote import HeatSetting
 from tests.measure.test_remote import InPlace
 
 

@@ -7,11 +7,12 @@ from contextlib import closing
 import pytest
 
 import assay
+from assay.core.case_text import parse_case
 from assay.core.records import Plan, Procedure, Query
 from assay.core.registry import open_store
 from assay.measure import shared_cache
 from assay.measure.case import HeatEntry, Racer
-from assay.measure.plan import parse_case, resolve
+from assay.measure.plan import resolve
 from assay.stores.folders import new_case
 
 CASE = resolve(parse_case("mnist-mlp@jax"))

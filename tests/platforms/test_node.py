@@ -7,7 +7,7 @@ import os
 import pytest
 
 from assay.core.archives import unpack
-from assay.stores.folders import CasePlace
+from assay.core.executor import CasePlace
 
 
 @pytest.mark.real("ray")

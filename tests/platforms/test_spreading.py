@@ -10,14 +10,13 @@ import pytest
 
 import assay
 from assay.core.errors import NotPossibleError, UsageError
+from assay.core.executor import CasePlace, LostUnit, Unit
 from assay.core.progress import Progress, ignore
 from assay.core.records import Case
-from assay.measure.remote import LostUnit, Unit
 from assay.platforms.cluster import scheduler
 from assay.platforms.cluster.address import address_of, check_where
 from assay.platforms.cluster.resources import ClusterNode, Needs, check_needs, parse_needs, seats
 from assay.platforms.cluster.scheduler import RayCluster
-from assay.stores.folders import CasePlace
 
 CASE = Case(workload="w", backend="b", key="w@b")
 

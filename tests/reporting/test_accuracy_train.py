@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.core.findings import Reading
 from assay.reporting.accuracy import trained, trainings_table
-from assay.stores.read import summarize
+from assay.stats.summary import summarize
 from tests.stats.test_summary_train import trained as result_of
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.core.changes import Threshold
 from assay.core.errors import UsageError
 from assay.stats import gate
+from assay.stats.gate import Threshold
 from tests.stats.test_trend import noise, points
 
 

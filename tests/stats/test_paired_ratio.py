@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from assay.core.findings import PairRatio, Quantity
+from assay.core.findings import Quantity
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.stats import paired_ratio
-from assay.stats.paired_ratio import Terms, judged
+from assay.stats.paired_ratio import PairRatio, Terms, judged
 
 STEP = Terms("step_time")
 

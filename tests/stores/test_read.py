@@ -9,6 +9,8 @@ import pytest
 from assay.core.errors import UsageError
 from assay.core.records import Case, Plan, Procedure, Query, Result
 from assay.core.registry import open_store
+from assay.stats.fairness.checks import fairness
+from assay.stats.summary import summarize
 from assay.stores import folders, read
 from tests.stores.test_sqlite import CASE, stored
 
@@ -34,7 +36,7 @@ def test_results_come_with_their_summaries_oldest_first(store):
     found = read.readings()
 
     assert [reading.result for reading in found] == made
-    assert found[0].summary == read.summarize(made[0])
+    assert found[0].summary == summarize(made[0])
 
 
 def test_an_interrupted_result_is_shown_until_its_case_was_measured(store):
@@ -102,6 +104,6 @@ def test_contenders_that_do_other_work_are_unfair():
         for backend, count in (("jax", 293), ("torch", 311))
     ]
 
-    (found,) = read.fairness(results)
+    (found,) = fairness(results)
 
     assert (found.what, found.unfair) == ("parameters", True)

@@ -13,9 +13,10 @@ import msgspec
 import pytest
 from starlette.testclient import TestClient
 
+from assay.commands.race.ranking import Place, Race
 from assay.commands.study import api
 from assay.core import codec
-from assay.core.findings import Place, Quantity, Race
+from assay.core.findings import Quantity
 from assay.core.records import Case, Environment, Plan, Samples
 from assay.core.registry import open_store
 from assay.native.tuner.records import LossInterval, TunedPoint, Tuning

@@ -8,7 +8,7 @@ import sys
 import keras
 
 from assay.core import registry
-from assay.measure import plan
+from assay.core.case_text import parse_case
 
 OURS = {
     "lstm": "lstm",
@@ -43,7 +43,7 @@ APPLICATIONS = {
 
 
 def ours(text: str) -> int:
-    case = plan.parse_case(text)
+    case = parse_case(text)
     workload = registry.workload(case.workload)
     params = {**workload.params, **case.params, "batch_size": 1}
     return workload.kinds["keras"](**params).model.count_params()

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.records import Case
 from assay.core.sessions import CountedByModel, Job
 from assay.measure import plan
@@ -102,7 +103,7 @@ def main(folder: Path, asked: dict[str, str], modes: Sequence[str]) -> None:
 
 
 def _case(text: str, mode: str) -> Case:
-    return plan.resolve(plan.parse_case(text + mode))
+    return plan.resolve(parse_case(text + mode))
 
 
 class Build:

@@ -10,6 +10,7 @@ import pytest
 
 import assay
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.errors import UsageError
 from assay.measure import plan
 
@@ -18,7 +19,7 @@ TORCH, JAX, TENSORFLOW = (DATA / f"bare_{name}.py" for name in ("torch", "jax", 
 
 
 def resolved(text: str) -> assay.Case:
-    return plan.resolve(plan.parse_case(text))
+    return plan.resolve(parse_case(text))
 
 
 @contextmanager

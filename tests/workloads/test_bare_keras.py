@@ -10,6 +10,7 @@ import pytest
 
 import assay
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.errors import UsageError
 from assay.measure import plan
 from tests.backends.opened import opened as in_a_worker
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.real("keras", "jax")
 @contextmanager
 def opened(name: str, options: str = ""):
     """A session of keras-jax in this process."""
-    case = plan.resolve(plan.parse_case(f"{FILE}:{name}@keras-jax{options}"))
+    case = plan.resolve(parse_case(f"{FILE}:{name}@keras-jax{options}"))
     build = registry.workload(case.workload).kinds["keras"]
     with registry.backend(case.backend).open(lambda: build(**case.params), case) as session:
         yield session

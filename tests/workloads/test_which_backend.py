@@ -10,6 +10,7 @@ import pytest
 
 from assay.backends.captured import captured
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.errors import AssayError
 from assay.measure import plan
 from assay.native.emit import emit
@@ -73,7 +74,7 @@ def test_a_framework_opens_what_the_table_says(workload, backend):
 def test_a_runtime_opens_what_the_table_says(workload, keras):
     import onnxruntime
 
-    case = plan.resolve(plan.parse_case(f"{SMALL[workload]}@onnxruntime"))
+    case = plan.resolve(parse_case(f"{SMALL[workload]}@onnxruntime"))
     jobs = []
 
     def build():

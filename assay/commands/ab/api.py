@@ -11,8 +11,9 @@ import msgspec
 
 from assay.commands.ab.pairs import NextPair, PairResults, PairSetting, pairs_of, take_pair
 from assay.commands.ab.state import ComparisonRequest, ComparisonState, why_ended
+from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
-from assay.core.findings import Comparison
+from assay.core.executor import Elsewhere
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Plan, Result
 from assay.core.registry import open_store
@@ -20,12 +21,11 @@ from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
 from assay.logs.patterns import compile_pattern
 from assay.measure import contenders, monitoring, remote, revisions, shared_cache
-from assay.measure.inputs import CaseLike
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import Run, new_run, resumable, resumed_run
-from assay.measure.remote import Elsewhere
 from assay.platforms.cluster.address import check_where, machines
 from assay.stats import generation, paired_ratio, sequential
+from assay.stats.paired_ratio import Comparison
 from assay.stores.runs import COMPARISON, REQUEST, read_document
 
 Where = AbstractContextManager[Elsewhere | None]

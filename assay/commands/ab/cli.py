@@ -12,7 +12,7 @@ from assay.cli.finish import REGRESSION, UNDECIDED, last_of, say_kept, say_uploa
 from assay.cli.progress import LiveLine
 from assay.commands.ab import api
 from assay.core.errors import UsageError
-from assay.core.findings import Comparison
+from assay.stats.paired_ratio import Comparison
 from assay.stores.read import resume_hint
 
 WIDE = 4  # an interval from x to 4 x says nothing worth reading
@@ -156,7 +156,7 @@ def show(run: str, home: str | None, form: str) -> None:
 
 
 def _announced(found: Iterator[Comparison], line: LiveLine) -> Iterator[Comparison]:
-    from assay.commands.ab.view import change
+    from assay.core.units import change
 
     for one in found:
         ratio = one.ratio

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 import numpy as np
 
-from assay.core.findings import PairRatio
+from assay.core.executor import CasePlace
 from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
 from assay.core.records import Procedure, Result
@@ -20,8 +20,8 @@ from assay.measure.contenders import Contender, Pair
 from assay.measure.heat import Turns, run_heat
 from assay.stats import paired_ratio
 from assay.stats.intervals import quantile, student
+from assay.stats.paired_ratio import PairRatio
 from assay.stats.pooling import joined_peaks
-from assay.stores.folders import CasePlace
 from assay.stores.runs import tagged_number
 
 SIDES = ("baseline", "candidate")

@@ -10,12 +10,12 @@ import msgspec
 
 from assay.commands.ab.pairs import NOT_RUN, SIDES, PairResults
 from assay.core.errors import UsageError
-from assay.core.findings import Comparison
 from assay.core.records import SCHEMA, Procedure, Result
 from assay.core.units import as_seconds, as_share, human
 from assay.measure import contenders
 from assay.stats import generation, paired_ratio, sequential
 from assay.stats.fairness import checks, outputs
+from assay.stats.paired_ratio import Comparison
 
 WARM = 5.0  # seconds: what a warm-up is reckoned from, and the sampling of processes apart
 SHARE = 6  # of the budget, at most, for one process where apart

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from assay.core.findings import Comparison, Output, Table
+from assay.core.findings import Output, Table
 from assay.core.units import human
+from assay.stats.paired_ratio import Comparison
 
 _WORDS = {
     "faster": "faster: the candidate's {metric} is {change} than the baseline's",
@@ -51,11 +52,6 @@ def headline(found: Comparison) -> str:
         metric=found.metric,
         change=f"{abs(percent):.2f} % {'higher' if percent > 0 else 'lower'}",
     )
-
-
-def change(ratio: float) -> str:
-    """`−4.8 %` of a ratio of 0.952."""
-    return f"{100 * (ratio - 1):+.2f} %".replace("-", "−")
 
 
 def comparison_document(found: Comparison) -> dict[str, Any]:

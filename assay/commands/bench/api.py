@@ -13,14 +13,13 @@ import msgspec
 
 from assay.commands.bench import process
 from assay.commands.bench.process import Outputs, case_of, in_its_folder, run_once
-from assay.commands.compare.api import ALL, Comparing, compare_results
+from assay.commands.bench.trials import Trials
+from assay.commands.compare.api import ALL, Comparing, Differences, compare_results
 from assay.core import objects
 from assay.core.archive_members import is_archive
 from assay.core.archives import unpack
 from assay.core.corrupt import writing
-from assay.core.differences import Differences
 from assay.core.errors import AssayError, UsageError
-from assay.core.findings import Trials
 from assay.core.progress import ignore
 from assay.core.records import Plan, Procedure, Query, Result
 from assay.core.registry import open_store

@@ -13,6 +13,7 @@ import msgspec
 
 from assay.core import codec
 from assay.core.errors import AssayError, EndingError, UsageError
+from assay.core.executor import CasePlace
 from assay.core.messages import Open
 from assay.core.records import REPORTED, Case, Environment, Procedure, Result, Samples, Value
 from assay.core.redaction import safe_value
@@ -34,7 +35,6 @@ from assay.measure import process_env
 from assay.measure.machine import environment
 from assay.measure.machine.kernel import cores
 from assay.measure.process import WorkerProcess
-from assay.stores.folders import CasePlace
 
 BACKEND = "bench"
 PROFILES = "profiler_data"  # as PerfZero calls it

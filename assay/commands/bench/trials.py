@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import msgspec
 import numpy as np
 
-from assay.core.findings import Quantity, Trials
+from assay.core.findings import Quantity
 from assay.core.records import Result
 from assay.stats.intervals import quantile
 
@@ -59,3 +60,12 @@ def _median(values: Sequence[float], unit: str) -> Quantity:
     return Quantity(
         value=value, low=low, high=high, unit=unit, estimator="median of trials", n=len(values)
     )
+
+
+class Trials(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one case over its trials."""
+
+    key: str
+    metric: str
+    quantity: Quantity
+    outliers: tuple[int, ...] = ()  # which trials, counted from 1

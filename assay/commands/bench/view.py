@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.core.findings import Output, Quantity, Reading, Table, Trials
+from assay.commands.bench.trials import Trials
+from assay.core.findings import Output, Quantity, Table
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
 
@@ -20,29 +21,6 @@ def runs_table(results: Sequence[Result]) -> Table:
         rows=tuple(_run(result) for result in results),
         numeric=frozenset({"trial", "wall time", "whole", "reports"}),
         notes=tuple(dict.fromkeys(note for result in results for note in _notes(result))),
-    )
-
-
-def report_their_own(readings: Sequence[Reading]) -> bool:
-    """Whether these are all of sessions that tell their own numbers, so that no step was timed."""
-    steady = [part.metric for r in readings for part in r.result.samples if part.phase == "steady"]
-    return bool(steady) and not any(r.result.own().values("step_time") for r in readings)
-
-
-def reported_table(readings: Sequence[Reading]) -> Table:
-    """One row a metric of a result."""
-    return Table(
-        columns=("id", "case", "metric", "median", "values", "status"),
-        rows=tuple(
-            (
-                *(r.result.id, r.result.case.key, name),
-                *(human(q.value, q.unit) if q else "", str(q.n) if q else "", r.result.status),
-            )
-            for r in readings
-            for name, q in _reported_quantities(r)
-        ),
-        numeric=frozenset({"median", "values"}),
-        notes=tuple(dict.fromkeys(note for r in readings for note in _notes(r.result))),
     )
 
 
@@ -62,12 +40,6 @@ def metrics_table(found: Iterable[Trials]) -> Table:
         ),
         numeric=frozenset({"median", "95 % interval", "trials"}),
     )
-
-
-def _reported_quantities(reading: Reading) -> list[tuple[str, Quantity | None]]:
-    metrics = {part.metric for part in reading.result.samples if part.phase == "steady"}
-    found = {name: q for name, q in reading.summary.quantities.items() if name in metrics}
-    return list(found.items()) or [("", None)]
 
 
 def _run(result: Result) -> tuple[str, ...]:

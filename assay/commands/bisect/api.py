@@ -6,23 +6,22 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from assay.commands.ab import api as comparing
-from assay.core.changes import Bisection, Tried
+from assay.core.case_text import CaseLike
 from assay.core.errors import AssayError, UsageError
-from assay.core.findings import Comparison
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Case, Plan, Procedure
+from assay.core.records import SCHEMA, Case, Plan, Procedure
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
 from assay.measure import plan, revisions
-from assay.measure.inputs import CaseLike
 from assay.measure.recorder import Run, new_run, resumable, resumed_run
 from assay.stats import student
+from assay.stats.paired_ratio import Comparison
 from assay.stats.sequential import FEWEST
 from assay.stores.runs import BISECTION, read_document
 
@@ -341,3 +340,40 @@ def suspects(chances: Sequence[float], skipped: Collection[int]) -> tuple[list[i
             groups.append([])
     best = max((g for g in groups if g), key=lambda g: sum(chances[p - 1] for p in g))
     return best, sum(chances[place - 1] for place in best)
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """One revision that a bisection held against the good end, or could not."""
+
+    place: int  # in `names`
+    name: str
+    verdict: str  # as of ab, or skipped
+    ratio: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    pairs: int = 0  # of processes that the comparison had
+    spread: float = 0.0  # standard deviation of their logarithms; 0: not known
+    text: str = ""  # why it ended or was skipped
+    run: str = ""  # of the comparison
+
+
+class Bisection(msgspec.Struct, frozen=True, kw_only=True):
+    """Which revision changed the speed, as far as is known."""
+
+    key: str
+    what: Literal["commit", "package"]
+    package: str = ""
+    names: tuple[str, ...]  # of all revisions, the good end first
+    metric: str = ""
+    budget: float  # seconds, for one comparison
+    minimum: float
+    confidence: float  # asked for
+    build: str = ""
+    tried: tuple[Tried, ...] = ()  # the bad end first
+    effect: float = math.nan  # of the bad end, as a ratio
+    suspects: tuple[str, ...] = ()  # the likeliest; several where some could not be measured
+    chance: float = 0.0  # that it is one of them
+    ended: str = ""
+    run: str = ""
+    schema: int = SCHEMA
+    kind: Literal["bisection"] = "bisection"

@@ -11,7 +11,7 @@ from assay.cli import complete, options, printing
 from assay.cli.finish import UNDECIDED, last_of, say_kept
 from assay.cli.progress import LiveLine
 from assay.commands.bisect import api
-from assay.core.changes import Bisection
+from assay.commands.bisect.api import Bisection
 from assay.core.errors import UsageError
 
 

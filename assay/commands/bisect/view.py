@@ -6,9 +6,9 @@ import math
 
 import msgspec
 
-from assay.commands.ab.view import change
-from assay.core.changes import Bisection, Tried
+from assay.commands.bisect.api import Bisection, Tried
 from assay.core.findings import Output, Table
+from assay.core.units import change
 
 
 def output(found: Bisection) -> Output:

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from assay.commands.check import alerts as alerting
 from assay.commands.history.api import METRICS, summarize_all
 from assay.core import codec
-from assay.core.changes import Checked, CheckedSeries, Threshold
+from assay.core.changes import Judgement, Outcome
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Query
+from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
 from assay.core.series import KeptSeries, Point
 from assay.core.settings import Home
 from assay.core.units import as_share
 from assay.measure.baseline import Baseline, Sides, choose
+from assay.stats.gate import Threshold
 
 if TYPE_CHECKING:
     from assay.stats.gate import Judged
+
 
 LEVEL = 0.01
 USUAL = 0.03  # worse by this share fails, where no threshold is given
@@ -248,3 +251,43 @@ def _alerted(checked: Checked, places: Sequence[str]) -> Checked:
         return checked
     sent = alerting.send_all(places, alert_text(checked), codec.encode(checked))
     return msgspec.structs.replace(checked, alerts=tuple(sent))
+
+
+class CheckedSeries(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one series, its newest points held against a baseline."""
+
+    key: str
+    metric: str
+    unit: str
+    series: str
+    machine: str
+    judgement: Judgement
+    text: str  # in words: what was held against what, or why it could not be
+    threshold: Threshold
+    size: float = math.nan  # candidate over baseline
+    low: float = math.nan
+    high: float = math.nan
+    p: float = 1.0  # of the strict test, which counts over all series
+    baseline: float = math.nan
+    candidate: float = math.nan
+    baseline_id: str = ""  # of each side, the result that is measured again for it
+    candidate_id: str = ""
+    baseline_points: int = 0
+    candidate_points: int = 0
+    outcome: Outcome = ""  # of measuring both again
+    confirmation: str = ""  # in words
+    run: str = ""  # of the measurements that decided
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole check: every series, and what it means together."""
+
+    found: tuple[CheckedSeries, ...]
+    level: float  # share of false alarms among alarms, over all series together
+    since: str = ""  # the baseline, in words
+    named: bool = False  # whether a baseline was named
+    confirmed: bool = False  # whether suspects were measured again
+    alerts: tuple[str, ...] = ()  # how each alert fared, in words
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+    kind: Literal["check"] = "check"

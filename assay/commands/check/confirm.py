@@ -8,11 +8,10 @@ from collections.abc import Callable
 import msgspec
 
 from assay.commands.ab.api import ab
+from assay.commands.check.api import CheckedSeries
 from assay.commands.run.api import run
-from assay.core.changes import CheckedSeries
 from assay.core.contracts import Store
 from assay.core.errors import AssayError
-from assay.core.findings import Comparison
 from assay.core.progress import ProgressCallback
 from assay.core.records import Case, Query, Result
 from assay.core.series import commit_of
@@ -20,6 +19,7 @@ from assay.core.settings import Home
 from assay.measure.baseline import hash_of as known_commit
 from assay.measure.recorder import is_trusted
 from assay.stats import gate
+from assay.stats.paired_ratio import Comparison
 
 # What ab compares for a metric: a rate is worse where the step takes longer.
 TIMES = {
@@ -95,7 +95,7 @@ def _once_more(
 ) -> CheckedSeries:
     """Same commit and environment: nothing of then can be built again, so the case is measured
     now. As fast as the baseline, it was a bad moment; else the machine itself may be slower."""
-    from assay.stores.read import summarize
+    from assay.stats.summary import summarize
 
     (result,) = run(case, home=home, progress=progress)
     quantity = summarize(result).quantities.get(found.metric)

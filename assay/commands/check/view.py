@@ -8,10 +8,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from assay.commands.ab.view import change
-from assay.core.changes import Checked, CheckedSeries
+from assay.commands.check.api import Checked, CheckedSeries
 from assay.core.findings import Output, Table
-from assay.core.units import human
+from assay.core.units import change, human
 
 _ORDER = ("regression", "suspect", "improvement", "not-comparable", "fine")
 _UNPRINTABLE = {code: None for code in range(32) if code not in (9, 10, 13)}

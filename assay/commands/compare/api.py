@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from assay.core.differences import Difference, Differences
 from assay.core.errors import UsageError, unknown
-from assay.core.records import Case, Result
+from assay.core.records import SCHEMA, Case, Result
 from assay.core.registry import open_store
 from assay.core.series import SeriesKey
 from assay.core.settings import Home
 from assay.core.units import as_share
 from assay.measure.import_file import read_file
+from assay.stats.compare_sets import Difference, GroupMean
 from assay.stores.selection import select
 
 ALL = "all"  # in place of a metric: every one that both sides have
@@ -190,3 +190,16 @@ def _differences(
 def group_of(case: Case | SeriesKey, by: str) -> str:
     parts = {"workload": case.workload, "backend": case.backend, **case.options, **case.params}
     return f"{by} {parts.get(by, '?')}" if by else ""
+
+
+class Differences(msgspec.Struct, frozen=True, kw_only=True):
+    """Two sets of results, case by case and together; ratios are candidate over baseline."""
+
+    baseline: str
+    candidate: str
+    differences: tuple[Difference, ...]
+    means: tuple[GroupMean, ...] = ()
+    notes: tuple[str, ...] = ()
+    minimum: float = 0.01  # what a smaller change is not called
+    schema: int = SCHEMA
+    kind: Literal["differences"] = "differences"

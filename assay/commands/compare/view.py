@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.core.differences import Difference, Differences, GroupMean
+from assay.commands.compare.api import Differences
 from assay.core.findings import Output, Quantity, Table
 from assay.core.units import human
+from assay.stats.compare_sets import Difference, GroupMean
 
 FEW = "processes, so the interval is widened by 25 %; --processes 5 of assay run gives enough"
 

@@ -15,13 +15,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.contracts import WithExamples
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.files import user_path, write_whole, written_whole
 from assay.core.messages import MODEL_FILES
 from assay.core.records import Value
 from assay.core.sessions import Examples
-from assay.measure import plan
 from assay.measure.compiler.agreement import UNLUCKY, agreement
 from assay.measure.compiler.capture import CapturedModel, captured, model_of
 from assay.measure.compiler.splits import calibrated, calibration_items
@@ -108,7 +108,7 @@ def write_data(model: str, made: Compiled, folder: Path) -> str:
     """
     if Path(model).suffix in (*MODEL_FILES, ".onnx"):
         return ""
-    case = plan.parse_case(model)
+    case = parse_case(model)
     workload = registry.workload(case.workload)
     if isinstance(workload, BenchmarkClass):
         return _class_data(model, made, folder)

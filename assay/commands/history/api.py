@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Literal
+from typing import Any, Literal
 
-from assay.core.changes import ExplainedShift, SeriesHistory, Shift
+import msgspec
+
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError, unknown
 from assay.core.findings import ANALYSIS
-from assay.core.records import Query, Result
+from assay.core.records import SCHEMA, Query, Result
 from assay.core.registry import open_store
 from assay.core.series import KeptSeries, Point
 from assay.core.settings import Home
 from assay.stats import stored_summary
+from assay.stats.causes import Changed
+from assay.stats.trend import Drift, Shift
 
 METRICS = ("step_time", "wall_time", "item_time", "throughput", "accuracy")  # the first there is
 Order = Literal["time", "commit"]
@@ -160,3 +163,29 @@ def explained(store: Store, shift: Shift) -> ExplainedShift:
         return ExplainedShift(shift=shift)
     changed = differences(results[shift.before], results[shift.after])
     return ExplainedShift(shift=shift, changed=tuple(changed))
+
+
+class ExplainedShift(msgspec.Struct, frozen=True, kw_only=True):
+    """A shift, and what else changed between the results on its two sides."""
+
+    shift: Shift
+    changed: tuple[Changed, ...] = ()
+
+
+class SeriesHistory(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric of one series over time."""
+
+    key: str
+    metric: str
+    unit: str
+    series: str  # its id
+    machine: str
+    version: str
+    order: Literal["time", "commit"] = "time"
+    points: tuple[Any, ...] = ()  # of core.series.Point
+    shifts: tuple[ExplainedShift, ...] = ()
+    drifts: tuple[Drift, ...] = ()
+    stable_from: int = 0  # the first point of the last stretch without a shift
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+    kind: Literal["history"] = "history"

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from assay.commands.ab.view import change
-from assay.core.changes import Changed, Drift, ExplainedShift, SeriesHistory
+from assay.commands.history.api import ExplainedShift, SeriesHistory
 from assay.core.findings import Output, Table
 from assay.core.records import SCHEMA
-from assay.core.units import human
+from assay.core.units import change, human
 from assay.reporting.output.text import table_text
+from assay.stats.causes import Changed
+from assay.stats.trend import Drift
 
 MOST_CHANGES = 3  # that the table names beside a shift
 

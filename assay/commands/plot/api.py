@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Literal
 
 from assay.commands.plot import figures
+from assay.commands.race.ranking import Race
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
-from assay.core.findings import Comparison, Race, Reading
+from assay.core.findings import Reading
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.stats import stored_summary
+from assay.stats.paired_ratio import Comparison
 from assay.stores.runs import COMPARISON, RACE, read_document
 
 Series = Literal["process", "samples"]

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import NotPossibleError, UsageError
-from assay.core.findings import Comparison, Race, Reading
+from assay.commands.race.ranking import Race
+from assay.core.errors import UsageError
+from assay.core.findings import Reading
 from assay.core.records import Result, Samples
+from assay.reporting.figure import COLORS, new_figure
+from assay.stats.paired_ratio import Comparison
 
 SUFFIXES = (".png", ".svg", ".pdf")
-COLORS = {"warmup": "#b0b0b0", "steady": "#1f6fb4", "first": "#d0582a"}
 Row = dict[str, float]
 
 # Panels of the process figure: label, and metric → name and scale. VMS would dwarf the rest.
@@ -236,14 +238,3 @@ def _line(axis: Any, rows: Sequence[Row], name: str, legend: str, scale: float) 
         if color is None and legend:
             drawn.set_label(legend)
         color = drawn.get_color()
-
-
-def new_figure(height: float) -> Any:  # noqa: ANN401 (a matplotlib Figure)
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise NotPossibleError(
-            "Figures need matplotlib, which is not installed here.",
-            hint="pip install 'assay[plot]'",
-        ) from None
-    return Figure(figsize=(8.0, height), dpi=120, layout="constrained")

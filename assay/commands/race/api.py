@@ -9,11 +9,14 @@ from contextlib import AbstractContextManager, closing
 import msgspec
 
 from assay.commands.race import ranking as analysis
+from assay.commands.race.ranking import Place, Race
 from assay.commands.race.state import HeatKeepGoing, RaceState
 from assay.core import registry
+from assay.core.case_text import CaseLike, parse_case
 from assay.core.contracts import Backend, WithPictures, Workload
 from assay.core.errors import AssayError, UsageError
-from assay.core.findings import Place, Race, Reading, Summary, Table
+from assay.core.executor import Elsewhere
+from assay.core.findings import Reading, Summary, Table
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Result, Value
 from assay.core.registry import open_store
@@ -23,10 +26,9 @@ from assay.measure import plan, remote
 from assay.measure.case import HeatEntry
 from assay.measure.contenders import check_size
 from assay.measure.heat import Heat, run_heat
-from assay.measure.inputs import Axes, CaseLike, axes, backend_names
+from assay.measure.inputs import Axes, axes, backend_names
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import Run, new_run, resumable, resumed_run
-from assay.measure.remote import Elsewhere
 from assay.platforms.cluster.address import check_where, machines
 from assay.stats import paired_ratio
 from assay.stats.option_effects import OptionEffect, effects_table, option_effects
@@ -208,7 +210,7 @@ def option_effects_in(found: Race) -> list[OptionEffect]:
 
 
 def _reading(place: Place) -> Reading:
-    case = plan.resolve(plan.parse_case(place.key))
+    case = plan.resolve(parse_case(place.key))
     return Reading(
         result=Result(id=place.key, case=case, procedure=Procedure(), status="ok", items=1),
         summary=Summary(quantities={"step_time": place.ratio}),

@@ -11,8 +11,8 @@ from assay.cli import complete, options, printing
 from assay.cli.finish import UNDECIDED, last_of, say_kept, say_uploads
 from assay.cli.progress import LiveLine
 from assay.commands.race import api
+from assay.commands.race.ranking import Race
 from assay.core.errors import UsageError
-from assay.core.findings import Race
 from assay.stores.read import resume_hint
 
 

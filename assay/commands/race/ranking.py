@@ -12,13 +12,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
-from assay.core.findings import Comparison, PairRatio, Place, Quantity
-from assay.core.records import Result
+from assay.core.findings import Quantity
+from assay.core.records import SCHEMA, Result
 from assay.stats import generation, paired_ratio
+from assay.stats.paired_ratio import Comparison, PairRatio
 
 ERROR = 0.05
 MOST = 20  # heats
@@ -165,3 +167,29 @@ def _without(name: str, heats: Heats, wrong: Mapping[str, str]) -> Place:
     if ends:
         return Place(key=name, state="failed", ratio=nothing, heats=len(ends), reason=ends[-1])
     return Place(key=name, state="untried", ratio=nothing, heats=0)
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """How a contender of a race stands."""
+
+    key: str
+    state: Literal["in", "out", "failed", "wrong", "untried"]
+    ratio: Quantity  # its time of an item over the leader's
+    time: float = math.nan  # seconds: that of the leader, times the ratio
+    heats: int
+    reason: str = ""
+
+
+class Race(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is fastest of many, as far as is known; the leader is the first of `places`."""
+
+    places: tuple[Place, ...]
+    metric: str
+    minimum: float  # two that differ by less are as good as each other
+    heats: int
+    ended: str = ""  # why it stopped, in words; "": it goes on
+    command: str = ""  # runs the leader again
+    notes: tuple[str, ...] = ()
+    run: str = ""
+    schema: int = SCHEMA
+    kind: Literal["race"] = "race"

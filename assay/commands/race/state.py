@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from assay.commands.race import ranking
-from assay.core.findings import PairRatio, Place, Race
+from assay.commands.race.ranking import Place, Race
 from assay.core.messages import OutputValues
 from assay.core.records import Plan, Result, Samples, Value
 from assay.measure import shared_cache
@@ -18,6 +18,7 @@ from assay.measure.heat import TOGETHER, Heat, Turns
 from assay.stats import paired_ratio
 from assay.stats.fairness import checks, outputs
 from assay.stats.intervals import quantile, student
+from assay.stats.paired_ratio import PairRatio
 
 FEWEST_TURNS, MOST_TURNS = 5, 30
 SURE = 2  # contenders that a session opens whatever its budget: else it could end with nothing

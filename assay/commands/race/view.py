@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from assay.core.findings import Output, Place, Race, Table
+from assay.commands.race.ranking import Place, Race
+from assay.core.findings import Output, Table
 from assay.core.units import human
 
 

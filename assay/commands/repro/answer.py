@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
 from assay.core.findings import Quantity
-from assay.core.records import Result
+from assay.core.records import SCHEMA, Result
 from assay.stats import compare_sets
 from assay.stats.intervals import Array
 from assay.stats.machine_speed import machine_change, told_change
@@ -239,3 +240,24 @@ def _by_hours(series: Sequence[float]) -> float:
         return 0.0
     steps = np.abs(np.diff(np.log(series)))
     return two_sided(LEVEL, len(steps)) * _NORMAL * float(np.median(steps))
+
+
+class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a result comes out again, and what that takes."""
+
+    id: str  # of the result
+    repro: str  # short, to be typed by another person
+    command: str  # that measures it again
+    inputs: str  # SHA-256 of what was measured, and how
+    answer: Literal[
+        "reproduced", "differs", "undecided", "cannot", "possible"
+    ]  # possible: not tried
+    sentence: str
+    lacking: tuple[str, ...] = ()  # what is not here, by name
+    changed: tuple[str, ...] = ()  # what is not as it was
+    ratio: Quantity | None = None  # of the new time to the old
+    fastest: Quantity | None = None  # likewise, of the fastest steps alone
+    again: str = ""  # id of the new result; of both, where it was measured twice
+    files: tuple[str, ...] = ()  # that were written
+    schema: int = SCHEMA
+    kind: Literal["reproduction"] = "reproduction"

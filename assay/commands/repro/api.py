@@ -12,8 +12,8 @@ import msgspec
 from assay.commands.compare.api import compare_results
 from assay.commands.repro import setup, view
 from assay.commands.repro import setup as asked
+from assay.commands.repro.answer import Reproduction
 from assay.commands.run.api import run
-from assay.core.differences import Reproduction
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
 from assay.core.progress import ProgressCallback, ignore

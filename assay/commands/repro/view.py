@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from assay import __version__
-from assay.core.differences import Reproduction
+from assay.commands.repro.answer import Reproduction
 from assay.core.findings import Output, Table
 from assay.core.records import Result
 from assay.core.redaction import HIDDEN

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from assay.commands.evaluate import of_suite, prepared
+from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
+from assay.core.executor import Elsewhere
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Plan, Procedure, Result
+from assay.core.records import Procedure, Result
 from assay.core.settings import Home
 from assay.measure import inputs as forms
-from assay.measure import plan as planning
 from assay.measure.from_object import live, of_keywords
-from assay.measure.inputs import Axes, CaseLike
-from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import Measured, measured, resumed
-from assay.measure.remote import Elsewhere
-from assay.platforms.cluster.address import check_where, machines
-from assay.workloads import suites
+from assay.measure.plan import planned
+from assay.measure.recorder import Measured, carried_out, gone_on_with
 
 Work = Callable[[Elsewhere | None], Iterator[Measured]]  # on these machines; None: here
 
@@ -50,70 +46,6 @@ def run(
         )
     plan = planned(*of_keywords(cases, model, given, home), **given)
     return (found.reading.result for found in carried_out(plan, home, progress, on, need))
-
-
-def carried_out(
-    plan: Plan,
-    home: Home,
-    progress: ProgressCallback,
-    on: str = "",
-    need: Mapping[str, str] | None = None,
-) -> Iterator[Measured]:
-    """A plan measured here, or on the nodes of a cluster."""
-    return _somewhere(lambda there: measured(plan, home, progress, there), on, need)
-
-
-def gone_on_with(
-    run: str,
-    home: Home,
-    progress: ProgressCallback,
-    on: str = "",
-    need: Mapping[str, str] | None = None,
-) -> Iterator[Measured]:
-    """What an interrupted run lacks, measured here or on a cluster, wherever it was begun."""
-    return _somewhere(lambda there: resumed(run, "run", home, progress, there), on, need)
-
-
-def _somewhere(work: Work, on: str, need: Mapping[str, str] | None) -> Iterator[Measured]:
-    """Here, its mistakes are told by the call; of a cluster, once it is reached."""
-    check_where(on, need)
-    return _on_cluster(work, on, need) if on else work(None)
-
-
-def _on_cluster(work: Work, on: str, need: Mapping[str, str] | None) -> Iterator[Measured]:
-    with machines(on, need) as there:
-        yield from work(there)
-
-
-def planned(
-    *cases: CaseLike,
-    suite: str = "",
-    backends: str | Sequence[str] = (),
-    params: Axes | None = None,
-    options: Axes | None = None,
-    procedure: Procedure | None = None,
-    label: str = "",
-    tags: Mapping[str, str] | None = None,
-    first: int = 0,
-    trust: bool = False,
-    **parts: Any,  # noqa: ANN401 (of a procedure: budget, target, timeout, …)
-) -> Plan:
-    """What `run` is going to measure, checked.
-
-    Several values of a parameter or option make a sweep. A suite of accuracies is evaluated
-    instead, on the `first` so many examples or on all. `trust` lets a `.pt2` file run code.
-    """
-    named = suites.suite(suite) if suite else ()
-    found = planning.cases((*named, *cases), backends, params, options, trust)
-    evaluation = of_suite(suite, first)
-    return Plan(
-        cases=prepared(found, options or ()) if evaluation else found,
-        procedure=forms.procedure(procedure, parts),
-        evaluation=evaluation,
-        label=label,
-        tags=safe_tags(dict(tags or {})),
-        verb="run",
-    )
 
 
 def resume(

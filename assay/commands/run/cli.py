@@ -12,11 +12,11 @@ from click.core import ParameterSource
 from assay.cli import complete, options, printing
 from assay.cli.finish import carried_out, handle_signals, status, unfair_sentences
 from assay.cli.progress import LiveLine
-from assay.commands.run.api import carried_out as carried_out_on
-from assay.commands.run.api import gone_on_with, planned
 from assay.core.errors import UsageError
 from assay.core.records import Query
-from assay.measure.recorder import Measured
+from assay.measure.plan import planned
+from assay.measure.recorder import Measured, gone_on_with
+from assay.measure.recorder import carried_out as carried_out_on
 from assay.reporting.timings import check_columns
 
 # Flags that stand for a parameter of the workload or an option of the backend; commas make a sweep.

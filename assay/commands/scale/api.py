@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
+from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
-from assay.core.findings import Quantity, Reading, ScalePoint
+from assay.core.findings import Quantity, Reading
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Query
 from assay.core.settings import Home
 from assay.measure import inputs as forms
 from assay.measure import plan as planning
-from assay.measure.inputs import CaseLike
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import measured
 from assay.stores.read import readings
@@ -153,3 +153,16 @@ def _point(reading: Reading) -> ScalePoint:
         per_device=found.value / devices if found else 0.0,
         communication=reading.summary.quantities.get("communication_share"),
     )
+
+
+class ScalePoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of devices: what it gives, and how much of what they could give together."""
+
+    devices: int
+    result: str  # its id
+    status: str
+    items: int = 0  # of one step, on all devices together
+    throughput: Quantity | None = None  # of all devices; None: nothing was measured
+    per_device: float = 0.0  # items/s
+    efficiency: Quantity | None = None  # throughput over that of as many single devices
+    communication: Quantity | None = None  # of a step, in percent; None: not asked for, or not told

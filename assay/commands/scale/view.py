@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay.core.findings import Output, Quantity, Reading, ScalePoint, Table
+from assay.commands.scale.api import ScalePoint
+from assay.core.findings import Output, Quantity, Reading, Table
 from assay.core.records import SCHEMA
 from assay.core.units import human
 from assay.reporting.warnings import notes

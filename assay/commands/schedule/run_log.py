@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 
+from assay.commands.check.api import Checked
 from assay.core import settings
-from assay.core.changes import Checked
 from assay.core.corrupt import writing
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA

@@ -12,13 +12,12 @@ import msgspec
 from assay.commands.bench import api
 from assay.commands.check import alerts as alerting
 from assay.commands.check import api as check
-from assay.commands.run.api import planned
+from assay.commands.check.api import Checked
 from assay.commands.schedule import plan_file, run_log
 from assay.commands.schedule.plan_file import BenchPart, PlanFile
 from assay.commands.schedule.run_log import Night, NightLine
 from assay.commands.schedule.timers import when
 from assay.core import codec
-from assay.core.changes import Checked
 from assay.core.errors import AssayError, UsageError
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Plan, Result
@@ -27,6 +26,7 @@ from assay.core.units import seconds
 from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.names import parse
 from assay.formats.perfzero.setup import downloads, repositories
+from assay.measure.plan import planned
 from assay.measure.recorder import measured
 from assay.platforms.sinks.records import Upload
 from assay.platforms.sinks.upload import check_sinks, upload

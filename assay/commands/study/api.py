@@ -17,10 +17,10 @@ import msgspec
 from assay.core import registry
 from assay.core.contracts import Store, Study
 from assay.core.errors import EndingError, StoreError, UsageError
-from assay.core.findings import Reading, Studied
+from assay.core.findings import Reading, Table, Unlikeness
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Query, Result, Samples, Value
-from assay.core.registry import open_store
+from assay.core.registry import open_store, opening
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
@@ -29,8 +29,9 @@ from assay.measure.heat import TOGETHER, Turns, run_heat
 from assay.measure.inputs import backend_names, check_keywords
 from assay.measure.recorder import Run, made_by_verb, new_run, resumable, resumed_run
 from assay.stats.estimates import so_far
+from assay.stats.roofline import Floor
 from assay.stats.stopping import FIRST, narrow
-from assay.stores.read import summarize
+from assay.stats.summary import summarize
 from assay.workloads import studies
 
 ROUNDS = 3  # visits of a case, each in a fresh process: with two an interval says next to nothing
@@ -217,7 +218,7 @@ def _cases(
     axes |= {name: (value,) for name, value in options.items()}
     names = backends or [
         name
-        for name in plan.opening(registry.workload(study.workload))
+        for name in opening(registry.workload(study.workload))
         if axes.keys() <= registry.backend(name).options.keys()  # else it has nothing to choose
     ]
     found: list[Case] = []
@@ -310,3 +311,11 @@ class Rounds:
             return []
         due = [case for case in left if self._good[case.key] == fewest]
         return self._random.sample(due, len(due))
+
+
+class Studied(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from a study's readings together."""
+
+    unlike: tuple[Unlikeness, ...] = ()
+    floor: Floor | None = None
+    bought: Table | None = None  # what each option gains; None: no two cases differ in one alone

@@ -9,12 +9,14 @@ from typing import Any
 
 import msgspec
 
+from assay.commands.study.api import Studied
 from assay.core.contracts import Study, Variant
-from assay.core.findings import Floor, Output, Quantity, Reading, Studied, Table, Unlikeness
+from assay.core.findings import Output, Quantity, Reading, Table, Unlikeness
 from assay.core.records import Value
 from assay.core.units import human
 from assay.reporting import results
 from assay.reporting.timings import fairness_notes
+from assay.stats.roofline import Floor
 
 FOUND = ("cpu", "gpu0", "cpus_allowed")  # of the machine, in the note that names it
 FRAMEWORKS = ("torch", "jax", "tensorflow", "tensorflow_cpu", "keras")

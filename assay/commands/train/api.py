@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from assay.core import registry
+from assay.core.case_text import CaseLike
 from assay.core.codec import UNREADABLE
 from assay.core.contracts import Trainable, TrainingBackend
 from assay.core.errors import UsageError, unknown
@@ -19,7 +20,7 @@ from assay.core.records import Case, Evaluation, Plan, Procedure, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
-from assay.measure.inputs import CaseLike, check_keywords
+from assay.measure.inputs import check_keywords
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import measured, resumed
 from assay.workloads.accuracy import KERAS_MODEL_FILE

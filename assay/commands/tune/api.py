@@ -13,6 +13,7 @@ from assay.commands.tune import view
 from assay.commands.tune.request import TuneRequest
 from assay.commands.tune.tuner import TunedModel, tuned_model
 from assay.core import codec
+from assay.core.case_text import parse_case
 from assay.core.errors import AssayError, NotPossibleError
 from assay.core.files import user_path, write_whole
 from assay.core.progress import ProgressCallback, ignore
@@ -136,7 +137,7 @@ def _case(request: TuneRequest, point: TunedPoint, config: str) -> Case:
     if config and point.knobs and point.promised:
         options["config"] = f"{config}:{point.name}"
     try:
-        parsed = plan.parse_case(request.model)
+        parsed = parse_case(request.model)
         params = {**parsed.params, **request.own_params(), "batch_size": request.batch}
         case = Case(workload=parsed.workload, backend="native", params=params, options=options)
         return plan.resolve(case)

@@ -11,11 +11,11 @@ from typing import get_args
 import msgspec
 
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.errors import NotPossibleError, UsageError, unknown
 from assay.core.messages import MODEL_FILES
 from assay.core.records import Value
 from assay.core.units import as_seconds
-from assay.measure import plan
 from assay.monitors.energy import EnergyMonitor
 from assay.native.toolchain import Kernels
 from assay.native.tuner.records import Objective
@@ -53,7 +53,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
         """With the weights beside the data, where a workload has such and none are given."""
         if self.weights or self.model.endswith((*MODEL_FILES, ".onnx")):
             return self.params
-        case = plan.parse_case(self.model)
+        case = parse_case(self.model)
         workload = registry.workload(case.workload)
         given = {**case.params, **self.params}
         own = "weights" in workload.params and not given.get("weights")

@@ -17,7 +17,7 @@ from assay.commands.tune.request import TuneRequest
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case
 from assay.measure.compiler.capture import captured
-from assay.measure.compiler.splits import Labelled, TunePictures, pictures
+from assay.measure.compiler.splits import pictures
 from assay.native import files, reference
 from assay.native.build import tools_digest
 from assay.native.graph import Array, Graph
@@ -29,7 +29,7 @@ from assay.native.toolchain import Toolchain, toolchain
 from assay.native.tuner import checks, layer_times, validate
 from assay.native.tuner.candidates import KnobbedLayer, byte_costs, candidates
 from assay.native.tuner.interactions import Choice
-from assay.native.tuner.records import LayerTrial, TunedPoint, Tuning
+from assay.native.tuner.records import Labelled, LayerTrial, TunedPoint, TunePictures, Tuning
 from assay.native.tuner.search import Cast, KnobTrial, Tune, TunedLayer
 from assay.native.tuner.sensitivity import Effects, EffectsProgram, pictures_there_is_time_for
 from assay.native.tuner.state import TuningState

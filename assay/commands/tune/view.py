@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from assay.commands.plot.figures import COLORS, new_figure
 from assay.core.findings import Output, Table
 from assay.core.units import human
 from assay.native.tuner.records import TunedPoint, Tuning
+from assay.reporting.figure import COLORS, new_figure
 from assay.reporting.output.text import table_text
 
 HEIGHT, WIDTH = 10, 60

@@ -23,7 +23,7 @@ from assay.core.files import user_path, write_whole
 from assay.core.progress import ProgressCallback
 from assay.core.records import Result
 from assay.native.toolchain import lacking
-from assay.stores import read
+from assay.stats.summary import summarize
 from assay.workloads.accuracy import TEN, AccuracyWorkload
 
 # The first word → what the weights of its case are called; none for a training.
@@ -183,7 +183,7 @@ def lines(result: Result) -> Iterator[str]:
 
 
 def percent(result: Result) -> float | None:
-    found = read.summarize(result).quantities.get("accuracy")
+    found = summarize(result).quantities.get("accuracy")
     return found.value if found else None
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.core.findings import Operation
+import msgspec
+
 from assay.formats.traces.chrome import Event
 
 Named = tuple[str, str]  # name and source
@@ -63,3 +64,14 @@ def _of_lane(events: list[Event]) -> list[tuple[Event, float]]:
 
 def _end(event: Event) -> float:
     return event.start + event.seconds
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """What one operation of a profiled model took, over all its calls."""
+
+    name: str
+    seconds: float  # its own: without operations inside it
+    share: float  # of the time of all operations
+    count: int
+    place: str  # host or device
+    source: str = ""  # what of the model it comes from, where the framework tells

@@ -17,10 +17,12 @@ import numpy as np
 
 from assay.backends.keras import engines
 from assay.core import guard, registry, start
+from assay.core.case_text import parse_case
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES, CaptureRefused, CaptureRequest
 from assay.core.records import Case, Value
+from assay.core.registry import opening
 from assay.measure import plan, process_env
 from assay.measure.compiler.agreement import distance
 from assay.native import capture, files, reference
@@ -117,7 +119,7 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
                 hint="Leave them out, or give the workload it was made from.",
             )
         return CaptureRequest(model=str(path), weights=held)
-    case = plan.parse_case(model)
+    case = parse_case(model)
     if case.backend != "?":
         raise UsageError(
             f"{model} names a backend, but a model is asked for.", hint=f"Try: {case.workload}"
@@ -130,7 +132,7 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
         )
     own = "weights" in workload.params  # it reads such a file itself, and knows its names
     given = {**case.params, **params, **({"weights": held} if own and held else {})}
-    name = next(n for n in plan.opening(workload) if engines.KIND in registry.backend(n).accepts)
+    name = next(n for n in opening(workload) if engines.KIND in registry.backend(n).accepts)
     whole = plan.resolve(Case(workload=case.workload, backend=name, params=given))
     return CaptureRequest(model=case.workload, weights="" if own else held, params=whole.params)
 

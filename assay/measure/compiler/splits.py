@@ -5,53 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.core import registry
+from assay.core.case_text import parse_case
 from assay.core.contracts import WithExamples
 from assay.core.corrupt import BROKEN
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.files import user_path
 from assay.core.messages import MODEL_FILES
 from assay.core.sessions import Examples
-from assay.measure import plan
 from assay.native.compile import Changes
 from assay.native.graph import Array, Graph, Value
 from assay.native.hpvm.configs import config_named
 from assay.native.knobs.calibration_file import items_beside
 from assay.native.knobs.from_config import knobs_in
 from assay.native.tuner.accuracy_loss import pictures_needed
+from assay.native.tuner.records import Labelled, TunePictures
 
 CHOOSING = 1 / 3  # of what is left of the tune set after calibration; the rest confirms
 LARGEST = 600e6  # bytes of pictures that are held of a set
 _NAMES = (("inputs", "labels"), ("x", "y"))
-
-
-class Labelled(NamedTuple):
-    inputs: Array  # float32; pictures have their channels first
-    labels: NDArray[np.int64]
-
-    def some(self, places: Any) -> Labelled:  # noqa: ANN401 (what numpy takes as an index)
-        return Labelled(np.ascontiguousarray(self.inputs[places]), self.labels[places])
-
-
-class TunePictures(NamedTuple):
-    """No picture is in two of these."""
-
-    calibration: Array
-    choosing: Labelled
-    confirming: Labelled
-    test: Labelled
-
-    @property
-    def counts(self) -> dict[str, int]:
-        sets = {
-            name: len(getattr(self, name).labels) for name in ("choosing", "confirming", "test")
-        }
-        return {"calibration": len(self.calibration), **sets}
 
 
 def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> TunePictures:
@@ -85,7 +61,7 @@ def calibration_items(data: str, graph: Graph, seed: int = 0) -> Array:
 
 def _own(model: str, graph: Graph) -> tuple[Labelled, Labelled]:
     known = Path(model).suffix not in (*MODEL_FILES, ".onnx")
-    case = plan.parse_case(model) if known else None
+    case = parse_case(model) if known else None
     workload = registry.workload(case.workload) if case else None
     if case is None or not isinstance(workload, WithExamples):
         raise UsageError(
@@ -205,7 +181,7 @@ def _own_images(model: str, graph: Graph) -> tuple[Array, ...]:
     """A model's own tune pictures, as the graph takes them; () where it has none."""
     if Path(model).suffix in (*MODEL_FILES, ".onnx") or len(graph.inputs) > 1:
         return ()
-    case = plan.parse_case(model)
+    case = parse_case(model)
     workload = registry.workload(case.workload)
     if not isinstance(workload, WithExamples):
         return ()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import platform
 
+from assay.core.clock import clock
 from assay.core.records import Value
-from assay.worker.timing import clock
 
 TIMES = 30  # of which the fastest counts: another program makes it longer, never shorter
 LENGTH = 5000  # about 0.2 ms

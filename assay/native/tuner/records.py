@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from assay.core.records import SCHEMA
+from assay.native.graph import Array
 
 Objective = Literal["time", "memory", "energy"]
 
@@ -76,3 +79,27 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def best(self) -> TunedPoint:
         return next(point for point in self.points if point.name == self.chosen)
+
+
+class Labelled(NamedTuple):
+    inputs: Array  # float32; pictures have their channels first
+    labels: NDArray[np.int64]
+
+    def some(self, places: Any) -> Labelled:  # noqa: ANN401 (what numpy takes as an index)
+        return Labelled(np.ascontiguousarray(self.inputs[places]), self.labels[places])
+
+
+class TunePictures(NamedTuple):
+    """No picture is in two of these."""
+
+    calibration: Array
+    choosing: Labelled
+    confirming: Labelled
+    test: Labelled
+
+    @property
+    def counts(self) -> dict[str, int]:
+        sets = {
+            name: len(getattr(self, name).labels) for name in ("choosing", "confirming", "test")
+        }
+        return {"calibration": len(self.calibration), **sets}

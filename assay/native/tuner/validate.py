@@ -14,7 +14,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from assay.commands.tune.request import EnergyMeter
-from assay.measure.compiler.splits import Labelled, TunePictures
 from assay.native.graph import Array, Graph
 from assay.native.knobs.apply import Calibration, applied
 from assay.native.knobs.table import BASELINE, KNOBS
@@ -23,7 +22,7 @@ from assay.native.toolchain import Toolchain
 from assay.native.tuner.accuracy_loss import Loss, bound, fastest_safe, loss
 from assay.native.tuner.candidates import weight_bytes
 from assay.native.tuner.interactions import Choice
-from assay.native.tuner.records import LossInterval, Objective, TunedPoint
+from assay.native.tuner.records import Labelled, LossInterval, Objective, TunedPoint, TunePictures
 from assay.native.tuner.search import Predicted, Tune, front, search
 from assay.native.tuner.state import TuningState
 from assay.native.variants import Variants, build_variants

@@ -20,7 +20,7 @@ from ray import exceptions
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from assay.core.errors import NotPossibleError
-from assay.measure.remote import Unit
+from assay.core.executor import Unit
 from assay.platforms.cluster import _node
 from assay.platforms.cluster.address import FORMS
 from assay.platforms.cluster.resources import Seat

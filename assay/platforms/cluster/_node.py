@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ray.exceptions import RayError
 
 from assay.core import settings
+from assay.core.executor import CasePlace
 from assay.core.progress import Progress
-from assay.stores.folders import CasePlace
 
 OFTEN = 0.5  # seconds between two reports of one unit in the same phase
 _THREADS = "OMP_NUM_THREADS"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from assay.core.errors import NotPossibleError, UsageError
-from assay.measure.remote import Elsewhere
+from assay.core.executor import Elsewhere
 from assay.platforms.cluster.resources import parse_needs
 
 PORT = 10001  # of Ray's client server

@@ -18,8 +18,8 @@ import msgspec
 import assay
 from assay.core.archives import unpack
 from assay.core.errors import NotPossibleError
+from assay.core.executor import LostUnit, Unit
 from assay.core.progress import Progress
-from assay.measure.remote import LostUnit, Unit
 from assay.platforms.cluster.resources import ClusterNode, Needs, Seat, check_needs, nodes_of, seats
 
 TRIES = 3  # of one unit, before it is given up

@@ -209,3 +209,12 @@ CHECKS: tuple[Check, ...] = (
     *(_equal, _input_shapes, _counters, _devices, _dtypes, _tf32),
     *(outputs.disagreeing, _waits, _versions, _threads, _chosen),
 )
+
+
+def fairness(results: Iterable[Result]) -> list[Unlikeness]:
+    """What differs between contenders of one workload; what nobody chose is unfair.
+
+    >>> [one.text for one in assay.fairness(assay.run("vgg16")) if one.unfair]
+    """
+
+    return differences(results)

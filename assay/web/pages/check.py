@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from assay.commands.check import view
-from assay.commands.check.api import check, status
-from assay.core.changes import Checked
+from assay.commands.check.api import Checked, check, status
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query

@@ -12,6 +12,7 @@ from assay.commands.compare.api import (
     ALL,
     Cases,
     Comparing,
+    Differences,
     case_key,
     check_names,
     compare_results,
@@ -20,10 +21,10 @@ from assay.commands.compare.api import (
 )
 from assay.commands.history.api import METRICS
 from assay.core.contracts import Store
-from assay.core.differences import Difference, Differences
 from assay.core.errors import UsageError
 from assay.core.records import SCHEMA, Query
 from assay.core.series import KeptPoint
+from assay.stats.compare_sets import Difference
 from assay.stores.selection import select, selected
 from assay.web.charts.kinds import Ratio, ratios_chart
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, section

@@ -9,12 +9,12 @@ from contextlib import closing
 import msgspec
 
 from assay.commands.history.api import matching
-from assay.core.changes import Threshold
 from assay.core.contracts import Store
 from assay.core.records import Query
 from assay.core.registry import open_store
 from assay.core.series import KeptSeries
 from assay.core.settings import Home
+from assay.stats.gate import Threshold
 from assay.web.page import Cell
 
 LATELY = 100  # newest points of a series that are looked at: four times quicker than 200

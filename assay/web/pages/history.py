@@ -10,15 +10,13 @@ from datetime import datetime
 
 from markupsafe import Markup
 
-from assay.commands.ab.view import change
 from assay.commands.history import view
-from assay.commands.history.api import read
-from assay.core.changes import ExplainedShift, SeriesHistory
+from assay.commands.history.api import ExplainedShift, SeriesHistory, read
 from assay.core.contracts import Store
 from assay.core.errors import unknown
 from assay.core.records import SCHEMA, Query
 from assay.core.series import KeptSeries
-from assay.core.units import human
+from assay.core.units import change, human
 from assay.web.charts.scale import scale_of
 from assay.web.charts.svg import Chart, Dots, Level, Mark, drawn, interval_cell
 from assay.web.page import Cell, Choice, Form, Grid, Page, Section, section

@@ -16,7 +16,8 @@ from assay.core.findings import Reading
 from assay.core.records import SCHEMA, Query
 from assay.reporting import results
 from assay.stats import stored_summary
-from assay.stores.read import fairness, lasting
+from assay.stats.fairness.checks import fairness
+from assay.stores.read import lasting
 from assay.stores.runs import verb_of
 from assay.web.charts.scale import Scale, scale_of
 from assay.web.charts.svg import interval_cell

@@ -12,13 +12,15 @@ from assay.commands.bench import view as bench
 from assay.commands.bench.api import over_trials
 from assay.commands.race import api as races
 from assay.commands.race import view as race_view
+from assay.commands.race.ranking import Place, Race
 from assay.commands.study import api as studies
 from assay.commands.study import view as study_view
 from assay.commands.tune import view as tune
 from assay.core.contracts import Store
-from assay.core.findings import Comparison, Place, Race, Reading
+from assay.core.findings import Reading
 from assay.native.tuner.records import Tuning
 from assay.stats.option_effects import OptionEffect, effects_table, option_effects
+from assay.stats.paired_ratio import Comparison
 from assay.stores.runs import COMPARISON, RACE, TUNING, read_document, tagged_number
 from assay.web.charts.kinds import Ratio, ratios_chart
 from assay.web.page import Cell, Grid, Section, heat_cell, section

@@ -12,11 +12,11 @@ from assay.commands.ab import pairs as pairing
 from assay.commands.ab.state import ComparisonRequest
 from assay.core import codec
 from assay.core.errors import UsageError
-from assay.core.findings import Comparison
 from assay.core.records import Result, Samples
 from assay.core.registry import open_store
 from assay.measure import heat
 from assay.stats import sequential
+from assay.stats.paired_ratio import Comparison
 
 QUICK = {"budget": 3.0, "pairs": 1}
 

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from assay.commands.ab.view import comparison_table, headline
-from assay.core.findings import Comparison, Quantity
+from assay.core.findings import Quantity
+from assay.stats.paired_ratio import Comparison
 
 
 def comparison(ratio=1.5, verdict="slower", middles=(1.0, 1.5), metric="step_time"):

@@ -8,8 +8,7 @@ import random
 import pytest
 
 from assay.commands.bisect import api
-from assay.commands.bisect.api import Weighed
-from assay.core.changes import Tried
+from assay.commands.bisect.api import Tried, Weighed
 from assay.stats import student
 
 EFFECT = math.log(1.05)

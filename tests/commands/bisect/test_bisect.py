@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.commands.bisect import api
-from assay.core.changes import Tried
+from assay.commands.bisect.api import Tried
 from assay.core.errors import UsageError
 from tests.commands.check.test_confirm import git
 

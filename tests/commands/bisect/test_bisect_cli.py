@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
+from assay.commands.bisect.api import Bisection, Tried
 from assay.core import codec
-from assay.core.changes import Bisection, Tried
 from assay.core.records import Plan
 from assay.core.registry import open_store
 from assay.stores.runs import BISECTION

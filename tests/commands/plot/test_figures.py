@@ -7,10 +7,11 @@ import msgspec
 import pytest
 
 from assay.commands.plot import figures
+from assay.commands.race.ranking import Place, Race
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.findings import PairRatio, Place, Quantity, Race, Reading
+from assay.core.findings import Quantity, Reading
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.stats.paired_ratio import Terms, judged
+from assay.stats.paired_ratio import PairRatio, Terms, judged
 from assay.stats.summary import summarize
 
 ROWS = [

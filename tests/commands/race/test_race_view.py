@@ -1,7 +1,8 @@
 """A race as a table."""
 
+from assay.commands.race.ranking import Place, Race
 from assay.commands.race.view import ranking_table
-from assay.core.findings import Place, Quantity, Race
+from assay.core.findings import Quantity
 
 
 def place(key, ratio, state="in", reason=""):

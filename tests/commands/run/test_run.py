@@ -11,6 +11,7 @@ import assay
 from assay.commands.run import api
 from assay.commands.task import api as task
 from assay.core.errors import UsageError
+from assay.measure.plan import planned
 
 QUICK = assay.Procedure(samples=3, steps_per_sample=1)
 
@@ -112,7 +113,7 @@ def test_a_mistake_is_raised_by_the_call_before_anything_is_kept(home, cases, gi
 
 
 def test_a_suite_of_accuracies_is_evaluated_instead():
-    planned = api.planned(suite="accuracy", backends=["torch"], first=30)
+    planned = planned(suite="accuracy", backends=["torch"], first=30)
 
     assert planned.evaluation.first == 30
     assert len(planned.cases) == 10
@@ -124,7 +125,7 @@ def test_what_nobody_has_measured_cannot_be_resumed():
 
 
 def test_one_backend_one_value_and_texts_are_taken_as_they_are(endings):
-    planned = api.planned(
+    planned = planned(
         f"{endings}:fine",
         backends="python",
         params={"size": 64},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from assay.commands.study.view import study_tables
 from assay.core.contracts import Study, Variant
-from assay.core.findings import Floor, Quantity, Reading, Summary, Unlikeness
+from assay.core.findings import Quantity, Reading, Summary, Unlikeness
 from assay.core.records import Case, Environment, Procedure, Result
+from assay.stats.roofline import Floor
 
 STUDY = Study(
     summary="",

@@ -8,13 +8,13 @@ import pytest
 
 from assay.commands.tune.request import EnergyMeter, TuneRequest
 from assay.core.errors import NotPossibleError, UsageError
-from assay.measure.compiler.splits import Labelled, TunePictures
 from assay.native import reference
 from assay.native.knobs.apply import Calibration, applied
 from assay.native.passes.pipeline import optimized
 from assay.native.subgraph import part, place_of
 from assay.native.tuner import checks, layer_times, validate
 from assay.native.tuner.candidates import byte_costs, candidates, weight_bytes
+from assay.native.tuner.records import Labelled, TunePictures
 from assay.native.tuner.search import KnobTrial, Tune, TunedLayer
 from assay.native.tuner.sensitivity import pictures_there_is_time_for
 from assay.native.tuner.state import TuningState

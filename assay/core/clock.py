@@ -1,0 +1,9 @@
+"""."""
+
+from __future__ import annotations
+
+import time
+
+from assay.worker.timing import Clock
+
+clock: Clock = time.perf_counter

@@ -1,0 +1,20 @@
+"""."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.core.errors import NotPossibleError
+
+COLORS = {"warmup": "#b0b0b0", "steady": "#1f6fb4", "first": "#d0582a"}
+
+
+def new_figure(height: float) -> Any:  # noqa: ANN401 (a matplotlib Figure)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise NotPossibleError(
+            "Figures need matplotlib, which is not installed here.",
+            hint="pip install 'assay[plot]'",
+        ) from None
+    return Figure(figsize=(8.0, height), dpi=120, layout="constrained")
