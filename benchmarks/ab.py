@@ -32,8 +32,9 @@ from assay.commands.ab import pairs as pair
 from assay.core.executor import CasePlace
 from assay.core.records import Procedure
 from assay.measure import plan
-from assay.measure.case import TURN, HeatEntry
+from assay.measure.case import HeatEntry
 from assay.measure.heat import Turns, run_heat
+from assay.measure.sampling import TURN
 from assay.stats import paired_ratio, sequential
 from assay.stats.intervals import quantile, student
 from assay.stats.paired_ratio import PairRatio
@@ -87,7 +88,9 @@ def _pair(inner: tuple[int, int], seed: int) -> Array:
     texts = [f"{WORK}:work:inner={count}@python:threads=1" for count in inner]
     with tempfile.TemporaryDirectory() as folder:
         entries = []
-        for side, case in zip(pair.SIDES, (plan.cases([text])[0] for text in texts), strict=True):
+        for side, case in zip(
+            pair.SIDES, (plan.expand_cases([text])[0] for text in texts), strict=True
+        ):
             place = Path(folder) / side
             place.mkdir()
             entries.append(HeatEntry(side, case, CasePlace(side, place)))

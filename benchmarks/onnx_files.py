@@ -28,7 +28,7 @@ from assay.core import registry
 from assay.core.case_text import parse_case
 from assay.core.errors import AssayError, EndingError
 from assay.measure import plan
-from assay.workloads.user import hub as fold_workloads_user_torchvision
+from assay.workloads.user import hub
 
 BACKENDS = ("onnxruntime", "openvino", "native")
 NEAR = 1e-3  # of the largest output
@@ -97,7 +97,7 @@ def main() -> int:
         show(_kept(given.show))
         return 0
     warnings.simplefilter("ignore")
-    fold_workloads_user_torchvision.load()
+    hub.load()
     rows = _kept(given.json)
     done = {row["model"] for row in rows}
     asked = [name for name in MODELS if not given.names or name.startswith(tuple(given.names))]

@@ -29,7 +29,7 @@ TRIALS = 1000
 
 def record(path: Path) -> None:
     """All the processes of one case, as `assay run --processes 48` takes them."""
-    case = plan.cases([CASE], [], {}, {})[0]
+    case = plan.expand_cases([CASE], [], {}, {})[0]
     procedure = Procedure(processes=PROCESSES, samples=150, budget=PROCESSES, timeout=1500)
     with tempfile.TemporaryDirectory() as folder:
         result = measure_case(case, procedure, CasePlace("run/001", Path(folder)), lambda _: None)

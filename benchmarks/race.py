@@ -27,8 +27,9 @@ from assay.commands.race.state import FEWEST_TURNS, HeatKeepGoing
 from assay.core.executor import CasePlace
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.measure import plan
-from assay.measure.case import TURN, HeatEntry
+from assay.measure.case import HeatEntry
 from assay.measure.heat import TOGETHER, Turns, run_heat
+from assay.measure.sampling import TURN
 from assay.stats import paired_ratio, stopping
 from assay.stats.estimates import so_far
 
@@ -49,7 +50,7 @@ Array = NDArray[np.float64]
 
 
 def contenders() -> dict[str, Case]:
-    found = plan.cases(
+    found = plan.expand_cases(
         [f"vgg16-cifar10:batch_size={size}@{backend}" for backend in BACKENDS for size in SIZES],
         options={"mode": ["infer"]},
     )

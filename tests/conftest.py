@@ -22,6 +22,8 @@ from assay.cli import main
 if TYPE_CHECKING:
     from tests.postgres import PostgresServer
 
+pytest_plugins = ("tests.commands.fixtures",)
+
 _PROGRAMS = {
     "chromium": ("chromium",),
     "postgresql": ("pg_ctlcluster",),

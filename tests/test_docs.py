@@ -19,7 +19,7 @@ from assay.commands import evaluate
 from assay.commands.scale import api as scale
 from assay.commands.study import api as study
 from assay.commands.train import api as train
-from assay.measure.plan import planned
+from assay.measure.plan import make_plan
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
@@ -39,7 +39,7 @@ USES = {
     "my_pkg/bench.py": "assay.bench('my_pkg.bench.Matmul.benchmark_small')",
 }
 HANDED_ON = {
-    "run": (planned, assay.Procedure, assay.live),
+    "run": (make_plan, assay.Procedure, assay.live),
     "scale": (scale.planned, assay.Procedure),
     "evaluate": (evaluate.planned,),
     "study": (study.request,),

@@ -1,6 +1,9 @@
-"""Backends of the older tools that are no more, and what to use instead."""
+"""Backends: a file or a folder each. Those of the older tools that ended are refused by name."""
 
 from __future__ import annotations
+
+from assay.core.contracts import Backend
+from assay.core.errors import UsageError
 
 _THEANO = "Theano ended in 2017, and Keras 3 does not run on it. Its nearest heir is keras-jax."
 _CNTK = "CNTK ended in 2019, and Keras 3 does not run on it. Use keras-tensorflow or keras-torch."
@@ -14,3 +17,9 @@ RETIRED = {
     "mxnet": _MXNET,
     "keras-mxnet": _MXNET,
 }
+
+
+def resolve(name: str) -> Backend | None:
+    if name in RETIRED:
+        raise UsageError(f"There is no backend named '{name}' any more.", hint=RETIRED[name])
+    return None

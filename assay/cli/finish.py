@@ -19,7 +19,6 @@ from assay.core.errors import AssayError, signal_name
 from assay.core.findings import Output, Reading, Table
 from assay.core.guard import adopting_orphans
 from assay.core.records import Result
-from assay.measure.recorder import Measured
 from assay.platforms.sinks import upload
 from assay.platforms.sinks.records import Uploads
 from assay.reporting import results
@@ -30,16 +29,16 @@ REGRESSION, UNDECIDED = 5, 6
 
 
 def carried_out(
-    found: Iterator[Measured], line: LiveLine, verb: str, given: dict[str, Any]
+    found: Iterator[Reading], line: LiveLine, verb: str, given: dict[str, Any]
 ) -> list[Reading]:
     """Every result as it comes, then the table of them, also when they were cut short."""
     handle_signals()
     readings: list[Reading] = []
     unfair: list[str] = []
     try:
-        for measured in found:
-            line.done(measured.reading.result)
-            readings.append(measured.reading)
+        for reading in found:
+            line.done(reading.result)
+            readings.append(reading)
     finally:
         line.clear()
         unfair += unfair_sentences(readings) if given.get("strict") else []

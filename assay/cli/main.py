@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -177,6 +178,11 @@ VERBS = {
 }
 
 
+def load(name: str) -> ModuleType:
+    """The module of a command."""
+    return importlib.import_module(VERBS[name].module)
+
+
 class Verbs(click.Group):
     """Verbs by name, imported only when asked for; help shows them by group."""
 
@@ -190,8 +196,7 @@ class Verbs(click.Group):
             from assay.cli.complete import load_numpy_later
 
             load_numpy_later()
-        module = importlib.import_module(VERBS[name].module)
-        command: click.Command = module.command
+        command: click.Command = load(name).command
         return command
 
     def resolve_command(

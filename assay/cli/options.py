@@ -184,14 +184,6 @@ def say(*lines: str) -> None:
         click.echo(plain(line), err=True)
 
 
-def agreed(what: str, judge: str, difference: float) -> str:
-    from assay.measure.compiler.agreement import ALLOWED
-
-    told = f"checked: {what} differs from {judge} by at most {difference:.1e} of the largest output"
-    rounds = "; this model makes much of rounding: float32 and float64 differ too"
-    return told + (rounds if difference > ALLOWED else "")
-
-
 def decorated(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Several click options as one decorator, in the order given."""
 

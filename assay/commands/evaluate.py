@@ -21,7 +21,7 @@ from assay.measure import plan
 from assay.measure.inputs import Axes, check_keywords
 from assay.measure.machine.environment import safe_tags
 from assay.measure.plan import prepared
-from assay.measure.recorder import measured, resumed
+from assay.measure.recorder import resume_cases, run_cases
 
 
 def evaluate(
@@ -39,7 +39,7 @@ def evaluate(
     """
     check_keywords("assay.evaluate", given, planned, evaluate)
     made = planned(*cases, **given)
-    return (found.reading.result for found in measured(made, home, progress))
+    return (reading.result for reading in run_cases(made, home, progress))
 
 
 def planned(
@@ -64,7 +64,7 @@ def planned(
     code.
     """
     each = [one for case in cases for one in _apart(case)]
-    found = plan.cases(each, backends, params, options, trust)
+    found = plan.expand_cases(each, backends, params, options, trust)
     return Plan(
         cases=prepared(found, _named(cases, options), str(weights)),
         procedure=Procedure(timeout=as_seconds(timeout, "timeout", "1h")),
@@ -77,7 +77,7 @@ def planned(
 
 def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Result]:
     """Evaluate what an interrupted evaluation still lacks, into the same run."""
-    return (found.reading.result for found in resumed(run, "evaluate", home, progress))
+    return (reading.result for reading in resume_cases(run, "evaluate", home, progress))
 
 
 def _named(cases: Sequence[CaseLike], options: Axes | None) -> set[str]:
@@ -156,9 +156,9 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
         )
     line = LiveLine()
     if resume:
-        found = resumed(resume, "evaluate", given["home"], line)
+        found = resume_cases(resume, "evaluate", given["home"], line)
     else:
-        found = measured(_planned(cases, given), given["home"], line)
+        found = run_cases(_planned(cases, given), given["home"], line)
     return status(carried_out(found, line, "evaluate", given))
 
 

@@ -14,7 +14,7 @@ from assay.cli import options, printing
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
 from assay.core.records import Value
-from assay.measure.compiler.agreement import agreement
+from assay.measure.compiler.agreement import agreement, agreement_sentence
 from assay.measure.compiler.capture import CapturedModel, captured
 from assay.native.graph import Graph
 from assay.native.onnx.file import onnx_bytes
@@ -100,7 +100,7 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...]) -> int
     if made.difference is None:
         options.say("not checked: ONNX Runtime is not here (pip install 'assay[onnxruntime]')")
     else:
-        options.say(options.agreed("ONNX Runtime", made.judge, made.difference))
+        options.say(agreement_sentence("ONNX Runtime", made.judge, made.difference))
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,14 @@ from assay.core.findings import Output, Table
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.protobuf import DamagedError
 from assay.core.records import SCHEMA, Case, Plan, Procedure, Result
+from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds, human
 from assay.formats.traces import read as traces
 from assay.formats.traces.operations import Operation, operations
 from assay.measure import plan
 from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import measured
+from assay.measure.recorder import run_cases
 from assay.measure.sampling import TRACE
 
 
@@ -58,9 +60,10 @@ def profile(
         tags=safe_tags(dict(tags or {})),
         verb="profile",
     )
-    (found,) = measured(made, home, progress)
-    trace = found.place.folder.absolute() / TRACE
-    return _read(found.reading.result, trace, Path(output) if output else None)
+    (reading,) = run_cases(made, home, progress)
+    with closing(open_store(home)) as store:
+        trace = store.folder(reading.result.id).absolute() / TRACE
+    return _read(reading.result, trace, Path(output) if output else None)
 
 
 def _checked(case: CaseLike, steps: int, output: str | Path) -> Case:
@@ -68,7 +71,7 @@ def _checked(case: CaseLike, steps: int, output: str | Path) -> Case:
         raise UsageError(f"steps is {steps}, but has to be 1 or more.", hint="--steps 5")
     if output and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"'{output}' is a file, but the trace needs a folder.", hint="-o traces")
-    found = plan.cases([case])
+    found = plan.expand_cases([case])
     if len(found) > 1:
         raise UsageError(
             f"'{found[0].workload}' stands for {len(found)} cases, but one is profiled.",

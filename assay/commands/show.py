@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
 from assay.cli import complete, options, printing
-from assay.cli.main import VERBS
+from assay.cli.main import load
 from assay.core.errors import UsageError
 from assay.core.records import Query
 from assay.reporting.results import output
@@ -46,7 +44,7 @@ def command(
     if len(ids) == 1 and "/" not in ids[0] and not (results or raw or columns):
         verb = read.made_by(ids[0], home)
         if verb in DECIDING:
-            importlib.import_module(VERBS[verb].module).show(ids[0], home, form)
+            load(verb).show(ids[0], home, form)
             return 0
     readings = read.readings(Query(ids=ids), home=home, say=lambda line: options.say(line))
     if not readings:

@@ -1,9 +1,10 @@
-"""."""
+"""The clock of every measurement: monotonic, of the highest resolution that the system has."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-from assay.worker.timing import Clock
+Clock = Callable[[], float]
 
 clock: Clock = time.perf_counter

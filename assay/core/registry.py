@@ -1,8 +1,10 @@
 """Name → thing: what is built in, by folder, and what others bring, by entry point.
 
-A module in `assay/workloads`, `assay/backends`, `assay/monitors`, `assay/stores` or `assay/formats`
-lists what it offers in a dict `PROVIDES`, or has a name that begins with `_`, and is loaded only by
-who needs it; a package outside names an object in the entry-point group `assay.workloads` or alike.
+A direct child of `assay/workloads`, `assay/backends`, `assay/monitors`, `assay/stores` or
+`assay/formats` (`NAME.py` or `NAME/__init__.py`) lists what it offers in a dict `PROVIDES`; deeper
+files are loaded only by who needs them, so a parent process never loads a framework. The folder
+itself may have `resolve(name)` for names that no dict can list. A package outside names an object
+in the entry-point group `assay.workloads` or alike.
 """
 
 from __future__ import annotations
@@ -34,39 +36,11 @@ _CONTRACTS: dict[Kind, Any] = {
 
 def workload(name: str) -> Workload:
     """A workload by name, a user's `./my.py:MyNet`, a model file (an object's too), or a hub's."""
-    if ".py:" in name:
-        from assay.workloads.user.file import from_file
-
-        return from_file(name)
-    if name.startswith(("hf:", "torchvision:", "timm:")):
-        from assay.workloads.user.hub import from_hub
-
-        return from_hub(name)
-    if name.endswith((".onnx", ".pt2", ".keras")):
-        from assay.workloads.user.model_file import from_model_file
-
-        return from_model_file(name)
-    if name.endswith(".live"):
-        from assay.workloads.user.pickled import from_live_file
-
-        return from_live_file(name)
-    if name.endswith(".py"):
-        raise UsageError(
-            f"'{name}' names a file, but not what to run in it.", hint=f"As in: {name}:MyNet"
-        )
-    if "," in name:
-        raise UsageError(
-            f"There is no workload named '{name}'.", hint="Separate cases by a space, not a comma."
-        )
     found: Workload = _get("workloads", name)
     return found
 
 
 def backend(name: str) -> Backend:
-    from assay.backends import RETIRED
-
-    if name in RETIRED:
-        raise UsageError(f"There is no backend named '{name}' any more.", hint=RETIRED[name])
     found: Backend = _get("backends", name)
     return found
 
@@ -107,6 +81,9 @@ def everything(kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _get(kind: Kind, name: str) -> Any:  # noqa: ANN401 (checked against the contract)
+    resolve = getattr(importlib.import_module(f"assay.{kind}"), "resolve", None)
+    if resolve and (thing := resolve(name)) is not None:
+        return thing
     built_in = _built_in(kind)
     if name in built_in:
         return built_in[name]
@@ -120,15 +97,13 @@ def _get(kind: Kind, name: str) -> Any:  # noqa: ANN401 (checked against the con
 def _built_in(kind: Kind) -> dict[str, Any]:
     found: dict[str, Any] = {}
     folder = Path(__file__).parents[1] / kind
-    for file in sorted(folder.rglob("[!_]*.py")):
-        module = importlib.import_module(_module(kind, file.relative_to(folder)))
+    names = {file.stem for file in folder.glob("[!_]*.py")}
+    names |= {file.parent.name for file in folder.glob("*/__init__.py")}
+    for stem in sorted(names):
+        module = importlib.import_module(f"assay.{kind}.{stem}")
         for name, thing in getattr(module, "PROVIDES", {}).items():
             found[name] = _checked(kind, name, thing, module.__name__)
     return found
-
-
-def _module(kind: Kind, file: Path) -> str:
-    return ".".join(("assay", kind, *file.with_suffix("").parts))
 
 
 @cache
@@ -203,6 +178,4 @@ def _read_entry_points(file: str) -> Iterator[tuple[str, str, str]]:
 def opening(workload: Workload) -> tuple[str, ...]:
     """Names of the backends that can open a workload, usable here or not."""
     kinds = set(workload.kinds)
-    return tuple(
-        name for name in registry.names("backends") if registry.backend(name).accepts & kinds
-    )
+    return tuple(name for name in names("backends") if backend(name).accepts & kinds)

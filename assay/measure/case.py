@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,29 +26,15 @@ from assay.core.messages import (
 )
 from assay.core.phases import Phases
 from assay.core.progress import ProgressCallback
-from assay.core.records import (
-    LEFT_BEHIND,
-    Case,
-    Environment,
-    Plan,
-    Procedure,
-    Result,
-    Samples,
-    Status,
-    Value,
-    arguments,
-)
+from assay.core.records import Case, Plan, Procedure, Result, Samples, Status, Value, arguments
 from assay.measure import batch_size, modes
-from assay.measure.machine import reference_load
 from assay.measure.process import WorkerProcess
-from assay.measure.result_builder import blank
+from assay.measure.result_builder import ResultBuilder, blank, opened
 from assay.measure.sampling import (
     FIRST,
     TRACE,
     Conduct,
-    Piece,
     Pieces,
-    Worker,
     alone,
     ask_one,
     first_of,
@@ -56,21 +42,10 @@ from assay.measure.sampling import (
     reports,
     samples,
     settled,
-    take,
+    take_tokens,
+    take_turn,
 )
 from assay.stats import estimates, generation
-from assay.stats.pooling import joined_peaks
-
-# The phase of a sample → of a case's time.
-PIECES = {"open": "start", "first": "first step", "warmup": "warm-up", "steady": "sampling"}
-# After a piece of this phase, what a worker is at until the next comes.
-_DUE = {
-    "open": "first step",
-    "first": "warm-up",
-    "warmup": "warm-up",
-    "steady": "sampling",
-    "checks": "checks",
-}
 
 
 def measure_case(
@@ -85,7 +60,7 @@ def measure_case(
 
     What is `lacking` for it, in words, ends it before a process starts.
     """
-    account = Account(case, procedure, place)
+    account = ResultBuilder(case, procedure, place)
     try:
         refuse(case, lacking)
         for number in range(procedure.processes):
@@ -109,108 +84,6 @@ def _of_process(progress: ProgressCallback, process: int, processes: int) -> Pro
     return lambda one: progress(msgspec.structs.replace(one, process=process, processes=processes))
 
 
-class Account:
-    """What is known of a case while it is measured, and in the end its result."""
-
-    def __init__(self, case: Case, procedure: Procedure, place: CasePlace) -> None:
-        self.peaks: list[dict[str, float]] = []
-        self._left: list[str] = []
-        self._samples: dict[tuple[str, str, int, int], _Growing] = {}
-        self._result = blank(case, procedure, place)
-        self._begun = time.monotonic()
-        self._phases = Phases()
-        self._yardsticks: list[float] = []
-        self._sampling = False
-        self._due = "end"  # the phase that the time from now on is, should it end badly
-
-    def begin(self) -> None:
-        """Another process: where it says nothing, it is taken to build."""
-        self._yardsticks.append(reference_load.seconds())
-        self._due = "build"
-
-    @property
-    def seconds(self) -> float:
-        """Since it was opened."""
-        return time.monotonic() - self._begun
-
-    def add(self, piece: Piece, process: int = 0) -> None:
-        self._spend(piece)
-        if isinstance(piece, Opened):
-            self._sampling = False
-            known = self._result.facts  # of a process before it, which alone was asked all
-            self._result = opened(self._result, piece)
-            facts = {**known, **self._result.facts}
-            self._result = msgspec.structs.replace(self._result, facts=facts)
-        elif isinstance(piece, LateFacts):
-            facts = {**self._result.facts, **piece.facts}
-            self._result = msgspec.structs.replace(self._result, facts=facts)
-        else:
-            kind = (piece.metric, piece.phase, piece.steps, process)
-            self._samples.setdefault(kind, _Growing(piece, process)).add(piece)
-
-    def _spend(self, piece: Piece) -> None:
-        """The time until a piece came is its phase's; what came before the first steady sample,
-        and is no part of it, found how many steps make one."""
-        self._due = _DUE[piece.phase if isinstance(piece, Samples) else "checks"]
-        if isinstance(piece, Opened):
-            self._phases.until_now("start", piece.phases)
-        elif isinstance(piece, LateFacts):
-            self._phases.until_now("checks")
-        elif piece.phase == "steady" and not self._sampling:
-            self._sampling = True
-            self._phases.until_now("warm-up", {"sampling": sum(piece.values) * piece.steps})
-        else:
-            self._phases.until_now(PIECES[piece.phase])
-
-    @property
-    def samples(self) -> tuple[Samples, ...]:
-        """All so far, those of one kind joined."""
-        return tuple(growing.samples() for growing in self._samples.values())
-
-    def ended(self, child: WorkerProcess) -> None:
-        """What is known of a process only when it is gone."""
-        self.peaks.append(child.peaks)
-        self._left += child.left_behind
-
-    def closed(
-        self, status: str = "ok", reason: str = "", spent: Mapping[str, float] | None = None
-    ) -> Result:
-        """`spent` is what a failed opening says of its own time."""
-        ended = "end" if status == "ok" else "start" if spent else self._due
-        self._phases.until_now(ended, spent)
-        last = [reference_load.seconds()] if status == "ok" else []
-        left: dict[str, Value] = {LEFT_BEHIND: ", ".join(self._left)} if self._left else {}
-        return msgspec.structs.replace(
-            self._result,
-            samples=self.samples,
-            facts={**self._result.facts, **left},
-            environment=_with_yardstick(self._result.environment, self._yardsticks + last),
-            peaks=joined_peaks(self.peaks),
-            seconds=self.seconds,
-            phases=self._phases.in_order(),
-            status=status,
-            reason=reason,
-        )
-
-
-class _Growing:
-    """Samples of one kind, in lists: joining tuples piece by piece would copy a long case often."""
-
-    def __init__(self, first: Samples, process: int) -> None:
-        self._empty = msgspec.structs.replace(first, values=(), starts=(), process=process)
-        self._values: list[float] = []
-        self._starts: list[float] = []
-
-    def add(self, piece: Samples) -> None:
-        self._values += piece.values
-        self._starts += piece.starts
-
-    def samples(self) -> Samples:
-        return msgspec.structs.replace(
-            self._empty, values=tuple(self._values), starts=tuple(self._starts)
-        )
-
-
 def refuse(case: Case, lacking: str = "") -> None:
     """What is known to be impossible ends before a process starts."""
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
@@ -225,26 +98,13 @@ def refuse(case: Case, lacking: str = "") -> None:
         raise EndingError("skipped", reason)
 
 
-def opened(result: Result, answer: Opened) -> Result:
-    """The result with what the worker said when it had opened the case."""
-    return msgspec.structs.replace(
-        result,
-        items=answer.items,
-        facts=answer.facts,
-        workload_version=answer.workload_version,
-        environment=msgspec.structs.replace(
-            result.environment, packages=answer.packages, python=answer.python
-        ),
-    )
-
-
 def _process(
     case: Case,
     procedure: Procedure,
     folder: Path,
     progress: ProgressCallback,
     earlier: list[float],
-    account: Account,
+    account: ResultBuilder,
     conduct: Conduct | None,
 ) -> Pieces:
     """The life of one process; the medians of those before it count when it has enough."""
@@ -294,17 +154,6 @@ def _folder(folder: Path, number: int) -> Path:
     return place
 
 
-def _with_yardstick(found: Environment, measured: list[float]) -> Environment:
-    """Timed before each process and after the last, while none of them runs."""
-    if not measured:
-        return found
-    return msgspec.structs.replace(
-        found, machine={**found.machine, **reference_load.facts(measured)}
-    )
-
-
-TURN = 0.1  # seconds a turn lasts, so that waking a worker costs little of it
-MOST = 1000  # samples of one turn
 NO_TEXT = "it makes no text, which alone has {metric}; of transformer-decoder: task=generate"
 OUT_OF_TIME = "the budget ended before it was warm"
 
@@ -498,37 +347,6 @@ class Racer:
         if answer.outputs and not self._entry.known:
             self.outputs = ask_one(child, GetOutputs(), OutputValues)
             self._phases.until_now("checks")
-
-
-class Sleeper(Worker, Protocol):
-    """A worker that can be made to stand still."""
-
-    def stand_still(self) -> None: ...
-
-    def wake(self) -> None: ...
-
-
-def take_turn(worker: Sleeper, steps: int, seconds: float = TURN) -> Samples:
-    """Samples for so many seconds, at least one, after a step that is not recorded.
-
-    Caches, clocks and sleeping threads have to come back first.
-    """
-    worker.wake()
-    try:
-        take(worker, "steady", 1, 1, 0.0)
-        return take(worker, "steady", steps, MOST, seconds)
-    finally:
-        worker.stand_still()
-
-
-def take_tokens(worker: Sleeper, seconds: float = TURN) -> dict[str, Samples]:
-    """A turn of requests, at least one, by what was timed of their tokens."""
-    worker.wake()
-    try:
-        order = TimeTokens(seconds=seconds, warm_up=1, least=1)
-        return {part.metric: part for part in reports(worker, order)}
-    finally:
-        worker.stand_still()
 
 
 def measure(plan: Plan, case: Case, place: CasePlace, progress: ProgressCallback) -> Result:

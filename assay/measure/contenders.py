@@ -191,7 +191,7 @@ def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
 
 def _check_loader(contender: Contender, folder: Path) -> None:
     """A commit of assay from before `--trust` loads any file, and runs what it holds."""
-    loader = folder / "assay" / "workloads" / "user" / "_program_archive.py"
+    loader = folder / "assay" / "workloads" / "user" / "_torch_archive.py"
     file = contender.case.workload
     if file.endswith(".pt2") and not contender.case.trust and not loader.exists():
         raise UsageError(
@@ -213,7 +213,7 @@ def _with_path(folder: Path, python: str) -> Path:
 def _only(case: Case, **options: str) -> Case:
     """One case, complete; where several backends could be meant, one has to be named."""
     chosen = msgspec.structs.replace(case, options={**case.options, **options})
-    found = plan.cases([chosen])
+    found = plan.expand_cases([chosen])
     if len(found) != 1:
         raise UsageError(
             f"{case.workload} names no backend, and {len(found)} can open it here.",

@@ -52,7 +52,7 @@ def as_case(one: CaseLike, trust: bool = False) -> Case:
     return msgspec.structs.replace(found, trust=True) if trust else found
 
 
-def cases(
+def expand_cases(
     requested: Sequence[CaseLike],
     backends: str | Sequence[str] = (),
     params: Axes | None = None,
@@ -295,12 +295,12 @@ def _prepared(case: Case, named: Collection[str], chosen: str, given: bool) -> C
     backend = registry.backend(case.backend)
     suits = backend.for_evaluation if isinstance(backend, EvaluatingBackend) else {}
     options = case.options | {name: suits[name] for name in suits if name not in named}
-    return plan.resolve(
+    return resolve(
         msgspec.structs.replace(case, params=case.params | weights, options=options, key="")
     )
 
 
-def planned(
+def make_plan(
     *cases: CaseLike,
     suite: str = "",
     backends: str | Sequence[str] = (),
@@ -319,7 +319,7 @@ def planned(
     instead, on the `first` so many examples or on all. `trust` lets a `.pt2` file run code.
     """
     named = suites.suite(suite) if suite else ()
-    found = planning.cases((*named, *cases), backends, params, options, trust)
+    found = expand_cases((*named, *cases), backends, params, options, trust)
     evaluation = of_suite(suite, first)
     return Plan(
         cases=prepared(found, options or ()) if evaluation else found,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from assay.commands.run.api import Work
 from assay.core import codec, settings
 from assay.core.contracts import Store
 from assay.core.errors import StoreError, UsageError
@@ -26,9 +25,8 @@ from assay.measure.case import measure
 from assay.measure.machine import environment
 from assay.measure.machine.doctor import peaks_for
 from assay.measure.program import uninterrupted
-from assay.measure.remote import ending, measure_there
+from assay.measure.remote import HERE, Machines, ending, measure_there
 from assay.measure.shared_cache import beside_cases
-from assay.platforms.cluster.address import check_where, machines
 from assay.stats import stored_summary
 from assay.stores import folders
 from assay.stores.importing import IMPORTED
@@ -169,53 +167,42 @@ def made_by_verb(text: str, verb: str, home: Home) -> str:
         return name
 
 
-class Measured(NamedTuple):
-    """A result that is kept, and the folder of its files."""
-
-    reading: Reading
-    place: CasePlace
-
-
-def measured(
-    plan: Plan, home: Home, progress: ProgressCallback, elsewhere: Elsewhere | None = None
-) -> Iterator[Measured]:
-    """A plan carried out, as a new run; here, or by machines elsewhere."""
-    if elsewhere is None:  # else the data is there, or is not
+def run_cases(
+    plan: Plan, home: Home, progress: ProgressCallback, machines: Machines = HERE
+) -> Iterator[Reading]:
+    """Measure every case of a plan as a new run, on these machines."""
+    if machines is HERE:  # else the data is there, or is not
         modes.check(plan, settings.home(home))
-    return _new(plan, home, progress, elsewhere)
+    return _run(plan, home, progress, machines)
 
 
-def _new(
-    plan: Plan, home: Home, progress: ProgressCallback, elsewhere: Elsewhere | None
-) -> Iterator[Measured]:
-    with new_run(plan, home, elsewhere) as run:
+def _run(
+    plan: Plan, home: Home, progress: ProgressCallback, machines: Machines
+) -> Iterator[Reading]:
+    with machines as elsewhere, new_run(plan, home, elsewhere) as run:
         yield from _cases(run, plan.cases, progress)
 
 
-def resumed(
-    text: str,
-    verb: str,
-    home: Home,
-    progress: ProgressCallback,
-    elsewhere: Elsewhere | None = None,
-) -> Iterator[Measured]:
-    """What an interrupted run of this verb still lacks, into the same run."""
-    return _resumed(resumable(text, verb, home), home, progress, elsewhere)
+def resume_cases(
+    text: str, verb: str, home: Home, progress: ProgressCallback, machines: Machines = HERE
+) -> Iterator[Reading]:
+    """Measure what an interrupted run of this verb still lacks, into the same run."""
+    return _resume(resumable(text, verb, home), home, progress, machines)
 
 
-def _resumed(
-    name: str, home: Home, progress: ProgressCallback, elsewhere: Elsewhere | None
-) -> Iterator[Measured]:
-    with resumed_run(name, home, elsewhere) as run:
+def _resume(
+    name: str, home: Home, progress: ProgressCallback, machines: Machines
+) -> Iterator[Reading]:
+    with machines as elsewhere, resumed_run(name, home, elsewhere) as run:
         done = {result.case.key for result in run.results()}
         left = [case for case in run.plan.cases if case.key not in done]
         yield from _cases(run, left, progress)
 
 
-def _cases(run: Run, cases: Iterable[Case], progress: ProgressCallback) -> Iterator[Measured]:
+def _cases(run: Run, cases: Iterable[Case], progress: ProgressCallback) -> Iterator[Reading]:
     batches = _batches if run.elsewhere is None else _spread
-    for place, (reading,) in run.keep(batches(run, list(cases), progress)):
-        yield Measured(reading, place)
+    for _, readings in run.keep(batches(run, list(cases), progress)):
+        yield from readings
 
 
 def _batches(
@@ -256,36 +243,3 @@ def _unit(run: Run, case: Case, progress: ProgressCallback) -> Unit:
 
 def _numbered(progress: ProgressCallback, number: int, count: int) -> ProgressCallback:
     return lambda one: progress(msgspec.structs.replace(one, number=number, count=count))
-
-
-def carried_out(
-    plan: Plan,
-    home: Home,
-    progress: ProgressCallback,
-    on: str = "",
-    need: Mapping[str, str] | None = None,
-) -> Iterator[Measured]:
-    """A plan measured here, or on the nodes of a cluster."""
-    return _somewhere(lambda there: measured(plan, home, progress, there), on, need)
-
-
-def gone_on_with(
-    run: str,
-    home: Home,
-    progress: ProgressCallback,
-    on: str = "",
-    need: Mapping[str, str] | None = None,
-) -> Iterator[Measured]:
-    """What an interrupted run lacks, measured here or on a cluster, wherever it was begun."""
-    return _somewhere(lambda there: resumed(run, "run", home, progress, there), on, need)
-
-
-def _somewhere(work: Work, on: str, need: Mapping[str, str] | None) -> Iterator[Measured]:
-    """Here, its mistakes are told by the call; of a cluster, once it is reached."""
-    check_where(on, need)
-    return _on_cluster(work, on, need) if on else work(None)
-
-
-def _on_cluster(work: Work, on: str, need: Mapping[str, str] | None) -> Iterator[Measured]:
-    with machines(on, need) as there:
-        yield from work(there)

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import platform
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from assay.commands.ab import pairs
-from assay.commands.ab.pairs import NextPair, PairResults, PairSetting
-from assay.commands.race.state import HeatKeepGoing
-from assay.core.errors import AssayError, NotPossibleError
-from assay.core.executor import CasePlace, LostUnit, Unit
+from assay.core.errors import AssayError, NotPossibleError, UsageError
+from assay.core.executor import CasePlace, Elsewhere, LostUnit, Unit
 from assay.core.progress import ProgressCallback
-from assay.core.records import Case, Plan, Procedure, Result, Status
+from assay.core.records import Case, Plan, Result, Status
 from assay.core.settings import home
-from assay.measure import heat as turns
-from assay.measure.case import HeatEntry, measure
-from assay.measure.heat import Heat
+from assay.measure.case import measure
 from assay.measure.machine.doctor import peaks_for
-from assay.measure.recorder import Run
 from assay.measure.result_builder import blank
-from assay.measure.shared_cache import beside_cases
-from assay.stats import paired_ratio
+
+Machines = AbstractContextManager[Elsewhere | None]
+HERE: Machines = nullcontext()  # this machine
+
+
+def executor(on: str, need: Mapping[str, str] | None = None) -> Machines:
+    """The machines that measure: the nodes of the cluster at the address `on`, each with what
+    `need` says, or this one. A wrong address is an error of the call; the cluster is reached when
+    the context is entered."""
+    if on:
+        from assay.platforms.cluster.address import check_where, machines
+
+        check_where(on, need)
+        return machines(on, need)
+    if need:
+        raise UsageError(
+            f"--need {next(iter(need))} was given without --on.",
+            hint="It says what a node of a cluster has to have: --on ray://HOST:10001",
+        )
+    return HERE
 
 
 def measure_there(
@@ -67,113 +78,13 @@ def ending(unit: Unit, plan: Plan, status: Status, reason: str) -> Result:
     return msgspec.structs.replace(made, status=status, reason=reason)
 
 
-class PairRequest(NamedTuple):
-    """A pair as it is sent: its deadline is in seconds from now, for clocks differ."""
-
-    wanted: NextPair
-    plan: Plan
-    procedure: Procedure
-    minimum: float
-    left: float
-
-
-class HeatSetting(NamedTuple):
-    """How a heat goes on; times by the clock of this machine."""
-
-    procedure: Procedure
-    rules: paired_ratio.Terms
-    deadline: float
-    deadlines: Sequence[float]  # by which each has to be warm
-
-
-class HeatRequest(NamedTuple):
-    """A heat as it is sent: times in seconds from now."""
-
-    entries: Sequence[HeatEntry]  # with places at home
-    plan: Plan
-    setting: HeatSetting
-    seed: int
-
-
-def take_pair(run: Run, wanted: NextPair, setting: PairSetting) -> PairResults:
-    """As `pair.take_pair`, on a node."""
-    left = setting.deadline - time.monotonic()
-    request = PairRequest(wanted, run.plan, setting.procedure, setting.minimum, left)
-    places = (run.new_case(), run.new_case())
-    unit = Unit(take_pair_there, (request,), wanted.pair[0].case, places, setting.progress)
-    found: PairResults = _only(run, unit)
-    return found
-
-
-def run_heat(
-    run: Run,
-    entries: Sequence[HeatEntry],
-    setting: HeatSetting,
-    progress: ProgressCallback,
-    seed: int,
-) -> Heat:
-    """As `turns.run_heat`, on a node."""
-    request = HeatRequest(entries, run.plan, _shifted(setting, -time.monotonic()), seed)
-    places = tuple(entry.place for entry in entries)
-    unit = Unit(run_heat_there, (request,), entries[0].case, places, progress)
-    found: Heat = _only(run, unit)
-    return found
-
-
-def _shifted(setting: HeatSetting, by: float) -> HeatSetting:
-    at = [one + by for one in setting.deadlines]
-    return setting._replace(deadline=setting.deadline + by, deadlines=at)
-
-
-def _only(run: Run, unit: Unit) -> Any:  # noqa: ANN401
-    assert run.elsewhere is not None
-    ((_, found),) = run.elsewhere.spread(iter([unit]))
+def run_one(machines: Elsewhere | None, unit: Unit) -> Any:  # noqa: ANN401
+    """What a single pair or heat gave, on whichever node."""
+    assert machines is not None
+    ((_, found),) = machines.spread(iter([unit]))
     if isinstance(found, LostUnit):
         raise NotPossibleError(
             f"A pair or heat was {found.reason}.",
             hint="What was measured is kept; go on with --resume last.",
         )
     return found
-
-
-class _Places:
-    """In place of a run, on a node; who has another try has the same place again."""
-
-    def __init__(self, places: Sequence[CasePlace]) -> None:
-        self._left = itertools.cycle(places)
-
-    def new_case(self) -> CasePlace:
-        return next(self._left)
-
-
-def take_pair_there(
-    places: Sequence[CasePlace], progress: ProgressCallback, request: PairRequest
-) -> PairResults:
-    """On a node."""
-    deadline = time.monotonic() + request.left
-    setting = PairSetting(_Places(places), request.procedure, request.minimum, deadline, progress)
-    with beside_cases(places[0].folder.parent, request.plan):
-        found = pairs.take_pair(request.wanted, setting)
-    first, second = (with_peaks(result) for result in found.results)
-    return found._replace(results=(first, second))
-
-
-def run_heat_there(
-    places: Sequence[CasePlace], progress: ProgressCallback, request: HeatRequest
-) -> Heat:
-    """On a node."""
-    setting = _shifted(request.setting, time.monotonic())
-    entries = [
-        entry._replace(place=place) for entry, place in zip(request.entries, places, strict=True)
-    ]
-    more = HeatKeepGoing(setting.rules, setting.deadline)
-    with beside_cases(places[0].folder.parent, request.plan):
-        heat = turns.run_heat(
-            entries,
-            setting.procedure,
-            progress,
-            more,
-            seed=request.seed,
-            deadlines=setting.deadlines,
-        )
-    return heat._replace(results={name: with_peaks(one) for name, one in heat.results.items()})

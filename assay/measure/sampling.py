@@ -9,6 +9,7 @@ import msgspec
 
 from assay.core import messages
 from assay.core.errors import EndingError
+from assay.core.messages import TimeTokens
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case, Phase, Procedure, Samples
 from assay.core.units import human
@@ -25,6 +26,8 @@ TOKENS = 0.5  # of the budget, once more, for the tokens of what makes text
 WARMUP_SHARE = 0.3  # of the budget, at most
 BEFORE_PROFILE = 5  # steps at most, so that what is profiled is no first step
 MOST = 1_000_000  # samples of one phase, should a clock stand still
+TURN = 0.1  # seconds a turn lasts, so that waking a worker costs little of it
+TURN_SAMPLES = 1000  # at most, of one turn
 
 
 class Warm(NamedTuple):
@@ -304,3 +307,34 @@ TRACE = "profile"  # the folder of a trace, in the case's
 
 # What is asked of the worker of a case instead of measuring it.
 Conduct = Callable[[Worker], Pieces]
+
+
+class Sleeper(Worker, Protocol):
+    """A worker that can be made to stand still."""
+
+    def stand_still(self) -> None: ...
+
+    def wake(self) -> None: ...
+
+
+def take_turn(worker: Sleeper, steps: int, seconds: float = TURN) -> Samples:
+    """Samples for so many seconds, at least one, after a step that is not recorded.
+
+    Caches, clocks and sleeping threads have to come back first.
+    """
+    worker.wake()
+    try:
+        take(worker, "steady", 1, 1, 0.0)
+        return take(worker, "steady", steps, TURN_SAMPLES, seconds)
+    finally:
+        worker.stand_still()
+
+
+def take_tokens(worker: Sleeper, seconds: float = TURN) -> dict[str, Samples]:
+    """A turn of requests, at least one, by what was timed of their tokens."""
+    worker.wake()
+    try:
+        order = TimeTokens(seconds=seconds, warm_up=1, least=1)
+        return {part.metric: part for part in reports(worker, order)}
+    finally:
+        worker.stand_still()

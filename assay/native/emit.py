@@ -10,7 +10,7 @@ import msgspec
 
 from assay.native import ops
 from assay.native.graph import Array, Graph, Node, Shape, Value
-from assay.native.operations import definition
+from assay.native.operations import definition_of
 from assay.native.operations.definition import sizes
 from assay.native.passes.pipeline import drop_dead
 from assay.native.passes.transposes import take_channels_first
@@ -78,7 +78,7 @@ class Emitter:
 
     def _add(self, node: Node) -> None:
         variable = self._variable(node.output)
-        call = definition(node.op).emit(node.op, self, node)
+        call = definition_of(node.op).emit(node.op, self, node)
         if node.dtype == "uint8":
             call += f".bytes({float(node.scale)!r}f, {node.zero}.0f)"
         self.lines.append(f"const Value {variable} = {call};")

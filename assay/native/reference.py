@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 from assay.native import ops
 from assay.native.activations import activated
 from assay.native.graph import Array, Graph, Node
-from assay.native.operations import definition
+from assay.native.operations import definition_of
 from assay.native.operations.pooling import pooled
 
 
@@ -63,7 +63,7 @@ def _listed(shapes: Sequence[tuple[int, ...]]) -> str:
 
 def result_of(node: Node, inputs: Sequence[Array], constants: Mapping[str, Array]) -> Array:
     """One node, with what is done after its operation."""
-    result = definition(node.op).compute(node.op, inputs, constants)
+    result = definition_of(node.op).compute(node.op, inputs, constants)
     for post in getattr(node.op, "post", ()):
         if isinstance(post, ops.ResidualOp):
             result = result + inputs[-1]

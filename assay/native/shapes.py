@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.native import ops
-from assay.native.operations import definition
+from assay.native.operations import definition_of
 from assay.native.operations.definition import Constants, Shape, ShapeError, expect
 from assay.native.operations.pooling import pool_shape
 
@@ -14,7 +14,7 @@ __all__ = ["ShapeError", "output_shape"]
 
 def output_shape(op: ops.Op, shapes: Sequence[Shape], constants: Constants) -> Shape:
     """Raises ShapeError, in words, where the operation cannot be done."""
-    shape = definition(op).shape(op, shapes, constants)
+    shape = definition_of(op).shape(op, shapes, constants)
     for post in getattr(op, "post", ()):
         if isinstance(post, ops.PoolOp):
             shape = pool_shape(post, shape)

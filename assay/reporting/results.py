@@ -7,13 +7,10 @@ from typing import Any
 
 import msgspec
 
-from assay.commands.bench.view import _notes
 from assay.core.findings import Output, Quantity, Reading, Table, Unlikeness
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
 from assay.reporting import accuracy, detail, timings
-from assay.reporting import accuracy as fold_views_train
-from assay.reporting import timings as fold_views_generate
 
 
 def output(
@@ -25,7 +22,7 @@ def output(
 ) -> Output:
     """`detailed`: a single one is shown with all that is known of it. `raw`: with all samples."""
     return Output(
-        tables=(table(readings, unlike, columns), *fold_views_generate.generation_tables(readings)),
+        tables=(table(readings, unlike, columns), *timings.generation_tables(readings)),
         page=detail.detail(readings[0]) if detailed and len(readings) == 1 and not columns else "",
         document=results_document(readings, unlike, raw),
         values=results_values(readings),
@@ -38,8 +35,8 @@ def table(
     """The one that suits all of them; with chosen columns the one that has them."""
     if columns:
         return timings.results_table(readings, unlike=unlike, columns=columns)
-    if fold_views_train.trained(readings):
-        return fold_views_train.trainings_table(readings)
+    if accuracy.trained(readings):
+        return accuracy.trainings_table(readings)
     if accuracy.evaluated(readings):
         return accuracy.accuracy_table(readings)
     if report_their_own(readings):
@@ -123,7 +120,7 @@ def reported_table(readings: Sequence[Reading]) -> Table:
             for name, q in _reported_quantities(r)
         ),
         numeric=frozenset({"median", "values"}),
-        notes=tuple(dict.fromkeys(note for r in readings for note in _notes(r.result))),
+        notes=tuple(dict.fromkeys(note for r in readings for note in status_notes(r.result))),
     )
 
 
@@ -131,3 +128,9 @@ def _reported_quantities(reading: Reading) -> list[tuple[str, Quantity | None]]:
     metrics = {part.metric for part in reading.result.samples if part.phase == "steady"}
     found = {name: q for name, q in reading.summary.quantities.items() if name in metrics}
     return list(found.items()) or [("", None)]
+
+
+def status_notes(result: Result) -> list[str]:
+    why = [f"{result.case.key}: {result.status}: {result.reason}"] if result.reason else []
+    said = result.facts.get("note")
+    return why + ([f"{result.case.key}: {said}"] if said else [])

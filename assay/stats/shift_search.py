@@ -183,8 +183,8 @@ def _between(places: list[int], number: int, count: int) -> tuple[int, int]:
 #
 # Some machines have two modes, and which one a result falls into is chance. Ranks see little of a
 # shift there, for the modes are farther apart than it. How far apart they are is known from the
-# differences of neighbours, which a shift hardly changes; then each point is put into the mode under
-# which the series is smoothest.
+# differences of neighbours, which a shift hardly changes; then each point is put into the mode
+# under which the series is smoothest.
 
 CLEAR = 10.0  # log-likelihood by which two modes have to explain differences better than one
 APART = 3.5  # deviations of a difference, at least, between modes
@@ -264,9 +264,10 @@ def _smoothest(values: Array, found: Modes, share: float) -> Array:
 
 # Where exactly a known shift lies, by the density of the noise itself.
 #
-# Ranks tell that a level changed, whatever the noise; but where there are outliers or two modes, the
-# values tell its place better. The density is that of kernels over what is left when both levels are
-# taken away, and it is believed only where it explains the values better than a normal one.
+# Ranks tell that a level changed, whatever the noise; but where there are outliers or two modes,
+# the values tell its place better. The density is that of kernels over what is left when both
+# levels are taken away, and it is believed only where it explains the values better than a normal
+# one.
 
 HALF = 64  # points looked at on each side of a shift
 WIDTHS = (0.15, 0.3, 0.6)  # of kernels, in robust standard deviations

@@ -208,8 +208,8 @@ def training_quantities(result: Result) -> dict[str, Quantity]:
         found[name] = _last(result, name)
     expected = float(result.facts.get("expected_accuracy", 0.0))
     right = result.values("epoch_accuracy")
-    for count, (seconds, accuracy) in enumerate(zip(passed, right, strict=False), 1):
-        if expected and accuracy >= expected:
+    for count, (seconds, share) in enumerate(zip(passed, right, strict=False), 1):
+        if expected and share >= expected:
             return found | {"time_to_accuracy": _seconds(seconds, f"to the end of epoch {count}")}
     return found
 
@@ -221,9 +221,3 @@ def _seconds(value: float, estimator: str) -> Quantity:
 def _last(result: Result, metric: str) -> Quantity:
     value, unit = result.values(metric)[-1], "%" if metric.endswith("accuracy") else ""
     return Quantity(value=value, low=value, high=value, unit=unit, estimator="last epoch", n=1)
-
-
-def summarize(result: Result) -> Summary:
-    """Everything one may quote from a result, with intervals and doubts."""
-
-    return summarize(result)

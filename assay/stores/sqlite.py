@@ -17,10 +17,10 @@ from assay.core.series import Entry, KeptPoint, KeptSeries, Point
 from assay.stores import _points as points
 from assay.stores import _rows as rows
 from assay.stores import folders, importing
-from assay.stores import runs as fold_stores_naming
 from assay.stores._files import Shelf
 from assay.stores._mending import Mender, Skipped
 from assay.stores._rows import MOST_ROWS, conditions, keep, replace
+from assay.stores.runs import only_run, results_of
 
 T = TypeVar("T")
 # Words of errors over an index that is whole, but cannot be used now.
@@ -110,7 +110,7 @@ class SqlStore:
         """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
         run = self.find_run(text.partition("/")[0])
         rows = self._asked("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
-        return fold_stores_naming.results_of(text, run, [row["id"] for row in rows])
+        return results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
         whole = folders.STAMPED.match(text) and folders.RUN.fullmatch(text)
@@ -123,7 +123,7 @@ class SqlStore:
         near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
         near = sorted({*near, *packed}) if text else []
         known = [*runs, *packed] or self._shelf.packed("")
-        return fold_stores_naming.only_run(text, [text] if text in known else near, known)
+        return only_run(text, [text] if text in known else near, known)
 
     def document(self, run: str, name: str) -> bytes | None:
         return self._shelf.document(run, name)

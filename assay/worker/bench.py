@@ -150,10 +150,6 @@ def _listed(given: dict[str, object]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in given.items()) or "no arguments"
 
 
-if __name__ == "__main__":
-    main()
-
-
 # TensorFlow last: a class may have taken nothing but its Benchmark base from it.
 _ORDER = ("torch", "jax", "tensorflow")
 # TensorFlow loads JAX by itself where it finds it: then JAX counts once it has opened a device.
@@ -213,3 +209,7 @@ def _build(modules: Mapping[str, Any], name: str) -> str:
 def _plain(text: str) -> str:
     """TensorFlow writes it as b'v2.21.0-…' in some versions."""
     return text[2:-1] if text.startswith("b'") else text
+
+
+if __name__ == "__main__":
+    main()

@@ -12,8 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from assay.core.clock import clock
-from assay.worker import timing
+from assay.core.clock import Clock, clock
 
 Call = Callable[[], object]
 Found = tuple[str, str, float, Call, Call]  # device, what, amount of one call, call, wait
@@ -34,7 +33,7 @@ def main() -> None:
         sys.stdout.write(json.dumps(found) + "\n")
 
 
-def shortest(call: Call, wait: Call, seconds: float, clock: timing.Clock = clock) -> float:
+def shortest(call: Call, wait: Call, seconds: float, clock: Clock = clock) -> float:
     """The quickest of the calls that fit into the time. The first counts only if it filled it."""
 
     def once() -> float:

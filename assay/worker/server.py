@@ -40,7 +40,6 @@ from assay.core.sessions import (
 )
 from assay.core.settings import KEPT_WEIGHTS, SHARED_CACHE
 from assay.worker import timing
-from assay.worker import timing as fold_worker_tokens
 from assay.worker.protocol import failure, orders_from, packages, say
 
 
@@ -116,9 +115,7 @@ def _told(
 ) -> Iterator[messages.Reported]:
     """What is timed by itself: all that a session does, or the tokens it makes."""
     if isinstance(order, messages.TimeTokens):
-        for samples in fold_worker_tokens.timed(
-            cast(fold_worker_tokens.TextSession, session), order
-        ):
+        for samples in timing.timed(cast(timing.TextSession, session), order):
             yield messages.Reported(samples=samples)
     else:
         yield from _reports(cast(SelfTimed, session))

@@ -8,12 +8,10 @@ from statistics import fmean, median, stdev
 from typing import Protocol
 
 from assay.core import messages
-from assay.core.clock import clock
+from assay.core.clock import Clock, clock
 from assay.core.records import Samples
 from assay.core.sessions import FIRST_TOKEN, NEXT_TOKEN, Generating, Stepped
 from assay.stats.student import two_sided
-
-Clock = Callable[[], float]
 
 TRIALS = 10  # of a wait that seems not to have waited
 WAITED = 0.1  # share of the steps' time left after a wait, up to which it counts as one

@@ -156,13 +156,13 @@ def test_epochs_are_compiled_once(keras):
 
 
 def test_a_training_taken_up_again_ends_as_one_that_was_not_cut(keras, tmp_path):
-    from assay.backends.keras import train as fold_backends_keras_checkpoint
+    from assay.backends.keras import train
 
     whole, cut = trainer(keras), trainer(keras)
     cut.epoch()
-    fold_backends_keras_checkpoint.write(tmp_path / "c.npz", cut.model, cut.history)
+    train.write(tmp_path / "c.npz", cut.model, cut.history)
     again = trainer(keras)
-    again.history = fold_backends_keras_checkpoint.read(tmp_path / "c.npz", again.model)
+    again.history = train.read(tmp_path / "c.npz", again.model)
     for _ in range(2):
         whole.epoch()
     again.epoch()
@@ -172,15 +172,15 @@ def test_a_training_taken_up_again_ends_as_one_that_was_not_cut(keras, tmp_path)
 
 
 def test_a_checkpoint_of_another_network_is_refused(keras, tmp_path):
-    from assay.backends.keras import train as fold_backends_keras_checkpoint
+    from assay.backends.keras import train
 
     other = keras.Sequential(
         [keras.Input((6, 6, 1)), keras.layers.Flatten(), keras.layers.Dense(3)]
     )
-    fold_backends_keras_checkpoint.write(tmp_path / "c.npz", trainer(keras, net=other).model, [])
+    train.write(tmp_path / "c.npz", trainer(keras, net=other).model, [])
 
     with pytest.raises(UsageError, match="another training"):
-        fold_backends_keras_checkpoint.read(tmp_path / "c.npz", trainer(keras).model)
+        train.read(tmp_path / "c.npz", trainer(keras).model)
 
 
 def test_a_label_the_network_has_no_class_for_is_named(keras):

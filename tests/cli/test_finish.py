@@ -8,10 +8,8 @@ import pytest
 
 from assay.cli.finish import carried_out, status, unfair_sentences
 from assay.cli.progress import LiveLine
-from assay.core.executor import CasePlace
 from assay.core.findings import Check, Reading, Summary
 from assay.core.records import Case, Procedure, Result
-from assay.measure.recorder import Measured
 
 QUICK = ("--samples", "3", "--steps-per-sample", "1")
 RUN = "20261115-101500-k3fq"
@@ -36,8 +34,7 @@ UNFAIR = (reading(parameters=293), reading(backend="torch", parameters=311))
 
 def cut_short(*readings: Reading):
     """What a verb's generator gives before Ctrl-C."""
-    for one in readings:
-        yield Measured(one, CasePlace(one.result.id, Path()))
+    yield from readings
     raise KeyboardInterrupt
 
 
@@ -79,7 +76,7 @@ def test_unfair_contenders_are_one_sentence_each():
 
 
 def test_strict_has_sentences_in_the_place_of_the_table(capsys, home):
-    found = [Measured(one, CasePlace(one.result.id, home)) for one in UNFAIR]
+    found = UNFAIR
     given = {"form": "text", "home": home, "strict": True}
 
     carried_out(iter(found), LiveLine(), "run", given)
@@ -113,7 +110,7 @@ def test_what_was_interrupted_goes_on_by_the_verb_that_began_it(capsys, home):
         status="interrupted",
         reason="by Ctrl-C",
     )
-    found = Measured(Reading(result=cut, summary=Summary()), CasePlace(cut.id, home))
+    found = Reading(result=cut, summary=Summary())
 
     carried_out(iter([found]), LiveLine(), "train", {"form": "text", "home": str(home)})
 

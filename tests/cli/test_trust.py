@@ -13,7 +13,6 @@ from assay.core.records import Case, Plan, Procedure
 from assay.core.registry import open_store
 from assay.core.series import series_of
 from assay.measure import plan as planning
-from assay.measure.plan import planned
 from assay.stores import folders
 from tests.exported import hostile
 from tests.kept_runs import made_result
@@ -164,13 +163,14 @@ def test_an_imported_run_grants_no_trust_but_the_user_can(assay, case, ran, tmp_
 def test_every_verb_takes_the_keyword(case):
     from assay.commands import evaluate
     from assay.commands.race import api
+    from assay.commands.run import api as run
     from assay.commands.scale import api as scale
     from assay.measure import contenders
 
     file = case.removesuffix("@torch")
     trusting = planning.as_case(file, trust=True)
     planned = [
-        *planned(case, trust=True).cases,
+        *run.planned(case, trust=True).cases,
         *evaluate.planned(case, trust=True).cases,
         *scale.planned(case, (1, 2), trust=True).cases,
         *api.contenders(trusting, "infer", ["torch"], {"threads": [1, 2]}),

@@ -134,7 +134,7 @@ def test_dense_rows_after_a_flatten_are_right_in_either_layout(home, monkeypatch
 
 def test_an_evaluation_is_resumed_as_one(home, monkeypatch):
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
-    cases = prepared(plan.cases(["vgg16-cifar100@torch"]))
+    cases = prepared(plan.expand_cases(["vgg16-cifar100@torch"]))
     run = open_store(home).new_run(Plan(cases=cases, evaluation=Evaluation(split="tune")))
 
     (result,) = run_verb.resume(run.name)
@@ -145,7 +145,7 @@ def test_an_evaluation_is_resumed_as_one(home, monkeypatch):
 
 
 def test_an_evaluation_infers_and_takes_the_options_that_suit_it_unless_others_are_chosen():
-    chosen = plan.cases(["lenet@keras-tensorflow"])
+    chosen = plan.expand_cases(["lenet@keras-tensorflow"])
 
     (suited,) = prepared(chosen)
     (named,) = prepared(chosen, named={"compiler"})

@@ -27,7 +27,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("model", keras_benchmarks.MODELS)
 def test_every_old_model_is_a_case_that_can_be_planned(model):
-    (case,) = plan.cases([keras_benchmarks.case(model, "cpu_config", "jax")])
+    (case,) = plan.expand_cases([keras_benchmarks.case(model, "cpu_config", "jax")])
 
     assert (case.options["method"], case.options["epochs"]) == ("fit", 4)
     assert case.options["device"] == "cpu"
@@ -36,7 +36,7 @@ def test_every_old_model_is_a_case_that_can_be_planned(model):
 def test_old_flags_become_cases_in_the_old_order():
     wishes = GIVEN | {"run_keras": True, "run_tensorflow": True, "use_xla": True, "use_bn": True}
 
-    found = plan.cases(vgg16.cases(wishes))
+    found = plan.expand_cases(vgg16.cases(wishes))
 
     assert [case.backend for case in found] == ["keras-jax", "tensorflow"]
     assert found[1].options["compiler"] == "on"
@@ -46,7 +46,7 @@ def test_old_flags_become_cases_in_the_old_order():
 def test_fused_becomes_a_parameter():
     wishes = GIVEN | {"run_tensorflow": True, "use_bn": True, "use_fused": True, "bn_mode": "0"}
 
-    (case,) = plan.cases(vgg16.cases(wishes))
+    (case,) = plan.expand_cases(vgg16.cases(wishes))
 
     assert (case.params["bn"], case.params["fused"]) == ("mode0", True)
 

@@ -96,7 +96,7 @@ def _cases(world: World, draw: Random) -> tuple[list[str], set[str]]:
     chosen = draw.sample(NAMES, draw.randrange(1, 4))
     note = {"leaves_a_daemon": f":note='{world.work / 'daemon'}'"}
     texts = [f"{ENDINGS}:{name}{note.get(name, '')}@python" for name in chosen]
-    keys = {case.key for case in plan.cases(texts)}
+    keys = {case.key for case in plan.expand_cases(texts)}
     return ["run", *texts, "--budget", "50ms", "--timeout", "2s", "{label}"], keys
 
 

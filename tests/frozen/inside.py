@@ -45,7 +45,7 @@ def main_command() -> click.Group:
 
 def sections() -> dict[str, tuple[str, str]]:
     """Command → (section of `assay --help`, its line there)."""
-    return dict(main.VERBS)
+    return {name: (about.group, about.line) for name, about in main.VERBS.items()}
 
 
 @dataclass

@@ -10,8 +10,9 @@ import pytest
 from assay.core.errors import EndingError
 from assay.core.executor import CasePlace
 from assay.core.messages import CheckWait, Open
-from assay.core.records import Case, Environment, Procedure, Samples
+from assay.core.records import Case, Environment, Procedure
 from assay.measure import case as measure_case
+from assay.measure import result_builder
 from assay.testing import FakeWorker
 
 CASE = Case(workload="fake", backend="fake", key="fake@fake")
@@ -46,7 +47,7 @@ def measure(monkeypatch, tmp_path):
         opener = Opener(workers)
         monkeypatch.setattr(measure_case, "WorkerProcess", opener)
         monkeypatch.setattr(measure_case, "refuse", lambda *_: None)
-        monkeypatch.setattr(measure_case, "_environment", lambda case, folder: Environment())
+        monkeypatch.setattr(result_builder, "_environment", lambda case, folder: Environment())
         result = measure_case.measure_case(
             CASE, Procedure(**procedure), CasePlace("run/001", tmp_path), lambda _: None
         )
@@ -103,18 +104,6 @@ def test_processes_that_agree_need_fewer_samples(measure):
         for number in range(4)
     ]
     assert counts[3] < counts[0]
-
-
-def test_values_of_one_kind_are_joined_whatever_came_between(tmp_path, monkeypatch):
-    monkeypatch.setattr(measure_case, "_environment", lambda case, folder: Environment())
-    account = measure_case.Account(CASE, Procedure(), CasePlace("run/001", tmp_path))
-    for metric, value in [("epoch_time", 1.0), ("loss", 9.0), ("epoch_time", 2.0), ("loss", 8.0)]:
-        account.add(Samples(metric=metric, unit="", phase="steady", values=(value,)))
-
-    assert [(part.metric, part.values) for part in account.samples] == [
-        ("epoch_time", (1.0, 2.0)),
-        ("loss", (9.0, 8.0)),
-    ]
 
 
 def test_what_the_first_process_has_shown_is_not_asked_of_the_next(measure):

@@ -8,9 +8,9 @@ import pytest
 
 from assay.core.errors import EndingError
 from assay.core.messages import Open, TakeSamples
-from assay.measure import case as fold_engine_racer
 from assay.measure import plan
 from assay.measure.process import WorkerProcess
+from assay.measure.sampling import take_turn
 from assay.testing import FakeWorker
 from tests.measure.test_endings import gone
 
@@ -18,7 +18,7 @@ from tests.measure.test_endings import gone
 def test_a_turn_begins_with_a_step_that_is_not_recorded():
     worker = FakeWorker([1.0, 0.01, 0.01])
 
-    found = fold_engine_racer.take_turn(worker, steps=2, seconds=0.0)
+    found = take_turn(worker, steps=2, seconds=0.0)
 
     assert worker.orders[0] == TakeSamples(steps=1, count=1, seconds=0.0)
     assert found.values == (0.01,)
@@ -27,21 +27,21 @@ def test_a_turn_begins_with_a_step_that_is_not_recorded():
 def test_a_worker_stands_still_after_its_turn_even_if_it_crashed():
     worker = FakeWorker(dies_after=1)
     with pytest.raises(EndingError):
-        fold_engine_racer.take_turn(worker, steps=1)
+        take_turn(worker, steps=1)
     assert worker.still
 
 
 @pytest.fixture
 def opened(tmp_path, endings):
     """A real worker that has opened its case."""
-    case = plan.cases([f"{endings}:fine@python"])[0]
+    case = plan.expand_cases([f"{endings}:fine@python"])[0]
     with WorkerProcess(case, tmp_path, timeout=20.0) as child:
         list(child.ask(Open(case=case)))
         yield child
 
 
 def test_between_its_turns_a_real_worker_has_stopped(opened):
-    fold_engine_racer.take_turn(opened, steps=1, seconds=0.0)
+    take_turn(opened, steps=1, seconds=0.0)
     stat = Path(f"/proc/{opened._process.pid}/stat").read_text()
     assert stat.rpartition(")")[2].split()[0] == "T"
 

@@ -21,7 +21,7 @@ def heat(tmp_path, endings):
         for number, name in enumerate(names):
             folder = tmp_path / f"{number}"
             folder.mkdir()
-            case = plan.cases([f"{endings}:{name}@python"])[0]
+            case = plan.expand_cases([f"{endings}:{name}@python"])[0]
             entry = HeatEntry(str(number), case, CasePlace(f"run/{number}", folder))
             entries.append(entry._replace(memory=more.get("memory", 0.0)))
         more.pop("memory", None)

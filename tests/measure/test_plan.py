@@ -41,11 +41,11 @@ def test_a_case_reads(text, workload, params, backend, options):
 @pytest.mark.parametrize("text", ["", "@keras-jax", "mnist-mlp@", "w:a=1,,b=2@b", "w:a='1@b"])
 def test_what_is_no_case_is_refused(text):
     with pytest.raises(UsageError):
-        plan.cases([text], ["keras-jax"])
+        plan.expand_cases([text], ["keras-jax"])
 
 
 def test_a_sweep_is_every_combination_once():
-    cases = plan.cases(
+    cases = plan.expand_cases(
         ["mnist-mlp"],
         ["keras-jax"],
         params={"units": [512, 1024]},
@@ -61,20 +61,20 @@ def test_a_sweep_is_every_combination_once():
 
 
 def test_what_a_case_says_itself_is_stronger_than_a_flag():
-    (case,) = plan.cases(["mnist-mlp:units=8@keras-jax"], params={"units": [512, 1024]})
+    (case,) = plan.expand_cases(["mnist-mlp:units=8@keras-jax"], params={"units": [512, 1024]})
 
     assert case.params["units"] == 8
 
 
 def test_a_case_is_completed_with_every_default():
-    (case,) = plan.cases(["mnist-mlp@keras-jax"])
+    (case,) = plan.expand_cases(["mnist-mlp@keras-jax"])
 
     assert case.params["batch_size"] == 32
     assert case.options["precision"] == "float32"
 
 
 def test_a_default_said_aloud_does_not_change_the_key():
-    (case,) = plan.cases(["mnist-mlp:batch_size=32@keras-jax:mode=train"])
+    (case,) = plan.expand_cases(["mnist-mlp:batch_size=32@keras-jax:mode=train"])
 
     assert case.key == "mnist-mlp@keras-jax"
 
@@ -83,7 +83,7 @@ def test_a_default_said_aloud_does_not_change_the_key():
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1))
 def test_a_key_names_its_case_again(text):
     assume(len(text) < 19 or not text.lstrip("+-").isdecimal())  # too large a number is refused
-    (case,) = plan.cases([parse_case("mnist-mlp@keras-jax")], options={"python": [text]})
+    (case,) = plan.expand_cases([parse_case("mnist-mlp@keras-jax")], options={"python": [text]})
 
     assert plan.resolve(parse_case(case.key)) == case
 
@@ -121,10 +121,10 @@ def test_a_key_names_its_case_again(text):
 )
 def test_what_cannot_be_is_said_before_it_runs(text, complaint, hint):
     with pytest.raises(UsageError, match=complaint) as caught:
-        plan.cases([text])
+        plan.expand_cases([text])
     assert hint in caught.value.hint
 
 
 def test_a_backend_named_twice_is_refused():
     with pytest.raises(UsageError, match="named twice"):
-        plan.cases(["mnist-mlp@keras-jax"], ["torch"])
+        plan.expand_cases(["mnist-mlp@keras-jax"], ["torch"])

@@ -8,7 +8,7 @@ from assay.core.executor import CasePlace, LostUnit, Unit
 from assay.core.progress import ignore
 from assay.core.records import Case, Plan, Procedure
 from assay.measure import plan, remote
-from assay.measure.recorder import measured
+from assay.measure.recorder import run_cases
 
 QUICK = Procedure(samples=2, steps_per_sample=1)
 
@@ -37,11 +37,11 @@ class InPlace:
 
 def test_results_from_elsewhere_are_kept_as_ours_and_a_lost_one_has_crashed(endings, home):
     sizes = {"size": ["1", "2"]}
-    cases = plan.cases([f"{endings}:fine@python"], (), sizes, {})
+    cases = plan.expand_cases([f"{endings}:fine@python"], (), sizes, {})
 
-    found = list(measured(Plan(cases=cases, procedure=QUICK), home, ignore, InPlace(lost=2)))
+    found = list(run_cases(Plan(cases=cases, procedure=QUICK), home, ignore, InPlace(lost=2)))
 
-    good, lost = (one.reading.result for one in found)
+    good, lost = (one.result for one in found)
     assert (good.status, lost.status, lost.reason) == ("ok", "crashed", "lost 3 times")
     assert good.id.endswith("/001")
     assert (found[0].place.folder / "worker.log").exists()
@@ -54,11 +54,11 @@ def test_an_interrupt_is_the_ending_of_a_case_that_was_begun(endings, home):
             raise KeyboardInterrupt("SIGTERM")
             yield
 
-    cases = plan.cases([f"{endings}:fine@python"], (), {}, {})
+    cases = plan.expand_cases([f"{endings}:fine@python"], (), {}, {})
     seen = []
     try:
-        for one in measured(Plan(cases=cases, procedure=QUICK), home, ignore, Interrupted()):
-            seen.append(one.reading.result.status)
+        for one in run_cases(Plan(cases=cases, procedure=QUICK), home, ignore, Interrupted()):
+            seen.append(one.result.status)
     except KeyboardInterrupt:
         seen.append("raised")
 

@@ -8,11 +8,10 @@ import assay
 from assay.commands.ab import api
 from assay.commands.race import api as race
 from assay.commands.race.ranking import terms
+from assay.commands.race.state import HeatSetting, _shifted
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.executor import LostUnit
 from assay.core.records import Procedure
-from assay.measure import remote
-from assay.measure.remote import HeatSetting
 from tests.measure.test_remote import InPlace
 
 
@@ -51,7 +50,7 @@ def test_a_race_has_its_heats_there(endings, home, in_place):
 def test_times_are_sent_as_seconds_from_now():
     setting = HeatSetting(Procedure(), terms(2, 0.02), 130.0, [110.0, 120.0])
 
-    sent = remote._shifted(setting, -100.0)
+    sent = _shifted(setting, -100.0)
 
     assert (sent.deadline, sent.deadlines) == (30.0, [10.0, 20.0])
 

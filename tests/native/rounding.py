@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.native import ops, reference
 from assay.native.activations import activated
-from assay.native.operations import definition
+from assay.native.operations import definition_of
 from assay.native.operations.definition import padded
 from assay.native.operations.matmul import perforated
 from assay.native.operations.pooling import pooled
@@ -42,11 +42,11 @@ def rounding(graph, kernels, items):
 def _sums(node, graph, inputs, off, kernel):
     """What the operation alone gives, and how far it may be off."""
     constants = {name: array.astype(np.float64) for name, array in graph.constants.items()}
-    exact = definition(node.op).compute(node.op, inputs, constants)
+    exact = definition_of(node.op).compute(node.op, inputs, constants)
     if isinstance(node.op, ops.PoolOp):
         return exact, pooled(node.op, off[0])
     if isinstance(node.op, ops.CastOp | ops.ReshapeOp):
-        return exact, definition(node.op).compute(node.op, off, constants)
+        return exact, definition_of(node.op).compute(node.op, off, constants)
     if isinstance(node.op, ops.BinaryOp) and node.op.kind == "add":
         return exact, off[0] + off[1] + UNIT * np.abs(exact)
     assert isinstance(node.op, ops.ConvOp | ops.DenseOp), f"nothing is known of {node.op}"
@@ -65,7 +65,7 @@ def _sums(node, graph, inputs, off, kernel):
 
 def _linear(op, values, constants):
     op = msgspec.structs.replace(op, bias="")
-    return definition(op).compute(op, [values], constants)
+    return definition_of(op).compute(op, [values], constants)
 
 
 def _after_bytes(op, image, zero, constants):

@@ -11,7 +11,6 @@ from assay.compat.perfzero import options
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.objects import ServiceAwayError
 from assay.platforms.cloud import tpu
-from assay.platforms.cloud import tpu as fold_platforms_cloud_tpu_version
 from assay.platforms.cloud.provider import StockoutError
 from tests.platforms.services import serving
 
@@ -66,9 +65,7 @@ def service(monkeypatch):
     monkeypatch.setattr(tpu, "_POLL", 0.0)
     with serving(nodes) as (_, address):
         monkeypatch.setenv(tpu.ENDPOINT, address)
-        monkeypatch.setattr(
-            fold_platforms_cloud_tpu_version, "PORT", int(address.rpartition(":")[2])
-        )
+        monkeypatch.setattr(tpu, "PORT", int(address.rpartition(":")[2]))
         yield nodes
 
 
@@ -105,7 +102,7 @@ def test_a_version_that_workers_do_not_take_and_a_node_that_is_not_there(service
     started = msgspec.structs.replace(refused, started=True)
     with pytest.raises(UsageError, match="There is no TPU n1"), tpu.node(started, print):
         pass
-    monkeypatch.setattr(fold_platforms_cloud_tpu_version, "PORT", 1)  # nobody listens there
+    monkeypatch.setattr(tpu, "PORT", 1)  # nobody listens there
     with tpu.node(WANTED, print) as told:
         assert told == {}
 

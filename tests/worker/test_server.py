@@ -59,7 +59,7 @@ def worker(tmp_path):
 
     @contextmanager
     def started(text):
-        case = plan.cases([text])[0]
+        case = plan.expand_cases([text])[0]
         with WorkerProcess(case, tmp_path, timeout=60) as child:
             yield case, child
 
@@ -182,7 +182,7 @@ def obeyed(monkeypatch, endings):
 
     def obey(backend, *orders):
         said = []
-        opening = Open(case=plan.cases([f"{endings}:fine@python"])[0])
+        opening = Open(case=plan.expand_cases([f"{endings}:fine@python"])[0])
         monkeypatch.setattr(server.registry, "backend", lambda name: backend)
         monkeypatch.setattr(server, "say", lambda _, answer: said.append((answer, backend.is_open)))
         with ExitStack() as stack:

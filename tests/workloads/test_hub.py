@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.core import registry
 from assay.core.errors import EndingError, UsageError
-from assay.workloads.user import hub as fold_workloads_user_torchvision
+from assay.workloads.user import hub
 from tests.workloads.test_bare import resolved
 
 SIZES = {"n_layer": 1, "n_head": 2, "n_embd": 8, "vocab_size": 50, "n_positions": 16}
@@ -30,7 +30,7 @@ def session_of(text: str):
 
 
 def gpt2(folder):
-    fold_workloads_user_torchvision.load()  # which transformers imports
+    hub.load()  # which transformers imports
     from transformers import GPT2Config
 
     GPT2Config(**SIZES, architectures=["GPT2LMHeadModel"]).save_pretrained(folder)
@@ -51,7 +51,7 @@ def test_a_configuration_is_trained_with_random_weights_and_that_is_said(tmp_pat
 
 @pytest.mark.real("torch", "transformers")
 def test_weights_that_are_there_are_loaded(tmp_path):
-    fold_workloads_user_torchvision.load()
+    hub.load()
     from transformers import GPT2Config, GPT2LMHeadModel
 
     made = GPT2LMHeadModel(GPT2Config(**SIZES)).eval()
@@ -80,7 +80,7 @@ def test_a_configuration_names_no_code_to_run(tmp_path):
 
 @pytest.mark.real("torch", "transformers")
 def test_a_classifier_of_pictures_gets_pictures(tmp_path):
-    fold_workloads_user_torchvision.load()
+    hub.load()
     from transformers import ViTConfig
 
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}

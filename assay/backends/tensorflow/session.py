@@ -177,14 +177,6 @@ def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
     return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels, logits))
 
 
-_LOSSES: dict[Any, Any] = {
-    "mean": mean,
-    "cross-entropy": _cross_entropy,
-    "mse": _mean_square,
-    "binary-cross-entropy": _binary_cross_entropy,
-}
-
-
 _SLOTS = {"sgd": 0, "momentum": 1, "rmsprop": 2, "adam": 2}
 
 
@@ -269,3 +261,11 @@ def mean(outputs: Any, _: object) -> Any:  # noqa: ANN401
     """Of all that is floating point."""
     leaves = [leaf for leaf in tf.nest.flatten(outputs) if leaf.dtype.is_floating]
     return tf.add_n([tf.reduce_mean(leaf) for leaf in leaves])
+
+
+_LOSSES: dict[Any, Any] = {
+    "mean": mean,
+    "cross-entropy": _cross_entropy,
+    "mse": _mean_square,
+    "binary-cross-entropy": _binary_cross_entropy,
+}

@@ -272,8 +272,8 @@ def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: AN
 
 # PyTorch making text: a step reads a prompt, then makes one token after the other.
 #
-# What makes a token is compiled, and captured as a CUDA graph, by itself: the loop over tokens stays
-# the host's, which could send each to a user as it comes.
+# What makes a token is compiled, and captured as a CUDA graph, by itself: the loop over tokens
+# stays the host's, which could send each to a user as it comes.
 
 
 @runtime_checkable

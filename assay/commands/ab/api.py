@@ -9,7 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from assay.commands.ab.pairs import NextPair, PairResults, PairSetting, pairs_of, take_pair
+from assay.commands.ab.pairs import (
+    NextPair,
+    PairResults,
+    PairSetting,
+    pairs_of,
+    take_pair,
+    take_remote_pair,
+)
 from assay.commands.ab.state import ComparisonRequest, ComparisonState, why_ended
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
@@ -20,10 +27,10 @@ from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
 from assay.logs.patterns import compile_pattern
-from assay.measure import contenders, monitoring, remote, revisions, shared_cache
+from assay.measure import contenders, monitoring, revisions, shared_cache
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import Run, new_run, resumable, resumed_run
-from assay.platforms.cluster.address import check_where, machines
+from assay.measure.remote import executor
 from assay.stats import generation, paired_ratio, sequential
 from assay.stats.paired_ratio import Comparison
 from assay.stores.runs import COMPARISON, REQUEST, read_document
@@ -84,7 +91,7 @@ def ab(
         build=build,
     )
     _check_same(request.pair, same)
-    return _compared(request, _planned(request, label, tags), home, progress, machines(on, need))
+    return _compared(request, _planned(request, label, tags), home, progress, executor(on, need))
 
 
 def _metric(text: str, commands: Sequence[str]) -> tuple[str, str]:
@@ -118,7 +125,7 @@ def resume(
         request = read_document(store, name, REQUEST, ComparisonRequest)
     contenders.check_whole(request.pair, name)
     _check_elsewhere(on, need, {"--commit": [one.commit for one in request.pair if one.commit]})
-    return _resumed(request, name, home, progress, machines(on, need))
+    return _resumed(request, name, home, progress, executor(on, need))
 
 
 def kept(run: str, home: Home = None) -> Comparison:
@@ -140,7 +147,7 @@ def _planned(request: ComparisonRequest, label: str, tags: Mapping[str, str] | N
 def _check_elsewhere(
     on: str, need: Mapping[str, str] | None, of_this_machine: Mapping[str, Sequence[str]]
 ) -> None:
-    check_where(on, need)
+    executor(on, need)  # a mistake there is told first
     for name, given in of_this_machine.items():
         if on and given:
             raise UsageError(
@@ -241,7 +248,7 @@ def _pairs(
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """What is known after each pair, and its results."""
     state.notes += shared_cache.notes(run.plan)
-    take = take_pair if run.elsewhere is None else partial(remote.take_pair, run)
+    take = take_pair if run.elsewhere is None else partial(take_remote_pair, run)
     found = state.comparison()
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not found.ended:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -10,14 +11,17 @@ from typing import NamedTuple, Protocol
 import msgspec
 import numpy as np
 
-from assay.core.executor import CasePlace
+from assay.core.executor import CasePlace, Unit
 from assay.core.messages import OutputValues
 from assay.core.progress import ProgressCallback
-from assay.core.records import Procedure, Result
+from assay.core.records import Plan, Procedure, Result
 from assay.measure import task
 from assay.measure.case import HeatEntry, measure_case
 from assay.measure.contenders import Contender, Pair
 from assay.measure.heat import Turns, run_heat
+from assay.measure.recorder import Run
+from assay.measure.remote import run_one, with_peaks
+from assay.measure.shared_cache import beside_cases
 from assay.stats import paired_ratio
 from assay.stats.intervals import quantile, student
 from assay.stats.paired_ratio import PairRatio
@@ -211,3 +215,45 @@ def _known(entry: HeatEntry, earlier: Result | None) -> HeatEntry:
         steps=steady[0] if steady else 0,
         memory=earlier.peaks.get("max_rss", 0.0),
     )
+
+
+class PairRequest(NamedTuple):
+    """A pair as it is sent: its deadline is in seconds from now, for clocks differ."""
+
+    wanted: NextPair
+    plan: Plan
+    procedure: Procedure
+    minimum: float
+    left: float
+
+
+def take_remote_pair(run: Run, wanted: NextPair, setting: PairSetting) -> PairResults:
+    """As `take_pair`, on a node of a cluster."""
+    left = setting.deadline - time.monotonic()
+    request = PairRequest(wanted, run.plan, setting.procedure, setting.minimum, left)
+    places = (run.new_case(), run.new_case())
+    unit = Unit(take_pair_there, (request,), wanted.pair[0].case, places, setting.progress)
+    found: PairResults = run_one(run.elsewhere, unit)
+    return found
+
+
+class _Places:
+    """In place of a run, on a node; who has another try has the same place again."""
+
+    def __init__(self, places: Sequence[CasePlace]) -> None:
+        self._left = itertools.cycle(places)
+
+    def new_case(self) -> CasePlace:
+        return next(self._left)
+
+
+def take_pair_there(
+    places: Sequence[CasePlace], progress: ProgressCallback, request: PairRequest
+) -> PairResults:
+    """On the node."""
+    deadline = time.monotonic() + request.left
+    setting = PairSetting(_Places(places), request.procedure, request.minimum, deadline, progress)
+    with beside_cases(places[0].folder.parent, request.plan):
+        found = take_pair(request.wanted, setting)
+    first, second = (with_peaks(result) for result in found.results)
+    return found._replace(results=(first, second))

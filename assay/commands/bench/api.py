@@ -25,7 +25,7 @@ from assay.core.records import Plan, Procedure, Query, Result
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.datasets.dataset import Remote
-from assay.datasets.download import check, download
+from assay.datasets.download import DownloadProgress, check, download
 from assay.formats.perfzero.messages import Benched, BenchSetting, FindMethods, FoundMethods
 from assay.formats.perfzero.names import Method, parse
 from assay.formats.perfzero.setup import Download, Repository
@@ -141,21 +141,12 @@ def safe_flags(flags: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def obtain(download: Download, progress: Callable[[str, int, int | None], None] = ignore) -> bool:
-    """A file that is there afterwards, unpacked if it is an archive; whether it had to be got."""
-
-    return fetch_if_missing(download, progress)
-
-
-DownloadProgress = Callable[
-    [str, int, int | None], None
-]  # file, bytes so far, bytes in all if known
-
 _ARCHIVES = (".gz", ".tgz", ".tar", ".tbz", ".bz2", ".xz", ".zip")
 
 
-def fetch_if_missing(wanted: Download, progress: DownloadProgress) -> bool:
-    """Whether it had to be fetched. The file has its name only once it is whole and unpacked."""
+def fetch_if_missing(wanted: Download, progress: DownloadProgress = ignore) -> bool:
+    """Fetch a file, unpacked if it is an archive; return whether it had to be fetched. The file has
+    its name only once it is whole and unpacked."""
     if wanted.path.exists():
         return False
     with writing(wanted.path):

@@ -17,9 +17,8 @@ from assay.core.executor import CasePlace
 from assay.core.messages import Open
 from assay.core.records import REPORTED, Case, Environment, Procedure, Result, Samples, Value
 from assay.core.redaction import safe_value
-from assay.formats.perfzero import entries as fold_formats_perfzero_verdict
 from assay.formats.perfzero import messages, proto, report
-from assay.formats.perfzero.entries import BenchmarkEntry, labelled, samples, texts
+from assay.formats.perfzero.entries import BenchmarkEntry, broken, labelled, samples, texts
 from assay.formats.perfzero.messages import (
     FOUND,
     BenchAnswer,
@@ -193,7 +192,7 @@ def _ending(
 
 
 def _judged(ending: dict[str, str], entries: tuple[BenchmarkEntry, ...]) -> dict[str, str]:
-    reasons = fold_formats_perfzero_verdict.broken(entries)
+    reasons = broken(entries)
     if ending["status"] != "ok" or not reasons:
         return ending
     return {"status": "failed", "reason": "; ".join(reasons)}

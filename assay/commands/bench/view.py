@@ -8,6 +8,7 @@ from assay.commands.bench.trials import Trials
 from assay.core.findings import Output, Quantity, Table
 from assay.core.records import SCHEMA, Result
 from assay.core.units import human
+from assay.reporting.results import status_notes
 
 
 def output(results: Sequence[Result], trials: Sequence[Trials]) -> Output:
@@ -20,7 +21,7 @@ def runs_table(results: Sequence[Result]) -> Table:
         columns=("benchmark", "trial", "wall time", "whole", "reports", "status"),
         rows=tuple(_run(result) for result in results),
         numeric=frozenset({"trial", "wall time", "whole", "reports"}),
-        notes=tuple(dict.fromkeys(note for result in results for note in _notes(result))),
+        notes=tuple(dict.fromkeys(note for result in results for note in status_notes(result))),
     )
 
 
@@ -52,12 +53,6 @@ def _run(result: Result) -> tuple[str, ...]:
         str(result.facts.get("reports", "")),
         result.status,
     )
-
-
-def _notes(result: Result) -> list[str]:
-    why = [f"{result.case.key}: {result.status}: {result.reason}"] if result.reason else []
-    said = result.facts.get("note")
-    return why + ([f"{result.case.key}: {said}"] if said else [])
 
 
 def _interval(quantity: Quantity) -> str:

@@ -50,7 +50,7 @@ def bisect(
     >>> for found in assay.bisect("./my.py:Net@torch", "v1", "HEAD"):
     ...     print(found.suspects, found.chance, found.ended)
     """
-    (whole,) = _only(plan.cases([plan.as_case(case, trust)]))
+    (whole,) = _only(plan.expand_cases([plan.as_case(case, trust)]))
     found = revisions.between(whole, good, bad)
     if len(found.names) < 2:
         raise UsageError(f"{good} and {bad} are the same.", hint="There is nothing between them.")

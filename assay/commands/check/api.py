@@ -12,7 +12,6 @@ import msgspec
 from assay.commands.check import alerts as alerting
 from assay.commands.history.api import METRICS, summarize_all
 from assay.core import codec
-from assay.core.changes import Judgement, Outcome
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.progress import ProgressCallback, ignore
@@ -251,6 +250,10 @@ def _alerted(checked: Checked, places: Sequence[str]) -> Checked:
         return checked
     sent = alerting.send_all(places, alert_text(checked), codec.encode(checked))
     return msgspec.structs.replace(checked, alerts=tuple(sent))
+
+
+Judgement = Literal["regression", "improvement", "suspect", "fine", "not-comparable"]
+Outcome = Literal["", "confirmed", "refuted", "undecided"]
 
 
 class CheckedSeries(msgspec.Struct, frozen=True, kw_only=True):

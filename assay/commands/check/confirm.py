@@ -9,7 +9,6 @@ import msgspec
 
 from assay.commands.ab.api import ab
 from assay.commands.check.api import CheckedSeries
-from assay.commands.run.api import run
 from assay.core.contracts import Store
 from assay.core.errors import AssayError
 from assay.core.progress import ProgressCallback
@@ -17,7 +16,8 @@ from assay.core.records import Case, Query, Result
 from assay.core.series import commit_of
 from assay.core.settings import Home
 from assay.measure.baseline import hash_of as known_commit
-from assay.measure.recorder import is_trusted
+from assay.measure.plan import make_plan
+from assay.measure.recorder import is_trusted, run_cases
 from assay.stats import gate
 from assay.stats.paired_ratio import Comparison
 
@@ -97,7 +97,8 @@ def _once_more(
     now. As fast as the baseline, it was a bad moment; else the machine itself may be slower."""
     from assay.stats.summary import summarize
 
-    (result,) = run(case, home=home, progress=progress)
+    (reading,) = run_cases(make_plan(case), home, progress)
+    result = reading.result
     quantity = summarize(result).quantities.get(found.metric)
     if quantity is None:
         return _undecided(found, f"measured again it has no {found.metric}", result.run)

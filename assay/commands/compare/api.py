@@ -77,10 +77,11 @@ def compare_results(
         for one in _differences(key, first, second, how)
     ]
     if not found:
+        kept = compare_sets.metrics([*baseline, *candidate])
         raise UsageError(
             f"{names[0]} and {names[1]} have no metric in common"
             + (f" named '{how.metric}'." if how.metric else "."),
-            hint=f"They have: {', '.join(compare_sets.metrics([*baseline, *candidate])) or 'no values'}.",
+            hint=f"They have: {', '.join(kept) or 'no values'}.",
         )
     return Differences(
         baseline=names[0],

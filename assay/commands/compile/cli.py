@@ -9,6 +9,7 @@ import click
 from assay.cli import options, printing
 from assay.commands.compile import api
 from assay.core.errors import UsageError
+from assay.measure.compiler.agreement import agreement_sentence
 
 
 @click.command(
@@ -101,7 +102,7 @@ def command(model: str, output: str, weights: str, sets: tuple[str, ...], **give
     kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"
     options.say(f"{made.layers} layers over {kernels}" + (", built before" if made.cached else ""))
     options.say(f"it takes {made.takes}")
-    options.say(options.agreed("the program", made.judge, made.difference))
+    options.say(agreement_sentence("the program", made.judge, made.difference))
     if not weights and not model.endswith((".keras", ".h5", ".onnx")):
         options.say("its weights are untrained, made from a seed; give --weights for others")
     data = made.program.with_name(f"{made.program.name}.data")

@@ -10,7 +10,7 @@ import msgspec
 
 from assay.commands.race import ranking as analysis
 from assay.commands.race.ranking import Place, Race
-from assay.commands.race.state import HeatKeepGoing, RaceState
+from assay.commands.race.state import HeatKeepGoing, HeatSetting, RaceState, run_remote_heat
 from assay.core import registry
 from assay.core.case_text import CaseLike, parse_case
 from assay.core.contracts import Backend, WithPictures, Workload
@@ -22,14 +22,14 @@ from assay.core.records import Case, Plan, Procedure, Result, Value
 from assay.core.registry import open_store
 from assay.core.settings import Home
 from assay.core.units import as_seconds, as_share
-from assay.measure import plan, remote
+from assay.measure import plan
 from assay.measure.case import HeatEntry
 from assay.measure.contenders import check_size
 from assay.measure.heat import Heat, run_heat
 from assay.measure.inputs import Axes, axes, backend_names
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import Run, new_run, resumable, resumed_run
-from assay.platforms.cluster.address import check_where, machines
+from assay.measure.remote import executor
 from assay.stats import paired_ratio
 from assay.stats.option_effects import OptionEffect, effects_table, option_effects
 from assay.stores.runs import RACE, read_document, tagged_number
@@ -74,7 +74,7 @@ def race(
     >>> for found in assay.race("vgg16", over={"batch_size": [8, 32]}):
     ...     print(found.heats, found.places[0].key, found.ended)
     """
-    check_where(on, need)
+    executor(on, need)  # a mistake there is told first
     procedure = Procedure(
         budget=as_seconds(budget, "budget", "5m"),
         target=as_share(minimum, "The smallest effect", "2%"),
@@ -91,7 +91,7 @@ def race(
         tags=safe_tags({"race": _text(workload)}),
         verb="race",
     )
-    return _new(made, home, progress, machines(on, need))
+    return _new(made, home, progress, executor(on, need))
 
 
 def resume(
@@ -102,8 +102,8 @@ def resume(
     need: Mapping[str, str] | None = None,
 ) -> Iterator[Race]:
     """Go on with a race that was interrupted, or ran out of time, for its budget once more."""
-    check_where(on, need)
-    return _resumed(resumable(run, "race", home), home, progress, machines(on, need))
+    executor(on, need)  # a mistake there is told first
+    return _resumed(resumable(run, "race", home), home, progress, executor(on, need))
 
 
 def kept(run: str, home: Home = None) -> Race:
@@ -133,7 +133,7 @@ def contenders(
         options = {axis: values for axis, values in options.items() if values}
         request = {axis: axes[axis] for axis in axes if axis in params or axis in _mistaken(over)}
         text = msgspec.structs.replace(given, backend=name)
-        for case in plan.cases([text], (), request, options):
+        for case in plan.expand_cases([text], (), request, options):
             check_size(case)
             if not backend.refuses(case):
                 found[case.key] = case
@@ -263,8 +263,8 @@ def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
         more = HeatKeepGoing(state.rules, state.deadline)
         heat = run_heat(entries, procedure, progress, more, seed=number, deadlines=deadlines)
     else:
-        setting = remote.HeatSetting(procedure, state.rules, state.deadline, deadlines)
-        heat = remote.run_heat(run, entries, setting, progress, number)
+        setting = HeatSetting(procedure, state.rules, state.deadline, deadlines)
+        heat = run_remote_heat(run, entries, setting, progress, number)
     tags = {"heat": str(number), "order": paired_ratio.IN_TURNS}
     results = {
         name: msgspec.structs.replace(result, tags=tags) for name, result in heat.results.items()

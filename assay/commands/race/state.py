@@ -5,16 +5,23 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from assay.commands.race import ranking
 from assay.commands.race.ranking import Place, Race
+from assay.core.executor import CasePlace, Unit
 from assay.core.messages import OutputValues
-from assay.core.records import Plan, Result, Samples, Value
+from assay.core.progress import ProgressCallback
+from assay.core.records import Plan, Procedure, Result, Samples, Value
 from assay.measure import shared_cache
-from assay.measure.case import OUT_OF_TIME, TURN
-from assay.measure.heat import TOGETHER, Heat, Turns
+from assay.measure.case import OUT_OF_TIME, HeatEntry
+from assay.measure.heat import TOGETHER, Heat, Turns, run_heat
+from assay.measure.recorder import Run
+from assay.measure.remote import run_one, with_peaks
+from assay.measure.sampling import TURN
+from assay.measure.shared_cache import beside_cases
 from assay.stats import paired_ratio
 from assay.stats.fairness import checks, outputs
 from assay.stats.intervals import quantile, student
@@ -160,3 +167,62 @@ class HeatKeepGoing:
             )
             for one in found
         ]
+
+
+class HeatSetting(NamedTuple):
+    """How a heat goes on; times by the clock of this machine."""
+
+    procedure: Procedure
+    rules: paired_ratio.Terms
+    deadline: float
+    deadlines: Sequence[float]  # by which each has to be warm
+
+
+class HeatRequest(NamedTuple):
+    """A heat as it is sent: times in seconds from now."""
+
+    entries: Sequence[HeatEntry]  # with places at home
+    plan: Plan
+    setting: HeatSetting
+    seed: int
+
+
+def run_remote_heat(
+    run: Run,
+    entries: Sequence[HeatEntry],
+    setting: HeatSetting,
+    progress: ProgressCallback,
+    seed: int,
+) -> Heat:
+    """As `run_heat`, on a node of a cluster."""
+    request = HeatRequest(entries, run.plan, _shifted(setting, -time.monotonic()), seed)
+    places = tuple(entry.place for entry in entries)
+    unit = Unit(run_heat_there, (request,), entries[0].case, places, progress)
+    found: Heat = run_one(run.elsewhere, unit)
+    return found
+
+
+def _shifted(setting: HeatSetting, by: float) -> HeatSetting:
+    at = [one + by for one in setting.deadlines]
+    return setting._replace(deadline=setting.deadline + by, deadlines=at)
+
+
+def run_heat_there(
+    places: Sequence[CasePlace], progress: ProgressCallback, request: HeatRequest
+) -> Heat:
+    """On the node."""
+    setting = _shifted(request.setting, time.monotonic())
+    entries = [
+        entry._replace(place=place) for entry, place in zip(request.entries, places, strict=True)
+    ]
+    more = HeatKeepGoing(setting.rules, setting.deadline)
+    with beside_cases(places[0].folder.parent, request.plan):
+        heat = run_heat(
+            entries,
+            setting.procedure,
+            progress,
+            more,
+            seed=request.seed,
+            deadlines=setting.deadlines,
+        )
+    return heat._replace(results={name: with_peaks(one) for name, one in heat.results.items()})

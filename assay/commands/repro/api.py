@@ -13,7 +13,6 @@ from assay.commands.compare.api import compare_results
 from assay.commands.repro import setup, view
 from assay.commands.repro import setup as asked
 from assay.commands.repro.answer import Reproduction
-from assay.commands.run.api import run
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
 from assay.core.progress import ProgressCallback, ignore
@@ -22,7 +21,8 @@ from assay.core.registry import open_store
 from assay.core.series import series_of
 from assay.core.settings import Home
 from assay.core.units import as_share
-from assay.measure.recorder import is_trusted
+from assay.measure.plan import make_plan
+from assay.measure.recorder import is_trusted, run_cases
 
 if TYPE_CHECKING:
     from assay.commands.repro.answer import KeptTimes
@@ -157,8 +157,9 @@ def _again(
         then, processes=count, budget=then.budget * count / then.processes
     )
     tags = {TAG: asked.repro_id(result)}
-    (again,) = run(case, procedure=procedure, tags=tags, home=home, progress=progress)
-    return again
+    plan = make_plan(case, procedure=procedure, tags=tags)
+    (again,) = run_cases(plan, home, progress)
+    return again.result
 
 
 def _judged(

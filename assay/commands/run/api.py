@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
-from assay.core.executor import Elsewhere
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Procedure, Result
 from assay.core.settings import Home
 from assay.measure import inputs as forms
 from assay.measure.from_object import live, of_keywords
-from assay.measure.plan import planned
-from assay.measure.recorder import Measured, carried_out, gone_on_with
-
-Work = Callable[[Elsewhere | None], Iterator[Measured]]  # on these machines; None: here
+from assay.measure.plan import make_plan
+from assay.measure.recorder import resume_cases, run_cases
+from assay.measure.remote import executor
 
 
 def run(
@@ -38,14 +36,15 @@ def run(
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"], budget="5s"):
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
-    forms.check_keywords("assay.run", given, planned, Procedure, run, live)
+    forms.check_keywords("assay.run", given, make_plan, Procedure, run, live)
     if on and model is not None:
         raise UsageError(
             "A model that is an object of this session cannot go to a cluster: its file is here.",
             hint="Write a function that builds it into a file that every node has: './net.py:Net'.",
         )
-    plan = planned(*of_keywords(cases, model, given, home), **given)
-    return (found.reading.result for found in carried_out(plan, home, progress, on, need))
+    machines = executor(on, need)
+    plan = make_plan(*of_keywords(cases, model, given, home), **given)
+    return (reading.result for reading in run_cases(plan, home, progress, machines))
 
 
 def resume(
@@ -56,4 +55,5 @@ def resume(
     need: Mapping[str, str] | None = None,
 ) -> Iterator[Result]:
     """Measure what an interrupted run still lacks, into the same run; here, or on a cluster."""
-    return (found.reading.result for found in gone_on_with(run, home, progress, on, need))
+    machines = executor(on, need)
+    return (reading.result for reading in resume_cases(run, "run", home, progress, machines))

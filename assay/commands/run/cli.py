@@ -13,10 +13,11 @@ from assay.cli import complete, options, printing
 from assay.cli.finish import carried_out, handle_signals, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.core.errors import UsageError
+from assay.core.findings import Reading
 from assay.core.records import Query
-from assay.measure.plan import planned
-from assay.measure.recorder import Measured, gone_on_with
-from assay.measure.recorder import carried_out as carried_out_on
+from assay.measure.plan import make_plan
+from assay.measure.recorder import resume_cases, run_cases
+from assay.measure.remote import executor
 from assay.reporting.timings import check_columns
 
 # Flags that stand for a parameter of the workload or an option of the backend; commas make a sweep.
@@ -162,7 +163,8 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  #
             hint="A run has its own cases; name none.",
         )
     if resume:
-        found = gone_on_with(resume, given["home"], line, given["on"], options.needs(given))
+        machines = executor(given["on"], options.needs(given))
+        found = resume_cases(resume, "run", given["home"], line, machines)
     elif cases or given["suite"]:
         found = _run(cases, given, line)
     else:
@@ -216,12 +218,12 @@ def _plan(path: str, more: tuple[str, ...], given: dict[str, Any]) -> int:
     return night.status
 
 
-def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Measured]:
+def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Reading]:
     params = {name: given[name] for name in PARAMS if given[name]}
     choices = {name: given[name] for name in OPTIONS if given[name]}
     params |= options.pairs(given["sets"], "--set")
     choices |= options.pairs(given["extra"], "--option")
-    plan = planned(
+    plan = make_plan(
         *cases,
         suite=given["suite"],
         backends=options.several(given["backends"]),
@@ -233,4 +235,4 @@ def _run(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Itera
         first=given["first"],
         trust=given["trust"],
     )
-    return carried_out_on(plan, given["home"], line, given["on"], options.needs(given))
+    return run_cases(plan, given["home"], line, executor(given["on"], options.needs(given)))

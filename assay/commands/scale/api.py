@@ -17,7 +17,7 @@ from assay.core.settings import Home
 from assay.measure import inputs as forms
 from assay.measure import plan as planning
 from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import measured
+from assay.measure.recorder import run_cases
 from assay.stores.read import readings
 
 DEVICES = (1, 2, 4)
@@ -40,8 +40,8 @@ def scale(
     ...     print(point.devices, point.throughput, point.efficiency)
     """
     forms.check_keywords("assay.scale", given, planned, Procedure, scale)
-    found = list(measured(planned(case, devices, strong, **given), home, progress))
-    return points([one.reading for one in found])
+    plan = planned(case, devices, strong, **given)
+    return points(list(run_cases(plan, home, progress)))
 
 
 def planned(

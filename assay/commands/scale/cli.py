@@ -12,7 +12,7 @@ from assay.cli.progress import LiveLine
 from assay.commands.scale import api
 from assay.commands.scale.view import output
 from assay.core.errors import UsageError
-from assay.measure.recorder import measured, resumed
+from assay.measure.recorder import resume_cases, run_cases
 
 
 @click.command(
@@ -55,7 +55,7 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
     handle_signals()
     line = LiveLine()
     if resume:
-        found = resumed(resume, "scale", given["home"], line)
+        found = resume_cases(resume, "scale", given["home"], line)
     else:
         plan = api.planned(
             str(case),
@@ -66,11 +66,11 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
             tags=options.pairs(given["tags"], "--tag"),
             **{name: given[name] for name in ("budget", "timeout", "processes", "communication")},
         )
-        found = measured(plan, given["home"], line)
+        found = run_cases(plan, given["home"], line)
     run = resume or ""
     for one in found:
-        line.done(one.reading.result)
-        run = one.reading.result.run
+        line.done(one.result)
+        run = one.result.run
     line.clear()
     readings = api.kept(run, given["home"])
     printing.show(output(api.points(readings), readings), given["form"])

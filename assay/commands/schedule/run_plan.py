@@ -26,8 +26,8 @@ from assay.core.units import seconds
 from assay.formats.perfzero.messages import BenchSetting
 from assay.formats.perfzero.names import parse
 from assay.formats.perfzero.setup import downloads, repositories
-from assay.measure.plan import planned
-from assay.measure.recorder import measured
+from assay.measure.plan import make_plan
+from assay.measure.recorder import run_cases
 from assay.platforms.sinks.records import Upload
 from assay.platforms.sinks.upload import check_sinks, upload
 
@@ -125,8 +125,8 @@ class _Carried:
 
     def _run(self) -> Iterator[Result]:
         if self.cases is not None:
-            for one in measured(self.cases, self.home, self.progress):
-                yield one.reading.result
+            for reading in run_cases(self.cases, self.home, self.progress):
+                yield reading.result
 
     def _bench(self) -> Iterator[Result]:
         part = self.plan.bench
@@ -215,7 +215,7 @@ def _cases(plan: PlanFile) -> Plan | None:
     part, procedure = plan.run, dict[str, Any](plan.procedure)
     if part is None:
         return None
-    return planned(
+    return make_plan(
         *part.cases,
         suite=part.suite,
         backends=part.backends,
@@ -232,7 +232,7 @@ def _cases(plan: PlanFile) -> Plan | None:
 def _set_up(part: BenchPart, folder: Path) -> None:
     """Data first, then repositories, as PerfZero does it."""
     for download in downloads(",".join(part.downloads), Path(part.data_dir)):
-        api.obtain(download)
+        api.fetch_if_missing(download)
     for repository in repositories(",".join(part.repositories), folder):
         folder.mkdir(parents=True, exist_ok=True)
         api.check_out(repository)

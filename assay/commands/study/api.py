@@ -225,7 +225,7 @@ def _cases(
     for variant in study.variants:
         if not variant.extra or variant.extra in extras:
             params = {name: (v,) for name, v in {**study.sizes[size], **variant.params}.items()}
-            found += plan.cases([study.workload], names, params, axes, trust)
+            found += plan.expand_cases([study.workload], names, params, axes, trust)
     return tuple(found)
 
 

@@ -22,7 +22,7 @@ from assay.core.units import as_seconds
 from assay.measure import plan
 from assay.measure.inputs import check_keywords
 from assay.measure.machine.environment import safe_tags
-from assay.measure.recorder import measured, resumed
+from assay.measure.recorder import resume_cases, run_cases
 from assay.workloads.accuracy import KERAS_MODEL_FILE
 from assay.workloads.models.recipes import RECIPES
 
@@ -44,13 +44,13 @@ def train(
     >>> assay.summarize(result).quantities["accuracy"]
     """
     check_keywords("assay.train", given, planned, train)
-    (found,) = measured(planned(case, **given), home, progress)
-    return found.reading.result
+    (reading,) = run_cases(planned(case, **given), home, progress)
+    return reading.result
 
 
 def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Result]:
     """Go on with a training that was interrupted, from its last checkpoint, in the same run."""
-    return (found.reading.result for found in resumed(run, "train", home, progress))
+    return (reading.result for reading in resume_cases(run, "train", home, progress))
 
 
 def planned(

@@ -15,7 +15,7 @@ from assay.core import settings
 from assay.core.errors import UsageError
 from assay.core.records import Plan, Result
 from assay.measure.modes import WEIGHTS
-from assay.measure.recorder import measured, resumed
+from assay.measure.recorder import resume_cases, run_cases
 
 
 @click.command(
@@ -87,9 +87,9 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa:
         )
     line = LiveLine()
     if resume:
-        found = resumed(resume, "train", given["home"], line)
+        found = resume_cases(resume, "train", given["home"], line)
     else:
-        found = measured(_planned(str(case), given), given["home"], line)
+        found = run_cases(_planned(str(case), given), given["home"], line)
     readings = carried_out(found, line, "train", given)
     answer = [_weights(reading.result, settings.runs(given["home"])) for reading in readings]
     options.say(*(line for lines in answer for line in lines))

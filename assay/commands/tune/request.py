@@ -60,7 +60,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
         return {**self.params, **({"weights": TRAINED} if own else {})}
 
     def check_possible(self) -> None:
-        if self.objective == "energy" and (why := EnergyMeter().missing()):
+        if self.objective == "energy" and (why := MonitorEnergyMeter().missing()):
             raise NotPossibleError(
                 f"The objective is energy, which cannot be measured here: {why}.",
                 hint="--objective time; what is faster mostly needs less energy too.",
@@ -71,7 +71,7 @@ class Watched:
     watts = 0.0  # 0: not measured
 
 
-class EnergyMeter:
+class MonitorEnergyMeter:
     def __init__(self) -> None:
         self._monitor = EnergyMonitor()
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.commands.tune.request import TuneRequest
+from assay.commands.tune.request import MonitorEnergyMeter, TuneRequest
 from assay.core.progress import Progress, ProgressCallback
 from assay.core.records import Case
 from assay.measure.compiler.capture import captured
@@ -213,6 +213,7 @@ class Tuner:
             guess,
             request.seed,
             held.state,
+            MonitorEnergyMeter(),
             more,
         )
 

@@ -60,7 +60,7 @@ def prepare(request: PerfZeroRequest, report: SayCallback) -> Prepared:
     seconds: dict[str, float] = {}
     begun = time.monotonic()
     for download in request.downloads:
-        fetched = api.obtain(download, _progress(report))
+        fetched = api.fetch_if_missing(download, _progress(report))
         report(f"{download.path} {'is there now' if fetched else 'was there already'}")
     seconds["download_data"], begun = time.monotonic() - begun, time.monotonic()
     cached = bool(request.flags.get("use_cached_site_packages"))

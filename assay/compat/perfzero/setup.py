@@ -144,7 +144,7 @@ def _load(flags: Flags, engine: str, dry_run: bool, say: Say) -> None:
         return
     local = Path(url).is_file()
     if not local:
-        api.obtain(Download(url=url, path=archive))
+        api.fetch_if_missing(Download(url=url, path=archive))
     engines.load(chosen, Path(url) if local else archive)
 
 

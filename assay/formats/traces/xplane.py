@@ -131,9 +131,10 @@ def _number(found: dict[int, list[Scalar]], place: int) -> float:
 
 # Compiled programs in a trace: which part of the model each instruction of XLA comes from.
 #
-# Fields after xla/service/hlo.proto and xplane.proto, checked with files of JAX 0.10. Plane: names 4,
-# whose items hold a value 2. Name: text 2, stats 5. Stat: bytes 6, here a program: module 1. Module:
-# computations 3. Computation: instructions 2. Instruction: name 1, metadata 7. Metadata: source 2.
+# Fields after xla/service/hlo.proto and xplane.proto, checked with files of JAX 0.10. Plane:
+# names 4, whose items hold a value 2. Name: text 2, stats 5. Stat: bytes 6, here a program:
+# module 1. Module: computations 3. Computation: instructions 2. Instruction: name 1, metadata 7.
+# Metadata: source 2.
 
 Programs = dict[str, dict[str, str]]  # MODULE(PROGRAM) → instruction → source
 

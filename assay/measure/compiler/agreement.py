@@ -14,7 +14,6 @@ from assay.stats.fairness.outputs import TOLERANCE
 Array = np.ndarray[Any, Any]
 ALLOWED = TOLERANCE["float32"]
 
-
 # How much further apart two ways of rounding may be than float32 and float64 are in the reference:
 # 14 times was seen, in EfficientNetV2B1 with seeded weights.
 UNLUCKY = 16.0
@@ -72,3 +71,12 @@ def distance(found: Array, wanted: Array) -> float:
     scale = max(np.abs(here).max(initial=0.0), np.abs(there).max(initial=0.0))
     apart = float(np.abs(here - there).max(initial=0.0) / (scale or 1.0))
     return apart if math.isfinite(apart) else math.inf
+
+
+def agreement_sentence(what: str, reference: str, difference: float) -> str:
+    """How well outputs agree with those of the reference, for the terminal."""
+    rounds = "; this model makes much of rounding: float32 and float64 differ too"
+    return (
+        f"checked: {what} differs from {reference} by at most {difference:.1e} of the largest "
+        f"output{rounds if difference > ALLOWED else ''}"
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import keras
 import numpy as np
 
 from assay.core.errors import UsageError
@@ -24,8 +23,14 @@ def capture(model: Any, name: str = "") -> Graph:  # noqa: ANN401 (a keras.Model
 
 def answers(model: Any, graph: Graph) -> Answers:  # noqa: ANN401
     """What Keras makes of some items, for the graph captured from the model to be judged by."""
+    import keras
 
-    return answered(model, graph)
+    items = items_for(graph)
+    structure = getattr(model, "_inputs_struct", None)  # a functional model's: a list or a dict
+    given = items[0] if structure is None else keras.tree.pack_sequence_as(structure, list(items))
+    # As one function, not layer by layer: a framework that compiles does so once.
+    found = keras.tree.flatten(model.predict_on_batch(given))
+    return Answers(judge="Keras", inputs=items, outputs=tuple(map(np.asarray, found)))
 
 
 def supported() -> tuple[str, ...]:
@@ -40,12 +45,3 @@ def unsupported(what: str, layer: str, known: tuple[str, ...]) -> UsageError:
         f"The layer '{layer}' is {what}, which cannot be captured.",
         hint=f"Supported: {', '.join(known)}.",
     )
-
-
-def answered(model: Any, graph: Graph) -> Answers:  # noqa: ANN401 (the keras.Model it is of)
-    items = items_for(graph)
-    structure = getattr(model, "_inputs_struct", None)  # a functional model's: a list or a dict
-    given = items[0] if structure is None else keras.tree.pack_sequence_as(structure, list(items))
-    # As one function, not layer by layer: a framework that compiles does so once.
-    found = keras.tree.flatten(model.predict_on_batch(given))
-    return Answers(judge="Keras", inputs=items, outputs=tuple(map(np.asarray, found)))

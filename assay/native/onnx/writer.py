@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.native import ops
 from assay.native.graph import Array, Node, Shape
-from assay.native.operations import definition
+from assay.native.operations import definition_of
 
 OPSET = 20
 
@@ -64,11 +64,11 @@ def add_node(writer: Writer, node: Node, shapes: Mapping[str, Shape]) -> None:
     post: tuple[ops.Post, ...] = getattr(node.op, "post", ())
     names = [writer.unused(f"{node.output}/{n}") for n in range(len(post))] + [node.output]
     first = msgspec.structs.replace(node, output=names[0])
-    definition(node.op).onnx(node.op, writer, first, [shapes[name] for name in node.inputs])
+    definition_of(node.op).onnx(node.op, writer, first, [shapes[name] for name in node.inputs])
     for number, each in enumerate(post):
         before, after = names[number], names[number + 1]
         if isinstance(each, ops.ResidualOp):
             writer.add("Add", before, node.inputs[-1], output=after)
         else:
             inner = msgspec.structs.replace(node, op=each, inputs=(before,), output=after)
-            definition(each).onnx(each, writer, inner, [])
+            definition_of(each).onnx(each, writer, inner, [])

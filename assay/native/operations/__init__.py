@@ -24,5 +24,5 @@ TABLE: dict[type, Definition] = {
 }
 
 
-def definition(op: Any) -> Definition:  # noqa: ANN401 (an Op)
+def definition_of(op: Any) -> Definition:  # noqa: ANN401 (an Op)
     return TABLE[type(op)]

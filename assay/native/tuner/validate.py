@@ -6,14 +6,14 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from msgspec.structs import replace
 
-from assay.commands.tune.request import EnergyMeter
 from assay.native.graph import Array, Graph
 from assay.native.knobs.apply import Calibration, applied
 from assay.native.knobs.table import BASELINE, KNOBS
@@ -118,6 +118,20 @@ class Timed(NamedTuple):
         return True
 
 
+class Energy(Protocol):
+    """What a meter watched."""
+
+    watts: float  # 0: not measured
+
+
+class EnergyMeter(Protocol):
+    """Measures the power of the machine while something runs."""
+
+    def missing(self) -> str: ...
+
+    def watched(self) -> AbstractContextManager[Energy]: ...
+
+
 def timed(
     program: FrontProgram,
     items: Array,
@@ -125,10 +139,11 @@ def timed(
     guess: float,  # seconds of one item
     seed: int,
     state: TuningState,
+    meter: EnergyMeter,
     more: Callable[[int], bool],  # after a round: whether there is time for another
 ) -> Timed:
     """Rounds in which every point has its turn, in an order drawn anew."""
-    random, meter = np.random.default_rng(seed), EnergyMeter()
+    random = np.random.default_rng(seed)
     count = len(program.memory)
     found = Timed([[] for _ in range(count)], [[] for _ in range(count)])
     some = max(batch, min(len(items), math.ceil(PASS / guess)))

@@ -16,11 +16,8 @@ _ADDRESS = re.compile(r"(ray://)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:]+\])(?::([0-9]{1
 
 
 @contextmanager
-def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Elsewhere | None]:
-    """The cluster at an address, with what each case needs of a node; None: this machine."""
-    if not on:
-        yield None
-        return
+def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Elsewhere]:
+    """The cluster at an address, with what each case needs of a node."""
     address, needs = address_of(on), parse_needs(need or {})
     try:
         from assay.platforms.cluster import _connection
@@ -37,14 +34,8 @@ def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Elsewhe
 
 def check_where(on: str, need: Mapping[str, str] | None) -> None:
     """Before anything else is: what can be said without the cluster."""
-    if on:
-        address_of(on)
-        parse_needs(need or {})
-    elif need:
-        raise UsageError(
-            f"--need {next(iter(need))} was given without --on.",
-            hint="It says what a node of a cluster has to have: --on ray://HOST:10001",
-        )
+    address_of(on)
+    parse_needs(need or {})
 
 
 def address_of(text: str) -> str:

@@ -182,23 +182,6 @@ def few_for_percentiles(result: Result) -> Doubt | None:
     )
 
 
-DOUBTS: list[Callable[[Result], Doubt | None]] = [
-    no_samples,
-    unusable,
-    few_samples,
-    spread,
-    drift,
-    no_steady_state,
-    two_modes,
-    hidden_by_means,
-    target_missed,
-    few_for_percentiles,
-    *MACHINE_DOUBTS,
-    *WORK_DOUBTS,
-    one_process,
-]
-
-
 def _beyond(share: float, bound: float) -> str:
     """With so many digits that it does not read as the bound it is beyond."""
     texts = (f"{100 * share:.{digits}g} %" for digits in range(4, 17))
@@ -309,3 +292,20 @@ def _grouped(singles: Array, steps: int) -> float:
     """The median of means of so many steps, if each is drawn from these."""
     drawn = np.random.default_rng(0).choice(singles, (DRAWS, min(steps, LARGEST)))
     return float(np.median(drawn.mean(axis=1)))
+
+
+DOUBTS: list[Callable[[Result], Doubt | None]] = [
+    no_samples,
+    unusable,
+    few_samples,
+    spread,
+    drift,
+    no_steady_state,
+    two_modes,
+    hidden_by_means,
+    target_missed,
+    few_for_percentiles,
+    *MACHINE_DOUBTS,
+    *WORK_DOUBTS,
+    one_process,
+]

@@ -12,8 +12,8 @@ from torch.utils import _pytree
 
 from assay.core.errors import UsageError
 from assay.core.sessions import Job
-from assay.workloads.user._program_archive import check_archive, reason_of, weights_only
 from assay.workloads.user._program_text import RefusedError
+from assay.workloads.user._torch_archive import check_archive, reason_of, weights_only
 
 
 def job(path: str, shapes: Sequence[tuple[int, ...]], trust: bool) -> Job:

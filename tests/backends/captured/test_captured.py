@@ -64,7 +64,7 @@ def test_other_pictures_than_the_batch_are_predicted(backend, channels_first):
     )
     module = import_module(f"assay.backends.captured._{backend}_session")
 
-    session = module.open_session(held, plan.cases([f"mnist-mlp@{backend}"])[0])
+    session = module.open_session(held, plan.expand_cases([f"mnist-mlp@{backend}"])[0])
 
     laid = given.transpose(0, 3, 1, 2) if channels_first else given
     (wanted,) = reference.outputs(graph, laid)
@@ -76,7 +76,7 @@ def test_other_pictures_than_the_batch_are_predicted(backend, channels_first):
 @pytest.mark.parametrize("backend", ONLY)
 def test_a_backend_that_only_infers_refuses_to_train(backend):
     with pytest.raises(UsageError, match=f"mode of {backend} is 'train'"):
-        plan.cases([f"mnist-mlp@{backend}:mode=train"])
+        plan.expand_cases([f"mnist-mlp@{backend}:mode=train"])
 
 
 def test_a_backend_that_only_infers_is_taken_where_inference_is_asked_for(monkeypatch):
@@ -84,7 +84,7 @@ def test_a_backend_that_only_infers_is_taken_where_inference_is_asked_for(monkey
     monkeypatch.setattr("assay.backends.options.lacking", lambda modules, extra: "")
 
     def chosen(**options):
-        return {case.backend for case in plan.cases(["mnist-mlp"], options=options)}
+        return {case.backend for case in plan.expand_cases(["mnist-mlp"], options=options)}
 
     assert not set(ONLY) & chosen()
     assert not set(ONLY) & chosen(mode=["train", "infer"])

@@ -11,7 +11,7 @@ import assay
 from assay.commands.run import api
 from assay.commands.task import api as task
 from assay.core.errors import UsageError
-from assay.measure.plan import planned
+from assay.measure.plan import make_plan
 
 QUICK = assay.Procedure(samples=3, steps_per_sample=1)
 
@@ -113,7 +113,7 @@ def test_a_mistake_is_raised_by_the_call_before_anything_is_kept(home, cases, gi
 
 
 def test_a_suite_of_accuracies_is_evaluated_instead():
-    planned = planned(suite="accuracy", backends=["torch"], first=30)
+    planned = make_plan(suite="accuracy", backends=["torch"], first=30)
 
     assert planned.evaluation.first == 30
     assert len(planned.cases) == 10
@@ -125,7 +125,7 @@ def test_what_nobody_has_measured_cannot_be_resumed():
 
 
 def test_one_backend_one_value_and_texts_are_taken_as_they_are(endings):
-    planned = planned(
+    planned = make_plan(
         f"{endings}:fine",
         backends="python",
         params={"size": 64},

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.commands.tune.request import EnergyMeter, TuneRequest
+from assay.commands.tune.request import MonitorEnergyMeter, TuneRequest
 from assay.core.errors import NotPossibleError, UsageError
 from assay.native import reference
 from assay.native.knobs.apply import Calibration, applied
@@ -227,7 +227,7 @@ def test_a_wrong_request_is_refused(given, said):
 def test_energy_is_refused_where_it_cannot_be_measured():
     request = TuneRequest(model="mine", output="tuned", objective="energy")
 
-    if EnergyMeter().missing():
+    if MonitorEnergyMeter().missing():
         with pytest.raises(NotPossibleError, match="energy, which cannot be measured here"):
             request.check_possible()
     else:

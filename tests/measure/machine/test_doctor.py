@@ -4,7 +4,6 @@ import pytest
 
 from assay.core.errors import StoreError
 from assay.measure.machine import doctor, environment
-from assay.measure.machine import doctor as fold_machine_published_peaks
 from assay.measure.machine.doctor import Checkup, Peak, Remedy
 from assay.worker.peaks import shortest
 
@@ -96,11 +95,11 @@ def test_a_remedy_helps_only_if_it_does_so_clearly(after, helps):
 
 
 def test_a_published_peak_that_is_exceeded_is_known():
-    rate = fold_machine_published_peaks.published_peak("NVIDIA H200", "bfloat16") * 1.01
+    rate = doctor.published_peak("NVIDIA H200", "bfloat16") * 1.01
     peak = Peak(device="gpu0", what="bfloat16", rate=rate, unit="FLOP/s", published=rate / 1.01)
 
     assert peak.exceeds
-    assert fold_machine_published_peaks.published_peak("AMD EPYC", "float32") is None
+    assert doctor.published_peak("AMD EPYC", "float32") is None
 
 
 def clock(*times):

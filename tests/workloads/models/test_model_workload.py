@@ -23,8 +23,8 @@ def test_a_size_gives_the_numbers_that_are_not_given_by_hand():
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
-        (lambda: plan.cases(["vit:size=smal"], ["keras-jax"]), "size of vit is 'smal'"),
-        (lambda: plan.cases(["vgg16:bn=mode1"], ["jax"]), "one of none, mode0, mode2"),
+        (lambda: plan.expand_cases(["vit:size=smal"], ["keras-jax"]), "size of vit is 'smal'"),
+        (lambda: plan.expand_cases(["vgg16:bn=mode1"], ["jax"]), "one of none, mode0, mode2"),
         (lambda: model_workload.counts("blocks", "3-4-x", 3), "blocks is '3-4-x'"),
         (lambda: model_workload.counts("blocks", "3-4", 3), "3 numbers"),
         (lambda: model_workload.at_least("image_size", 31, 32, "why"), "image_size is 31"),
@@ -54,13 +54,13 @@ def test_batches_come_from_the_seed_alone_and_fit_their_model():
 def test_every_case_of_a_suite_can_be_planned(name):
     texts = suites.suite(name)
 
-    found = plan.cases(texts, backends=["keras-jax"])
+    found = plan.expand_cases(texts, backends=["keras-jax"])
 
     assert len(found) == len(texts)
 
 
 def test_the_suite_of_2017_has_its_models_and_batch_sizes():
-    found = plan.cases(suites.suite("keras-benchmarks"), backends=["keras-jax"])
+    found = plan.expand_cases(suites.suite("keras-benchmarks"), backends=["keras-jax"])
 
     assert [(case.workload, case.params["batch_size"]) for case in found] == [
         ("mnist-mlp", 32),
