@@ -88,7 +88,7 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 (any public name)
+def __getattr__(name: str) -> Any:
     """Public names, loaded when first used: `import assay` and `assay --help` stay quick."""
     if name not in _FROM:
         raise AttributeError(f"module 'assay' has no attribute '{name}'")

@@ -184,7 +184,7 @@ def check_as_given(job: Job, case: Case) -> None:
         )
 
 
-def in_layout(inputs: Any, channels_first: bool) -> Any:  # noqa: ANN401 (a numpy array, or several)
+def in_layout(inputs: Any, channels_first: bool) -> Any:
     """Pictures, which come with channels last, in the layout asked for."""
     import numpy as np
 
@@ -206,7 +206,7 @@ def mode(train: bool) -> str:
     return "train" if train else "infer"
 
 
-def shape_text(*arrays: Any) -> str:  # noqa: ANN401 (of any framework)
+def shape_text(*arrays: Any) -> str:
     """`16x224x224x3`; of several, one after the other."""
     return ", ".join("x".join(str(size) for size in array.shape) for array in arrays)
 

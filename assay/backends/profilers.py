@@ -52,7 +52,7 @@ def _torch(folder: Path) -> Iterator[Mark]:
     seen.export_chrome_trace(str(folder / f"assay.{time.time_ns()}.pt.trace.json.gz"))
 
 
-def _all_threads() -> Any:  # noqa: ANN401 (of torch, and not public)
+def _all_threads() -> Any:
     """Not only the thread that starts the profiler, which may be one of our own."""
     from torch._C._profiler import _ExperimentalConfig
 

@@ -25,7 +25,7 @@ Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[Com
 class NumpyLater(ModuleType):
     """Stands for numpy until something of it is used."""
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever numpy has)
+    def __getattr__(self, name: str) -> Any:
         if sys.modules.get("numpy") is self:
             del sys.modules["numpy"]
         return getattr(importlib.import_module("numpy"), name)

@@ -187,7 +187,7 @@ def say(*lines: str) -> None:
 def decorated(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Several click options as one decorator, in the order given."""
 
-    def apply(command: Any) -> Any:  # noqa: ANN401 (whatever click makes of it)
+    def apply(command: Any) -> Any:
         for decorator in reversed(decorators):
             command = decorator(command)
         return command

@@ -30,7 +30,7 @@ class CheckedConfigs(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...]
 
 
-def check_configs(path: str | Path, model: Any = "") -> CheckedConfigs:  # noqa: ANN401
+def check_configs(path: str | Path, model: Any = "") -> CheckedConfigs:
     """Read a file of configurations; every line must have the operations of that of `model`, a
     name, a file or a keras.Model, where one is given.
 
@@ -55,13 +55,13 @@ def sort_configs(path: str | Path, output: str | Path, gain: Gain = "speedup") -
     return found
 
 
-def network(model: Any) -> Dataflow:  # noqa: ANN401 (as engine.capture.captured takes it)
+def network(model: Any) -> Dataflow:
     """A model as HPVM has it. Its ten networks end in logits here, and in a softmax there."""
     graph = captured(model).graph
     return dataflow(with_softmax(graph) if _is_one_of_ten(model) else graph)
 
 
-def _is_one_of_ten(model: Any) -> bool:  # noqa: ANN401
+def _is_one_of_ten(model: Any) -> bool:
     if not isinstance(model, str):
         return False
     try:

@@ -28,7 +28,7 @@ def evaluate(
     *cases: CaseLike,
     home: Home = None,
     progress: ProgressCallback = ignore,
-    **given: Any,  # noqa: ANN401 (see planned)
+    **given: Any,
 ) -> Iterator[Result]:
     """How often each case is right; each result is kept, then yielded.
 
@@ -143,7 +143,7 @@ Examples:
 @options.resume("Continue an interrupted evaluation.")
 @options.home
 @options.form
-def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  # noqa: ANN401
+def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:
     """Evaluate trained networks on real pictures, and keep the results.
 
     Without a backend, every installed one is used. The exit status is 1 if an accuracy is below the

@@ -27,7 +27,7 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def export_onnx(
-    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    model: Any,
     path: str | Path,
     weights: str | Path = "",
     params: Mapping[str, Value] | None = None,

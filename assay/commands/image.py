@@ -148,7 +148,7 @@ def build(
     no_build: bool,
     engine: str,
     own: str | None,
-    **given: Any,  # noqa: ANN401
+    **given: Any,
 ) -> int:
     """Build an image from assay's template."""
     if own is not None:

@@ -189,7 +189,7 @@ Examples:
 @options.tag
 @options.home
 @options.form
-def command(case: str, top: int, form: str, **given: Any) -> int:  # noqa: ANN401 (click's values)
+def command(case: str, top: int, form: str, **given: Any) -> int:
     """Run some steps of CASE under its framework's profiler, after a warm-up.
 
     Shows the operations that took longest and keeps the trace, for TensorBoard and Perfetto. A

@@ -123,7 +123,7 @@ Examples:
 @click.option("--metrics-template", "file", default=TEMPLATE, help="The task file.")
 @click.option("--data-set", default="", help="Recorded only; data is not fetched.")
 @options.home
-def command(names: tuple[str, ...], every: bool, **given: Any) -> int:  # noqa: ANN401
+def command(names: tuple[str, ...], every: bool, **given: Any) -> int:
     """Run tasks of task_config_template.cfg here, and write dlbenchmark_result.json.
 
     Several tasks are written into one file: the names in it begin with the task's. The log of a

@@ -113,7 +113,7 @@ Examples:
     help="Width and height of the pictures (not in the old tool).",
 )
 @options.home
-def command(home: str | None, **given: Any) -> int:  # noqa: ANN401 (click's values)
+def command(home: str | None, **given: Any) -> int:
     """The VGG16 study: the mean of N_TRIALS training steps under one timer.
 
     It differs from the old tool in data that is not zero, a softmax that is not taken twice, and a

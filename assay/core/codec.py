@@ -90,7 +90,7 @@ def _convert(plain: Document, kind: type[T], origin: str) -> T:
         ) from None
 
 
-def _spell(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+def _spell(value: Any) -> Any:
     if isinstance(value, float):
         return spelled(value)
     if isinstance(value, dict):

@@ -12,14 +12,14 @@ MOST = 1 << 20  # outputs that are looked at, spread evenly over all, where ther
 PIECE = 1 << 20  # values summed in their own precision, before a sum in a wider one
 
 
-def places(count: int, most: int = MOST) -> Any:  # noqa: ANN401 (a numpy array)
+def places(count: int, most: int = MOST) -> Any:
     """Which of so many values are looked at: the same in every framework."""
     import numpy as np
 
     return np.linspace(0, count - 1, min(most, count)).round().astype(np.int64)
 
 
-def of_outputs(shape: Sequence[int], flat: Any) -> dict[str, Value]:  # noqa: ANN401 (numpy)
+def of_outputs(shape: Sequence[int], flat: Any) -> dict[str, Value]:
     """Shape, norm, largest, and some values: they tell a wrong order, which a norm does not.
 
     Of outputs of this shape, or of the sample of them that `places` names.

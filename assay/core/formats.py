@@ -26,7 +26,7 @@ class Content(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.data.decode("utf-8-sig", errors="replace")
 
     @cached_property
-    def json(self) -> Any:  # noqa: ANN401 (any JSON value)
+    def json(self) -> Any:
         """The JSON document, where nan and infinity are numbers; None where it is none."""
         import json  # msgspec's has no nan; and a list of workloads needs none of it
 

@@ -126,7 +126,7 @@ def _refused(place: str, scheme: str) -> NotPossibleError:
     )
 
 
-def _system(scheme: str) -> Any:  # noqa: ANN401 (fsspec's)
+def _system(scheme: str) -> Any:
     """An emulator takes nobody's credentials. gcsfs's plain class speaks HTTP alone, as it does."""
     if scheme == "gs":
         from gcsfs.core import GCSFileSystem

@@ -80,7 +80,7 @@ def everything(kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
     return dict(sorted(found.items())), tuple(problems)
 
 
-def _get(kind: Kind, name: str) -> Any:  # noqa: ANN401 (checked against the contract)
+def _get(kind: Kind, name: str) -> Any:
     resolve = getattr(importlib.import_module(f"assay.{kind}"), "resolve", None)
     if resolve and (thing := resolve(name)) is not None:
         return thing
@@ -112,7 +112,7 @@ def _outsiders(kind: Kind) -> dict[str, str]:
     return {name: target for group, name, target in _entry_points() if group == f"assay.{kind}"}
 
 
-def _load(kind: Kind, name: str, target: str) -> Any:  # noqa: ANN401
+def _load(kind: Kind, name: str, target: str) -> Any:
     module, _, attribute = target.partition(":")
     try:
         thing = getattr(importlib.import_module(module), attribute)

@@ -93,7 +93,7 @@ Session = Stepped | SelfTimed
 class WithOutputs(Protocol):
     """A session that shows what it computes, so that it can be compared to others."""
 
-    def outputs(self) -> Any:  # noqa: ANN401 (numpy)
+    def outputs(self) -> Any:
         """Of its batch, without dropout."""
 
 
@@ -117,7 +117,7 @@ class WithRead(Protocol):
 class WithWeights(Protocol):
     """A session that shows its trained weights."""
 
-    def weights(self) -> Any: ...  # noqa: ANN401 (numpy arrays)
+    def weights(self) -> Any: ...
 
 
 # What is timed of text, in seconds.
@@ -163,11 +163,11 @@ class WithProductDtypes(Protocol):
 class PredictingSession(Protocol):
     """A session that can be given other inputs than its batch."""
 
-    def predict(self, inputs: Any) -> Any: ...  # noqa: ANN401 (numpy)
+    def predict(self, inputs: Any) -> Any: ...
 
 
 @runtime_checkable
 class TrainingSession(Protocol):
     """A session that can train its model, by a recipe or by the model's own method."""
 
-    def train(self, order: Any) -> Iterator[Report]: ...  # noqa: ANN401 (messages.Train)
+    def train(self, order: Any) -> Iterator[Report]: ...

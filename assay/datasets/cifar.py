@@ -59,7 +59,7 @@ def sheet_rows(path: Path, count: int, start: int, stop: int) -> Pictures:
     return Pictures(inputs, labels.astype(np.int32))
 
 
-def pillow() -> Any:  # noqa: ANN401 (the module PIL.Image)
+def pillow() -> Any:
     try:
         from PIL import Image
     except ImportError:

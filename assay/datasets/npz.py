@@ -69,7 +69,7 @@ def _length(path: Path, key: str) -> int:
         return shape[0]
 
 
-def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:  # noqa: ANN401
+def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     found: tuple[tuple[int, ...], bool, np.dtype[Any]] = _HEADERS[npy.read_magic(stream)](stream)
     return found
 

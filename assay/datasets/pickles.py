@@ -95,7 +95,7 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(file, encoding="bytes")
         self._path = path
 
-    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 (what pickle asks for)
+    def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
             raise AssayError(
                 f"{self._path} asks for {module}.{name}, but only arrays may be pickled in it.",

@@ -155,7 +155,7 @@ def _result(
     )
 
 
-def _at(column: object, at: int) -> Any:  # noqa: ANN401 (any JSON value)
+def _at(column: object, at: int) -> Any:
     return column[at] if isinstance(column, list) and at < len(column) else None
 
 

@@ -74,7 +74,7 @@ def plain(text: object, most: int = LONGEST_NAME) -> str:
     return spelled if len(spelled) <= most else f"{spelled[: most - 1]}…"
 
 
-def steady(metric: str, unit: str, values: Iterable[float], **more: Any) -> Samples:  # noqa: ANN401
+def steady(metric: str, unit: str, values: Iterable[float], **more: Any) -> Samples:
     return Samples(metric=plain(metric), unit=unit, phase="steady", values=tuple(values), **more)
 
 
@@ -135,7 +135,7 @@ def per_second(content: Content, unit: object) -> float:
     return SECONDS[str(unit)]
 
 
-def scalars(fields: Mapping[str, Any], prefix: str = "", without: Iterable[str] = ()) -> Any:  # noqa: ANN401
+def scalars(fields: Mapping[str, Any], prefix: str = "", without: Iterable[str] = ()) -> Any:
     """Fields that a result has no place for, as facts: lists and objects as JSON text."""
     left_out = set(without)
     found: dict[str, Value] = {}
@@ -242,7 +242,7 @@ def _told(samples: Sequence[Samples]) -> dict[str, Value]:
     }
 
 
-def _json(text: str) -> Any:  # noqa: ANN401 (any JSON value)
+def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

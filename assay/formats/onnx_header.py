@@ -71,7 +71,7 @@ def read(path: Path) -> OnnxHeader:
         ) from None
 
 
-def _header(data: Any, path: Path) -> OnnxHeader:  # noqa: ANN401 (bytes that are mapped)
+def _header(data: Any, path: Path) -> OnnxHeader:
     opset, graph = 0, None
     for number, value in fields(data):
         if number == 7:
@@ -85,7 +85,7 @@ def _header(data: Any, path: Path) -> OnnxHeader:  # noqa: ANN401 (bytes that ar
     return _graph(graph, opset, path)
 
 
-def _graph(data: Any, opset: int, path: Path) -> OnnxHeader:  # noqa: ANN401
+def _graph(data: Any, opset: int, path: Path) -> OnnxHeader:
     """Initializers may stand before or after the nodes."""
     inputs: list[ModelInput] = []
     rows: dict[str, int] = {}  # of each tensor that the file has the values of
@@ -120,7 +120,7 @@ def _tables(rows: Mapping[str, int], lookups: Sequence[tuple[str, str]]) -> dict
     return found
 
 
-def _look_at_node(data: Any, lookups: list[tuple[str, str]], same: dict[str, str]) -> None:  # noqa: ANN401
+def _look_at_node(data: Any, lookups: list[tuple[str, str]], same: dict[str, str]) -> None:
     taken: list[str] = []
     given: list[str] = []
     kind = ""
@@ -143,7 +143,7 @@ def _origin(name: str, same: dict[str, str]) -> str:
     return name
 
 
-def _tensor(data: Any) -> tuple[str, list[int], int, list[Any]]:  # noqa: ANN401
+def _tensor(data: Any) -> tuple[str, list[int], int, list[Any]]:
     """Name, sizes and type, and where its values lie if not here; values are stepped over."""
     name, dims, kind, where, location = "", [], 0, [], 0
     for number, value in fields(data):
@@ -160,7 +160,7 @@ def _tensor(data: Any) -> tuple[str, list[int], int, list[Any]]:  # noqa: ANN401
     return name, [int(size) for size in dims], kind, where if location == EXTERNAL else []
 
 
-def _packed(data: Any) -> Iterator[int]:  # noqa: ANN401
+def _packed(data: Any) -> Iterator[int]:
     value = shift = 0
     for byte in data:
         value |= (byte & 127) << shift
@@ -170,7 +170,7 @@ def _packed(data: Any) -> Iterator[int]:  # noqa: ANN401
             value = shift = 0
 
 
-def _input(data: Any) -> ModelInput:  # noqa: ANN401
+def _input(data: Any) -> ModelInput:
     parts: dict[int, Any] = dict(fields(data))
     name = _text(parts[1])
     tensor: dict[int, Any] = dict(fields(dict(fields(parts[2]))[1]))  # type: ignore[arg-type]
@@ -183,5 +183,5 @@ def _input(data: Any) -> ModelInput:  # noqa: ANN401
     return ModelInput(name=name, dtype=TYPES[int(tensor[1])], sizes=tuple(sizes))
 
 
-def _text(value: Any) -> str:  # noqa: ANN401
+def _text(value: Any) -> str:
     return bytes(value).decode()

@@ -54,7 +54,7 @@ def write(readings: Iterable[Reading]) -> bytes:
     return file.getvalue()
 
 
-def _arrow() -> Any:  # noqa: ANN401 (pyarrow has no types)
+def _arrow() -> Any:
     try:
         import pyarrow
         import pyarrow.parquet

@@ -119,7 +119,7 @@ class ByDocument:
                     found.append(str(value))
         self.finds.add(found)
 
-    def _document(self, line: str) -> Any:  # noqa: ANN401 (any JSON value)
+    def _document(self, line: str) -> Any:
         for brace in _OBJECT.finditer(line):
             try:
                 return self._decode(line, brace.start())[0]
@@ -127,7 +127,7 @@ class ByDocument:
                 continue
         return Missing
 
-    def _look_up(self, document: Any) -> Any:  # noqa: ANN401
+    def _look_up(self, document: Any) -> Any:
         if isinstance(document, dict) and ".".join(self._path) in document:
             return document[".".join(self._path)]
         for part in self._path:
@@ -145,7 +145,7 @@ class ByMllog(ByDocument):
         self._key, *rest = key.split(".")
         super().__init__(rest, marks=(":::MLLOG", json.dumps(self._key)), unit=unit)
 
-    def _look_up(self, document: Any) -> Any:  # noqa: ANN401
+    def _look_up(self, document: Any) -> Any:
         if not isinstance(document, dict) or document.get("key") != self._key:
             return Missing
         value = document.get("value")

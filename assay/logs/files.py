@@ -92,7 +92,7 @@ def _tables(text: str, origin: str) -> dict[str, Any]:
     return tasks
 
 
-def _task(name: str, table: Any, origin: str, text: str) -> Task:  # noqa: ANN401 (any TOML value)
+def _task(name: str, table: Any, origin: str, text: str) -> Task:
     path = ["tasks", name]
     _expect(table, dict, name, "a table", at_line=(origin, text, path))
     metrics = table.get("metrics", {})
@@ -117,13 +117,13 @@ def _task(name: str, table: Any, origin: str, text: str) -> Task:  # noqa: ANN40
 
 
 def _made(
-    kind: Any,  # noqa: ANN401 (Metric or Task)
+    kind: Any,
     settings: Mapping[str, Any],
     fields: Iterable[str],
     origin: str,
     text: str,
     path: list[str],
-) -> Any:  # noqa: ANN401
+) -> Any:
     noun = kind.__name__.lower()
     for name in settings:
         if name not in {*fields, *_OWN}:
@@ -178,7 +178,7 @@ def _settings(record: Task | Metric, fields: Iterable[str]) -> list[str]:
     ]
 
 
-def _literal(value: Any) -> str:  # noqa: ANN401
+def _literal(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_key(k)} = {_literal(v)}" for k, v in value.items()) + "}"
     if isinstance(value, tuple):

@@ -76,7 +76,7 @@ def _replace_unescaped(text: str, idiom: str) -> str:
     )
 
 
-def _of(tree: Any, wanted: set[Any]) -> Iterator[bool]:  # noqa: ANN401 (sre's own types)
+def _of(tree: Any, wanted: set[Any]) -> Iterator[bool]:
     for code, argument in tree:
         if code is codes.AT and argument in wanted:
             yield True
@@ -84,7 +84,7 @@ def _of(tree: Any, wanted: set[Any]) -> Iterator[bool]:  # noqa: ANN401 (sre's o
             yield from _of(part, wanted)
 
 
-def _inside(code: Any, argument: Any) -> tuple[Any, ...]:  # noqa: ANN401
+def _inside(code: Any, argument: Any) -> tuple[Any, ...]:
     """The subpatterns of one node."""
     if code is codes.BRANCH:
         return tuple(argument[1])
@@ -101,7 +101,7 @@ def _inside(code: Any, argument: Any) -> tuple[Any, ...]:  # noqa: ANN401
     return ()
 
 
-def _can_match_line_end(tree: Any, dotall: bool) -> bool:  # noqa: ANN401
+def _can_match_line_end(tree: Any, dotall: bool) -> bool:
     for code, argument in tree:
         if code is codes.LITERAL and argument == 10:
             return True
@@ -117,7 +117,7 @@ def _can_match_line_end(tree: Any, dotall: bool) -> bool:  # noqa: ANN401
     return False
 
 
-def _holds_line_end(items: Any) -> bool:  # noqa: ANN401
+def _holds_line_end(items: Any) -> bool:
     spaces = (codes.CATEGORY_SPACE, codes.CATEGORY_NOT_DIGIT, codes.CATEGORY_NOT_WORD)
     inside = any(
         (code is codes.LITERAL and argument == 10)
@@ -129,12 +129,12 @@ def _holds_line_end(items: Any) -> bool:  # noqa: ANN401
     return inside != negated
 
 
-def _literals(tree: Any) -> Iterator[str]:  # noqa: ANN401
+def _literals(tree: Any) -> Iterator[str]:
     """Runs of characters that stand in every match, longest first."""
     yield from sorted(set(_runs(tree)), key=lambda run: (-len(run), run))
 
 
-def _runs(tree: Any) -> Iterator[str]:  # noqa: ANN401
+def _runs(tree: Any) -> Iterator[str]:
     run = ""
     for code, argument in tree:
         if code is codes.LITERAL:
@@ -152,7 +152,7 @@ def _runs(tree: Any) -> Iterator[str]:  # noqa: ANN401
         yield run
 
 
-def _always(code: Any, argument: Any) -> bool:  # noqa: ANN401
+def _always(code: Any, argument: Any) -> bool:
     """Whether what is inside a node stands in every match as it is written."""
     if code is codes.SUBPATTERN:
         return not argument[1] & re.IGNORECASE

@@ -37,10 +37,10 @@ _BUILD = "Write a function that builds it into a file, and give 'FILE.py:NAME'."
 
 
 def live(
-    model: Any,  # noqa: ANN401
-    example: Any = None,  # noqa: ANN401
-    loss: Any = None,  # noqa: ANN401
-    targets: Any = None,  # noqa: ANN401
+    model: Any,
+    example: Any = None,
+    loss: Any = None,
+    targets: Any = None,
     name: str = "",
     home: Home = None,
 ) -> Case:
@@ -82,7 +82,7 @@ def live(
 
 def of_keywords(
     cases: tuple[Any, ...],
-    model: Any,  # noqa: ANN401
+    model: Any,
     given: dict[str, Any],
     home: Home,
 ) -> tuple[Any, ...]:
@@ -141,11 +141,11 @@ def _pickled(held: Mapping[str, Any], kind: str, called: str) -> bytes:
         ) from None
 
 
-def _plainly(held: Mapping[str, Any], cloudpickle: Any) -> Any:  # noqa: ANN401
+def _plainly(held: Mapping[str, Any], cloudpickle: Any) -> Any:
     return cloudpickle.dumps(held)
 
 
-def _by_torch(held: Mapping[str, Any], cloudpickle: Any) -> bytes:  # noqa: ANN401
+def _by_torch(held: Mapping[str, Any], cloudpickle: Any) -> bytes:
     """Tensors as torch keeps them, so that they can be loaded where there is no GPU."""
     import torch
 
@@ -157,7 +157,7 @@ def _by_torch(held: Mapping[str, Any], cloudpickle: Any) -> bytes:  # noqa: ANN4
 _WRITERS: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {"torch": _by_torch}
 
 
-def _saved_by_keras(model: Any, called: str, held: Mapping[str, Any], home: Home) -> Case:  # noqa: ANN401
+def _saved_by_keras(model: Any, called: str, held: Mapping[str, Any], home: Home) -> Case:
     """As a `.keras` file, which states its inputs."""
     if held:
         raise UsageError(

@@ -311,7 +311,7 @@ def make_plan(
     tags: Mapping[str, str] | None = None,
     first: int = 0,
     trust: bool = False,
-    **parts: Any,  # noqa: ANN401 (of a procedure: budget, target, timeout, …)
+    **parts: Any,
 ) -> Plan:
     """What `run` is going to measure, checked.
 

@@ -78,7 +78,7 @@ def ending(unit: Unit, plan: Plan, status: Status, reason: str) -> Result:
     return msgspec.structs.replace(made, status=status, reason=reason)
 
 
-def run_one(machines: Elsewhere | None, unit: Unit) -> Any:  # noqa: ANN401
+def run_one(machines: Elsewhere | None, unit: Unit) -> Any:
     """What a single pair or heat gave, on whichever node."""
     assert machines is not None
     ((_, found),) = machines.spread(iter([unit]))

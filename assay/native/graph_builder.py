@@ -52,7 +52,7 @@ class Building:
         self.shapes[node.output] = node.shape
         return node.output
 
-    def constant(self, name: str, array: Any) -> str:  # noqa: ANN401 (what numpy takes)
+    def constant(self, name: str, array: Any) -> str:
         """A layer that is used twice gives the same constant twice."""
         values = np.ascontiguousarray(array, dtype=np.float32)
         while name in self.constants and not np.array_equal(self.constants[name], values):
@@ -65,7 +65,7 @@ class Building:
         alike = (name for name, held in self.constants.items() if held.shape == array.shape)
         return next((name for name in alike if np.array_equal(self.constants[name], array)), "")
 
-    def fixed(self, name: str, array: Any, order: Order) -> str:  # noqa: ANN401 (what numpy takes)
+    def fixed(self, name: str, array: Any, order: Order) -> str:
         """A value that is the same for every item: axis i is axis order[i] of the array, which
         is given axes of size 1 before its own where it lacks some."""
         values = np.asarray(array, np.float32)

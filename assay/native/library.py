@@ -82,11 +82,11 @@ class Loaded:
             self._engine = None
 
 
-def _pointers(arrays: Sequence[Array]) -> Any:  # noqa: ANN401 (an array of ctypes)
+def _pointers(arrays: Sequence[Array]) -> Any:
     return (_FLOATS * len(arrays))(*(array.ctypes.data_as(_FLOATS) for array in arrays))
 
 
-def _declared(library: Any) -> Any:  # noqa: ANN401 (ctypes has no types to tell)
+def _declared(library: Any) -> Any:
     pointer = ctypes.c_void_p
     library.assay_open.restype = pointer
     library.assay_open.argtypes = [

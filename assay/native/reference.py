@@ -15,13 +15,13 @@ from assay.native.operations import definition_of
 from assay.native.operations.pooling import pooled
 
 
-def outputs(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> tuple[Array, ...]:  # noqa: ANN401
+def outputs(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> tuple[Array, ...]:
     """The graph's outputs for a batch of each input; computed in `dtype` from end to end."""
     values = computed(graph, *inputs, dtype=dtype)
     return tuple(values[name] for name in graph.outputs)
 
 
-def computed(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> dict[str, Array]:  # noqa: ANN401
+def computed(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> dict[str, Array]:
     """Every value of the graph by name; each has the batch as its first axis."""
     _check_inputs(graph, inputs)
     constants = {name: array.astype(dtype) for name, array in graph.constants.items()}

@@ -9,7 +9,7 @@ from assay.core.errors import NotPossibleError
 COLORS = {"warmup": "#b0b0b0", "steady": "#1f6fb4", "first": "#d0582a"}
 
 
-def new_figure(height: float) -> Any:  # noqa: ANN401 (a matplotlib Figure)
+def new_figure(height: float) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -218,7 +218,7 @@ def line_p_value(scores: Array, length: int) -> Array:
     return _p_value(LINE, scores, length)
 
 
-def _p_value(table: Any, scores: Array, length: int) -> Array:  # noqa: ANN401 (a table of numbers)
+def _p_value(table: Any, scores: Array, length: int) -> Array:
     """Between the simulated ones on a line of the logarithm, and further along its end."""
     places, logs = np.log(LENGTHS), np.log(P_VALUES)
     columns = np.array(table).T

@@ -162,7 +162,7 @@ def _taken(connection: psycopg.Connection[Any], name: str) -> bool:
     return bool(row and row["mine"])
 
 
-def _psycopg() -> Any:  # noqa: ANN401 (a module that may not be installed)
+def _psycopg() -> Any:
     try:
         import psycopg
         import psycopg.conninfo

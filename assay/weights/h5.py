@@ -73,7 +73,7 @@ def write_old_h5(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
                 group[key] = np.asarray(array, np.float32)
 
 
-def _layers(root: Any, order: Mapping[str, str]) -> Iterator[Stored]:  # noqa: ANN401 (h5py)
+def _layers(root: Any, order: Mapping[str, str]) -> Iterator[Stored]:
     """Groups of a Keras 3 file that hold variables of a layer, in the model's order if known."""
     places: list[str] = []
     root.visit(lambda path: places.append(path) if path.endswith("/vars") else None)
@@ -106,7 +106,7 @@ def _variables(kind: str, count: int) -> tuple[str, ...]:
     return known[:count]
 
 
-def _old_layers(root: Any) -> Iterator[Stored]:  # noqa: ANN401 (h5py)
+def _old_layers(root: Any) -> Iterator[Stored]:
     for group_name in map(_text, root.attrs["layer_names"]):
         layers: dict[str, dict[str, NDArray[Any]]] = {}
         for key in map(_text, root[group_name].attrs["weight_names"]):
@@ -160,11 +160,11 @@ def _natural(path: str) -> list[int | str]:
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", path)]
 
 
-def _text(value: Any) -> str:  # noqa: ANN401 (h5py gives either)
+def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _h5py() -> Any:  # noqa: ANN401 (the module)
+def _h5py() -> Any:
     try:
         import h5py
     except ImportError:

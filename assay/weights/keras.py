@@ -73,7 +73,7 @@ def _created(model: keras.Model) -> list[Any]:
     return found
 
 
-def _leaves(model: Any) -> Iterator[Any]:  # noqa: ANN401 (a model or a layer)
+def _leaves(model: Any) -> Iterator[Any]:
     for layer in model.layers:
         if hasattr(layer, "layers"):
             yield from _leaves(layer)
@@ -81,11 +81,11 @@ def _leaves(model: Any) -> Iterator[Any]:  # noqa: ANN401 (a model or a layer)
             yield layer
 
 
-def _kind(layer: Any) -> str:  # noqa: ANN401
+def _kind(layer: Any) -> str:
     return snake_case(type(layer).__name__)
 
 
-def _flattened(layer: Any) -> Shape:  # noqa: ANN401
+def _flattened(layer: Any) -> Shape:
     """Rows, columns, channels of the map flattened before a dense layer.
 
     Keras 3 flattens in this order in either data format, so its own rows need no change.

@@ -101,7 +101,7 @@ def _call(method: Callable[[], object]) -> None:
         raise EndingError("skipped", str(error) or "the method skipped itself") from error
 
 
-def _construct(owner: type, request: RunMethod) -> Any:  # noqa: ANN401 (a user's object)
+def _construct(owner: type, request: RunMethod) -> Any:
     setting = request.setting
     offered = {
         "output_dir": request.output_dir,
@@ -119,7 +119,7 @@ def _construct(owner: type, request: RunMethod) -> Any:  # noqa: ANN401 (a user'
         ) from error
 
 
-def _method(owner: type, thing: Any, method: Method) -> Callable[[], object]:  # noqa: ANN401
+def _method(owner: type, thing: Any, method: Method) -> Callable[[], object]:
     found = getattr(thing, method.method, None)
     if not callable(found):
         names = [name for name in dir(owner) if callable(getattr(owner, name, None))]

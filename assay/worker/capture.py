@@ -73,7 +73,7 @@ def _job(request: CaptureRequest) -> Job:
     return workload.kinds[engines.KIND](**arguments(request.params, workload.params))
 
 
-def _weights() -> Any:  # noqa: ANN401 (a module that imports Keras)
+def _weights() -> Any:
     from assay.weights import keras as _keras
 
     return _keras

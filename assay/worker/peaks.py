@@ -64,7 +64,7 @@ def _kernels() -> Iterator[Found]:
 
 
 def _torch_kernels(
-    torch: Any,  # noqa: ANN401 (an untyped module)
+    torch: Any,
     place: str,
     device: str,
     size: int,

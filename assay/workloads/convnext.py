@@ -69,7 +69,7 @@ def _list_block(found: Listing, name: str, width: int, places: int) -> None:
     found.shapes[f"{name}.scale.gamma"] = (width,)
 
 
-def model(image_size: int, classes: int, deep: int, width: int) -> Any:  # noqa: ANN401
+def model(image_size: int, classes: int, deep: int, width: int) -> Any:
     """A stem of 4 x 4 patches, four stages; no stochastic depth, which is for real training."""
     import keras
     from keras import layers
@@ -87,7 +87,7 @@ def model(image_size: int, classes: int, deep: int, width: int) -> Any:  # noqa:
     return keras.Model(inputs, layers.Dense(classes)(values), name="convnext")
 
 
-def _block(values: Any, width: int) -> Any:  # noqa: ANN401
+def _block(values: Any, width: int) -> Any:
     """7 x 7 depthwise, then two dense layers on each pixel, written as 1 x 1 convolutions."""
     from keras import layers
 
@@ -99,7 +99,7 @@ def _block(values: Any, width: int) -> Any:  # noqa: ANN401
     return layers.Add()([values, found])
 
 
-def _norm(values: Any) -> Any:  # noqa: ANN401
+def _norm(values: Any) -> Any:
     from keras import layers
 
     from assay.workloads.models.keras.layers import channel_axis

@@ -51,7 +51,7 @@ def crossed() -> list[int]:
     return [row * count + column for row in range(count) for column in range(row)]
 
 
-def model(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) -> Any:  # noqa: ANN401
+def model(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) -> Any:
     """The numbers' vector and every table's, multiplied pair by pair; a click's logit."""
     import keras
     from keras import layers, ops

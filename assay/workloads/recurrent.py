@@ -35,7 +35,7 @@ def listed(cell: str, units: int, length: int, features: int) -> Listing:
     return found
 
 
-def model(cell: str, units: int, length: int, features: int) -> Any:  # noqa: ANN401
+def model(cell: str, units: int, length: int, features: int) -> Any:
     import keras
     from keras import layers
 

@@ -84,7 +84,7 @@ def listed(image_size: int, blocks: Sequence[int], narrower: int, classes: int) 
 
 
 def _keras(style: str) -> Callable[..., Any]:
-    def make(**sizes: Any) -> Any:  # noqa: ANN401
+    def make(**sizes: Any) -> Any:
         from assay.workloads.models.keras import resnet50
 
         one = resnet50.subclassed if style == "subclassed" else resnet50.functional

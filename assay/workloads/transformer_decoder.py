@@ -65,7 +65,7 @@ def listed(layers: int, width: int, heads: int, vocabulary: int, length: int) ->
 
 
 def _training(kind: str, batch_size: int, seed: int, numbers: dict[str, int]) -> Job:
-    def keras(**numbers: int) -> Any:  # noqa: ANN401
+    def keras(**numbers: int) -> Any:
         from assay.workloads.models.keras import decoder
 
         return decoder.training(**numbers)

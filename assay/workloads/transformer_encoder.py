@@ -66,7 +66,7 @@ def listed(
 
 def model(
     length: int, classes: int, dropout: float, layers: int, width: int, heads: int, vocabulary: int
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Two segments of equal length; norms after each sum, as BERT has them."""
     import keras
 

@@ -53,7 +53,7 @@ def _list_pair(found: Listing, name: str, before: int, filters: int, side: int) 
     return filters
 
 
-def model(image_size: int, filters: int, classes: int) -> Any:  # noqa: ANN401
+def model(image_size: int, filters: int, classes: int) -> Any:
     """As the paper, but padded, so that a picture comes out as large as it went in."""
     import keras
     from keras import layers
@@ -77,7 +77,7 @@ def model(image_size: int, filters: int, classes: int) -> Any:  # noqa: ANN401
     return keras.Model(inputs, values, name="unet")
 
 
-def _two_convolutions(values: Any, filters: int) -> Any:  # noqa: ANN401
+def _two_convolutions(values: Any, filters: int) -> Any:
     from keras import layers
 
     for _ in range(2):

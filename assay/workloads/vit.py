@@ -60,7 +60,7 @@ def listed(
     return found
 
 
-def model(image_size: int, patch: int, classes: int, layers: int, width: int, heads: int) -> Any:  # noqa: ANN401
+def model(image_size: int, patch: int, classes: int, layers: int, width: int, heads: int) -> Any:
     """Patches and a class token, whose last state is what is classified."""
     import keras
 

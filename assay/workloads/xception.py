@@ -75,7 +75,7 @@ def _list_shrinking(found: Listing, name: str, channels: tuple[int, int, int], s
     return -(-side // 2)
 
 
-def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:  # noqa: ANN401
+def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:
     """Entry, middle and exit flow of the paper's figure 5; `narrower` divides every width."""
     import keras
     from keras import layers
@@ -104,7 +104,7 @@ def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:  # 
     return keras.Model(inputs, layers.Dense(classes)(values), name="xception")
 
 
-def _shrinking(values: Any, first: int, second: int, relu_first: bool = True) -> Any:  # noqa: ANN401
+def _shrinking(values: Any, first: int, second: int, relu_first: bool = True) -> Any:
     """Two separable convolutions and a pool, beside a projection of half the size."""
     from keras import layers
 
@@ -117,14 +117,14 @@ def _shrinking(values: Any, first: int, second: int, relu_first: bool = True) ->
     return layers.Add()([values, around])
 
 
-def _separable(values: Any, filters: int) -> Any:  # noqa: ANN401
+def _separable(values: Any, filters: int) -> Any:
     from keras import layers
 
     layer = layers.SeparableConv2D(filters, 3, padding="same", use_bias=False)
     return _normed(layer, values)
 
 
-def _normed(layer: Any, values: Any) -> Any:  # noqa: ANN401
+def _normed(layer: Any, values: Any) -> Any:
     from keras import layers
 
     from assay.workloads.models.keras.layers import channel_axis

@@ -76,7 +76,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
         names = (value.name for value in self.graph.inputs)
         return dict(zip(names, self.inputs, strict=True))
 
-    def given(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+    def given(self, inputs: Any) -> Any:
         """A batch whose pictures have channels last, as the graph takes it."""
         import numpy as np
 
@@ -111,7 +111,7 @@ class OnnxFile(msgspec.Struct, frozen=True, kw_only=True):
     def named(self) -> Mapping[str, Any]:
         return self.inputs
 
-    def given(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+    def given(self, inputs: Any) -> Any:
         return inputs
 
     def facts(self, case: Case) -> dict[str, Value]:
@@ -223,7 +223,7 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
     )
 
 
-def joined(arrays: Sequence[Any]) -> Any:  # noqa: ANN401 (a numpy array)
+def joined(arrays: Sequence[Any]) -> Any:
     """One output as it is, several as one row of numbers."""
     import numpy as np
 

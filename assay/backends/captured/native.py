@@ -47,14 +47,14 @@ class NativeSession:
     def wait(self) -> None:
         pass  # a call returns when its outputs are written
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         self._step()
         return joined([each.copy() for each in self._outputs])
 
     def read(self) -> object:
         return self._outputs[0].ravel()[:1].copy()
 
-    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+    def predict(self, inputs: Any) -> Any:
         """Outputs of a batch; a Keras model's pictures are given with channels last."""
         return self._loaded.run(self._captured.given(inputs))[0]
 

@@ -42,14 +42,14 @@ class OnnxRuntimeSession:
     def wait(self) -> None:
         pass  # a run returns when its outputs are written
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         self.step()
         return joined(self._binding.copy_outputs_to_cpu())
 
     def read(self) -> object:
         return self._binding.copy_outputs_to_cpu()[0]
 
-    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+    def predict(self, inputs: Any) -> Any:
         """Outputs of a batch; pictures are given with channels last."""
         name = next(iter(self._captured.named()))
         return self._session.run(None, {name: self._captured.given(inputs)})[0]
@@ -58,7 +58,7 @@ class OnnxRuntimeSession:
         return {**self._captured.facts(self._case), "provider": _PROVIDER}
 
 
-def _loaded(captured: Captured | OnnxFile, options: Any, case: Case) -> Any:  # noqa: ANN401
+def _loaded(captured: Captured | OnnxFile, options: Any, case: Case) -> Any:
     try:
         return onnxruntime.InferenceSession(captured.onnx(), options, providers=[_PROVIDER])
     except _REFUSALS as error:

@@ -30,7 +30,7 @@ class OpenVinoSession:
     def wait(self) -> None:
         pass  # an inference returns when its outputs are written
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         self.step()
         count = len(self._compiled.outputs)
         return joined([np.array(self._request.get_output_tensor(at).data) for at in range(count)])
@@ -38,7 +38,7 @@ class OpenVinoSession:
     def read(self) -> object:
         return np.array(self._request.get_output_tensor(0).data)
 
-    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+    def predict(self, inputs: Any) -> Any:
         """Outputs of a batch of the size it was opened for; pictures come with channels last."""
         return np.array(self._request.infer({0: self._captured.given(inputs)})[0])
 
@@ -52,7 +52,7 @@ class OpenVinoSession:
         }
 
 
-def _compiled(captured: Captured | OnnxFile, case: Case) -> Any:  # noqa: ANN401
+def _compiled(captured: Captured | OnnxFile, case: Case) -> Any:
     core = openvino.Core()
     try:
         model = core.read_model(captured.onnx())

@@ -27,19 +27,19 @@ class ShownForward:
         self._jitted = jax.jit(lambda *given: function(*given))
         self._arguments = arguments
 
-    def __call__(self) -> Any:  # noqa: ANN401 (arrays)
+    def __call__(self) -> Any:
         return self._compiled(*self._arguments())
 
     @property
-    def jaxpr(self) -> Any:  # noqa: ANN401
+    def jaxpr(self) -> Any:
         return self._traced.jaxpr
 
     @cached_property
-    def _traced(self) -> Any:  # noqa: ANN401
+    def _traced(self) -> Any:
         return self._jitted.trace(*self._arguments())
 
     @cached_property
-    def _compiled(self) -> Any:  # noqa: ANN401
+    def _compiled(self) -> Any:
         lowered = self._traced.lower()
         try:
             return lowered.compile(compiler_options=_HURRIED.get(jax.default_backend()))

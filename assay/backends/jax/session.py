@@ -24,7 +24,7 @@ SCALE = 1024.0  # of the loss in float16, whose small gradients would be 0; JAX 
 class JaxSession:
     """The state goes round: out of one step, into the next."""
 
-    def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:  # noqa: ANN401
+    def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:
         self._case, self._job, self._mesh = case, job, mesh
         self._train = options.trains(job, case)
         self._apply, params, *kept = _parts(job.model, case)
@@ -69,7 +69,7 @@ class JaxSession:
         # JAX returns before the device has finished; the new state and the outputs are the last
         jax.block_until_ready((self._state, self._found))
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         return trees.as_array(self._shown())
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
@@ -88,7 +88,7 @@ class JaxSession:
         return setup.product_dtypes(self._traced)
 
     @cached_property
-    def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
+    def _traced(self) -> Any:
         """The forward pass, for all that is to be known of it; its outputs come from this trace."""
         if isinstance(self._shown, ShownForward):
             return self._shown.jaxpr
@@ -111,7 +111,7 @@ class JaxSession:
             "optimizer": self._name,
         }
 
-    def _compiled(self) -> Any:  # noqa: ANN401
+    def _compiled(self) -> Any:
         function = self._train_step if self._train else self._infer
         if self._case.options["compiler"] == "off":
             return function
@@ -129,10 +129,10 @@ class JaxSession:
     def _forward_arguments(self) -> tuple[Any, ...]:
         return self._state["params"], self._state["kept"], self._inputs
 
-    def _infer(self, params: Any, kept: Any, inputs: Any) -> Any:  # noqa: ANN401
+    def _infer(self, params: Any, kept: Any, inputs: Any) -> Any:
         return self._forward(params, kept, inputs)[0]
 
-    def _forward(self, params: Any, kept: Any, inputs: Any, **dropout: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    def _forward(self, params: Any, kept: Any, inputs: Any, **dropout: Any) -> tuple[Any, Any]:
         """Outputs, and what the model keeps beside its parameters, anew."""
         mixed = _MIXED.get(str(self._case.options["precision"]))
         if mixed is not None:
@@ -142,11 +142,11 @@ class JaxSession:
         found, new = self._apply(params, inputs, state=kept[0], **dropout, **self._layout)
         return found, [new]
 
-    def _train_step(self, state: Any, inputs: Any, targets: Any) -> Any:  # noqa: ANN401
+    def _train_step(self, state: Any, inputs: Any, targets: Any) -> Any:
         key, used = jax.random.split(state["key"])
         scale = SCALE if self._case.options["precision"] == "float16" else 1.0
 
-        def loss(params: Any) -> Any:  # noqa: ANN401
+        def loss(params: Any) -> Any:
             found, kept = self._forward(params, state["kept"], inputs, key=used)
             return self._loss(trees.cast(found, jnp.float32), targets) * scale, kept
 
@@ -164,7 +164,7 @@ class JaxGeneration(JaxSession):
 
     sees_tokens = False
 
-    def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:  # noqa: ANN401
+    def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:
         super().__init__(job, case, mesh)
         self.tokens = self.items // len(self._inputs)
         self._first = self._of(job.first[0])
@@ -176,20 +176,20 @@ class JaxGeneration(JaxSession):
     def next_token(self) -> None:
         raise NotImplementedError("one compiled loop makes them all")
 
-    def _of(self, apply: Any) -> Any:  # noqa: ANN401
+    def _of(self, apply: Any) -> Any:
         mixed = _MIXED.get(str(self._case.options["precision"]))
 
-        def first(params: Any, inputs: Any) -> Any:  # noqa: ANN401
+        def first(params: Any, inputs: Any) -> Any:
             return apply(trees.cast(params, mixed), inputs)
 
         return first if self._case.options["compiler"] == "off" else jax.jit(first)
 
 
-def open_session(job: Job, case: Case, mesh: Any = None) -> JaxSession:  # noqa: ANN401
+def open_session(job: Job, case: Case, mesh: Any = None) -> JaxSession:
     return (JaxSession if job.first is None else JaxGeneration)(job, case, mesh)
 
 
-def _parts(model: Any, case: Case) -> tuple[Any, ...]:  # noqa: ANN401
+def _parts(model: Any, case: Case) -> tuple[Any, ...]:
     if isinstance(model, tuple) and len(model) in {2, 3} and callable(model[0]):
         return model
     raise UsageError(
@@ -200,18 +200,18 @@ def _parts(model: Any, case: Case) -> tuple[Any, ...]:  # noqa: ANN401
     )
 
 
-def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+def _cross_entropy(logits: Any, labels: Any) -> Any:
     """By sums along the classes, which XLA fuses: a gather's gradient is a scatter into zeros."""
     classes = jax.lax.broadcasted_iota(labels.dtype, logits.shape, logits.ndim - 1)
     chosen = jnp.where(classes == labels[..., None], logits, 0).sum(-1)
     return (jax.nn.logsumexp(logits, axis=-1) - chosen).mean()
 
 
-def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401
+def _mean_square(outputs: Any, targets: Any) -> Any:
     return jnp.mean((outputs - targets) ** 2)
 
 
-def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+def _binary_cross_entropy(logits: Any, labels: Any) -> Any:
     return jnp.mean(jax.nn.softplus(logits) - labels * logits)
 
 
@@ -234,13 +234,13 @@ class JaxOptimizer:
         self._rule, self._count = _RULES[name]
         self._rate = rate
 
-    def slots(self, params: Any) -> Any:  # noqa: ANN401 (pytrees)
+    def slots(self, params: Any) -> Any:
         """As many arrays for each weight as the rule needs."""
         return [
             [jnp.zeros_like(leaf) for _ in range(self._count)] for leaf in jax.tree.leaves(params)
         ]
 
-    def updated(self, params: Any, gradients: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    def updated(self, params: Any, gradients: Any, slots: Any, count: Any) -> tuple[Any, Any]:
         """New parameters and new slots, each in the dtype it had."""
         leaves, shape = jax.tree.flatten(params)
         new_leaves, new_slots = [], []
@@ -251,21 +251,21 @@ class JaxOptimizer:
         return jax.tree.unflatten(shape, new_leaves), new_slots
 
 
-def _sgd(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def _sgd(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:
     return gradient, []
 
 
-def _momentum(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def _momentum(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:
     speed = 0.9 * slots[0] + gradient
     return speed, [speed]
 
 
-def _rmsprop(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def _rmsprop(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:
     square = 0.9 * slots[0] + 0.1 * gradient**2
     return gradient / jnp.sqrt(square + 1e-7), [square]
 
 
-def _adam(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def _adam(gradient: Any, slots: Any, count: Any) -> tuple[Any, Any]:
     mean = 0.9 * slots[0] + 0.1 * gradient
     square = 0.999 * slots[1] + 0.001 * gradient**2
     scale = jnp.sqrt(1 - 0.999**count) / (1 - 0.9**count)

@@ -31,7 +31,7 @@ def shared_by(case: Case) -> Iterator[Any]:
     yield jax.sharding.Mesh(several, ("batch",)) if devices > 1 else None
 
 
-def shardings(mesh: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def shardings(mesh: Any) -> tuple[Any, Any]:
     """How a batch is split over the devices, and how each has all of something."""
     if mesh is None:
         return None, None
@@ -39,12 +39,12 @@ def shardings(mesh: Any) -> tuple[Any, Any]:  # noqa: ANN401
     return made(mesh, axes("batch")), made(mesh, axes())
 
 
-def macs(traced: Any) -> float:  # noqa: ANN401 (a jaxpr)
+def macs(traced: Any) -> float:
     """Multiply-adds of the products and convolutions that JAX traces, before XLA sees them."""
     return sum(product.multiply_adds for product in products(traced))
 
 
-def product_dtypes(traced: Any) -> str:  # noqa: ANN401
+def product_dtypes(traced: Any) -> str:
     """Of all that goes into products and convolutions of a forward pass, whoever cast it."""
     found = (product.dtypes for product in products(traced))
     return " ".join(sorted(frozenset().union(*found)))
@@ -70,11 +70,11 @@ class Product(NamedTuple):
     dtypes: frozenset[str]
 
 
-def products(traced: Any) -> list[Product]:  # noqa: ANN401 (what jax.make_jaxpr gives)
+def products(traced: Any) -> list[Product]:
     return list(_products(traced.jaxpr, 1))
 
 
-def _products(jaxpr: Any, times: int) -> Iterator[Product]:  # noqa: ANN401
+def _products(jaxpr: Any, times: int) -> Iterator[Product]:
     """Those of inner functions too. Of a loop whose length no one knows, the body once."""
     for operation in jaxpr.eqns:
         name = operation.primitive.name
@@ -88,7 +88,7 @@ def _products(jaxpr: Any, times: int) -> Iterator[Product]:  # noqa: ANN401
             yield from _products(inner, times * operation.params.get("length", 1))
 
 
-def _inner(operation: Any) -> Iterator[Any]:  # noqa: ANN401
+def _inner(operation: Any) -> Iterator[Any]:
     for value in operation.params.values():
         for part in value if isinstance(value, tuple | list) else (value,):
             inner = getattr(part, "jaxpr", part)
@@ -96,20 +96,20 @@ def _inner(operation: Any) -> Iterator[Any]:  # noqa: ANN401
                 yield inner
 
 
-def _product(operation: Any) -> float:  # noqa: ANN401
+def _product(operation: Any) -> float:
     (contracted, _), _ = operation.params["dimension_numbers"]
     left = operation.invars[0].aval.shape
     return float(operation.outvars[0].aval.size * math.prod(left[axis] for axis in contracted))
 
 
-def _convolution(operation: Any) -> float:  # noqa: ANN401
+def _convolution(operation: Any) -> float:
     """Zeros between the inputs, as in a transposed convolution, are no work."""
     kernel, out = operation.invars[1].aval, operation.outvars[0].aval
     filters = kernel.shape[operation.params["dimension_numbers"].rhs_spec[0]]
     return float(out.size * kernel.size / filters / math.prod(operation.params["lhs_dilation"]))
 
 
-def _attention(operation: Any) -> float:  # noqa: ANN401
+def _attention(operation: Any) -> float:
     """cuDNN's: queries by keys, and what they weigh by values; (batch, length, heads, depth)."""
     query, key = (operation.invars[place].aval for place in range(2))
     return float(2 * query.size * key.shape[1])

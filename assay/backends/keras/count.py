@@ -30,7 +30,7 @@ def _counting() -> Iterator[list[float]]:
     counts: list[float] = []
     call, products = layers.Layer.__call__, {name: getattr(ops, name) for name in PRODUCTS}
 
-    def counted_call(layer: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401
+    def counted_call(layer: Any, *args: Any, **named: Any) -> Any:
         found = call(layer, *args, **named)
         count = next((LAYERS[kind] for kind in LAYERS if isinstance(layer, kind)), None)
         if count:
@@ -39,7 +39,7 @@ def _counting() -> Iterator[list[float]]:
         return found
 
     def counted(name: str) -> Callable[..., Any]:
-        def product(*args: Any, **named: Any) -> Any:  # noqa: ANN401
+        def product(*args: Any, **named: Any) -> Any:
             found = products[name](*args, **named)
             known = len(args) > 1 and all(map(_known, (*args, found)))
             counts.append(PRODUCTS[name](args, found) if known else math.nan)
@@ -63,7 +63,7 @@ def _known(tensor: object) -> bool:
     return None not in tuple(getattr(tensor, "shape", ()))
 
 
-def _size(tensor: Any) -> float:  # noqa: ANN401
+def _size(tensor: Any) -> float:
     return _product(tensor.shape)
 
 
@@ -71,50 +71,50 @@ def _product(sizes: Iterable[int]) -> float:
     return float(math.prod(sizes))
 
 
-def _convolution(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
+def _convolution(layer: Any, _: Any, out: Any) -> float:
     return _size(out) * _product(layer.kernel.shape[:-1])
 
 
-def _transposed(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
+def _transposed(layer: Any, values: Any, _: Any) -> float:
     """Every input meets the whole kernel of its channel: (rows, columns, out, in)."""
     return _size(values) * _product(layer.kernel.shape[:-1])
 
 
-def _depthwise(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
+def _depthwise(layer: Any, _: Any, out: Any) -> float:
     return _size(out) * _product(layer.kernel.shape[:-2])
 
 
-def _separable(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
+def _separable(layer: Any, _: Any, out: Any) -> float:
     """A depthwise convolution, whose output has the places of the last, then a pointwise one."""
     *window, channels, multiplier = layer.depthwise_kernel.shape
     places, between = _size(out) / layer.pointwise_kernel.shape[-1], int(channels * multiplier)
     return float(places * between * _product(window) + _size(out) * between)
 
 
-def _dense(layer: Any, _: Any, out: Any) -> float:  # noqa: ANN401
+def _dense(layer: Any, _: Any, out: Any) -> float:
     return _size(out) * int(layer.kernel.shape[0])
 
 
-def _einsum_dense(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
+def _einsum_dense(layer: Any, values: Any, _: Any) -> float:
     return _einsum((layer.equation, values, layer.kernel), None)
 
 
-def _recurrent(layer: Any, values: Any, _: Any) -> float:  # noqa: ANN401
+def _recurrent(layer: Any, values: Any, _: Any) -> float:
     batch, length, features = values.shape
     gates = next(count for name, count in GATES.items() if isinstance(layer, getattr(layers, name)))
     return float(batch * length * gates * layer.units * (features + layer.units))
 
 
-def _matmul(args: Sequence[Any], out: Any) -> float:  # noqa: ANN401
+def _matmul(args: Sequence[Any], out: Any) -> float:
     return _size(out) * int(args[0].shape[-1])
 
 
-def _attention(args: Sequence[Any], _: Any) -> float:  # noqa: ANN401
+def _attention(args: Sequence[Any], _: Any) -> float:
     """Queries by keys, and what they weigh by values; both (batch, length, heads, depth)."""
     return 2 * _size(args[0]) * int(args[1].shape[1])
 
 
-def _einsum(args: Sequence[Any], _: Any) -> float:  # noqa: ANN401
+def _einsum(args: Sequence[Any], _: Any) -> float:
     """One for each combination of all letters; dots stand for the axes that are left."""
     equation, *tensors = args
     sizes: dict[str, int] = {}

@@ -36,7 +36,7 @@ def set_seed(seed: int) -> None:
         keras.utils.set_random_seed(seed)
 
 
-def flat(inputs: Any) -> list[Any]:  # noqa: ANN401 (an array, or several in a tuple or dict)
+def flat(inputs: Any) -> list[Any]:
     """In the order in which a functional model has its inputs."""
     import keras
 

@@ -56,13 +56,13 @@ class FitSession:
     def facts(self) -> Mapping[str, Value]:
         return {**self._built.facts(), "examples": len(self._targets)}
 
-    def outputs(self) -> Any:  # noqa: ANN401
+    def outputs(self) -> Any:
         return self._built.outputs()
 
     def weights(self) -> Iterator[Any]:
         return self._built.weights()
 
-    def _report(self, phase: Any, seconds: list[float]) -> Report:  # noqa: ANN401
+    def _report(self, phase: Any, seconds: list[float]) -> Report:
         values = tuple(length / self._steps for length in seconds)
         return Report(
             Samples(metric="step_time", unit="s", phase=phase, values=values, steps=self._steps)
@@ -96,7 +96,7 @@ class _Stamps(keras.callbacks.Callback):  # type: ignore[misc]
 class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
     """Numbers of pictures → pictures; in training each is shifted, turned and flipped anew."""
 
-    def __init__(self, pictures: Any, augmentation: Augmentation, seed: int) -> None:  # noqa: ANN401
+    def __init__(self, pictures: Any, augmentation: Augmentation, seed: int) -> None:
         super().__init__(trainable=False, dtype="float32")
         self._augmentation = augmentation
         self._seeds = keras.random.SeedGenerator(seed)
@@ -109,16 +109,16 @@ class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
         )
         self._pictures.assign(pictures)
 
-    def call(self, numbers: Any, training: bool = False) -> Any:  # noqa: ANN401
+    def call(self, numbers: Any, training: bool = False) -> Any:
         if training and self._augmentation != Augmentation():
             return self._changed(numbers)
         return ops.cast(ops.take(self._pictures, numbers, axis=0), self.compute_dtype)
 
-    def compute_output_spec(self, numbers: Any, training: bool = False) -> Any:  # noqa: ANN401
+    def compute_output_spec(self, numbers: Any, training: bool = False) -> Any:
         shape = (*numbers.shape, *self._pictures.shape[1:])
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
-    def _changed(self, numbers: Any) -> Any:  # noqa: ANN401
+    def _changed(self, numbers: Any) -> Any:
         """One gather: every pixel is looked up where it comes from; outside it is 0."""
         _, height, width, channels = self._pictures.shape
         rows, columns = self._sources(ops.shape(numbers)[0], height, width)
@@ -129,7 +129,7 @@ class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
         found = ops.cast(ops.take(pixels, places, axis=0), self.compute_dtype)
         return ops.where(inside[..., None], found, 0.0)
 
-    def _sources(self, count: Any, height: int, width: int) -> tuple[Any, Any]:  # noqa: ANN401
+    def _sources(self, count: Any, height: int, width: int) -> tuple[Any, Any]:
         """Row and column each pixel of each picture is taken from."""
         change = self._augmentation
         rows, columns = _from_centre(height)[None, :, None], _from_centre(width)[None, None, :]
@@ -148,14 +148,14 @@ class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
             ops.cast(ops.round(columns + right + (width - 1) / 2), "int32"),
         )
 
-    def _draw(self, count: Any, low: int, high: int) -> Any:  # noqa: ANN401
+    def _draw(self, count: Any, low: int, high: int) -> Any:
         drawn = keras.random.randint((count, 1, 1), low, high, seed=self._seeds)
         return ops.cast(drawn, "float32")
 
-    def _angle(self, count: Any) -> Any:  # noqa: ANN401
+    def _angle(self, count: Any) -> Any:
         most = math.radians(self._augmentation.rotation)
         return keras.random.uniform((count, 1, 1), -most, most, seed=self._seeds)
 
 
-def _from_centre(length: int) -> Any:  # noqa: ANN401
+def _from_centre(length: int) -> Any:
     return ops.arange(length, dtype="float32") - (length - 1) / 2

@@ -22,20 +22,20 @@ def open_session(model: KerasModel) -> KerasJaxSession:
     return KerasJaxSession(model)
 
 
-def share(mesh: Any) -> None:  # noqa: ANN401 (a Mesh)
+def share(mesh: Any) -> None:
     """By Keras' own distribution, before the model is built."""
     devices = [f"{device.platform}:{device.id}" for device in mesh.devices]
     made = keras.distribution.DataParallel(devices=devices, auto_shard_dataset=False)
     keras.distribution.set_distribution(made)
 
 
-def _placed(arrays: Any) -> Any:  # noqa: ANN401
+def _placed(arrays: Any) -> Any:
     """On the device, or each device's rows on it."""
     shared = keras.distribution.distribution()
     if shared is None:
         return jax.device_put(arrays)
 
-    def put(array: Any) -> Any:  # noqa: ANN401
+    def put(array: Any) -> Any:
         return jax.device_put(array, shared.get_data_layout(array.shape).backend_layout)
 
     return jax.tree.map(put, arrays)
@@ -83,7 +83,7 @@ class KerasJaxSession(KerasSession):
         # JAX returns before the device has finished; the outputs and the new state are the last
         jax.block_until_ready((self._outputs, self._state))
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         return as_array(self._shown()[0])
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
@@ -96,7 +96,7 @@ class KerasJaxSession(KerasSession):
         return setup.macs(self._traced)
 
     def multiply_adds(self) -> float:
-        def call(*arguments: Any) -> Any:  # noqa: ANN401 (JAX traces a function it knows no more)
+        def call(*arguments: Any) -> Any:
             return self._call(*arguments)
 
         return multiply_adds(lambda: jax.eval_shape(call, *self._arguments()))
@@ -105,7 +105,7 @@ class KerasJaxSession(KerasSession):
         return setup.product_dtypes(self._traced)
 
     @functools.cached_property
-    def _traced(self) -> Any:  # noqa: ANN401 (a jaxpr)
+    def _traced(self) -> Any:
         if isinstance(self._shown, ShownForward):
             return self._shown.jaxpr
         return jax.make_jaxpr(self._call)(*self._arguments())

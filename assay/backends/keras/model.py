@@ -51,14 +51,14 @@ class KerasModel:
             jit_compile=case.options["compiler"] == "on" and not job.eager,
         )
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         return as_array(self.model(self.inputs, training=False))
 
     def weights(self) -> Iterator[Any]:
         """Trained ones, before the first step: later a step may have given their memory away."""
         return (as_array(weight) for weight in self.model.trainable_variables)
 
-    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+    def predict(self, inputs: Any) -> Any:
         """Outputs of a batch, without dropout; pictures are given with channels last."""
         found = self.model.predict_on_batch(options.in_layout(inputs, self._channels_first))
         return np.asarray(found, np.float32)
@@ -98,7 +98,7 @@ class KerasSession:
         self._built, self.items = built, built.items
         self._first: Any = None
 
-    def generates(self, first: Any) -> None:  # noqa: ANN401 (a session)
+    def generates(self, first: Any) -> None:
         """Text; `first` is a session of the same weights that stops after one token."""
         self.tokens, self._first = self.items // len(self._built.inputs), first
 
@@ -115,14 +115,14 @@ class KerasSession:
     def weights(self) -> Iterator[Any]:
         return self._built.weights()
 
-    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+    def predict(self, inputs: Any) -> Any:
         return self._built.predict(inputs)
 
     def train(self, order: Train) -> Iterator[Report]:
         return self._built.teach(order)
 
 
-def as_array(found: Any) -> Any:  # noqa: ANN401
+def as_array(found: Any) -> Any:
     """float32 numpy; several outputs as one row of numbers."""
     arrays = [
         keras.ops.convert_to_numpy(keras.ops.cast(part, "float32"))
@@ -131,13 +131,13 @@ def as_array(found: Any) -> Any:  # noqa: ANN401
     return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
 
 
-def _output_dtype(model: Any) -> str:  # noqa: ANN401
+def _output_dtype(model: Any) -> str:
     """Of the symbolic outputs; a subclassed model has none, and computes in its own dtype."""
     outputs = getattr(model, "outputs", None)
     return str(outputs[0].dtype if outputs else model.compute_dtype)
 
 
-def checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
+def checked(model: Any, case: Case) -> Any:
     if isinstance(model, keras.Model):
         return model
     raise UsageError(
@@ -147,7 +147,7 @@ def checked(model: Any, case: Case) -> Any:  # noqa: ANN401 (a keras.Model)
     )
 
 
-def _optimizer(job: Job, case: Case) -> Any:  # noqa: ANN401
+def _optimizer(job: Job, case: Case) -> Any:
     rate = job.learning_rate
     made: dict[str, Callable[[], Any]] = {
         "sgd": lambda: keras.optimizers.SGD(rate),
@@ -158,7 +158,7 @@ def _optimizer(job: Job, case: Case) -> Any:  # noqa: ANN401
     return made[options.chosen_optimizer(case, job.optimizer)]()
 
 
-def _loss(job: Job) -> Any:  # noqa: ANN401
+def _loss(job: Job) -> Any:
     if job.loss == "mse":
         return keras.losses.MeanSquaredError()
     if job.loss == "binary-cross-entropy":
@@ -166,7 +166,7 @@ def _loss(job: Job) -> Any:  # noqa: ANN401
     return keras.losses.SparseCategoricalCrossentropy(from_logits=not ends_in_softmax(job.model))
 
 
-def ends_in_softmax(model: Any) -> bool:  # noqa: ANN401
+def ends_in_softmax(model: Any) -> bool:
     last = model.layers[-1]
     named = getattr(getattr(last, "activation", None), "__name__", "")
     return named == "softmax" or isinstance(last, keras.layers.Softmax)
@@ -188,7 +188,7 @@ def batch(job: Job, case: Case) -> tuple[Any, Any]:
     return inputs, targets
 
 
-def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401
+def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:
     """For a user's bare model: seeded inputs, and labels for its outputs."""
     seed, size = options.seed(case), int(case.params["batch_size"])
     random = np.random.default_rng([seed, 1])
@@ -199,14 +199,14 @@ def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:  # noqa: ANN401
     return inputs, _labels(model.outputs, size, random)
 
 
-def _drawn(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:  # noqa: ANN401
+def _drawn(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
     """Whole numbers are 0 or 1, of which every table has a row."""
     if "float" in dtype:
         return random.uniform(-1, 1, shape).astype(np.float32)
     return random.integers(0, 2, shape).astype(dtype)
 
 
-def _labels(outputs: list[Any], size: int, random: np.random.Generator) -> Any:  # noqa: ANN401
+def _labels(outputs: list[Any], size: int, random: np.random.Generator) -> Any:
     """A class for each row of outputs; of several outputs, or of none of classes, only inference
     makes use, and takes no labels."""
     shape = outputs[0].shape

@@ -18,7 +18,7 @@ def open_session(model: KerasModel) -> KerasTensorFlowSession:
     return KerasTensorFlowSession(model)
 
 
-def share(strategy: Any) -> None:  # noqa: ANN401 (a tf.distribute.Strategy)
+def share(strategy: Any) -> None:
     """Nothing more: Keras finds the strategy in whose scope its model is built."""
 
 
@@ -64,8 +64,8 @@ class KerasTensorFlowSession(KerasSession):
         function: Any = tf.function(self._call) if self._built.model.run_eagerly else self._inferred
         return function.get_concrete_function(self._inputs()).graph
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         return as_array(self._inferred(self._inputs()))
 
-    def _inputs(self) -> Any:  # noqa: ANN401
+    def _inputs(self) -> Any:
         return self._values

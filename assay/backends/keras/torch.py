@@ -65,9 +65,9 @@ class KerasTorchSession(KerasSession):
         with torch.no_grad():
             return trees.sampled(self._built.model(trees.first_item(inputs), training=False))
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         with torch.no_grad():
             return as_array(self._inferred())
 
-    def _inferred(self) -> Any:  # noqa: ANN401
+    def _inferred(self) -> Any:
         return self._built.model(self._data[0][0], training=False)

@@ -33,7 +33,7 @@ class Trainer:
 
     def __init__(
         self,
-        network: Any,  # noqa: ANN401 (a keras.Model)
+        network: Any,
         recipe: Recipe,
         train: Examples,
         test: Examples,
@@ -91,7 +91,7 @@ class Trainer:
         )
         return float(100 * found["categorical_accuracy"])
 
-    def _order(self) -> Any:  # noqa: ANN401 (numpy)
+    def _order(self) -> Any:
         """All pictures, and some twice: a last batch of another size would be compiled apart."""
         random = np.random.default_rng([self._seed, 3, len(self.history)])
         numbers = random.permutation(self._train).astype(np.int32)
@@ -120,7 +120,7 @@ def train(trainer: Trainer, until: float, kept: Path, earlier: Path | None) -> I
         path.unlink(missing_ok=True)
 
 
-def optimizer(recipe: Recipe, steps: int) -> Any:  # noqa: ANN401
+def optimizer(recipe: Recipe, steps: int) -> Any:
     """With a rate that warms up and then falls along a cosine, computed in the step itself."""
     whole = steps * recipe.epochs
     warmup = round(steps * min(recipe.warmup, recipe.epochs / 5))
@@ -144,7 +144,7 @@ def optimizer(recipe: Recipe, steps: int) -> Any:  # noqa: ANN401
     return made
 
 
-def _fed(network: Any, recipe: Recipe, train: Examples, test: Examples, seed: int) -> Any:  # noqa: ANN401
+def _fed(network: Any, recipe: Recipe, train: Examples, test: Examples, seed: int) -> Any:
     pictures = np.concatenate([train.ready(train.inputs), test.ready(test.inputs)])
     numbers = keras.Input((), dtype="int32")
     values = DevicePictures(pictures, recipe.augmentation, seed)(numbers)
@@ -153,7 +153,7 @@ def _fed(network: Any, recipe: Recipe, train: Examples, test: Examples, seed: in
     return keras.Model(numbers, network(values))
 
 
-def _one_hot(network: Any, labels: Any) -> Any:  # noqa: ANN401
+def _one_hot(network: Any, labels: Any) -> Any:
     count = network.output_shape[-1]
     wrong = (labels < 0) | (labels >= count)
     if wrong.any():
@@ -179,13 +179,13 @@ def _reports(answer: dict[str, float], first: bool = False) -> Iterator[Report]:
 History = list[dict[str, float]]  # what every epoch told
 
 
-def write(path: Path, model: Any, history: History) -> None:  # noqa: ANN401 (a keras.Model)
+def write(path: Path, model: Any, history: History) -> None:
     """Written whole or not at all."""
     with written_whole(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, history=json.dumps(history), **_values(model))
 
 
-def read(path: Path, model: Any) -> History:  # noqa: ANN401
+def read(path: Path, model: Any) -> History:
     """Put the state back into a model that is compiled; what its epochs told."""
     with np.load(path, allow_pickle=False) as kept:
         model.optimizer.build(model.trainable_variables)
@@ -203,20 +203,20 @@ def read(path: Path, model: Any) -> History:  # noqa: ANN401
         return found
 
 
-def _values(model: Any) -> dict[str, Any]:  # noqa: ANN401
+def _values(model: Any) -> dict[str, Any]:
     import keras
 
     return {name: keras.ops.convert_to_numpy(own) for name, own in _variables(model).items()}
 
 
-def _variables(model: Any) -> dict[str, Any]:  # noqa: ANN401
+def _variables(model: Any) -> dict[str, Any]:
     """Of the network and the optimizer; the pictures, which are no result, are left out."""
     network = [own for own in model.variables if own.name != "pictures"]
     state = [*network, *model.optimizer.variables]
     return {f"v{number}": own for number, own in enumerate(state)}
 
 
-def set_initial_weights(model: Any, initial: Initial, seed: int) -> None:  # noqa: ANN401 (a keras.Model)
+def set_initial_weights(model: Any, initial: Initial, seed: int) -> None:
     """He et al. (2015): normal, with a variance of 2 / fan-in; biases 0.
 
     A dropout before a layer makes its inputs larger in training, and so its weights smaller here:
@@ -243,7 +243,7 @@ def set_initial_weights(model: Any, initial: Initial, seed: int) -> None:  # noq
             layer.set_weights([drawn, *map(np.zeros_like, bias)])
 
 
-def _branches(model: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
+def _branches(model: Any) -> list[tuple[Any, Any]]:
     """First and last convolution of each residual branch; a 1x1 shortcut is none."""
     found = []
     for layer in model.layers:
@@ -253,7 +253,7 @@ def _branches(model: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
     return found
 
 
-def _convolutions(tensor: Any) -> list[Any]:  # noqa: ANN401
+def _convolutions(tensor: Any) -> list[Any]:
     """Those before a tensor, the last first, back to where the ways part."""
     found = []
     layer = tensor._keras_history.operation
@@ -279,7 +279,7 @@ def taught(built: KerasModel, order: Train) -> Taught:
     return model
 
 
-def _saved(model: Any, path: str) -> dict[str, Value]:  # noqa: ANN401 (a keras.Model)
+def _saved(model: Any, path: str) -> dict[str, Value]:
     """What became of a file the user asked for; a full disk must not cost the accuracy."""
     try:
         _keras.save(model, path)

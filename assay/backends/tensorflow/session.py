@@ -23,7 +23,7 @@ SCALE = (
 
 
 class TensorFlowSession:
-    def __init__(self, job: Job, case: Case, strategy: Any = None) -> None:  # noqa: ANN401
+    def __init__(self, job: Job, case: Case, strategy: Any = None) -> None:
         self._strategy = strategy
         self._case, self._job, self._model = case, job, _checked(job.model, case)
         self._train = options.trains(job, case)
@@ -60,7 +60,7 @@ class TensorFlowSession:
         # not an output but the devices are waited for: the update of the weights comes last
         setup.wait()
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         return as_array(self._inferred(self._inputs))
 
     def weights(self) -> Iterator[Any]:
@@ -89,12 +89,12 @@ class TensorFlowSession:
         }
 
     @cached_property
-    def _inferred(self) -> Any:  # noqa: ANN401
+    def _inferred(self) -> Any:
         compiled = self._case.options["compiler"] == "on"
         return tf.function(self._forward, jit_compile=compiled)
 
     @cached_property
-    def _traced(self) -> Any:  # noqa: ANN401
+    def _traced(self) -> Any:
         """The forward pass, for all that is to be known of it; its outputs come from this trace."""
         return self._inferred.get_concrete_function(self._inputs)
 
@@ -117,7 +117,7 @@ class TensorFlowSession:
         own = list(getattr(self._model, "weights", self._model.trainable_variables))
         return [tf.Variable(tf.cast(weight, tf.bfloat16)) for weight in own] if self._pure else own
 
-    def _forward(self, inputs: Any, **training: bool) -> Any:  # noqa: ANN401 (tensors)
+    def _forward(self, inputs: Any, **training: bool) -> Any:
         mixed = _MIXED.get(str(self._case.options["precision"]))
         other: dict[str, Any] = {**training, **self._layout}
         if mixed is not None:
@@ -127,7 +127,7 @@ class TensorFlowSession:
             other["weights"] = self._weights
         return self._model(inputs, **other)
 
-    def _train_step(self, inputs: Any, targets: Any) -> Any:  # noqa: ANN401
+    def _train_step(self, inputs: Any, targets: Any) -> Any:
         scale = SCALE if self._case.options["precision"] == "float16" else 1.0
         with tf.GradientTape() as tape:
             outputs = cast(self._forward(inputs, training=True), tf.float32)
@@ -154,7 +154,7 @@ class TensorFlowSession:
 open_session = TensorFlowSession
 
 
-def _checked(model: Any, case: Case) -> Any:  # noqa: ANN401
+def _checked(model: Any, case: Case) -> Any:
     if isinstance(model, tf.Module):
         return model
     raise UsageError(
@@ -164,16 +164,16 @@ def _checked(model: Any, case: Case) -> Any:  # noqa: ANN401
     )
 
 
-def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+def _cross_entropy(logits: Any, labels: Any) -> Any:
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
     return tf.reduce_mean(losses)
 
 
-def _mean_square(outputs: Any, targets: Any) -> Any:  # noqa: ANN401
+def _mean_square(outputs: Any, targets: Any) -> Any:
     return tf.reduce_mean(tf.math.squared_difference(outputs, tf.cast(targets, tf.float32)))
 
 
-def _binary_cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401
+def _binary_cross_entropy(logits: Any, labels: Any) -> Any:
     return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels, logits))
 
 
@@ -197,15 +197,15 @@ class TensorFlowOptimizer:
             handles = [slot.handle for slot in slots]
             self._apply(weight.handle, handles, gradient, tf.cast(self._rate, weight.dtype))
 
-    def _sgd(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:  # noqa: ANN401
+    def _sgd(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:
         tf.raw_ops.ResourceApplyGradientDescent(var=weight, alpha=rate, delta=gradient)
 
-    def _momentum(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:  # noqa: ANN401
+    def _momentum(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:
         tf.raw_ops.ResourceApplyMomentum(
             var=weight, accum=slots[0], lr=rate, grad=gradient, momentum=tf.cast(0.9, rate.dtype)
         )
 
-    def _rmsprop(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:  # noqa: ANN401
+    def _rmsprop(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:
         rho, momentum, epsilon = (tf.cast(value, rate.dtype) for value in (0.9, 0.0, 1e-7))
         tf.raw_ops.ResourceApplyRMSProp(
             var=weight,
@@ -218,7 +218,7 @@ class TensorFlowOptimizer:
             grad=gradient,
         )
 
-    def _adam(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:  # noqa: ANN401
+    def _adam(self, weight: Any, slots: list[Any], gradient: Any, rate: Any) -> None:
         powers = (tf.cast(beta**self._count, rate.dtype) for beta in (0.9, 0.999))
         beta1, beta2, epsilon = (tf.cast(value, rate.dtype) for value in (0.9, 0.999, 1e-7))
         tf.raw_ops.ResourceApplyAdam(
@@ -235,29 +235,29 @@ class TensorFlowOptimizer:
         )
 
 
-def cast(tree: Any, dtype: Any) -> Any:  # noqa: ANN401
+def cast(tree: Any, dtype: Any) -> Any:
     """Floating-point tensors in this dtype; None leaves it to each."""
 
-    def one(leaf: Any) -> Any:  # noqa: ANN401
+    def one(leaf: Any) -> Any:
         tensor = tf.convert_to_tensor(leaf)
         return tf.cast(tensor, dtype) if dtype and tensor.dtype.is_floating else tensor
 
     return tf.nest.map_structure(one, tree)
 
 
-def dtype(tree: Any) -> Any:  # noqa: ANN401
+def dtype(tree: Any) -> Any:
     """Of the first floating point there is; else of whatever there is."""
     leaves = tf.nest.flatten(tree)
     return next((leaf.dtype for leaf in leaves if leaf.dtype.is_floating), leaves[0].dtype)
 
 
-def as_array(tree: Any) -> Any:  # noqa: ANN401 (a numpy array)
+def as_array(tree: Any) -> Any:
     """float32; several outputs as one row of numbers."""
     arrays = [tf.cast(leaf, tf.float32).numpy() for leaf in tf.nest.flatten(tree)]
     return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
 
 
-def mean(outputs: Any, _: object) -> Any:  # noqa: ANN401
+def mean(outputs: Any, _: object) -> Any:
     """Of all that is floating point."""
     leaves = [leaf for leaf in tf.nest.flatten(outputs) if leaf.dtype.is_floating]
     return tf.add_n([tf.reduce_mean(leaf) for leaf in leaves])

@@ -46,11 +46,11 @@ def shared_by(case: Case) -> Iterator[Any]:
         yield strategy
 
 
-def shared(strategy: Any, batch: Any) -> Any:  # noqa: ANN401
+def shared(strategy: Any, batch: Any) -> Any:
     """A batch as each device's own rows of it."""
     count = strategy.num_replicas_in_sync
 
-    def rows(context: Any) -> Any:  # noqa: ANN401
+    def rows(context: Any) -> Any:
         number = context.replica_id_in_sync_group
         return tf.nest.map_structure(lambda part: tf.split(part, count)[number], batch)
 

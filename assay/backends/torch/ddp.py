@@ -52,7 +52,7 @@ class TeamMember(NamedTuple):
             timeout=PATIENCE,
         )
 
-    def own(self, batch: Any) -> Any:  # noqa: ANN401 (numpy arrays, or tensors)
+    def own(self, batch: Any) -> Any:
         """This member's rows of a batch, whatever it is made of."""
         if isinstance(batch, dict):
             return {name: self.own(part) for name, part in batch.items()}

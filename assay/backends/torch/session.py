@@ -23,7 +23,7 @@ _FORMATS = {
 }
 
 
-def _cross_entropy(logits: Any, labels: Any) -> Any:  # noqa: ANN401 (tensors)
+def _cross_entropy(logits: Any, labels: Any) -> Any:
     """Over the last axis where there is a label for each row before it, else as torch has it."""
     if logits.ndim > 2 and logits.shape[:-1] == labels.shape:
         logits, labels = logits.flatten(0, -2), labels.flatten()
@@ -68,7 +68,7 @@ class TorchSession:
         # not an output but the device is waited for: the update of the weights comes last
         setup.wait()
 
-    def outputs(self) -> Any:  # noqa: ANN401 (a numpy array)
+    def outputs(self) -> Any:
         return trees.as_array(self._inferred())
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
@@ -79,7 +79,7 @@ class TorchSession:
         # not a tensor but the model: work that it queues by itself has to be waited for too
         return trees.sampled(self._inferred(self._first_item))
 
-    def predict(self, inputs: Any) -> Any:  # noqa: ANN401 (numpy arrays)
+    def predict(self, inputs: Any) -> Any:
         """Outputs of a batch, without dropout; pictures are given with channels last."""
         values = options.in_layout(inputs, channels_first=True)
         placed = _placed_inputs(values, self._case, self._device)
@@ -130,7 +130,7 @@ class TorchSession:
         if mixed is None:  # no context at all: entering one costs a short step 1 %
             return call
 
-        def outputs(inputs: Any) -> Any:  # noqa: ANN401 (tensors)
+        def outputs(inputs: Any) -> Any:
             with torch.autocast(device, dtype=mixed):
                 return call(inputs)
 
@@ -143,18 +143,18 @@ class TorchSession:
         if mixed is None:
             return lambda inputs: criterion(call(inputs), targets)
 
-        def loss(inputs: Any) -> Any:  # noqa: ANN401
+        def loss(inputs: Any) -> Any:
             with torch.autocast(device, dtype=mixed):
                 return criterion(call(inputs), targets)
 
         return loss
 
     @cached_property
-    def _first_item(self) -> Any:  # noqa: ANN401
+    def _first_item(self) -> Any:
         """Alone, or all where the model takes its example only as it was given."""
         return self._inputs if self._as_given else trees.first_item(self._inputs)
 
-    def _inferred(self, inputs: Any = None) -> Any:  # noqa: ANN401
+    def _inferred(self, inputs: Any = None) -> Any:
         """Outputs without dropout, as the weights are now; of the batch, or of other inputs."""
         self._model.eval()
         with torch.no_grad():
@@ -226,7 +226,7 @@ def compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
     return made
 
 
-def _placed(model: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401 (a Module)
+def _placed(model: Any, case: Case, device: torch.device) -> Any:
     if not isinstance(model, torch.nn.Module):
         raise UsageError(
             f"{case.workload} gave a {type(model).__module__}.{type(model).__name__}, "
@@ -246,13 +246,13 @@ def _batch(job: Job, case: Case, device: torch.device) -> tuple[Any, Any]:
     return inputs, torch.from_numpy(targets).to(device, kind)
 
 
-def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> Any:  # noqa: ANN401
+def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> Any:
     pure = torch.bfloat16 if case.options["precision"] == "pure-bfloat16" else None
     layout = _FORMATS[str(case.options["data_format"])]
     return trees.placed(inputs, device, pure, layout)
 
 
-def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:  # noqa: ANN401
+def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:
     weights, rate, captured = list(model.parameters()), job.learning_rate, captures(case)
     weights = [weight for weight in weights if weight.requires_grad]
     if not weights:
@@ -282,9 +282,9 @@ class MakesTokens(Protocol):
 
     generated: int
 
-    def start(self, prompt: Any, dtype: torch.dtype) -> None: ...  # noqa: ANN401 (a tensor)
+    def start(self, prompt: Any, dtype: torch.dtype) -> None: ...
 
-    def prefill(self, prompt: Any) -> None: ...  # noqa: ANN401
+    def prefill(self, prompt: Any) -> None: ...
 
     def decode(self) -> None: ...
 
@@ -348,7 +348,7 @@ class TorchGeneration(TorchSession):
         if mixed is None:
             return function
 
-        def within(*given: Any) -> Any:  # noqa: ANN401
+        def within(*given: Any) -> Any:
             with torch.autocast(device, dtype=mixed):
                 return function(*given)
 

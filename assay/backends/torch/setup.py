@@ -16,22 +16,22 @@ from assay.backends.torch import trees
 from assay.core.records import Case, Value
 
 
-def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> int:
     return int(sdpa_flop_count(query, key, value))
 
 
-def _whole_attention(values: Any, *given: Any, **__: object) -> int:  # noqa: ANN401
+def _whole_attention(values: Any, *given: Any, **__: object) -> int:
     """nn.MultiheadAttention where nothing trains: projections in and out, and the attention."""
     (batch, length, width), (keys, *_) = values, given[0][1:]
     projections = length * width * width * 2 + 2 * keys * width * width
     return int(2 * batch * (projections + 2 * length * keys * width))
 
 
-def _recurrent_on_cpu(values: Any, kernel: Any, recurrent: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+def _recurrent_on_cpu(values: Any, kernel: Any, recurrent: Any, *_: object, **__: object) -> int:
     return int(2 * math.prod(values[:-1]) * (math.prod(kernel) + math.prod(recurrent)))
 
 
-def _recurrent_on_gpu(values: Any, weights: Any, *_: object, **__: object) -> int:  # noqa: ANN401
+def _recurrent_on_gpu(values: Any, weights: Any, *_: object, **__: object) -> int:
     matrices = sum(math.prod(one) for one in weights if len(one) == 2)
     return int(2 * math.prod(values[:-1]) * matrices)
 
@@ -108,7 +108,7 @@ class _Products(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self.dtypes: set[str] = set()
 
-    def __torch_dispatch__(self, function: Any, _: object, args: Any, kwargs: Any) -> Any:  # noqa: ANN401
+    def __torch_dispatch__(self, function: Any, _: object, args: Any, kwargs: Any) -> Any:
         if function.overloadpacket in flop_registry:
             tensors = (part for part in args if isinstance(part, torch.Tensor))
             self.dtypes |= {name(part.dtype) for part in tensors if part.is_floating_point()}

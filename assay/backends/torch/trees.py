@@ -11,11 +11,11 @@ from assay.core import fingerprint
 
 
 def placed(
-    tree: Any,  # noqa: ANN401 (arrays, or tuples and dicts of them)
+    tree: Any,
     device: torch.device,
     floating: torch.dtype | None,
     layout: torch.memory_format,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """On the device, floating point in that dtype, pictures in that layout."""
     if isinstance(tree, Mapping):
         return {name: placed(part, device, floating, layout) for name, part in tree.items()}
@@ -30,7 +30,7 @@ def placed(
     return given.to(device, dtype, memory_format=memory)
 
 
-def caller(model: Callable[..., Any], inputs: Any) -> Callable[[Any], Any]:  # noqa: ANN401
+def caller(model: Callable[..., Any], inputs: Any) -> Callable[[Any], Any]:
     """The call that fits such inputs: a tuple in its order, a dict by name."""
     if isinstance(inputs, Mapping):
         return lambda inputs: model(**inputs)
@@ -39,7 +39,7 @@ def caller(model: Callable[..., Any], inputs: Any) -> Callable[[Any], Any]:  # n
     return lambda inputs: model(inputs)
 
 
-def tensors(tree: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401
+def tensors(tree: Any) -> Iterator[torch.Tensor]:
     """All in it; what is none, as a cache a model gives back, is passed over."""
     if isinstance(tree, torch.Tensor):
         yield tree
@@ -51,20 +51,20 @@ def tensors(tree: Any) -> Iterator[torch.Tensor]:  # noqa: ANN401
             yield from tensors(part)
 
 
-def dtype(*trees: Any) -> torch.dtype:  # noqa: ANN401
+def dtype(*trees: Any) -> torch.dtype:
     """Of the first floating point there is; else of whatever there is."""
     found = [one.dtype for one in tensors(trees)]
     return next((kind for kind in found if kind.is_floating_point), found[0])
 
 
-def as_array(tree: Any) -> Any:  # noqa: ANN401 (a numpy array)
+def as_array(tree: Any) -> Any:
     """float32; several outputs as one row of numbers."""
     arrays = [one.detach().float().cpu() for one in tensors(tree)]
     one = arrays[0] if len(arrays) == 1 else torch.cat([array.flatten() for array in arrays])
     return one.numpy()
 
 
-def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:  # noqa: ANN401
+def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:
     """The shape, and some of one output; of several, of their row of numbers."""
     found = list(tensors(tree))
     if len(found) != 1:
@@ -75,7 +75,7 @@ def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:  # noqa: ANN401
     return tuple(found[0].shape), flat[places].float().cpu().numpy()
 
 
-def first_item(tree: Any) -> Any:  # noqa: ANN401
+def first_item(tree: Any) -> Any:
     """A batch of one: the first row of every tensor."""
     if isinstance(tree, Mapping):
         return {name: first_item(part) for name, part in tree.items()}
@@ -84,7 +84,7 @@ def first_item(tree: Any) -> Any:  # noqa: ANN401
     return tree[:1] if isinstance(tree, torch.Tensor) else tree
 
 
-def mean(outputs: Any, _: object) -> torch.Tensor:  # noqa: ANN401
+def mean(outputs: Any, _: object) -> torch.Tensor:
     """The loss a model gives itself, else the mean of all that is floating point."""
     own = outputs.get("loss") if isinstance(outputs, Mapping) else None
     if own is not None:

@@ -104,7 +104,7 @@ slower.
 @options.resume("Continue a comparison, for its budget once more.")
 @options.home
 @options.form
-def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  # noqa: ANN401
+def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:
     """Compare the second CASE to the first: faster, slower, same or cannot tell.
 
     Both are kept warm and take turns in random order, in fresh pairs of processes, until the

@@ -66,7 +66,7 @@ Examples:
 @options.tag
 @options.home
 @options.form
-def run(methods: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 (click's values)
+def run(methods: tuple[str, ...], **given: Any) -> int:
     """Run METHOD…, each in a fresh process, and keep the results.
 
     METHOD is module.Class.method, module.Class:method.with.dots or module.Class.filter:REGEX.

@@ -48,7 +48,7 @@ it cannot tell."""
 @options.resume("Continue a bisection; what was compared is not compared again.")
 @options.home
 @options.form
-def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa: ANN401
+def command(case: str | None, resume: str | None, **given: Any) -> int:
     """Find the commit or the version of a package that changed the speed of CASE.
 
     Revisions are compared with the good end, as assay ab does it; what cannot be built is skipped,

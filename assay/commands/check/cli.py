@@ -86,7 +86,7 @@ def command(
     machine: str,
     everything: bool,
     form: str,
-    **given: Any,  # noqa: ANN401
+    **given: Any,
 ) -> int:
     """Check whether anything got worse: the gate for a CI or a nightly job.
 

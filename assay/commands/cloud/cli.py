@@ -81,7 +81,7 @@ def create(
     dry_run: bool,
     ssh_key_file: str,
     form: str,
-    **given: Any,  # noqa: ANN401
+    **given: Any,
 ) -> int:
     """Make a machine, and wait until ssh answers."""
     more = {one: given[one] for one in ("scopes", "network_tags") if given[one]}

@@ -44,7 +44,7 @@ Examples:
 )
 @options.home
 @options.form
-def command(baseline: str, candidate: str, gate: bool, form: str, **given: Any) -> int:  # noqa: ANN401
+def command(baseline: str, candidate: str, gate: bool, form: str, **given: Any) -> int:
     """Compare results that are kept, or files of other tools: the ratio is CANDIDATE over BASELINE.
 
     Each of the two is a run, RUN/NNN, `last`, a label, NAME=VALUE of a tag, a commit, a day or a

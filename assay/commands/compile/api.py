@@ -43,7 +43,7 @@ AT_ONCE = 250  # pictures made ready and written: a split of large ones would fi
 
 
 def compile_model(
-    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    model: Any,
     output: str | Path = "build",
     weights: str | Path = "",
     params: Mapping[str, Value] | None = None,
@@ -149,7 +149,7 @@ def _write_inputs(examples: Examples, made: Compiled, path: Path) -> None:
     _put(path, (_laid(part, made) for part in ready))
 
 
-def _laid(items: Any, made: Compiled) -> np.ndarray[Any, Any]:  # noqa: ANN401 (what numpy takes)
+def _laid(items: Any, made: Compiled) -> np.ndarray[Any, Any]:
     """Examples have their channels last; what is no picture has none to move."""
     found = np.asarray(items, np.float32)
     return np.moveaxis(found, -1, 1) if made.inputs[0].layout and found.ndim == 4 else found

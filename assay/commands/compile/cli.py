@@ -77,7 +77,7 @@ Examples:
     is_flag=True,
     help="Build for any CPU of this architecture; the program uses the best code it can run.",
 )
-def command(model: str, output: str, weights: str, sets: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401
+def command(model: str, output: str, weights: str, sets: tuple[str, ...], **given: Any) -> int:
     """Compile the model MODEL into a program in FOLDER, named after it.
 
     MODEL is a workload, a function in a file of yours, a model that Keras saved, or an ONNX file of

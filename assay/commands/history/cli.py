@@ -36,7 +36,7 @@ Examples:
 )
 @options.home
 @options.form
-def command(case: str, label: str, since: str, form: str, **given: Any) -> int:  # noqa: ANN401
+def command(case: str, label: str, since: str, form: str, **given: Any) -> int:
     """Show the series of CASE over time: its shifts, its drift, and what changed there.
 
     CASE is WORKLOAD@BACKEND, a whole case, or a workload alone.

@@ -131,7 +131,7 @@ def race(found: Race, path: Path) -> None:
     figure.savefig(path)
 
 
-def _ratio_ticks(axis: Any) -> None:  # noqa: ANN401 (an axes of matplotlib)
+def _ratio_ticks(axis: Any) -> None:
     """`0.9 x`, `1 x`, `1.1 x`; of more than a decade 1, 2 and 5, of more than two 1 alone."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
@@ -179,7 +179,7 @@ def _near(readings: Sequence[Reading]) -> bool:
     return not steps or max(steps) < 5 * min(steps)
 
 
-def _samples(left: Any, right: Any, reading: Reading) -> None:  # noqa: ANN401
+def _samples(left: Any, right: Any, reading: Reading) -> None:
     result = reading.result
     for phase in ("warmup", "steady"):
         _dots(left, [p for p in _step_times(result) if p.phase == phase], phase)
@@ -197,7 +197,7 @@ def _samples(left: Any, right: Any, reading: Reading) -> None:  # noqa: ANN401
     left.set_title(f"{result.case.key}  ({result.id})", loc="left", fontsize="medium")
 
 
-def _keep_in_view(axis: Any, counted: Sequence[float]) -> None:  # noqa: ANN401
+def _keep_in_view(axis: Any, counted: Sequence[float]) -> None:
     """A few outliers must not flatten the rest: the axis ends above most, and says how many are
     beyond it."""
     ordered = sorted(counted)
@@ -213,7 +213,7 @@ def _step_times(result: Result) -> list[Samples]:
     return [p for p in result.own().samples if p.metric == "step_time" and p.values]
 
 
-def _dots(axis: Any, parts: list[Samples], phase: str) -> None:  # noqa: ANN401
+def _dots(axis: Any, parts: list[Samples], phase: str) -> None:
     """Of each process where it began; without start times, in order."""
     xs = [x for p in parts for x in (p.starts or range(len(p.values)))]
     ys = [1e3 * y for p in parts for y in p.values]
@@ -221,7 +221,7 @@ def _dots(axis: Any, parts: list[Samples], phase: str) -> None:  # noqa: ANN401
         axis.plot(xs, ys, ".", markersize=4, color=COLORS[phase], label=phase)
 
 
-def _line(axis: Any, rows: Sequence[Row], name: str, legend: str, scale: float) -> None:  # noqa: ANN401
+def _line(axis: Any, rows: Sequence[Row], name: str, legend: str, scale: float) -> None:
     """A line for each process of the case: where time starts again, so does the line."""
     runs: list[list[tuple[float, float]]] = []
     for row in rows:

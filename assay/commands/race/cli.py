@@ -64,7 +64,7 @@ Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well.
 @options.label
 @options.home
 @options.form
-def command(workload: str | None, resume: str | None, **given: Any) -> int:  # noqa: ANN401
+def command(workload: str | None, resume: str | None, **given: Any) -> int:
     """Find the fastest configuration of WORKLOAD here, by time per item.
 
     Without --over: every backend installed, in float32 and bfloat16, with the compiler off and on,

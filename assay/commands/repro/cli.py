@@ -51,7 +51,7 @@ Examples:
 @options.trust
 @options.home
 @options.form
-def command(form: str, **given: Any) -> int:  # noqa: ANN401 (click's values)
+def command(form: str, **given: Any) -> int:
     """Measure a kept result again: is it reproduced, does it differ, or what is missing?
 
     ID is RUN/NNN, a run of one result, `last`, or a repro id. Leaves with 0 if it is reproduced,

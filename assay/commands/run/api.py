@@ -19,12 +19,12 @@ from assay.measure.remote import executor
 
 def run(
     *cases: CaseLike,
-    model: Any = None,  # noqa: ANN401 (an object: see live)
+    model: Any = None,
     home: Home = None,
     progress: ProgressCallback = ignore,
     on: str = "",
     need: Mapping[str, str] | None = None,
-    **given: Any,  # noqa: ANN401 (see planned)
+    **given: Any,
 ) -> Iterator[Result]:
     """Measure every combination of these; each result is kept, then yielded.
 

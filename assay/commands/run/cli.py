@@ -47,7 +47,7 @@ PROCEDURE = (
 )
 
 
-def _flag(name: str, line: str) -> Any:  # noqa: ANN401 (a click decorator)
+def _flag(name: str, line: str) -> Any:
     return click.option(
         f"--{name.replace('_', '-')}",
         name,
@@ -145,7 +145,7 @@ Examples:
 @options.columns
 @options.home
 @options.form
-def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:  # noqa: ANN401
+def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:
     """Measure CASE… and keep the results.
 
     A case is WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]. Without a backend, every installed one that can

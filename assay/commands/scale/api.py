@@ -29,7 +29,7 @@ def scale(
     strong: bool = False,
     home: Home = None,
     progress: ProgressCallback = ignore,
-    **given: Any,  # noqa: ANN401 (see planned)
+    **given: Any,
 ) -> tuple[ScalePoint, ...]:
     """Train on each number of devices; throughput of all and of each, and efficiency.
 
@@ -52,7 +52,7 @@ def planned(
     trust: bool = False,
     label: str = "",
     tags: Mapping[str, str] | None = None,
-    **parts: Any,  # noqa: ANN401 (of a procedure: budget, target, timeout, …)
+    **parts: Any,
 ) -> Plan:
     """What `scale` is going to measure, checked."""
     if not devices or min(devices) < 1 or len(set(devices)) < len(devices):

@@ -41,7 +41,7 @@ Examples:
 @options.resume("Continue an interrupted one.")
 @options.home
 @options.form
-def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa: ANN401
+def command(case: str | None, resume: str | None, **given: Any) -> int:
     """Train CASE on several numbers of devices: throughput, and efficiency against one device.
 
     The framework's own data parallelism is used: DistributedDataParallel, JAX sharding,

@@ -56,7 +56,7 @@ def study(
     name: str,
     home: Home = None,
     progress: ProgressCallback = ignore,
-    **given: Any,  # noqa: ANN401 (see request)
+    **given: Any,
 ) -> list[Reading]:
     """All of a study in one call; what else can be given is what `request` takes.
 

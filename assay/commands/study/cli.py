@@ -50,7 +50,7 @@ Examples:
 @options.resume("Continue an interrupted study.")
 @options.home
 @options.form
-def command(name: str, resume: str | None, **given: Any) -> int:  # noqa: ANN401 (click's values)
+def command(name: str, resume: str | None, **given: Any) -> int:
     """Measure the study NAME: every backend, over its options, and what each option gains.
 
     Opening and compiling come on top of the budget. What cannot run here is listed with the reason.

@@ -82,7 +82,7 @@ def run(
     /,
     name: str | None,
     more: tuple[str, ...],
-    **given: Any,  # noqa: ANN401
+    **given: Any,
 ) -> int:
     """Run the task NAME, or the command after `--`, and keep the result."""
     if more:
@@ -122,7 +122,7 @@ Examples:
 @options.label
 @options.home
 @options.form
-def parse(log: str, name: str, **given: Any) -> int:  # noqa: ANN401
+def parse(log: str, name: str, **given: Any) -> int:
     """Read metrics from an existing log, those of a task or suggested ones."""
     if not name:
         outcome = api.suggestions_of(log)

@@ -34,7 +34,7 @@ def train(
     *,
     home: Home = None,
     progress: ProgressCallback = ignore,
-    **given: Any,  # noqa: ANN401 (see planned)
+    **given: Any,
 ) -> Result:
     """Train a case from scratch and test it; the weights are kept beside the result.
 

@@ -74,7 +74,7 @@ Examples:
 @options.resume("Continue an interrupted training from its last checkpoint.")
 @options.home
 @options.form
-def command(case: str | None, resume: str | None, **given: Any) -> int:  # noqa: ANN401
+def command(case: str | None, resume: str | None, **given: Any) -> int:
     """Train CASE from scratch, test it on the test pictures, and keep its weights and the result.
 
     An accuracy below what is known of the network is a failure: exit status 1. A training that

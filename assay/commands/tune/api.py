@@ -34,7 +34,7 @@ FIGURES = ("front.svg", "front.png")
 
 
 def tune(
-    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    model: Any,
     output: str | Path = "tuned",
     weights: str | Path = "",
     params: Mapping[str, Value] | None = None,

@@ -77,7 +77,7 @@ Examples:
 @options.label
 @options.home
 @options.form
-def command(model: str, sets: tuple[str, ...], form: str, **given: Any) -> int:  # noqa: ANN401
+def command(model: str, sets: tuple[str, ...], form: str, **given: Any) -> int:
     """Find the fastest way to compute MODEL that loses at most --max-loss points of accuracy.
 
     Every layer is given a knob: int8, rows or terms left out, a lower rank, or none. Time is

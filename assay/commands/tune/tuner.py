@@ -63,7 +63,7 @@ class PreparedTuning(NamedTuple):
 
 def tuned_model(
     request: TuneRequest,
-    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    model: Any,
     resume: bool,
     progress: ProgressCallback,
 ) -> TunedModel:
@@ -80,14 +80,14 @@ class Tuner:
         self.request, self.tools, self.stages = request, tools, stages
         self._threads = len(os.sched_getaffinity(0))
 
-    def run(self, given: Any, resume: bool) -> TunedModel:  # noqa: ANN401 (see above)
+    def run(self, given: Any, resume: bool) -> TunedModel:
         with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
             held = self.prepared(given, resume, Path(folder))
             points = self._confirmed(held, Path(folder))
         items = held.pictures.calibration
         return TunedModel(self._tuning(points, held), held.captured, items, held.state)
 
-    def prepared(self, given: Any, resume: bool, folder: Path) -> PreparedTuning:  # noqa: ANN401
+    def prepared(self, given: Any, resume: bool, folder: Path) -> PreparedTuning:
         """All that a search looks at; `folder` is for what is built."""
         request = self.request
         with self.stages.during("capture"):

@@ -103,7 +103,7 @@ def script(name: str, words: tuple[str, ...], keras_backend: str, home: str | No
 )
 @click.option("--threads", type=click.IntRange(1), help="As many as it may use, if not given.")
 @options.form
-def run(program: str, images: str | None, threads: int | None, form: str, **given: Any) -> int:  # noqa: ANN401
+def run(program: str, images: str | None, threads: int | None, form: str, **given: Any) -> int:
     """Compile an HPVM-C program, ours or anyone's, as ordinary C++, and run it here.
 
     \b

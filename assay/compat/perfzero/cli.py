@@ -20,7 +20,7 @@ from assay.platforms.cloud import tpu
 from assay.platforms.sinks import credentials
 
 
-def old_flag(name: str, flag: perfzero.Flag) -> Any:  # noqa: ANN401 (a click decorator)
+def old_flag(name: str, flag: perfzero.Flag) -> Any:
     """A flag of PerfZero as click's."""
     if isinstance(flag.default, bool):
         return options.boolean(f"--{name}", name, help=flag.help)
@@ -48,7 +48,7 @@ Example:
 )
 @click.option("--python", default="", help="Virtual environment to run in (assay's own flag).")
 @options.home
-def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:  # noqa: ANN401
+def command(timeout: str, python: str, home: str | None, **flags: Any) -> int:
     """Run benchmark methods as PerfZero does, with its flags, summary and files."""
     request = perfzero.request(flags, timeout, python)
     with credentials.used(request.sinks.key), _tpu(request) as version:

@@ -145,7 +145,7 @@ def command(
     yes: bool,
     dry_run: bool,
     clone: bool,
-    **given: Any,  # noqa: ANN401
+    **given: Any,
 ) -> int:
     """COMMAND is create, start, stop, delete, status or list_all."""
     check_command(what)

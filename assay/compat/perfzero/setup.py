@@ -201,7 +201,7 @@ Examples:
 @options.decorated(*(old_flag(name, flag) for name, flag in FLAGS.items()))
 @click.option("--engine", default="", metavar="docker|podman|buildah", help="assay's own flag.")
 @click.option("--dry-run", is_flag=True, help="Print what would be done (assay's own flag).")
-def command(engine: str, dry_run: bool, **flags: Any) -> int:  # noqa: ANN401
+def command(engine: str, dry_run: bool, **flags: Any) -> int:
     """Build or load the image that PerfZero's benchmarks run in; make a drive of local disks."""
     say = printing.put if dry_run else options.say
     seconds = set_up(flags, engine, dry_run, say)

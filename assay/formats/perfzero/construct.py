@@ -41,7 +41,7 @@ def read_arguments(text: str, flag: str) -> dict[str, Any]:
     return found
 
 
-def _parameters(owner: Any) -> Mapping[str, inspect.Parameter]:  # noqa: ANN401 (any class)
+def _parameters(owner: Any) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(owner).parameters
     except (TypeError, ValueError):  # made in C: it takes nothing by name

@@ -75,7 +75,7 @@ def model_of(
 
 
 def captured(
-    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    model: Any,
     weights: str | Path = "",
     params: Mapping[str, Value] | None = None,
 ) -> CapturedModel:

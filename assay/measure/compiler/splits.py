@@ -158,7 +158,7 @@ ITEMS = 64  # of a model's own tune pictures
 
 
 def calibrated(
-    model: Any,  # noqa: ANN401 (a name, a file, a keras.Model or a Graph)
+    model: Any,
     graph: Graph,
     knobs: Mapping[str, int] | str | Path,
     items: Sequence[Any] = (),

@@ -18,7 +18,7 @@ def source() -> NvmlSource | None:
 
 
 @cache
-def load() -> Any:  # noqa: ANN401 (an untyped module)
+def load() -> Any:
     """The package with its library started, or None: no package, no driver, no permission."""
     try:
         import pynvml
@@ -36,7 +36,7 @@ class NvmlSource:
 
     counts_energy = True
 
-    def __init__(self, library: Any) -> None:  # noqa: ANN401
+    def __init__(self, library: Any) -> None:
         self._library = library
         self._devices = [
             library.nvmlDeviceGetHandleByIndex(i) for i in range(library.nvmlDeviceGetCount())
@@ -78,7 +78,7 @@ class NvmlSource:
         found = [p.usedGpuMemory for p in running if p.pid in pids and p.usedGpuMemory is not None]
         return float(sum(found)) if found else None
 
-    def _ask(self, function: Callable[..., Any], *words: object) -> Any:  # noqa: ANN401
+    def _ask(self, function: Callable[..., Any], *words: object) -> Any:
         try:
             return function(*words)
         except self._library.NVMLError:  # not of this GPU, or not to us

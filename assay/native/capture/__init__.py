@@ -11,7 +11,7 @@ from assay.native.expected import Answers, items_for
 from assay.native.graph import Graph
 
 
-def capture(model: Any, name: str = "") -> Graph:  # noqa: ANN401 (a keras.Model)
+def capture(model: Any, name: str = "") -> Graph:
     """The inference of a built model, sequential or functional, in either data format.
 
     Inputs and outputs keep the model's own axis order; layers that only train are left out.
@@ -21,7 +21,7 @@ def capture(model: Any, name: str = "") -> Graph:  # noqa: ANN401 (a keras.Model
     return captured(model, name)
 
 
-def answers(model: Any, graph: Graph) -> Answers:  # noqa: ANN401
+def answers(model: Any, graph: Graph) -> Answers:
     """What Keras makes of some items, for the graph captured from the model to be judged by."""
     import keras
 

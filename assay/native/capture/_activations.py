@@ -36,7 +36,7 @@ _KNOWN = (
 
 def add_activation(
     building: Building,
-    function: Any,  # noqa: ANN401 (a function or a layer)
+    function: Any,
     tensor: Tensor,
     name: str,
     alone: bool = False,
@@ -64,7 +64,7 @@ def add_softmax(building: Building, axis: int, tensor: Tensor, name: str) -> Ten
     return Tensor(building.add(name, ops.SoftmaxOp(place), tensor.value), tensor.order)
 
 
-def _as_op(function: Any, name: str) -> ops.ActivationOp:  # noqa: ANN401
+def _as_op(function: Any, name: str) -> ops.ActivationOp:
     if type(function) is layers.ReLU:
         return _relu(function, name)
     if type(function) is layers.LeakyReLU:
@@ -78,7 +78,7 @@ def _as_op(function: Any, name: str) -> ops.ActivationOp:  # noqa: ANN401
         raise unsupported(f"with the activation {called}", name, _KNOWN) from None
 
 
-def _relu(layer: Any, name: str) -> ops.ActivationOp:  # noqa: ANN401
+def _relu(layer: Any, name: str) -> ops.ActivationOp:
     if layer.threshold:
         raise unsupported(f"a ReLU with a threshold of {layer.threshold}", name, ("0",))
     limit = 0.0 if layer.max_value is None else float(layer.max_value)

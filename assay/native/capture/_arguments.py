@@ -18,12 +18,12 @@ Given = Tensor | Any  # a tensor of the model, or what the call was given instea
 Operator = Callable[[Building, Any, list[Given], str], list[Tensor]]
 
 
-def numbers(given: Any) -> Array:  # noqa: ANN401 (numbers, a tensor of any engine, a variable)
+def numbers(given: Any) -> Array:
     held = given.value if isinstance(given, keras.Variable) else given
     return np.asarray(keras.ops.convert_to_numpy(held), np.float32)
 
 
-def of_an_item(given: Any, rank: int, name: str) -> Array:  # noqa: ANN401
+def of_an_item(given: Any, rank: int, name: str) -> Array:
     """As many axes as an item has; one for the batch is of size 1."""
     found = numbers(given)
     if found.ndim == rank + 1 and len(found) == 1:

@@ -18,7 +18,7 @@ from assay.native.graph_builder import Building, Tensor
 CLOSED = np.float32(-0.7 * np.finfo(np.float32).max)  # what Keras on JAX gives a closed score
 
 
-def _embedding(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _embedding(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     if layer.mask_zero:
         raise unsupported("an Embedding with mask_zero", name, ("one without",))
     return looked_up(building, array(layer.embeddings), given[0], name)
@@ -36,7 +36,7 @@ def looked_up(building: Building, table: Array, rows: Tensor, name: str) -> Tens
 
 def _attention(
     building: Building,
-    layer: Any,  # noqa: ANN401
+    layer: Any,
     given: list[Tensor],
     name: str,
     use_causal_mask: bool = False,
@@ -60,7 +60,7 @@ def _attention(
     return Tensor(made, (0, 1))
 
 
-def dot_product(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def dot_product(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     """Of (length, heads, depth) each; a mask has to be known."""
     q, k, v, bias, mask, scale = given
     if bias is not None or operation.flash_attention or operation.attn_logits_soft_cap is not None:
@@ -105,7 +105,7 @@ def _mask(
     q: str,
     k: str,
     causal: bool,
-    mask: Any = None,  # noqa: ANN401 (what tells which are open, of any engine)
+    mask: Any = None,
     name: str = "",
 ) -> Array | None:
     """What takes the place of scores that may not be seen; no number where one may."""
@@ -123,7 +123,7 @@ def _mask(
 
 def _heads(
     building: Building,
-    layer: Any,  # noqa: ANN401 (an EinsumDense of attention's own)
+    layer: Any,
     value: str,
     name: str,
     factor: float = 1.0,

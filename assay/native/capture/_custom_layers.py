@@ -29,13 +29,13 @@ class TracedCall(msgspec.Struct, frozen=True):
     outputs: list[Any]
 
 
-def is_own(layer: Any) -> bool:  # noqa: ANN401
+def is_own(layer: Any) -> bool:
     """Keras' own layers are captured by what is known of their class, or not at all."""
     return not type(layer).__module__.startswith("keras.")
 
 
 @contextmanager
-def opened(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterator[TracedCall]:  # noqa: ANN401
+def opened(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterator[TracedCall]:
     """One call of the layer as operations, of inputs of these shapes."""
     check_opened(layer, node, name)
     with _left_as_it_was(layer):
@@ -47,7 +47,7 @@ def opened(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterato
             raise unsupported(what, name, ("a call that depends on its inputs alone",))
 
 
-def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> TracedCall:  # noqa: ANN401
+def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> TracedCall:
     inputs = [
         keras.Input(batch_shape=(tensor.shape[0], *shape), dtype=tensor.dtype)
         for tensor, shape in zip(node.input_tensors, shapes, strict=True)
@@ -81,7 +81,7 @@ class _Watching(keras.StatelessScope):  # type: ignore[misc]
 
 
 @contextmanager
-def as_symbolic(layer: Any, name: str) -> Iterator[None]:  # noqa: ANN401
+def as_symbolic(layer: Any, name: str) -> Iterator[None]:
     """Whatever someone else's code raises over symbolic tensors is told as such."""
     try:
         yield
@@ -98,7 +98,7 @@ def as_symbolic(layer: Any, name: str) -> Iterator[None]:  # noqa: ANN401
 
 
 @contextmanager
-def _left_as_it_was(layer: Any) -> Iterator[None]:  # noqa: ANN401
+def _left_as_it_was(layer: Any) -> Iterator[None]:
     """Its layers forget the calls of the trace: a layer of several calls has no `output` of its
     own, and each call holds its tensors."""
     held = [each for one in layer._flatten_layers() for each in _lists(one)]
@@ -110,5 +110,5 @@ def _left_as_it_was(layer: Any) -> Iterator[None]:  # noqa: ANN401
             del each[size:]
 
 
-def _lists(layer: Any) -> tuple[list[Any], list[Any]]:  # noqa: ANN401
+def _lists(layer: Any) -> tuple[list[Any], list[Any]]:
     return layer._inbound_nodes, layer._outbound_nodes

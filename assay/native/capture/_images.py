@@ -16,11 +16,11 @@ from assay.native.graph_builder import Building, Tensor
 FIRST, LAST = (0, 1, 2), (2, 0, 1)  # how a picture's own axes become channels, rows, columns
 
 
-def _order(layer: Any) -> tuple[int, ...]:  # noqa: ANN401
+def _order(layer: Any) -> tuple[int, ...]:
     return FIRST if layer.data_format == "channels_first" else LAST
 
 
-def _conv(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _conv(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     value = building.laid(given[0], _order(layer))
     kernel = array(layer.kernel).transpose(3, 2, 0, 1)
     weight = building.constant(f"{name}/kernel", kernel)
@@ -31,7 +31,7 @@ def _conv(building: Building, layer: Any, given: list[Tensor], name: str) -> Ten
     return add_activation(building, layer.activation, made, name)
 
 
-def _depthwise(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _depthwise(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     value = building.laid(given[0], _order(layer))
     kernel = _by_channel(array(layer.kernel))
     weight = building.constant(f"{name}/kernel", kernel)
@@ -42,7 +42,7 @@ def _depthwise(building: Building, layer: Any, given: list[Tensor], name: str) -
     return add_activation(building, layer.activation, made, name)
 
 
-def _separable(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _separable(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     """A depthwise convolution, then one of 1 x 1 with the bias and the activation."""
     value = building.laid(given[0], _order(layer))
     kernel = _by_channel(array(layer.depthwise_kernel))
@@ -63,7 +63,7 @@ def _by_channel(kernel: Array) -> Array:
     return kernel.transpose(2, 3, 0, 1).reshape(channels * multiplier, 1, height, width)
 
 
-def _transposed(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _transposed(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     if layer.output_padding is not None:
         raise unsupported("a Conv2DTranspose with output_padding", name, ("None",))
     value = building.laid(given[0], _order(layer))
@@ -88,7 +88,7 @@ def _transposed(building: Building, layer: Any, given: list[Tensor], name: str) 
     return add_activation(building, layer.activation, made, name)
 
 
-def _cropping(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _cropping(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     value = building.laid(given[0], _order(layer))
     channels, height, width = building.shapes[value]
     (top, bottom), (left, right) = layer.cropping
@@ -97,11 +97,11 @@ def _cropping(building: Building, layer: Any, given: list[Tensor], name: str) ->
     return Tensor(building.add(name, op, value), _order(layer))
 
 
-def _bias(building: Building, layer: Any, name: str) -> str:  # noqa: ANN401
+def _bias(building: Building, layer: Any, name: str) -> str:
     return building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else ""
 
 
-def _placed(layer: Any, shape: Shape, kernel: Array) -> dict[str, Any]:  # noqa: ANN401
+def _placed(layer: Any, shape: Shape, kernel: Array) -> dict[str, Any]:
     """Strides, dilations and padding of a convolution over a picture of that shape."""
     strides, dilations = _pair(layer.strides), _pair(layer.dilation_rate)
     reach = [(kernel.shape[2 + axis] - 1) * dilations[axis] + 1 for axis in (0, 1)]
@@ -122,8 +122,8 @@ def _pads(padding: str, shape: Shape, reach: ops.Pair, strides: ops.Pair) -> ops
     return (before[0], before[1], lacking[0] - before[0], lacking[1] - before[1])
 
 
-def _pool(kind: Any) -> Handler:  # noqa: ANN401
-    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _pool(kind: Any) -> Handler:
+    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
         value = building.laid(given[0], _order(layer))
         window, strides = _pair(layer.pool_size), _pair(layer.strides)
         pads = _pads(layer.padding, building.shapes[value], window, strides)
@@ -133,8 +133,8 @@ def _pool(kind: Any) -> Handler:  # noqa: ANN401
     return add
 
 
-def _global_pool(kind: Any) -> Handler:  # noqa: ANN401
-    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _global_pool(kind: Any) -> Handler:
+    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
         value = building.laid(given[0], _order(layer))
         value = building.add(name, ops.GlobalPoolOp(kind), value)
         if not layer.keepdims:
@@ -145,14 +145,14 @@ def _global_pool(kind: Any) -> Handler:  # noqa: ANN401
     return add
 
 
-def _padding(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _padding(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     value = building.laid(given[0], _order(layer))
     (top, bottom), (left, right) = layer.padding
     op = ops.PadOp((top, left, bottom, right))
     return Tensor(building.add(name, op, value), _order(layer))
 
 
-def _upsampling(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _upsampling(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     if layer.interpolation != "nearest":
         what = f"an UpSampling2D with {layer.interpolation} interpolation"
         raise unsupported(what, name, ("nearest",))
@@ -160,7 +160,7 @@ def _upsampling(building: Building, layer: Any, given: list[Tensor], name: str) 
     return Tensor(building.add(name, ops.UpsampleOp(_pair(layer.size)), value), _order(layer))
 
 
-def _pair(value: Any) -> ops.Pair:  # noqa: ANN401
+def _pair(value: Any) -> ops.Pair:
     first, second = (value, value) if isinstance(value, int) else value
     return int(first), int(second)
 

@@ -21,16 +21,16 @@ from assay.native.graph_builder import Building, Tensor
 Handler = Callable[..., Tensor]
 
 
-def array(variable: Any) -> Array:  # noqa: ANN401 (a keras.Variable)
+def array(variable: Any) -> Array:
     return np.asarray(keras.ops.convert_to_numpy(variable.value), np.float32)
 
 
-def nothing(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def nothing(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     """A layer that does something in training only."""
     return given[0]
 
 
-def _dense(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _dense(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     if given[0].order == (2, 0, 1):  # a picture's channels: its pixels need not be turned
         return _pointwise(building, layer, given[0], name)
     op = ops.DenseOp(
@@ -41,7 +41,7 @@ def _dense(building: Building, layer: Any, given: list[Tensor], name: str) -> Te
     return add_activation(building, layer.activation, made, name)
 
 
-def _pointwise(building: Building, layer: Any, tensor: Tensor, name: str) -> Tensor:  # noqa: ANN401
+def _pointwise(building: Building, layer: Any, tensor: Tensor, name: str) -> Tensor:
     op = ops.ConvOp(
         weight=building.constant(f"{name}/kernel", array(layer.kernel).T[..., None, None]),
         bias=building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
@@ -50,7 +50,7 @@ def _pointwise(building: Building, layer: Any, tensor: Tensor, name: str) -> Ten
     return add_activation(building, layer.activation, made, name)
 
 
-def _batch_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _batch_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     rank = len(given[0].order)
     axis = (layer.axis if layer.axis >= 0 else layer.axis + rank + 1) - 1
     order = (axis, *(other for other in range(rank) if other != axis))
@@ -62,7 +62,7 @@ def _batch_norm(building: Building, layer: Any, given: list[Tensor], name: str) 
     return Tensor(building.add(name, op, building.laid(given[0], order)), order)
 
 
-def _rescaling(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _rescaling(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     """x · scale + offset, as a batch norm whose statistics are those of nothing."""
     if np.ndim(layer.scale) or np.ndim(layer.offset):
         return _rescaling_by_channel(building, layer, given, name)
@@ -78,7 +78,7 @@ def _rescaling(building: Building, layer: Any, given: list[Tensor], name: str) -
 
 def _rescaling_by_channel(
     building: Building,
-    layer: Any,  # noqa: ANN401
+    layer: Any,
     given: list[Tensor],
     name: str,
 ) -> Tensor:
@@ -90,29 +90,29 @@ def _rescaling_by_channel(
     return Tensor(value, order)
 
 
-def _activation(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _activation(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     return add_activation(building, layer.activation, given[0], name, alone=True)
 
 
 def _layer_as_activation(
     building: Building,
-    layer: Any,  # noqa: ANN401
+    layer: Any,
     given: list[Tensor],
     name: str,
 ) -> Tensor:
     return add_activation(building, layer, given[0], name, alone=True)
 
 
-def _softmax(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _softmax(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     if not isinstance(layer.axis, int):
         raise unsupported(f"a Softmax over the axes {layer.axis}", name, ("one axis",))
     return add_softmax(building, layer.axis, given[0], name)
 
 
-def _binary(kind: Any) -> Handler:  # noqa: ANN401
+def _binary(kind: Any) -> Handler:
     """A layer of two or more inputs is a chain of operations of two."""
 
-    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
         if len({len(tensor.order) for tensor in given}) > 1:
             raise unsupported(f"{type(layer).__name__} of inputs of several ranks", name, ("one",))
         order = common_order(given)
@@ -124,14 +124,14 @@ def _binary(kind: Any) -> Handler:  # noqa: ANN401
     return add
 
 
-def _concatenate(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _concatenate(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     order = common_order(given)
     axis = order.index((layer.axis if layer.axis >= 0 else layer.axis + len(order) + 1) - 1)
     values = [building.laid(tensor, order) for tensor in given]
     return Tensor(building.add(name, ops.ConcatenateOp(axis), *values), order)
 
 
-def _flatten(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _flatten(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     """Keras 3 flattens pictures as rows, columns, channels, whatever the data format."""
     rank = len(given[0].order)
     if layer.data_format == "channels_first" and rank > 1:
@@ -142,13 +142,13 @@ def _flatten(building: Building, layer: Any, given: list[Tensor], name: str) -> 
     return Tensor(building.add(name, ops.ReshapeOp(shape), value), (0,))
 
 
-def _reshape(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _reshape(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     value = building.laid(given[0])
     shape = tuple(np.empty(building.shapes[value]).reshape(layer.target_shape).shape)
     return Tensor(building.add(name, ops.ReshapeOp(shape), value), tuple(range(len(shape))))
 
 
-def _permute(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _permute(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     """Only a new way of counting the axes: nothing moves until someone needs it."""
     tensor = given[0]
     dims = [dim - 1 for dim in layer.dims]
@@ -165,7 +165,7 @@ def _plain(tensor: Tensor) -> tuple[int, ...]:
     return tuple(range(len(tensor.order)))
 
 
-def _average(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _average(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     total = _binary("add")(building, layer, given, f"{name}/sum")
     share = building.fixed(f"{name}/share", np.float32(1 / len(given)), total.order)
     return Tensor(building.add(name, ops.BinaryOp("multiply"), total.value, share), total.order)

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 
-def origin(tensor: Any) -> Any:  # noqa: ANN401 (a KerasTensor)
+def origin(tensor: Any) -> Any:
     """The node that makes it: one call of a layer or an operation."""
     history = tensor._keras_history
     return history.operation._inbound_nodes[history.node_index]
@@ -55,7 +55,7 @@ def _told(inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[Any]:
     yield [numbers[id(tensor)] for tensor in outputs]
 
 
-def _equal(one: Any, other: Any) -> bool:  # noqa: ANN401
+def _equal(one: Any, other: Any) -> bool:
     if one is other:
         return True
     if type(one) is not type(other) or isinstance(one, keras.Variable):

@@ -18,7 +18,7 @@ from assay.native.graph import Array
 from assay.native.graph_builder import Building, Order, Tensor
 
 
-def _normalization(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _normalization(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     tensor = given[0]
     mean, variance = (
         np.asarray(keras.ops.convert_to_numpy(held), np.float64)
@@ -44,14 +44,14 @@ def by_known(
     return Tensor(value, tensor.order)
 
 
-def _axes(axis: Any, order: Order) -> tuple[int, ...]:  # noqa: ANN401 (a number or several)
+def _axes(axis: Any, order: Order) -> tuple[int, ...]:
     """Of the value; Keras counts the batch."""
     rank = len(order)
     told = axis if isinstance(axis, list | tuple) else [axis]
     return tuple(sorted(order.index(each - 1 if each >= 0 else each + rank) for each in told))
 
 
-def _laid_weight(held: Any, axis: Any, order: Order) -> Array:  # noqa: ANN401
+def _laid_weight(held: Any, axis: Any, order: Order) -> Array:
     """A weight over some axes, in the order in which the value has them."""
     told = axis if isinstance(axis, list | tuple) else [axis]
     own = [each - 1 if each >= 0 else each + len(order) for each in told]
@@ -59,7 +59,7 @@ def _laid_weight(held: Any, axis: Any, order: Order) -> Array:  # noqa: ANN401
     return array(held).transpose(found)
 
 
-def _layer_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _layer_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     if layer.rms_scaling:
         raise unsupported("a LayerNormalization with rms_scaling", name, ("RMSNormalization",))
     order = given[0].order
@@ -74,7 +74,7 @@ def _layer_norm(building: Building, layer: Any, given: list[Tensor], name: str) 
     return Tensor(building.add(name, op, given[0].value), order)
 
 
-def _rms_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _rms_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     order = given[0].order
     gamma = building.constant(f"{name}/scale", _laid_weight(layer.scale, layer.axis, order))
     axes = _axes(layer.axis, order)
@@ -82,7 +82,7 @@ def _rms_norm(building: Building, layer: Any, given: list[Tensor], name: str) ->
     return Tensor(building.add(name, op, given[0].value), order)
 
 
-def _group_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _group_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     """A layer norm of each group of channels, then a factor and a sum for each channel."""
     rank = len(given[0].order)
     (axis,) = _axes(layer.axis, tuple(range(rank)))
@@ -104,11 +104,11 @@ def _group_norm(building: Building, layer: Any, given: list[Tensor], name: str) 
     return Tensor(value, order)
 
 
-def _layer_scale(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _layer_scale(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     return by_known(building, given[0], [("multiply", array(layer.gamma))], name)
 
 
-def _custom_scale(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:  # noqa: ANN401
+def _custom_scale(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
     order = common_order(given)
     first, second = (Tensor(building.laid(tensor, order), order) for tensor in given)
     scaled = by_known(building, second, [("multiply", np.asarray(layer.scale))], f"{name}/scaled")

@@ -23,13 +23,13 @@ WITH_KEYWORDS = {"DotProductAttention"}  # may be given by name
 WHOLE = {"Add", "Subtract", "Multiply", "Maximum", "Minimum", *_shape_ops.OPERATORS}
 
 
-def operator(operation: Any) -> Operator | None:  # noqa: ANN401
+def operator(operation: Any) -> Operator | None:
     if type(operation).__module__ not in MODULES:
         return None
     return OPERATORS.get(type(operation).__name__)
 
 
-def arguments(operation: Any, node: Any, held: dict[int, Tensor], name: str) -> list[Given]:  # noqa: ANN401
+def arguments(operation: Any, node: Any, held: dict[int, Tensor], name: str) -> list[Given]:
     """In the order of its `call`, with tensors of the graph in place of the model's."""
     args, kwargs = node.arguments.fill_in(held)
     if type(operation).__name__ in WITH_KEYWORDS:
@@ -43,7 +43,7 @@ def arguments(operation: Any, node: Any, held: dict[int, Tensor], name: str) -> 
     return list(args)
 
 
-def _check_whole(args: Any, name: str) -> None:  # noqa: ANN401
+def _check_whole(args: Any, name: str) -> None:
     known = [
         each for each in args if keras.ops.is_tensor(each) or isinstance(each, int | np.ndarray)
     ]
@@ -51,8 +51,8 @@ def _check_whole(args: Any, name: str) -> None:  # noqa: ANN401
         raise unsupported("computing with whole numbers that large", name, (f"below {LARGEST}",))
 
 
-def _binary(kind: Any) -> Operator:  # noqa: ANN401
-    def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _binary(kind: Any) -> Operator:
+    def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
         tensors = [each for each in given if isinstance(each, Tensor)]
         if len({len(tensor.order) for tensor in tensors}) > 1:
             raise unsupported("an operation of tensors of several ranks", name, ("one rank",))
@@ -68,7 +68,7 @@ def _binary(kind: Any) -> Operator:  # noqa: ANN401
     return add
 
 
-def _where(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _where(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     """Known numbers in known places of a tensor."""
     condition, *both = given
     tensors = [each for each in both if isinstance(each, Tensor)]
@@ -83,40 +83,40 @@ def _where(building: Building, operation: Any, given: list[Given], name: str) ->
     return _binary("mask")(building, operation, [tensors[0], mask], name)
 
 
-def _unary(kind: Any, **more: float) -> Operator:  # noqa: ANN401
-    def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _unary(kind: Any, **more: float) -> Operator:
+    def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
         op = ops.ActivationOp(kind, **more)
         return [Tensor(building.add(name, op, given[0].value), given[0].order)]
 
     return add
 
 
-def _gelu(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _gelu(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     kind = "gelu_tanh" if operation.approximate else "gelu"
     return _unary(kind)(building, operation, given, name)
 
 
-def _leaky(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _leaky(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     slope = float(operation.negative_slope)
     return _unary("relu", alpha=slope)(building, operation, given, name)
 
 
-def _elu(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _elu(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     return _unary("elu", alpha=float(operation.alpha))(building, operation, given, name)
 
 
-def _clip(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _clip(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     bounds = {"alpha": float(operation.x_min), "limit": float(operation.x_max)}
     return _unary("clip", **bounds)(building, operation, given, name)
 
 
-def _softmax(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _softmax(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     if not isinstance(operation.axis, int) or operation.axis == 0:
         raise unsupported(f"a softmax over {operation.axis}", name, ("one axis of an item",))
     return [add_softmax(building, operation.axis, given[0], name)]
 
 
-def _matmul(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _matmul(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     first, second = given
     if isinstance(first, Tensor) and not isinstance(second, Tensor) and np.ndim(second) == 2:
         return [_dense(building, first, numbers(second).T, name)]
@@ -143,13 +143,13 @@ def _dense(building: Building, tensor: Tensor, weight: Array, name: str) -> Tens
     return Tensor(made, tuple(range(len(tensor.order))))
 
 
-def _cast(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _cast(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     """To float32, which all numbers of a graph are."""
     return [given[0]]
 
 
-def _reduce(kind: Any) -> Operator:  # noqa: ANN401
-    def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _reduce(kind: Any) -> Operator:
+    def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
         tensor = given[0]
         own = item_axes(operation.axis, len(tensor.order), name)
         axes = tuple(sorted(tensor.order.index(axis) for axis in own))

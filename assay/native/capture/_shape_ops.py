@@ -19,7 +19,7 @@ from assay.native.graph_builder import Building, Tensor
 RUNS = 256  # evenly spaced rows that one look-up may be cut into
 
 
-def item_axes(axis: Any, rank: int, name: str) -> list[int]:  # noqa: ANN401
+def item_axes(axis: Any, rank: int, name: str) -> list[int]:
     """Counted without the batch, which may not be among them."""
     told = list(axis) if isinstance(axis, list | tuple) else [axis]
     if None in told or any(each in (0, -rank - 1) for each in told):
@@ -41,7 +41,7 @@ def _shaped(building: Building, value: str, shape: Sequence[int], name: str) -> 
     return Tensor(made, tuple(range(len(shape))))
 
 
-def _reshape(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _reshape(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     value = building.laid(given[0])
     _, *shape = operation.newshape
     known = math.prod(size for size in shape if size != -1)
@@ -50,7 +50,7 @@ def _reshape(building: Building, operation: Any, given: list[Given], name: str) 
     return [_shaped(building, value, shape, name)]
 
 
-def _transpose(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _transpose(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     axes = operation.axes
     if axes is None or axes[0] != 0:
         raise unsupported(f"a transpose to {axes}", name, ("one that leaves the batch first",))
@@ -58,19 +58,19 @@ def _transpose(building: Building, operation: Any, given: list[Given], name: str
     return [Tensor(given[0].value, tuple(dims.index(axis) for axis in given[0].order))]
 
 
-def _expand(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _expand(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     value = building.laid(given[0])
     shape = list(building.shapes[value])
     (axis,) = item_axes(operation.axis, len(shape) + 1, name)
     return [_shaped(building, value, (*shape[:axis], 1, *shape[axis:]), name)]
 
 
-def _squeeze(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _squeeze(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     axes = item_axes(operation.axis, len(given[0].order), name)
     return [without(building, given[0], axes, name)]
 
 
-def _item(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _item(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     """`x[:, 1:, ::2]`, `x[:, None]`: ranges, whole numbers and new axes, and all of the batch."""
     value = building.laid(given[0])
     shape = building.shapes[value]
@@ -98,7 +98,7 @@ def _reached(building: Building, made: Tensor, shape: list[int], name: str) -> T
     return _shaped(building, made.value, shape, f"{name}/shaped")
 
 
-def _row(key: Any, size: int) -> range:  # noqa: ANN401 (a range or a whole number)
+def _row(key: Any, size: int) -> range:
     return range(size)[slice(key % size, key % size + 1) if isinstance(key, int) else key]
 
 
@@ -119,7 +119,7 @@ def _along(building: Building, tensor: Tensor, axis: int, row: range, name: str)
     return _part(building, value, rows, name)
 
 
-def _split(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _split(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     (axis,) = item_axes(operation.axis, len(given[0].order), name)
     size = building.shapes[building.laid(given[0])][axis]
     parts = np.array_split(np.arange(size), operation.indices_or_sections)
@@ -127,14 +127,14 @@ def _split(building: Building, operation: Any, given: list[Given], name: str) ->
     return [_along(building, given[0], axis, row, name) for row in rows]
 
 
-def _unstack(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _unstack(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     (axis,) = item_axes(operation.axis, len(given[0].order), name)
     count = building.shapes[building.laid(given[0])][axis]
     parts = [_along(building, given[0], axis, range(n, n + 1), name) for n in range(count)]
     return [without(building, part, [axis], f"{name}/fewer") for part in parts]
 
 
-def _concatenate(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _concatenate(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     tensors = _all_tensors(given[0], name)
     order = common_order(tensors)
     (axis,) = item_axes(operation.axis, len(order), name)
@@ -143,7 +143,7 @@ def _concatenate(building: Building, operation: Any, given: list[Given], name: s
     return [Tensor(made, order)]
 
 
-def _stack(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _stack(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     tensors = _all_tensors(given[0], name)
     (axis,) = item_axes(operation.axis, len(tensors[0].order) + 1, name)
     values = [building.laid(tensor) for tensor in tensors]
@@ -154,13 +154,13 @@ def _stack(building: Building, operation: Any, given: list[Given], name: str) ->
     return [Tensor(made, tuple(range(len(wide))))]
 
 
-def _all_tensors(given: Any, name: str) -> list[Tensor]:  # noqa: ANN401 (a list or a tuple)
+def _all_tensors(given: Any, name: str) -> list[Tensor]:
     if not all(isinstance(each, Tensor) for each in given):
         raise unsupported("joining tensors with known numbers", name, ("tensors of the model",))
     return list(given)
 
 
-def _take(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _take(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     """Known rows of a tensor, or rows of a known table by whole numbers."""
     table, rows = given
     if isinstance(rows, Tensor):
@@ -182,7 +182,7 @@ def _take(building: Building, operation: Any, given: list[Given], name: str) -> 
     return [Tensor(made, parts[0].order)]
 
 
-def _rows_of(building: Building, operation: Any, table: Given, rows: Tensor, name: str) -> Tensor:  # noqa: ANN401
+def _rows_of(building: Building, operation: Any, table: Given, rows: Tensor, name: str) -> Tensor:
     if isinstance(table, Tensor) or operation.axis != 0 or len(table.shape) != 2:
         raise unsupported("a take by computed numbers", name, ("rows of a known table",))
     return looked_up(building, numbers(table), rows, name)
@@ -201,7 +201,7 @@ def _runs(rows: list[int]) -> list[range]:
     return found
 
 
-def _zeros(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:  # noqa: ANN401
+def _zeros(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
     """Of an item's shape: known, and the same for every item."""
     order = given[0].order
     shape = building.shapes[building.laid(given[0])]

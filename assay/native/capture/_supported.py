@@ -69,7 +69,7 @@ METHODS |= {"_run_through_graph", "forward"}  # the last is called on PyTorch
 KEYWORDS = {layers.MultiHeadAttention: {"use_causal_mask"}}
 
 
-def check_call(layer: Any, node: Any, name: str) -> None:  # noqa: ANN401 (of Keras)
+def check_call(layer: Any, node: Any, name: str) -> None:
     """Tensors alone are given, as one argument or as a list; inference is all that is asked."""
     for key, value in node.arguments.kwargs.items():
         nothing = all(each is None for each in keras.tree.flatten(value))
@@ -83,20 +83,20 @@ def check_call(layer: Any, node: Any, name: str) -> None:  # noqa: ANN401 (of Ke
     check_results(node, name)
 
 
-def check_results(node: Any, name: str, kinds: Sequence[str] = ("float32",)) -> None:  # noqa: ANN401
+def check_results(node: Any, name: str, kinds: Sequence[str] = ("float32",)) -> None:
     for tensor in node.output_tensors:
         if tensor.dtype not in kinds:
             raise unsupported(f"giving {tensor.dtype}", name, ("float32",))
 
 
-def check_masks(node: Any, name: str) -> None:  # noqa: ANN401
+def check_masks(node: Any, name: str) -> None:
     """Layers after it would compute something else by a mask, which the graph does not have."""
     for tensor in node.output_tensors:
         if getattr(tensor, "_keras_mask", None) is not None:
             raise unsupported("handing on a mask", name, ("layers without masks",))
 
 
-def _given(layer: Any, node: Any, name: str) -> Sequence[Any]:  # noqa: ANN401
+def _given(layer: Any, node: Any, name: str) -> Sequence[Any]:
     """A layer takes one argument, which may be a list; some take several."""
     given: Sequence[Any] = node.arguments.args
     if type(layer) in BY_POSITION:
@@ -106,7 +106,7 @@ def _given(layer: Any, node: Any, name: str) -> Sequence[Any]:  # noqa: ANN401
     return given[0] if isinstance(given[0], list | tuple) else given
 
 
-def check_model(model: Any, name: str) -> None:  # noqa: ANN401 (a keras.Model)
+def check_model(model: Any, name: str) -> None:
     """It computes what its layers say: Keras' own call of them is not replaced."""
     base = keras.Sequential if isinstance(model, keras.Sequential) else keras.src.models.Functional
     if _own_method(model, base):
@@ -114,7 +114,7 @@ def check_model(model: Any, name: str) -> None:  # noqa: ANN401 (a keras.Model)
         raise unsupported(what, name, ("sequential and functional models",))
 
 
-def check_opened(layer: Any, node: Any, name: str) -> None:  # noqa: ANN401 (of a class of one's own)
+def check_opened(layer: Any, node: Any, name: str) -> None:
     """Its call is all that decides: Keras' call of it is Keras' own, and takes tensors alone."""
     for key, value in node.arguments.kwargs.items():
         if key == "training" and value not in (None, False):
@@ -132,7 +132,7 @@ def check_opened(layer: Any, node: Any, name: str) -> None:  # noqa: ANN401 (of 
     check_results(node, name)
 
 
-def check_layer(layer: Any, name: str) -> None:  # noqa: ANN401 (of a class that is captured)
+def check_layer(layer: Any, name: str) -> None:
     kind = type(layer).__name__
     if _own_method(layer, type(layer)):
         raise unsupported(f"a {kind} with a call of its own", name, (kind,))
@@ -145,7 +145,7 @@ def check_layer(layer: Any, name: str) -> None:  # noqa: ANN401 (of a class that
         raise unsupported(f"a {kind} that computes in {layer.compute_dtype}", name, ("float32",))
 
 
-def check_settings(layer: Any, name: str) -> None:  # noqa: ANN401
+def check_settings(layer: Any, name: str) -> None:
     """A later Keras may have settings that this one has not; what is off changes nothing."""
     known = {*SETTINGS.get(type(layer), "").split(), *IDLE}
     for key, value in layer.get_config().items():
@@ -155,7 +155,7 @@ def check_settings(layer: Any, name: str) -> None:  # noqa: ANN401
             raise unsupported(what, name, tuple(sorted(known - IDLE)) or ("none",))
 
 
-def _own_method(layer: Any, base: type) -> bool:  # noqa: ANN401
+def _own_method(layer: Any, base: type) -> bool:
     kind = type(layer)
     return any(
         getattr(kind, method, None) is not getattr(base, method, None) or method in vars(layer)
@@ -163,6 +163,6 @@ def _own_method(layer: Any, base: type) -> bool:  # noqa: ANN401
     )
 
 
-def _shown(value: Any) -> str:  # noqa: ANN401
+def _shown(value: Any) -> str:
     text = f"a {type(value).__name__}" if isinstance(value, keras.KerasTensor) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

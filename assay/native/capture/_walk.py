@@ -39,7 +39,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(kind.__name__ for kind in HANDLERS))
 
 
-def captured(model: Any, name: str) -> Graph:  # noqa: ANN401 (a keras.Model)
+def captured(model: Any, name: str) -> Graph:
     model = _functional(model)
     _check(model)
     if len(batches := {tensor.shape[0] for tensor in model.inputs}) > 1:
@@ -58,7 +58,7 @@ def captured(model: Any, name: str) -> Graph:  # noqa: ANN401 (a keras.Model)
     return drop_dead(building.graph(name or model.name, laid))
 
 
-def _functional(model: Any) -> Any:  # noqa: ANN401
+def _functional(model: Any) -> Any:
     """A subclassed model by one call of it, on an input of the shape it was built with."""
     if not isinstance(model, keras.Model) or isinstance(model, keras.Sequential):
         return model
@@ -70,7 +70,7 @@ def _functional(model: Any) -> Any:  # noqa: ANN401
         return keras.Model(tensor, model(tensor), name=model.name)
 
 
-def _check(model: Any) -> None:  # noqa: ANN401
+def _check(model: Any) -> None:
     if not isinstance(model, keras.Model):
         raise UsageError(
             f"This is a {type(model).__name__}, but a keras.Model can be captured.",
@@ -85,20 +85,20 @@ def _check(model: Any) -> None:  # noqa: ANN401
     check_model(model, model.name)
 
 
-def _has_layers(model: Any) -> bool:  # noqa: ANN401
+def _has_layers(model: Any) -> bool:
     if isinstance(model, keras.Sequential):
         return bool(model.built and model.inputs)
     return hasattr(model, "operations") and bool(getattr(model, "inputs", None))
 
 
-def _layout(model: Any) -> Layout:  # noqa: ANN401
+def _layout(model: Any) -> Layout:
     """That of the model's pictures: as its layers say, if they agree, else as Keras is set."""
     formats = set(_data_formats(model))
     chosen: Layout = formats.pop() if len(formats) == 1 else keras.config.image_data_format()
     return chosen
 
 
-def _data_formats(model: Any) -> Iterator[Layout]:  # noqa: ANN401
+def _data_formats(model: Any) -> Iterator[Layout]:
     for layer in model.layers:
         if isinstance(layer, keras.Model):
             yield from _data_formats(layer)
@@ -106,7 +106,7 @@ def _data_formats(model: Any) -> Iterator[Layout]:  # noqa: ANN401
             yield layer.data_format
 
 
-def _input(building: Building, tensor: Any, alone: bool, layout: Layout) -> Tensor:  # noqa: ANN401
+def _input(building: Building, tensor: Any, alone: bool, layout: Layout) -> Tensor:
     """Called `input` where it is the only one: Keras numbers its names anew in each process."""
     name = "input" if alone else str(origin(tensor).operation.name)
     shape = tuple(tensor.shape[1:])
@@ -132,7 +132,7 @@ def _input(building: Building, tensor: Any, alone: bool, layout: Layout) -> Tens
     return Tensor(building.laid(held, _images.LAST), _images.LAST)
 
 
-def _walk(building: Building, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:  # noqa: ANN401
+def _walk(building: Building, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:
     known = {id(tensor): held for tensor, held in zip(model.inputs, inputs, strict=True)}
     for node in in_order(model.outputs, model.inputs):
         if node.is_input:
@@ -146,8 +146,8 @@ def _walk(building: Building, model: Any, inputs: Sequence[Tensor], path: str) -
 
 def _layer(
     building: Building,
-    layer: Any,  # noqa: ANN401
-    node: Any,  # noqa: ANN401 (a call of it)
+    layer: Any,
+    node: Any,
     given: list[Tensor],
     path: str,
 ) -> list[Tensor]:
@@ -173,8 +173,8 @@ def _layer(
 
 def _by_handler(
     building: Building,
-    layer: Any,  # noqa: ANN401
-    node: Any,  # noqa: ANN401
+    layer: Any,
+    node: Any,
     given: list[Tensor],
     name: str,
 ) -> Tensor:
@@ -193,8 +193,8 @@ def _by_handler(
 
 def _own(
     building: Building,
-    layer: Any,  # noqa: ANN401
-    node: Any,  # noqa: ANN401
+    layer: Any,
+    node: Any,
     given: list[Tensor],
     name: str,
 ) -> list[Tensor]:
@@ -211,8 +211,8 @@ def _own(
 
 def _operation(
     building: Building,
-    operation: Any,  # noqa: ANN401 (of keras.ops)
-    node: Any,  # noqa: ANN401
+    operation: Any,
+    node: Any,
     given: list[Tensor],
     name: str,
 ) -> list[Tensor]:
@@ -230,7 +230,7 @@ def _operation(
     return made
 
 
-def _check_inner(model: Any, node: Any, name: str) -> None:  # noqa: ANN401
+def _check_inner(model: Any, node: Any, name: str) -> None:
     """Keras gives a model inside another an axis that it lacks; here it has to fit as it is."""
     check_model(model, name)
     wanted = [tuple(tensor.shape[1:]) for tensor in model.inputs]

@@ -89,13 +89,13 @@ def write_images(name: str, images: ImageSet, data_dir: str | Path) -> None:
 
 
 def translate_to_approxhpvm(
-    model: Any,  # noqa: ANN401 (a keras.Model)
+    model: Any,
     weights_dir: str | Path,
     src_dir: str | Path,
-    test_data: Any,  # noqa: ANN401 (what numpy takes)
-    test_labels: Any,  # noqa: ANN401
-    tuner_data: Any,  # noqa: ANN401
-    tuner_labels: Any,  # noqa: ANN401
+    test_data: Any,
+    test_labels: Any,
+    tuner_data: Any,
+    tuner_labels: Any,
     batch_size: int,
     num_classes: int = 10,
     enable_weights_reload: bool = False,

@@ -170,6 +170,6 @@ def _of(low: float, high: float) -> Affine:
     return Affine(scale, int(np.clip(np.rint(-low / scale), 0, 255)))
 
 
-def _loss(values: Array, as_bytes: Affine) -> Any:  # noqa: ANN401 (a number of numpy)
+def _loss(values: Array, as_bytes: Affine) -> Any:
     kept = np.clip(np.rint(values / as_bytes.scale + as_bytes.zero), 0, 255)
     return np.mean(((kept - as_bytes.zero) * as_bytes.scale - values) ** 2)

@@ -110,5 +110,5 @@ def _noise(layer: str, swing: int, shape: tuple[int, ...]) -> Array:
     return (1 + random.normal(0, NOISE[swing], shape)).astype(np.float32)
 
 
-def _node(name: str, op: Any, *inputs: str) -> Node:  # noqa: ANN401 (any operation)
+def _node(name: str, op: Any, *inputs: str) -> Node:
     return Node(name=name, op=op, inputs=inputs, output=name, shape=())  # found by `rewritten`

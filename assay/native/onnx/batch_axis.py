@@ -156,7 +156,7 @@ def _with_known(model: Importing, node: OnnxOp, place: BatchPlace) -> OnnxOp:
     return msgspec.structs.replace(node, inputs=tuple(inputs))
 
 
-def _known_first(model: Importing, node: OnnxOp, place: BatchPlace, value: str, held: Any) -> Any:  # noqa: ANN401
+def _known_first(model: Importing, node: OnnxOp, place: BatchPlace, value: str, held: Any) -> Any:
     """Numbers for each row of a joined axis become numbers for each row of an item."""
     count = held.shape[place.axis]
     if not place.joined:
@@ -170,5 +170,5 @@ def _known_first(model: Importing, node: OnnxOp, place: BatchPlace, value: str, 
     return np.moveaxis(held.reshape(sizes), place.axis, 0)
 
 
-def _changed(node: OnnxOp, **attributes: Any) -> OnnxOp:  # noqa: ANN401 (what a file holds)
+def _changed(node: OnnxOp, **attributes: Any) -> OnnxOp:
     return msgspec.structs.replace(node, attributes={**node.attributes, **attributes})

@@ -33,7 +33,7 @@ def _split(node: OnnxOp, inputs: list[Array]) -> list[Array]:
     return list(np.array_split(inputs[0], where, axis))
 
 
-def _constant(node: OnnxOp, inputs: list[Array]) -> Any:  # noqa: ANN401 (what numpy takes)
+def _constant(node: OnnxOp, inputs: list[Array]) -> Any:
     (held,) = node.attributes.values()
     if isinstance(held, float):
         return np.float32(held)
@@ -100,7 +100,7 @@ def _by(function: Callable[..., Any]) -> Fold:
 def _compared(function: Callable[..., Any]) -> Fold:
     """Not with a batch, whose size nobody knows here."""
 
-    def compare(node: OnnxOp, inputs: list[Array]) -> Any:  # noqa: ANN401 (what numpy gives)
+    def compare(node: OnnxOp, inputs: list[Array]) -> Any:
         return None if any((each == BATCH).any() for each in inputs) else function(*inputs)
 
     return compare
@@ -133,7 +133,7 @@ def _resized(node: OnnxOp, inputs: list[Array]) -> Array | None:
 
 
 def _reduced(function: Callable[..., Any]) -> Fold:
-    def reduce(node: OnnxOp, inputs: list[Array]) -> Any:  # noqa: ANN401 (what numpy gives)
+    def reduce(node: OnnxOp, inputs: list[Array]) -> Any:
         keeps = bool(node.attributes.get("keepdims", 1))
         axes = _axes(node, inputs)
         if not axes and node.attributes.get("noop_with_empty_axes", 0):

@@ -47,7 +47,7 @@ def _as_given(model: Importing, node: OnnxOp, value: str) -> str:
     return model.add(node, ops.ReshapeOp((channels, width)), value)
 
 
-def _two(numbers: Any, usual: int) -> ops.Pair:  # noqa: ANN401 (a tuple of one or two, or None)
+def _two(numbers: Any, usual: int) -> ops.Pair:
     found = tuple(numbers or ())
     first, second = (usual, *found) if len(found) == 1 else (found or (usual, usual))
     return int(first), int(second)
@@ -106,7 +106,7 @@ def _conv_transpose(model: Importing, node: OnnxOp) -> str:
     return model.add(node, op, _picture(model, node))
 
 
-def _pool(kind: Any) -> Callable[[Importing, OnnxOp], str]:  # noqa: ANN401
+def _pool(kind: Any) -> Callable[[Importing, OnnxOp], str]:
     def add(model: Importing, node: OnnxOp) -> str:
         value = _picture(model, node)
         window = _two(node.attributes["kernel_shape"], 1)
@@ -141,7 +141,7 @@ def _up(
     return (found[0], found[1], found[2], found[3])
 
 
-def _global(kind: Any) -> Callable[[Importing, OnnxOp], str]:  # noqa: ANN401
+def _global(kind: Any) -> Callable[[Importing, OnnxOp], str]:
     def add(model: Importing, node: OnnxOp) -> str:
         value = model.values[node.inputs[0]]
         rank = len(model.shape(value))

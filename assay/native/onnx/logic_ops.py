@@ -51,7 +51,7 @@ def _fixed(model: Importing, node: OnnxOp, number: float) -> str:
     return model.fixed(node, number, len(model.shape(model.values[node.inputs[0]])))
 
 
-def _compared(kind: Any, model: Importing, node: OnnxOp, first: str, second: str) -> str:  # noqa: ANN401
+def _compared(kind: Any, model: Importing, node: OnnxOp, first: str, second: str) -> str:
     return model.add(node, ops.BinaryOp(kind), first, second)
 
 
@@ -65,7 +65,7 @@ def _comparing(kind: str, turned: bool = False) -> Handler:
     return add
 
 
-def _combining(kind: Any) -> Handler:  # noqa: ANN401
+def _combining(kind: Any) -> Handler:
     def add(model: Importing, node: OnnxOp) -> str:
         return model.add(node, ops.BinaryOp(kind), *model.pair(node, node.inputs))
 

@@ -80,7 +80,7 @@ def model_of(data: bytes, path: Path) -> OnnxModel:
     )
 
 
-def _grouped(data: Any) -> dict[int, list[Any]]:  # noqa: ANN401 (bytes, where the file is right)
+def _grouped(data: Any) -> dict[int, list[Any]]:
     """The values of each field of a message, in their order."""
     found: dict[int, list[Any]] = {}
     for field, value in protobuf.fields(protobuf.raw(data)):
@@ -88,7 +88,7 @@ def _grouped(data: Any) -> dict[int, list[Any]]:  # noqa: ANN401 (bytes, where t
     return found
 
 
-def _last(parts: Mapping[int, list[Any]], field: int, lacking: Any) -> Any:  # noqa: ANN401
+def _last(parts: Mapping[int, list[Any]], field: int, lacking: Any) -> Any:
     """A field that is there once, of the kind of what stands for it where it is not."""
     value = parts.get(field, [lacking])[-1]
     return protobuf.raw(value) if isinstance(lacking, bytes) else int(protobuf.number(value))

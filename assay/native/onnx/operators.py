@@ -63,14 +63,14 @@ def _same(model: Importing, node: OnnxOp) -> str:
     return model.values[node.inputs[0]]
 
 
-def _unary(kind: Any, **more: float) -> Handler:  # noqa: ANN401
+def _unary(kind: Any, **more: float) -> Handler:
     def add(model: Importing, node: OnnxOp) -> str:
         return model.add(node, ops.ActivationOp(kind, **more), model.values[node.inputs[0]])
 
     return add
 
 
-def _by_alpha(kind: Any, alpha: float) -> Handler:  # noqa: ANN401
+def _by_alpha(kind: Any, alpha: float) -> Handler:
     def add(model: Importing, node: OnnxOp) -> str:
         told = float(node.attributes.get("alpha", alpha))
         return _unary(kind, alpha=told)(model, node)
@@ -131,7 +131,7 @@ def _prelu(model: Importing, node: OnnxOp) -> str:
     return model.add(node, ops.BinaryOp("add"), above, below)
 
 
-def _binary(kind: Any) -> Handler:  # noqa: ANN401
+def _binary(kind: Any) -> Handler:
     """Of two inputs, or of more, one after the other."""
 
     def add(model: Importing, node: OnnxOp) -> str:
@@ -199,7 +199,7 @@ def _log_softmax(model: Importing, node: OnnxOp) -> str:
     return model.add(node, ops.ActivationOp("log"), _softmax(model, node))
 
 
-def _reduce(kind: Any, before: Any = "", after: Any = "") -> Handler:  # noqa: ANN401
+def _reduce(kind: Any, before: Any = "", after: Any = "") -> Handler:
     def add(model: Importing, node: OnnxOp) -> str:
         value = model.values[node.inputs[0]]
         rank = len(model.shape(value))

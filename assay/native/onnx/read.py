@@ -113,7 +113,7 @@ class Importing:
             for name in names
         ]
 
-    def fixed(self, node: OnnxOp, numbers: Any, rank: int) -> str:  # noqa: ANN401 (what numpy takes)
+    def fixed(self, node: OnnxOp, numbers: Any, rank: int) -> str:
         """Known numbers as a value of so many axes. One of the batch may stand before them: of size
         1, or of the file's own batch, if all its items have the same numbers."""
         found = np.asarray(numbers, np.float32)

@@ -53,7 +53,7 @@ class Writer:
         # ONNX has the axes of a maximum as an input since 18, as those of all the others.
         return self.add(kind, value, held, output=output, keepdims=1)
 
-    def constant(self, name: str, values: Any) -> str:  # noqa: ANN401 (what numpy takes)
+    def constant(self, name: str, values: Any) -> str:
         found = self.unused(name)
         self.constants[found] = np.asarray(values)
         return found

@@ -24,5 +24,5 @@ TABLE: dict[type, Definition] = {
 }
 
 
-def definition_of(op: Any) -> Definition:  # noqa: ANN401 (an Op)
+def definition_of(op: Any) -> Definition:
     return TABLE[type(op)]

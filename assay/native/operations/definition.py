@@ -50,14 +50,14 @@ def vector(name: str, size: int, constants: Constants) -> None:
     )
 
 
-def count_inputs(op: Any, shapes: Sequence[Shape], wanted: int = 1) -> None:  # noqa: ANN401 (an Op)
+def count_inputs(op: Any, shapes: Sequence[Shape], wanted: int = 1) -> None:
     residuals = sum(isinstance(post, ops.ResidualOp) for post in getattr(op, "post", ()))
     expect(residuals <= 1, f"{residuals} residuals, but one at most can be added")
     wanted += residuals
     expect(len(shapes) == wanted, f"{len(shapes)} inputs, but it takes {wanted}")
 
 
-def same_shape(op: Any, shapes: Sequence[Shape], constants: Constants) -> Shape:  # noqa: ANN401
+def same_shape(op: Any, shapes: Sequence[Shape], constants: Constants) -> Shape:
     count_inputs(op, shapes)
     return shapes[0]
 

@@ -85,7 +85,7 @@ class Labelled(NamedTuple):
     inputs: Array  # float32; pictures have their channels first
     labels: NDArray[np.int64]
 
-    def some(self, places: Any) -> Labelled:  # noqa: ANN401 (what numpy takes as an index)
+    def some(self, places: Any) -> Labelled:
         return Labelled(np.ascontiguousarray(self.inputs[places]), self.labels[places])
 
 

@@ -31,11 +31,11 @@ class Gce:
         self._library = _library()
 
     @cached_property
-    def _instances(self) -> Any:  # noqa: ANN401 (google's)
+    def _instances(self) -> Any:
         return google.client_at(self._library.InstancesClient, ENDPOINT)
 
     @cached_property
-    def _operations(self) -> Any:  # noqa: ANN401 (google's)
+    def _operations(self) -> Any:
         return google.client_at(self._library.ZoneOperationsClient, ENDPOINT)
 
     def request(self, wanted: MachineRequest, zone: str) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Gce:
             operation = call(project=self._project, zone=zone, instance=name)
             self._wait(operation, zone, f"{name} did not {what}")
 
-    def _wait(self, operation: Any, zone: str, sentence: str) -> None:  # noqa: ANN401
+    def _wait(self, operation: Any, zone: str, sentence: str) -> None:
         """Until it is done. An operation that fails says so in itself, not by its status."""
         end = time.monotonic() + self._timeout
         while operation.status.name != "DONE":
@@ -109,7 +109,7 @@ class Gce:
             raise google.problem(sentence, " ".join(problems))
 
 
-def _library() -> Any:  # noqa: ANN401 (google's)
+def _library() -> Any:
     try:
         from google.cloud import compute_v1
     except ImportError:
@@ -117,7 +117,7 @@ def _library() -> Any:  # noqa: ANN401 (google's)
     return compute_v1
 
 
-def _resource(wanted: MachineRequest, zone: str) -> Any:  # noqa: ANN401
+def _resource(wanted: MachineRequest, zone: str) -> Any:
     from google.cloud import compute_v1
 
     outside = [] if wanted.internal_ip else [{"name": "External NAT", "type_": "ONE_TO_ONE_NAT"}]
@@ -163,7 +163,7 @@ def _disks(wanted: MachineRequest, zone: str) -> list[dict[str, Any]]:
     ]
 
 
-def _machine(found: Any, zone: str) -> Machine:  # noqa: ANN401
+def _machine(found: Any, zone: str) -> Machine:
     link = found.network_interfaces[0] if found.network_interfaces else None
     outside = link.access_configs[0].nat_i_p if link and link.access_configs else ""
     return Machine(
@@ -179,7 +179,7 @@ def _machine(found: Any, zone: str) -> Machine:  # noqa: ANN401
     )
 
 
-def _without_nothing(document: Any) -> Any:  # noqa: ANN401 (JSON)
+def _without_nothing(document: Any) -> Any:
     """Without fields that are not sent, which the library spells out."""
     if isinstance(document, dict):
         kept = {name: _without_nothing(value) for name, value in document.items()}

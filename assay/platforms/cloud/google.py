@@ -17,7 +17,7 @@ _STOCKOUT = re.compile(r"ZONE_RESOURCE_POOL_EXHAUSTED|STOCKOUT|does not have eno
 _QUOTA = re.compile(r"QUOTA|quota")
 
 
-def client(kind: Callable[..., Any], anonymous: bool = False, **given: Any) -> Any:  # noqa: ANN401
+def client(kind: Callable[..., Any], anonymous: bool = False, **given: Any) -> Any:
     """Credentials are found by the library; an emulator on this machine takes nobody's."""
     from google.auth.credentials import AnonymousCredentials
     from google.auth.exceptions import GoogleAuthError
@@ -33,7 +33,7 @@ def client(kind: Callable[..., Any], anonymous: bool = False, **given: Any) -> A
         ) from None
 
 
-def client_at(kind: Callable[..., Any], variable: str, **given: Any) -> Any:  # noqa: ANN401
+def client_at(kind: Callable[..., Any], variable: str, **given: Any) -> Any:
     """The same, at the endpoint that a variable names, if it does."""
     place = os.environ.get(variable, "")
     if place:

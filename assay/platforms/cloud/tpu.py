@@ -76,7 +76,7 @@ def node(wanted: TpuRequest, say: Say, timeout: float = 900.0) -> Iterator[dict[
         say(f"TPU {wanted.name}: {_deleted(client, wanted)}")
 
 
-def _create(client: Any, wanted: TpuRequest) -> None:  # noqa: ANN401 (google's)
+def _create(client: Any, wanted: TpuRequest) -> None:
     from google.cloud import tpu_v2
 
     made = tpu_v2.Node(
@@ -88,7 +88,7 @@ def _create(client: Any, wanted: TpuRequest) -> None:  # noqa: ANN401 (google's)
 
 
 def _versioned(
-    client: Any,  # noqa: ANN401
+    client: Any,
     wanted: TpuRequest,
     timeout: float,
     say: Say,
@@ -108,7 +108,7 @@ def _versioned(
     return read_version(addresses)
 
 
-def _await(client: Any, wanted: TpuRequest, timeout: float) -> None:  # noqa: ANN401
+def _await(client: Any, wanted: TpuRequest, timeout: float) -> None:
     end = time.monotonic() + timeout
     while (state := _state(client, wanted)) != "READY":
         if state in _LOST or time.monotonic() > end:
@@ -119,7 +119,7 @@ def _await(client: Any, wanted: TpuRequest, timeout: float) -> None:  # noqa: AN
         time.sleep(_POLL)
 
 
-def _deleted(client: Any, wanted: TpuRequest) -> str:  # noqa: ANN401
+def _deleted(client: Any, wanted: TpuRequest) -> str:
     """In words; a failure is said rather than raised, so that it hides none before it."""
     try:
         if not _state(client, wanted):
@@ -131,7 +131,7 @@ def _deleted(client: Any, wanted: TpuRequest) -> str:  # noqa: ANN401
     return "deleted"
 
 
-def _state(client: Any, wanted: TpuRequest) -> str:  # noqa: ANN401
+def _state(client: Any, wanted: TpuRequest) -> str:
     """READY, CREATING, …; "" where there is no such node."""
     from google.api_core.exceptions import NotFound
 
@@ -142,7 +142,7 @@ def _state(client: Any, wanted: TpuRequest) -> str:  # noqa: ANN401
             return ""
 
 
-def _client() -> Any:  # noqa: ANN401
+def _client() -> Any:
     try:
         from google.cloud import tpu_v2
     except ImportError:
@@ -184,7 +184,7 @@ def read_version(addresses: Iterable[str]) -> dict[str, str]:
     return {}
 
 
-def _answer(address: str, more: str, data: bytes | None = None) -> Any:  # noqa: ANN401 (urllib's)
+def _answer(address: str, more: str, data: bytes | None = None) -> Any:
     """Workers have addresses of the network the TPU is in: no proxy leads there."""
     url = f"http://{_host(address)}:{PORT}/requestversion{more}"
     try:

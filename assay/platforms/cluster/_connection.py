@@ -77,7 +77,7 @@ class RayLink:
             ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=60.0)
             return {asked[ref]: version for ref in ready if (version := _answer(ref)) is not None}
 
-    def start(self, seat: Seat, number: int, unit: Unit) -> Any:  # noqa: ANN401 (a reference)
+    def start(self, seat: Seat, number: int, unit: Unit) -> Any:
         with _told():
             if self._board is None:
                 board = ray.remote(_node.Board)
@@ -98,7 +98,7 @@ class RayLink:
                 ray.wait(refs, num_returns=1, timeout=seconds)[0]
             )
 
-    def outcome(self, ref: Any) -> _node.CarriedOut | str:  # noqa: ANN401
+    def outcome(self, ref: Any) -> _node.CarriedOut | str:
         """What a unit gave; a text: why nothing came back."""
         try:
             return ray.get(ref)  # type: ignore[no-any-return]
@@ -116,7 +116,7 @@ class RayLink:
         except (exceptions.RayError, ConnectionError):  # the board's node is lost, or busy
             return {}
 
-    def cancel(self, ref: Any) -> None:  # noqa: ANN401
+    def cancel(self, ref: Any) -> None:
         with suppress(exceptions.RayError, ConnectionError, ValueError):
             ray.cancel(ref, force=True)
 
@@ -136,7 +136,7 @@ def _version_probe() -> Callable[[], str]:
     return probe
 
 
-def _answer(ref: Any) -> str | None:  # noqa: ANN401
+def _answer(ref: Any) -> str | None:
     try:
         return str(ray.get(ref))
     except exceptions.RayError:  # the node is gone again

@@ -49,7 +49,7 @@ def carry_out(
     args: Sequence[Any],
     ids: Sequence[str],
     folder: str,
-    board: Any,  # noqa: ANN401 (the handle of a Board)
+    board: Any,
 ) -> CarriedOut:
     """As a task, in the `folder` the driver is in, if this machine has it. The places have the ids
     they have at home, so results are right as they are."""
@@ -76,7 +76,7 @@ def _own_threads() -> None:
 class _Reporter:
     """Progress goes to the board when something new begins, and else now and then."""
 
-    def __init__(self, number: int, board: Any) -> None:  # noqa: ANN401
+    def __init__(self, number: int, board: Any) -> None:
         self._number, self._board = number, board
         self._before: tuple[object, ...] = ()
         self._last = 0.0

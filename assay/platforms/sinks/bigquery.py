@@ -84,7 +84,7 @@ def deliver(
     )
 
 
-def _client(project: str) -> Any:  # noqa: ANN401 (google's)
+def _client(project: str) -> Any:
     try:
         from google.cloud import bigquery
     except ImportError:
@@ -93,7 +93,7 @@ def _client(project: str) -> Any:  # noqa: ANN401 (google's)
     return google.client(bigquery.Client, emulated, project=project)
 
 
-def _make(client: Any, place: TablePlace, table: BigTable) -> None:  # noqa: ANN401
+def _make(client: Any, place: TablePlace, table: BigTable) -> None:
     """The table if it is not there; if it is, it has to have the columns."""
     from google.api_core.exceptions import NotFound
     from google.cloud import bigquery
@@ -115,14 +115,14 @@ def _make(client: Any, place: TablePlace, table: BigTable) -> None:  # noqa: ANN
         )
 
 
-def _field(column: Column) -> Any:  # noqa: ANN401
+def _field(column: Column) -> Any:
     from google.cloud import bigquery
 
     fields = [_field(inner) for inner in column.fields]
     return bigquery.SchemaField(column.name, column.type, mode=column.mode, fields=fields)
 
 
-def _fresh(client: Any, place: TablePlace, table: BigTable, rows: Sequence[Row]) -> list[Row]:  # noqa: ANN401
+def _fresh(client: Any, place: TablePlace, table: BigTable, rows: Sequence[Row]) -> list[Row]:
     """Those whose key the table does not have."""
     from google.cloud import bigquery
 
@@ -142,7 +142,7 @@ def _fresh(client: Any, place: TablePlace, table: BigTable, rows: Sequence[Row])
     return [row for row in rows if row[table.key] not in there]
 
 
-def _insert(client: Any, place: TablePlace, table: BigTable, batch: Sequence[Row]) -> None:  # noqa: ANN401
+def _insert(client: Any, place: TablePlace, table: BigTable, batch: Sequence[Row]) -> None:
     """The client's own retry is off: it would send again without looking first."""
     problems = client.insert_rows_json(
         f"{place.project}.{place.dataset}.{place.table}",

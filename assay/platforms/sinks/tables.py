@@ -87,7 +87,7 @@ def _ours(reading: Reading) -> Row:
     }
 
 
-def _quantity(name: str, one: Any) -> Row:  # noqa: ANN401 (a Quantity)
+def _quantity(name: str, one: Any) -> Row:
     numbers = {field: _number(getattr(one, field)) for field in ("value", "low", "high")}
     return {"name": name, **numbers, "unit": one.unit, "estimator": one.estimator, "n": one.n}
 

@@ -42,22 +42,22 @@ def made(
     seed: int,
     keras: Callable[..., Any],
     listed: Callable[..., Listing],
-    **sizes: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401 (a framework's model)
+    **sizes: Any,
+) -> Any:
     """A net with its seeded weights: by Keras' function, or by the framework's file of it."""
 
-    def by_keras() -> Any:  # noqa: ANN401
+    def by_keras() -> Any:
         from assay.workloads.models.keras.seeded import seeded
 
         return seeded(seed, keras, **sizes)
 
-    def by_file() -> Any:  # noqa: ANN401
+    def by_file() -> Any:
         return file_of(kind, net).model(listed(**sizes).arrays(seed), **sizes)
 
     return {"keras": by_keras}.get(kind, by_file)()
 
 
-def file_of(kind: str, net: str) -> Any:  # noqa: ANN401 (a module)
+def file_of(kind: str, net: str) -> Any:
     """Where a framework's making of a net is."""
     return import_module(f"assay.workloads.models.{kind}.{net}")
 
@@ -102,7 +102,7 @@ def pictures(size: int, shape: tuple[int, ...], classes: int, seed: int) -> tupl
     return inputs, random.integers(0, classes, size).astype(np.int32)
 
 
-def tokens(size: int, length: int, vocabulary: int, seed: int) -> Any:  # noqa: ANN401 (an array)
+def tokens(size: int, length: int, vocabulary: int, seed: int) -> Any:
     """Rows of tokens, each as likely as the other."""
     import numpy as np
 

@@ -101,7 +101,7 @@ class _WeightFile:
         self._temporary = path.with_name(f".{own}-{path.name}")
         self._file = open(self._temporary, "wb", buffering=0)  # noqa: SIM115 (has a lifetime)
 
-    def add(self, values: Any) -> None:  # noqa: ANN401 (a numpy array)
+    def add(self, values: Any) -> None:
         parts = (_checksum(values), values.reshape(-1).view("uint8"))
         try:
             whole = all(self._file.write(part) == len(part) for part in parts)
@@ -121,7 +121,7 @@ class _WeightFile:
             self._temporary.unlink()
 
 
-def _checksum(values: Any) -> bytes:  # noqa: ANN401
+def _checksum(values: Any) -> bytes:
     return zlib.crc32(values).to_bytes(_CHECKSUM, "little")
 
 

@@ -35,12 +35,12 @@ def model(net: Net, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
     params = _by_layer(arrays)
 
     def apply(
-        params: Any,  # noqa: ANN401
-        inputs: Any,  # noqa: ANN401
-        key: Any = None,  # noqa: ANN401
+        params: Any,
+        inputs: Any,
+        key: Any = None,
         data_format: str = "channels_last",
-        state: Any = (),  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        state: Any = (),
+    ) -> Any:
         left, averages, values = iter(params), Averages(state, key is not None), inputs
         for layer in net.layers:
             if isinstance(layer, Conv | Dense):
@@ -77,7 +77,7 @@ def _by_layer(arrays: Mapping[str, Any]) -> list[dict[str, Any]]:
 class Averages:
     """Running averages as they pass through a net: the old ones in, the new ones gathered."""
 
-    def __init__(self, old: Any, training: bool) -> None:  # noqa: ANN401
+    def __init__(self, old: Any, training: bool) -> None:
         self._old, self.training = iter(old), training
         self.new: list[Any] = []
 
@@ -91,7 +91,7 @@ class Averages:
         return batch
 
 
-def _weighted(layer: Conv | Dense, weights: Any, values: Any, data_format: str) -> Any:  # noqa: ANN401
+def _weighted(layer: Conv | Dense, weights: Any, values: Any, data_format: str) -> Any:
     from jax import lax
 
     kernel, bias = weights["kernel"], weights["bias"]
@@ -106,11 +106,11 @@ def _weighted(layer: Conv | Dense, weights: Any, values: Any, data_format: str) 
 
 def _normed(
     norm: Norm,
-    offset: Any,  # noqa: ANN401
+    offset: Any,
     averages: Averages,
-    values: Any,  # noqa: ANN401
+    values: Any,
     data_format: str,
-) -> Any:  # noqa: ANN401
+) -> Any:
     import jax.numpy as jnp
     from jax import lax
 
@@ -125,7 +125,7 @@ def _normed(
     return found.astype(values.dtype)
 
 
-def _plain(layer: Layer, values: Any, data_format: str) -> Any:  # noqa: ANN401
+def _plain(layer: Layer, values: Any, data_format: str) -> Any:
     import jax.numpy as jnp
     from jax import lax, nn
 
@@ -141,7 +141,7 @@ def _plain(layer: Layer, values: Any, data_format: str) -> Any:  # noqa: ANN401
     return nn.relu(values)
 
 
-def _dropout(values: Any, rate: float, key: Any) -> Any:  # noqa: ANN401
+def _dropout(values: Any, rate: float, key: Any) -> Any:
     import jax
     import jax.numpy as jnp
 

@@ -26,7 +26,7 @@ from assay.workloads.net.layers import (
 from assay.workloads.net.nets import Net
 
 
-def model(net: Net, arrays: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a keras.Model)
+def model(net: Net, arrays: Mapping[str, Any]) -> Any:
     """Its layers are named as their weights are; one that branches is a functional model."""
     import keras
 
@@ -41,7 +41,7 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a keras.
     return built
 
 
-def _built(net: Net, inputs: Any) -> Any:  # noqa: ANN401
+def _built(net: Net, inputs: Any) -> Any:
     import keras
 
     left = iter(net.placed())
@@ -50,7 +50,7 @@ def _built(net: Net, inputs: Any) -> Any:  # noqa: ANN401
     return keras.Sequential([inputs, *(part for one in left for part in _made(one))])
 
 
-def _through(layers: tuple[Layer, ...], values: Any, left: Iterator[Placed]) -> Any:  # noqa: ANN401
+def _through(layers: tuple[Layer, ...], values: Any, left: Iterator[Placed]) -> Any:
     """The layers called one after the other, created in the order of `left`."""
     from keras import layers as kinds
 
@@ -64,7 +64,7 @@ def _through(layers: tuple[Layer, ...], values: Any, left: Iterator[Placed]) -> 
     return values
 
 
-def _assign(built: Any, arrays: Mapping[str, Any]) -> None:  # noqa: ANN401
+def _assign(built: Any, arrays: Mapping[str, Any]) -> None:
     for name, array in arrays.items():
         layer, _, variable = name.partition("/")
         next(own for own in built.get_layer(layer).weights if own.name == variable).assign(array)
@@ -82,7 +82,7 @@ def _made(one: Placed) -> Iterator[Any]:
     yield _weighted(one.layer, named) if one.name else _plain(one.layer)
 
 
-def _weighted(layer: Layer, named: dict[str, str]) -> Any:  # noqa: ANN401
+def _weighted(layer: Layer, named: dict[str, str]) -> Any:
     from keras import layers
 
     match layer:
@@ -98,7 +98,7 @@ def _weighted(layer: Layer, named: dict[str, str]) -> Any:  # noqa: ANN401
     raise TypeError(f"{layer} has no weights")
 
 
-def _plain(layer: Layer) -> Any:  # noqa: ANN401
+def _plain(layer: Layer) -> Any:
     from keras import layers
 
     match layer:
@@ -113,7 +113,7 @@ def _plain(layer: Layer) -> Any:  # noqa: ANN401
     return layers.ReLU()
 
 
-def _norm(norm: Norm | ScaledNorm, named: dict[str, str]) -> Any:  # noqa: ANN401
+def _norm(norm: Norm | ScaledNorm, named: dict[str, str]) -> Any:
     from keras import layers
 
     from assay.workloads.models.keras.layers import BatchStatistics, channel_axis

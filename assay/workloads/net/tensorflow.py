@@ -19,7 +19,7 @@ from assay.workloads.net.layers import (
 from assay.workloads.net.nets import Net
 
 
-def model(net: Net, arrays: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a tf.Module)
+def model(net: Net, arrays: Mapping[str, Any]) -> Any:
     """Called with inputs, `training`, `data_format` and, for other precisions, `weights`."""
     import tensorflow as tf
 
@@ -36,11 +36,11 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a tf.Mod
 
         def __call__(
             self,
-            inputs: Any,  # noqa: ANN401
+            inputs: Any,
             training: bool = False,
             data_format: str = "channels_last",
-            weights: Any = None,  # noqa: ANN401
-        ) -> Any:  # noqa: ANN401
+            weights: Any = None,
+        ) -> Any:
             left, values = iter(weights or self.weights), inputs
             averages = iter(self.averages)
             for layer in net.layers:
@@ -59,7 +59,7 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a tf.Mod
     return Network()
 
 
-def _weighted(layer: Conv | Dense, kernel: Any, bias: Any, values: Any, data_format: str) -> Any:  # noqa: ANN401
+def _weighted(layer: Conv | Dense, kernel: Any, bias: Any, values: Any, data_format: str) -> Any:
     import tensorflow as tf
 
     if isinstance(layer, Dense):
@@ -72,13 +72,13 @@ def _weighted(layer: Conv | Dense, kernel: Any, bias: Any, values: Any, data_for
 class _Normed:
     """One batch norm, in single operations or in TensorFlow's fused one."""
 
-    def __init__(self, norm: Norm, offset: Any, averages: Any, last: bool) -> None:  # noqa: ANN401
+    def __init__(self, norm: Norm, offset: Any, averages: Any, last: bool) -> None:
         import tensorflow as tf
 
         self._norm, self._averages, self._last = norm, averages, last
         self._offset = tf.cast(offset, tf.float32)
 
-    def by_batch(self, values: Any, training: bool) -> Any:  # noqa: ANN401
+    def by_batch(self, values: Any, training: bool) -> Any:
         import tensorflow as tf
 
         if self._norm.fused:
@@ -92,12 +92,12 @@ class _Normed:
                 average.assign(MOMENTUM * average + (1 - MOMENTUM) * new)
         return found
 
-    def by_averages(self, values: Any) -> Any:  # noqa: ANN401
+    def by_averages(self, values: Any) -> Any:
         if self._norm.fused:
             return self._fused(values, False)[0]
         return self._single(values, *self._averages)
 
-    def _single(self, values: Any, mean: Any, variance: Any) -> Any:  # noqa: ANN401
+    def _single(self, values: Any, mean: Any, variance: Any) -> Any:
         import tensorflow as tf
 
         wide = (-1,) if self._last else (-1, 1, 1)
@@ -106,7 +106,7 @@ class _Normed:
         found = tf.nn.batch_normalization(exact, mean, variance, offset, None, EPSILON)
         return tf.cast(found, values.dtype)
 
-    def _fused(self, values: Any, batch: bool) -> Any:  # noqa: ANN401
+    def _fused(self, values: Any, batch: bool) -> Any:
         import tensorflow as tf
 
         mean, variance = (None, None) if batch else self._averages
@@ -122,7 +122,7 @@ class _Normed:
         )
 
 
-def _plain(layer: Layer, values: Any, data_format: str) -> Any:  # noqa: ANN401
+def _plain(layer: Layer, values: Any, data_format: str) -> Any:
     import tensorflow as tf
 
     last = data_format == "channels_last"

@@ -45,11 +45,11 @@ class Sum(nn.Module):  # type: ignore[misc]
         super().__init__()
         self.body, self.shortcut = body, shortcut
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, values: Any) -> Any:
         return self.body(values) + self.shortcut(values)
 
 
-def model(net: Net, arrays: Mapping[str, Any]) -> Any:  # noqa: ANN401 (a torch.nn.Module)
+def model(net: Net, arrays: Mapping[str, Any]) -> Any:
     modules: dict[str, Any] = {}
     built = _sequence(net.layers, iter(net.placed()), modules)
     flattened = net.flattened()
@@ -109,13 +109,13 @@ def _plain(layer: Layer) -> nn.Module:
     return nn.ReLU()
 
 
-def _variable(module: Any, name: str) -> Any:  # noqa: ANN401 (a parameter or a buffer)
+def _variable(module: Any, name: str) -> Any:
     if isinstance(module, TorchBatchNorm):
         return module.offset
     return getattr(module, _NAMES.get(name, name))
 
 
-def _turned(layer: str, array: Any, flattened: Shape) -> Any:  # noqa: ANN401 (numpy arrays)
+def _turned(layer: str, array: Any, flattened: Shape) -> Any:
     """In torch's order of axes. A depthwise kernel's channels are its outputs there."""
     if array.ndim == 4:
         depthwise = layer.startswith("depthwise")
@@ -125,7 +125,7 @@ def _turned(layer: str, array: Any, flattened: Shape) -> Any:  # noqa: ANN401 (n
     return array
 
 
-def _dense(kernel: Any, flattened: Shape) -> Any:  # noqa: ANN401
+def _dense(kernel: Any, flattened: Shape) -> Any:
     """After a flatten the rows stand for (h, w, c), and torch flattens (c, h, w)."""
     if len(flattened) == 3:
         rows = kernel.reshape(*flattened, -1).transpose(2, 0, 1, 3)
@@ -143,7 +143,7 @@ class TorchBatchNorm(torch.nn.Module):  # type: ignore[misc]
         self.register_buffer("mean", torch.zeros(channels) if norm.running else None)
         self.register_buffer("variance", torch.ones(channels) if norm.running else None)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, values: Any) -> Any:
         by_batch = self.training or not self._norm.running
         if self._norm.fused:
             return functional.batch_norm(
@@ -162,7 +162,7 @@ class TorchBatchNorm(torch.nn.Module):  # type: ignore[misc]
         found = (exact - mean.view(wide)) * torch.rsqrt(variance.view(wide) + EPSILON)
         return (found + self.offset.view(wide)).to(values.dtype)
 
-    def _of_batch(self, values: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    def _of_batch(self, values: Any) -> tuple[Any, Any]:
         variance, mean = torch.var_mean(values, (0, 2, 3), correction=0)
         if self.training and self._norm.running:
             with torch.no_grad():

@@ -95,7 +95,7 @@ def keras_inputs(path: Path) -> tuple[ModelInput, ...]:
     return tuple(found)
 
 
-def _member(path: Path, pattern: str) -> Any:  # noqa: ANN401 (a JSON document)
+def _member(path: Path, pattern: str) -> Any:
     try:
         with zipfile.ZipFile(path) as archive:
             name = next((one for one in archive.namelist() if re.search(pattern, one)), "")

@@ -25,18 +25,18 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 class Made:
     """An object of the class, and its data, which is loaded once."""
 
-    def __init__(self, thing: Any, naming: Naming) -> None:  # noqa: ANN401
+    def __init__(self, thing: Any, naming: Naming) -> None:
         self.thing, self.naming = thing, naming
         self.load: Callable[[], dict[str, tuple[Any, Any]]] = cache(self._load)
 
-    def model(self) -> Any:  # noqa: ANN401
+    def model(self) -> Any:
         if self.naming.data_format:
             import keras
 
             keras.config.set_image_data_format(self.naming.data_format)
         return getattr(self.thing, self.naming.build)()
 
-    def train(self, model: Any) -> Any:  # noqa: ANN401
+    def train(self, model: Any) -> Any:
         """By its own method, with its data as it loaded them; one that gives nothing changed it."""
         given = [part for split in ("train", "test") for part in self.load()[split]]
         return getattr(self.thing, self.naming.train)(model, *given) or model
@@ -155,14 +155,14 @@ def _settings(kind: type) -> dict[str, Any]:
     return found
 
 
-def _numbers(labels: Any) -> Any:  # noqa: ANN401
+def _numbers(labels: Any) -> Any:
     """Class numbers; of one-hot rows, which one it is."""
     if labels.ndim == 2:
         labels = labels.argmax(1) if labels.shape[1] > 1 else labels[:, 0]
     return labels.astype(np.int32)
 
 
-def _check(method: str, split: str, inputs: Any, labels: Any, classes: int) -> None:  # noqa: ANN401
+def _check(method: str, split: str, inputs: Any, labels: Any, classes: int) -> None:
     if len(inputs) != len(labels):
         raise UsageError(
             f"{method} gave {len(inputs)} {split} inputs, but {len(labels)} labels.",

@@ -62,7 +62,7 @@ class RefusedError(Exception):
     """What of a program is not data alone, in words."""
 
 
-def check_description(document: Any) -> set[str]:  # noqa: ANN401 (a JSON document)
+def check_description(document: Any) -> set[str]:
     """The operators that it calls. Raises RefusedError where it is not data alone."""
     operators: set[str] = set()
     for key, text in _texts(document, ""):
@@ -73,13 +73,13 @@ def check_description(document: Any) -> set[str]:  # noqa: ANN401 (a JSON docume
     return operators
 
 
-def check_words(document: Any) -> None:  # noqa: ANN401 (a JSON document)
+def check_words(document: Any) -> None:
     """Likewise of a document that is made of plain words alone."""
     for _, text in _texts(document, ""):
         _word(text)
 
 
-def _texts(document: Any, key: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+def _texts(document: Any, key: str) -> Iterator[tuple[str, str]]:
     """Each text with the name of its field; a name in a mapping is a text too."""
     if isinstance(document, dict):
         for name, value in document.items():
@@ -139,7 +139,7 @@ def _tree(text: str) -> None:
             raise RefusedError(f"it has a tree that is none: {_short(text)}")
 
 
-def _branch(tree: Any) -> None:  # noqa: ANN401
+def _branch(tree: Any) -> None:
     if not isinstance(tree, dict) or tree.get("type") not in {None, *_TREES}:
         raise RefusedError(f"its inputs or outputs are in {_short(str(tree))}")
     context = tree.get("context")
@@ -201,7 +201,7 @@ def _parsed(text: str) -> ast.Expression:
         raise _refused(text) from None
 
 
-def _loaded(text: str) -> Any:  # noqa: ANN401 (a JSON document)
+def _loaded(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

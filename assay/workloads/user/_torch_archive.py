@@ -169,7 +169,7 @@ def _pickle(data: bytes) -> None:
         raise RefusedError("its inputs or weights are in a form that can run code")
 
 
-def _document(data: bytes) -> Any:  # noqa: ANN401 (a JSON document)
+def _document(data: bytes) -> Any:
     document = json.loads(data.decode("utf-8"))
     if not isinstance(document, dict):
         raise RefusedError("one of its descriptions is no JSON object")

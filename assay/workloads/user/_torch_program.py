@@ -37,7 +37,7 @@ def job(path: str, shapes: Sequence[tuple[int, ...]], trust: bool) -> Job:
     )
 
 
-def _loaded_as_data(path: str) -> Any:  # noqa: ANN401 (an ExportedProgram)
+def _loaded_as_data(path: str) -> Any:
     """Nothing that its author wrote is run: what is no data is refused."""
     try:
         check_archive(path)
@@ -53,7 +53,7 @@ def _loaded_as_data(path: str) -> Any:  # noqa: ANN401 (an ExportedProgram)
     )
 
 
-def _loaded(path: str) -> Any:  # noqa: ANN401 (an ExportedProgram)
+def _loaded(path: str) -> Any:
     try:
         return torch.export.load(path)
     except (RuntimeError, ValueError, KeyError, AttributeError, TypeError) as error:
@@ -64,7 +64,7 @@ def _loaded(path: str) -> Any:  # noqa: ANN401 (an ExportedProgram)
         ) from None
 
 
-def _sized(tensor: Any, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+def _sized(tensor: Any, shape: tuple[int, ...]) -> Any:
     """Its values again and again, or some of them, along every axis that is to be of another size:
     so tokens stay within their table."""
     for axis, size in enumerate(shape):
@@ -83,6 +83,6 @@ class _Program(nn.Module):  # type: ignore[misc]
     def train(self, mode: bool = True) -> _Program:
         return self
 
-    def forward(self, *given: Any) -> Any:  # noqa: ANN401
+    def forward(self, *given: Any) -> Any:
         named = dict(zip(self._names, given[self._count :], strict=True))
         return self._inner(*given[: self._count], **named)

@@ -109,7 +109,7 @@ def _tree(path: Path, file: str) -> ast.Module:
         raise UsageError(f"{file} is not Python ({error}).", hint="Fix it first.") from None
 
 
-def _module(path: Path) -> Any:  # noqa: ANN401
+def _module(path: Path) -> Any:
     if str(path.parent) not in sys.path:  # so that it finds its neighbours, behind everything else
         sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -68,7 +68,7 @@ class HubWorkload(msgspec.Struct, frozen=True):
         job: Job = self._loaded().job(self.name, params)
         return job
 
-    def _loaded(self) -> Any:  # noqa: ANN401 (a module)
+    def _loaded(self) -> Any:
         try:
             load()  # all of them import it
             return import_module(f"assay.workloads.user.hub_{self.hub}")

@@ -38,7 +38,7 @@ def job(name: str, params: Mapping[str, Value]) -> Job:
     )
 
 
-def _config(name: str) -> Any:  # noqa: ANN401
+def _config(name: str) -> Any:
     folder = _folder(name).is_dir()
     try:
         return transformers.AutoConfig.from_pretrained(name, **_LOCAL)
@@ -53,7 +53,7 @@ def _config(name: str) -> Any:  # noqa: ANN401
         raise EndingError("skipped", f"hf:{name} cannot be opened ({first}); {remedy}") from None
 
 
-def _model(name: str, config: Any) -> tuple[Any, str]:  # noqa: ANN401
+def _model(name: str, config: Any) -> tuple[Any, str]:
     """With the weights that are here, else random ones, which is said."""
     kind = _class((config.architectures or [""])[0])
     config.use_cache = False  # a step is one forward pass over whole rows, not a generation
@@ -66,7 +66,7 @@ def _model(name: str, config: Any) -> tuple[Any, str]:  # noqa: ANN401
     return made, "its weights are random, as none are here"
 
 
-def _class(name: str) -> Any:  # noqa: ANN401
+def _class(name: str) -> Any:
     """The model that a configuration names; whatever else it names is not called."""
     kind = getattr(transformers, name, None) if name else None
     model = isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)
@@ -88,7 +88,7 @@ def _folder(name: str) -> Path:
 
 def _inputs(
     name: str,
-    config: Any,  # noqa: ANN401
+    config: Any,
     params: Mapping[str, Value],
     random: torch.Generator,
 ) -> dict[str, torch.Tensor]:
@@ -117,7 +117,7 @@ def _inputs(
 
 
 def _loss(
-    config: Any,  # noqa: ANN401
+    config: Any,
     inputs: Mapping[str, torch.Tensor],
     random: torch.Generator,
 ) -> tuple[str | Callable[[Any, Any], Any], Any, str]:
@@ -133,9 +133,9 @@ def _loss(
     return "mean", (), "its loss is the mean of the outputs"
 
 
-def _next_token(outputs: Any, tokens: torch.Tensor) -> torch.Tensor:  # noqa: ANN401
+def _next_token(outputs: Any, tokens: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(outputs.logits[:, :-1].flatten(0, 1), tokens[:, 1:].flatten())
 
 
-def _of_classes(outputs: Any, labels: torch.Tensor) -> torch.Tensor:  # noqa: ANN401
+def _of_classes(outputs: Any, labels: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(outputs.logits.flatten(0, -2), labels.flatten())

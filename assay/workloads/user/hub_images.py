@@ -12,7 +12,7 @@ from assay.core.records import Value
 from assay.core.sessions import Job
 
 
-def job(model: Any, side: int, params: Mapping[str, Value]) -> Job:  # noqa: ANN401 (a Module)
+def job(model: Any, side: int, params: Mapping[str, Value]) -> Job:
     size, classes = int(params["batch_size"]), int(params["classes"])
     random = torch.Generator().manual_seed(int(params["seed"]))
     pictures = torch.rand(size, 3, side, side, generator=random) * 2 - 1
@@ -26,7 +26,7 @@ def job(model: Any, side: int, params: Mapping[str, Value]) -> Job:  # noqa: ANN
     )
 
 
-def _loss(outputs: Any, labels: torch.Tensor) -> torch.Tensor:  # noqa: ANN401
+def _loss(outputs: Any, labels: torch.Tensor) -> torch.Tensor:
     """Some give auxiliary outputs beside the logits while they train."""
     logits = outputs if isinstance(outputs, torch.Tensor) else outputs[0]
     return functional.cross_entropy(logits, labels)

@@ -34,7 +34,7 @@ def job(path: str, inputs: Mapping[str, Any], seed: int) -> Job:
     )
 
 
-def loaded(path: str) -> Any:  # noqa: ANN401 (a keras.Model)
+def loaded(path: str) -> Any:
     try:
         return keras.models.load_model(path, compile=False)
     # what Keras, h5py and zipfile raise over a file that holds no model, or not all of it
@@ -46,17 +46,17 @@ def loaded(path: str) -> Any:  # noqa: ANN401 (a keras.Model)
         ) from None
 
 
-def _embeddings(model: Any) -> list[Any]:  # noqa: ANN401
+def _embeddings(model: Any) -> list[Any]:
     return [layer for layer in model._flatten_layers() if isinstance(layer, keras.layers.Embedding)]
 
 
-def _tokens(array: Any, below: int, random: Any) -> Any:  # noqa: ANN401
+def _tokens(array: Any, below: int, random: Any) -> Any:
     """Those of its inputs that are whole numbers, below the smallest table."""
     if np.issubdtype(array.dtype, np.floating):
         return array
     return random.integers(0, below, array.shape).astype(array.dtype)
 
 
-def _shapes(arrays: tuple[Any, ...]) -> Any:  # noqa: ANN401
+def _shapes(arrays: tuple[Any, ...]) -> Any:
     shapes = [array.shape for array in arrays]
     return shapes[0] if len(shapes) == 1 else shapes

@@ -65,7 +65,7 @@ def arguments(maker: Callable[..., Any], kind: str, params: Mapping[str, Value])
     return given
 
 
-def inputs_of(bare: Bare) -> Any:  # noqa: ANN401 (arrays, or a tuple or dict of them)
+def inputs_of(bare: Bare) -> Any:
     """What the file names as an example, or None."""
     named = _named(bare, "example")
     for name in _framework(bare.kind).EXAMPLES:
@@ -79,12 +79,12 @@ def inputs_of(bare: Bare) -> Any:  # noqa: ANN401 (arrays, or a tuple or dict of
     return _each(found, lambda leaf: _of_rows(leaf, size)) if size else found
 
 
-def _framework(kind: str) -> Any:  # noqa: ANN401 (a module)
+def _framework(kind: str) -> Any:
     """What knows the models of a framework."""
     return import_module(f"assay.workloads.user.model_{kind}")
 
 
-def _named(bare: Bare, name: str) -> Any:  # noqa: ANN401
+def _named(bare: Bare, name: str) -> Any:
     """Of the class or function, else of the file; a method is bound to the model."""
     found = getattr(bare.maker, name, None)
     if inspect.isfunction(found) and next(iter(inspect.signature(found).parameters), "") == "self":
@@ -92,7 +92,7 @@ def _named(bare: Bare, name: str) -> Any:  # noqa: ANN401
     return getattr(bare.module, name, None) if found is None else found
 
 
-def _called(function: Callable[..., Any], bare: Bare) -> Any:  # noqa: ANN401
+def _called(function: Callable[..., Any], bare: Bare) -> Any:
     """By name what it names; a single argument of another name is the batch size."""
     taken = inspect.signature(function).parameters
     given = {name: bare.params[name] for name in taken if name in bare.params}
@@ -104,11 +104,11 @@ def _called(function: Callable[..., Any], bare: Bare) -> Any:  # noqa: ANN401
     return function(**given)
 
 
-def _checked(found: Any, bare: Bare) -> Any:  # noqa: ANN401
+def _checked(found: Any, bare: Bare) -> Any:
     """Lists are arrays; floating point is float32, as weights are; anything else is refused."""
     import numpy as np
 
-    def array(leaf: Any) -> Any:  # noqa: ANN401
+    def array(leaf: Any) -> Any:
         if isinstance(leaf, list | float | int) and not isinstance(leaf, bool):
             leaf = np.asarray(leaf)
         if leaf is not None and not isinstance(leaf, bool) and not hasattr(leaf, "shape"):
@@ -123,7 +123,7 @@ def _checked(found: Any, bare: Bare) -> Any:  # noqa: ANN401
     return _each(found, array)
 
 
-def _each(found: Any, function: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+def _each(found: Any, function: Callable[[Any], Any]) -> Any:
     """Of every array in tuples and dicts."""
     if isinstance(found, Mapping):
         return {name: _each(part, function) for name, part in found.items()}
@@ -132,7 +132,7 @@ def _each(found: Any, function: Callable[[Any], Any]) -> Any:  # noqa: ANN401
     return function(found)
 
 
-def _of_rows(leaf: Any, size: int) -> Any:  # noqa: ANN401
+def _of_rows(leaf: Any, size: int) -> Any:
     """So many rows: those there are, again and again."""
     import numpy as np
 
@@ -144,7 +144,7 @@ def _of_rows(leaf: Any, size: int) -> Any:  # noqa: ANN401
     return np.asarray(leaf)[rows]
 
 
-def rows(inputs: Any) -> int:  # noqa: ANN401
+def rows(inputs: Any) -> int:
     """What a step handles: the first axis of the first input."""
     found: list[int] = []
     _each(inputs, lambda leaf: found.extend(getattr(leaf, "shape", ())[:1]))
@@ -155,7 +155,7 @@ def _size(bare: Bare) -> int:
     return int(bare.params.get("batch_size", 0)) or 1
 
 
-def _loss(bare: Bare, inputs: Any) -> tuple[Any, Any, str]:  # noqa: ANN401
+def _loss(bare: Bare, inputs: Any) -> tuple[Any, Any, str]:
     """The loss as a function of outputs and targets, those targets, and what was assumed."""
     loss, targets = _named(bare, "loss"), _named(bare, "targets")
     if not callable(loss):

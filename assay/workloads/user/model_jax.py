@@ -18,7 +18,7 @@ LIKE = "jnp.zeros((2, 32, 32, 3))"
 _MODES = {"train": True, "training": True, "deterministic": False}  # of a call while it trains
 
 
-def _streams(seed: int) -> Any:  # noqa: ANN401
+def _streams(seed: int) -> Any:
     """Flax' streams of keys."""
     from flax import nnx
 
@@ -29,11 +29,11 @@ def _streams(seed: int) -> Any:  # noqa: ANN401
 randomness: dict[str, Callable[[int], Any]] = {"key": jax.random.key, "rngs": _streams}
 
 
-def guessed(made: Any, size: int) -> Any:  # noqa: ANN401
+def guessed(made: Any, size: int) -> Any:
     return None  # parameters do not tell what they are multiplied with first
 
 
-def model(bare: Bare, inputs: Any) -> tuple[Any, ...]:  # noqa: ANN401
+def model(bare: Bare, inputs: Any) -> tuple[Any, ...]:
     made = bare.made
     if bare.itself:
         return _from_function(made), []
@@ -58,7 +58,7 @@ def _is_a(made: object, module: str, name: str) -> bool:
     return kind is not None and isinstance(made, kind)
 
 
-def _call(function: Callable[..., Any], inputs: Any, *first: Any, **more: Any) -> Any:  # noqa: ANN401
+def _call(function: Callable[..., Any], inputs: Any, *first: Any, **more: Any) -> Any:
     if isinstance(inputs, Mapping):
         return function(*first, **inputs, **more)
     return function(*first, *(inputs if isinstance(inputs, tuple) else (inputs,)), **more)
@@ -72,22 +72,22 @@ def _from_function(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda params, inputs, key=None: _call(function, inputs)
 
 
-def _from_pair(function: Callable[..., Any], params: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def _from_pair(function: Callable[..., Any], params: Any) -> tuple[Any, Any]:
     keyed = "key" in _takes(function)
     trained, whole = _split(params)
 
-    def apply(params: Any, inputs: Any, key: Any = None) -> Any:  # noqa: ANN401
+    def apply(params: Any, inputs: Any, key: Any = None) -> Any:
         return _call(function, inputs, whole(params), **({"key": key} if keyed else {}))
 
     return apply, trained
 
 
-def _split(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:  # noqa: ANN401
+def _split(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """The floating-point arrays of a tree, which are trained, and how to put others in."""
     leaves, shape = jax.tree.flatten(tree)
     trained = [_floating(leaf) for leaf in leaves]
 
-    def whole(new: list[Any]) -> Any:  # noqa: ANN401
+    def whole(new: list[Any]) -> Any:
         given = iter(new)
         mixed = [next(given) if ours else leaf for ours, leaf in zip(trained, leaves, strict=True)]
         return jax.tree.unflatten(shape, mixed)
@@ -96,16 +96,16 @@ def _split(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:  # noqa: 
     return own, whole
 
 
-def _floating(leaf: Any) -> bool:  # noqa: ANN401
+def _floating(leaf: Any) -> bool:
     return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
 
 
-def _from_equinox(made: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def _from_equinox(made: Any) -> tuple[Any, Any]:
     """Its modules take one item, as its own documentation calls them: vmapped over the batch."""
     trained, whole = _split(made)
     keyed = "key" in _takes(type(made).__call__)
 
-    def apply(params: Any, inputs: Any, key: Any = None) -> Any:  # noqa: ANN401
+    def apply(params: Any, inputs: Any, key: Any = None) -> Any:
         module = whole(params)
         rows = len(jax.tree.leaves(inputs)[0])
         if keyed and key is not None:
@@ -116,7 +116,7 @@ def _from_equinox(made: Any) -> tuple[Any, Any]:  # noqa: ANN401
     return apply, trained
 
 
-def _from_linen(made: Any, inputs: Any, seed: int) -> tuple[Any, ...]:  # noqa: ANN401
+def _from_linen(made: Any, inputs: Any, seed: int) -> tuple[Any, ...]:
     """Parameters, and what else the module keeps, such as running averages, as the state."""
     modes = _MODES.keys() & _takes(type(made).__call__)
 
@@ -126,7 +126,7 @@ def _from_linen(made: Any, inputs: Any, seed: int) -> tuple[Any, ...]:  # noqa: 
     variables = dict(_call(made.init, inputs, jax.random.key(seed), **said(False)))
     params = variables.pop("params", {})
 
-    def apply(params: Any, inputs: Any, key: Any = None, state: Any = None) -> Any:  # noqa: ANN401
+    def apply(params: Any, inputs: Any, key: Any = None, state: Any = None) -> Any:
         whole = {"params": params, **(state or {})}
         more: dict[str, Any] = {
             **said(key is not None),
@@ -140,12 +140,12 @@ def _from_linen(made: Any, inputs: Any, seed: int) -> tuple[Any, ...]:  # noqa: 
     return (apply, params, variables) if variables else (apply, params)
 
 
-def _from_nnx(made: Any) -> tuple[Any, ...]:  # noqa: ANN401
+def _from_nnx(made: Any) -> tuple[Any, ...]:
     from flax import nnx
 
     shape, params, rest = _nnx_parts(made)
 
-    def apply(params: Any, inputs: Any, key: Any = None, state: Any = None) -> Any:  # noqa: ANN401
+    def apply(params: Any, inputs: Any, key: Any = None, state: Any = None) -> Any:
         module = nnx.merge(shape, params, state, copy=True)  # of this trace, so that it can change
         if key is None and hasattr(module, "eval"):
             module.eval()
@@ -155,7 +155,7 @@ def _from_nnx(made: Any) -> tuple[Any, ...]:  # noqa: ANN401
     return apply, params, rest
 
 
-def _nnx_parts(module: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+def _nnx_parts(module: Any) -> tuple[Any, Any, Any]:
     """What it is, its parameters, and all else it keeps."""
     from flax import nnx
 

@@ -11,11 +11,11 @@ EXAMPLES = ()
 LIKE = "(1, 2)"
 
 
-def guessed(made: Any, size: int) -> Any:  # noqa: ANN401
+def guessed(made: Any, size: int) -> Any:
     return None  # a function's arguments can be anything
 
 
-def model(bare: Bare, inputs: Any) -> Callable[[], Any]:  # noqa: ANN401
+def model(bare: Bare, inputs: Any) -> Callable[[], Any]:
     function = bare.made
     if isinstance(inputs, Mapping):
         return lambda: function(**inputs)

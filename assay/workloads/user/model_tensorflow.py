@@ -15,11 +15,11 @@ EXAMPLES = ()
 LIKE = "tf.zeros((2, 32, 32, 3))"
 
 
-def guessed(made: Any, size: int) -> Any:  # noqa: ANN401
+def guessed(made: Any, size: int) -> Any:
     return None  # a tf.Module does not tell what it takes
 
 
-def model(bare: Bare, inputs: Any) -> Any:  # noqa: ANN401
+def model(bare: Bare, inputs: Any) -> Any:
     if isinstance(bare.made, tf.Module) or bare.itself:
         return _Called(bare.made)
     raise UsageError(
@@ -37,7 +37,7 @@ class _Called(tf.Module):  # type: ignore[misc]
         call = inner.__call__ if isinstance(inner, tf.Module) else inner
         self._asks = "training" in inspect.signature(call).parameters
 
-    def __call__(self, inputs: Any, training: bool = False) -> Any:  # noqa: ANN401
+    def __call__(self, inputs: Any, training: bool = False) -> Any:
         more = {"training": training} if self._asks else {}
         if isinstance(inputs, Mapping):
             return self.inner(**inputs, **more)

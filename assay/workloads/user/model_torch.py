@@ -16,7 +16,7 @@ LIKE = "torch.rand(2, 3, 32, 32)"
 _PASSING = (nn.Flatten, nn.Dropout, nn.ReLU, nn.GELU, nn.Tanh, nn.Sigmoid, nn.SiLU, nn.Identity)
 
 
-def model(bare: Bare, inputs: Any) -> Any:  # noqa: ANN401
+def model(bare: Bare, inputs: Any) -> Any:
     if isinstance(bare.made, nn.Module):
         return bare.made
     if bare.itself:
@@ -27,7 +27,7 @@ def model(bare: Bare, inputs: Any) -> Any:  # noqa: ANN401
     )
 
 
-def guessed(made: Any, size: int) -> Any:  # noqa: ANN401
+def guessed(made: Any, size: int) -> Any:
     """A chain that begins with a linear layer takes vectors; of nothing else the shape is sure."""
     first = _first(made) if isinstance(made, nn.Module) else None
     if isinstance(first, nn.Linear):
@@ -51,9 +51,9 @@ def _first(module: nn.Module) -> nn.Module | None:
 class _Function(nn.Module):  # type: ignore[misc]
     """A pure function of tensors, as a module without parameters."""
 
-    def __init__(self, function: Any) -> None:  # noqa: ANN401
+    def __init__(self, function: Any) -> None:
         super().__init__()
         self._function = function
 
-    def forward(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+    def forward(self, *given: Any, **named: Any) -> Any:
         return self._function(*given, **named)

@@ -102,7 +102,7 @@ def _loaded(path: Path, header: LiveHeader) -> dict[str, Any]:
     return found
 
 
-def _unpickled(path: Path, held: BytesIO, kind: str) -> Any:  # noqa: ANN401
+def _unpickled(path: Path, held: BytesIO, kind: str) -> Any:
     import pickle
     import zipfile
 
@@ -116,7 +116,7 @@ def _unpickled(path: Path, held: BytesIO, kind: str) -> Any:  # noqa: ANN401
         raise
 
 
-def _by_torch(held: BytesIO) -> Any:  # noqa: ANN401
+def _by_torch(held: BytesIO) -> Any:
     """On the CPU, wherever it was: the backend moves it."""
     import torch
 

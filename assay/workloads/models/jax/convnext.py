@@ -18,11 +18,11 @@ def model(
 
 
 def apply(
-    params: Any,  # noqa: ANN401
-    values: Any,  # noqa: ANN401
-    key: Any = None,  # noqa: ANN401
+    params: Any,
+    values: Any,
+    key: Any = None,
     data_format: str = "channels_last",
-) -> Any:  # noqa: ANN401
+) -> Any:
     last = data_format == "channels_last"
     values = _norm(params["stem_norm"], conv(params["stem"], values, last, 4), last)
     for stage in params["stages"]:
@@ -34,7 +34,7 @@ def apply(
     return dense(params["head"], values)
 
 
-def _block(weights: Any, values: Any, last: bool) -> Any:  # noqa: ANN401
+def _block(weights: Any, values: Any, last: bool) -> Any:
     """7 x 7 depthwise, then two dense layers on each pixel, written as 1 x 1 convolutions."""
     found = conv(weights["across"], values, last, padding=3, depthwise=True)
     found = _norm(weights["norm"], found, last)
@@ -43,7 +43,7 @@ def _block(weights: Any, values: Any, last: bool) -> Any:  # noqa: ANN401
     return values + found * along(weights["scale"]["gamma"], last)
 
 
-def _norm(weights: Any, values: Any, last: bool) -> Any:  # noqa: ANN401
+def _norm(weights: Any, values: Any, last: bool) -> Any:
     """Over the channels of each pixel."""
     if last:
         return layer_norm(weights, values, EPSILON)

@@ -19,7 +19,7 @@ def model(
 ) -> tuple[Any, ...]:
     """Tokens → the logits of each one's successor."""
 
-    def apply(params: Any, tokens: Any, key: Any = None, data_format: str = "") -> Any:  # noqa: ANN401
+    def apply(params: Any, tokens: Any, key: Any = None, data_format: str = "") -> Any:
         values = params["embed"]["embeddings"][tokens] + params["positions"]["embeddings"][:length]
         for weights in params["blocks"]:
             values = block(weights, values, heads, EPSILON, causal=True)
@@ -32,24 +32,24 @@ def generators(arrays: Mapping[str, Any], generated: int, **numbers: int) -> tup
     """A prompt → the tokens that follow it; and the first of them alone."""
     params, heads = tree(arrays), numbers["heads"]
 
-    def apply(params: Any, prompt: Any, key: Any = None, data_format: str = "") -> Any:  # noqa: ANN401
+    def apply(params: Any, prompt: Any, key: Any = None, data_format: str = "") -> Any:
         token, cache = _prefill(params, prompt, heads, generated)
         made = jnp.zeros((len(prompt), generated), jnp.int32).at[:, 0].set(token)
 
-        def one_more(number: Any, state: Any) -> Any:  # noqa: ANN401
+        def one_more(number: Any, state: Any) -> Any:
             made, token, cache = state
             token, cache = _decode(params, token, cache, prompt.shape[1] + number - 1, heads)
             return made.at[:, number].set(token), token, cache
 
         return lax.fori_loop(1, generated, one_more, (made, token, cache))[0]
 
-    def first(params: Any, prompt: Any, key: Any = None, data_format: str = "") -> Any:  # noqa: ANN401
+    def first(params: Any, prompt: Any, key: Any = None, data_format: str = "") -> Any:
         return _prefill(params, prompt, heads, generated)[0]
 
     return (apply, params), (first, params)
 
 
-def _prefill(params: Any, prompt: Any, heads: int, generated: int) -> tuple[Any, Any]:  # noqa: ANN401
+def _prefill(params: Any, prompt: Any, heads: int, generated: int) -> tuple[Any, Any]:
     """The first token, and keys and values (batch, heads, length, depth) with room for the rest."""
     length, cache = prompt.shape[1], []
     values = params["embed"]["embeddings"][prompt] + params["positions"]["embeddings"][:length]
@@ -63,7 +63,7 @@ def _prefill(params: Any, prompt: Any, heads: int, generated: int) -> tuple[Any,
     return _likeliest(_logits(params, values[:, -1])), cache
 
 
-def _decode(params: Any, token: Any, cache: Any, at: Any, heads: int) -> tuple[Any, Any]:  # noqa: ANN401
+def _decode(params: Any, token: Any, cache: Any, at: Any, heads: int) -> tuple[Any, Any]:
     """One token more, after the one at position `at`."""
     values = params["embed"]["embeddings"][token] + params["positions"]["embeddings"][at]
     left = []
@@ -75,7 +75,7 @@ def _decode(params: Any, token: Any, cache: Any, at: Any, heads: int) -> tuple[A
     return _likeliest(_logits(params, values)), left
 
 
-def _attend_one(weights: Any, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+def _attend_one(weights: Any, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:
     """One position `at`, whose key and value join those kept: two products of a batch of rows."""
     batch, heads, length, depth = keys.shape
     parts = dense(weights["project"], values).reshape(batch, 3, heads, depth)
@@ -89,10 +89,10 @@ def _attend_one(weights: Any, values: Any, keys: Any, kept: Any, at: Any) -> tup
     return dense(weights["out"], found), keys, kept
 
 
-def _logits(params: Any, values: Any) -> Any:  # noqa: ANN401
+def _logits(params: Any, values: Any) -> Any:
     """The head is the embedding, turned round."""
     return layer_norm(params["norm"], values, EPSILON) @ params["embed"]["embeddings"].T
 
 
-def _likeliest(logits: Any) -> Any:  # noqa: ANN401
+def _likeliest(logits: Any) -> Any:
     return jnp.argmax(logits, -1).astype(jnp.int32)

@@ -17,7 +17,7 @@ def model(
 ) -> tuple[Any, ...]:
     starts, pairs = jnp.arange(TABLES) * rows, jnp.array(crossed())
 
-    def apply(params: Any, inputs: Any, key: Any = None, data_format: str = "") -> Any:  # noqa: ANN401
+    def apply(params: Any, inputs: Any, key: Any = None, data_format: str = "") -> Any:
         numbers, places = inputs
         for weights in params["bottom"]:
             numbers = relu(dense(weights, numbers))

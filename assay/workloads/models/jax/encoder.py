@@ -24,7 +24,7 @@ def model(
 ) -> tuple[Any, ...]:
     """Two segments of equal length; norms after each sum, as BERT has them."""
 
-    def apply(params: Any, tokens: Any, key: Any = None, data_format: str = "") -> Any:  # noqa: ANN401
+    def apply(params: Any, tokens: Any, key: Any = None, data_format: str = "") -> Any:
         values = params["embed"]["embeddings"][tokens] + params["positions"]["embeddings"][:length]
         values = values + jnp.repeat(params["segments"]["embeddings"], length // 2, axis=0)
         values = dropped(layer_norm(params["norm"], values, EPSILON), dropout, key, 2 * layers)

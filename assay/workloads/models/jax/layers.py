@@ -38,7 +38,7 @@ def averages(arrays: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _with_lists(part: Any) -> Any:  # noqa: ANN401
+def _with_lists(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
     inner = {name: _with_lists(value) for name, value in part.items()}
@@ -48,13 +48,13 @@ def _with_lists(part: Any) -> Any:  # noqa: ANN401
 class BatchNorms:
     """The batch norms of a net: the old averages in, the new ones gathered."""
 
-    def __init__(self, old: Any, training: bool, last: bool, momentum: float, epsilon: float):  # noqa: ANN204, ANN401
+    def __init__(self, old: Any, training: bool, last: bool, momentum: float, epsilon: float):  # noqa: ANN204
         self.new: dict[str, Any] = {}
         self._old, self._training, self._momentum, self._epsilon = old, training, momentum, epsilon
         self._over = (0, 1, 2) if last else (0, 2, 3)
         self._wide = (-1,) if last else (-1, 1, 1)
 
-    def __call__(self, name: str, weights: Any, values: Any) -> Any:  # noqa: ANN401
+    def __call__(self, name: str, weights: Any, values: Any) -> Any:
         exact = values.astype(jnp.float32)
         used = old = self._old[name]
         if self._training:
@@ -71,7 +71,7 @@ class BatchNorms:
         return found.astype(values.dtype)
 
 
-def layer_norm(weights: Any, values: Any, epsilon: float) -> Any:  # noqa: ANN401
+def layer_norm(weights: Any, values: Any, epsilon: float) -> Any:
     exact = values.astype(jnp.float32)
     mean = exact.mean(-1, keepdims=True)
     variance = ((exact - mean) ** 2).mean(-1, keepdims=True)
@@ -79,19 +79,19 @@ def layer_norm(weights: Any, values: Any, epsilon: float) -> Any:  # noqa: ANN40
     return (found * weights["gamma"] + weights["beta"]).astype(values.dtype)
 
 
-def dense(weights: Any, values: Any) -> Any:  # noqa: ANN401
+def dense(weights: Any, values: Any) -> Any:
     return values @ weights["kernel"] + weights["bias"]
 
 
 def conv(
-    weights: Any,  # noqa: ANN401
-    values: Any,  # noqa: ANN401
+    weights: Any,
+    values: Any,
     last: bool,
     stride: int = 1,
     padding: int | str = 0,
     kernel: str = "kernel",
     depthwise: bool = False,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """`depthwise`: a kernel of its own for every channel, each a group."""
     used = weights[kernel]
     axes, groups = "NHWC" if last else "NCHW", 1
@@ -109,27 +109,27 @@ def conv(
     return found + along(weights["bias"], last) if "bias" in weights else found
 
 
-def along(channels: Any, last: bool) -> Any:  # noqa: ANN401
+def along(channels: Any, last: bool) -> Any:
     """A value for each channel, to be added to pictures of this layout."""
     return channels if last else channels[:, None, None]
 
 
-def max_pool(values: Any, size: int, stride: int, last: bool, padding: Any = "VALID") -> Any:  # noqa: ANN401
+def max_pool(values: Any, size: int, stride: int, last: bool, padding: Any = "VALID") -> Any:
     if not isinstance(padding, str):
         padding = _places(padding, padding, last, other=(0, 0))
     window, steps = (_places(one, one, last, other=1) for one in (size, stride))
     return lax.reduce_window(values, -jnp.inf, lax.max, window, steps, padding)
 
 
-def _places(rows: Any, columns: Any, last: bool, other: Any) -> tuple[Any, ...]:  # noqa: ANN401
+def _places(rows: Any, columns: Any, last: bool, other: Any) -> tuple[Any, ...]:
     return (other, rows, columns, other) if last else (other, other, rows, columns)
 
 
-def mean_of_pixels(values: Any, last: bool) -> Any:  # noqa: ANN401
+def mean_of_pixels(values: Any, last: bool) -> Any:
     return values.mean((1, 2) if last else (2, 3))
 
 
-def dropped(values: Any, rate: float, key: Any, number: int) -> Any:  # noqa: ANN401
+def dropped(values: Any, rate: float, key: Any, number: int) -> Any:
     """Without a key nothing is; `number` makes each drop of a net another."""
     if key is None or not rate:
         return values

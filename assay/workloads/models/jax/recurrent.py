@@ -17,7 +17,7 @@ def model(
 ) -> tuple[Any, ...]:
     over = {"LSTM": _lstm, "GRU": _gru}[cell]
 
-    def apply(params: Any, values: Any, key: Any = None, data_format: str = "") -> Any:  # noqa: ANN401
+    def apply(params: Any, values: Any, key: Any = None, data_format: str = "") -> Any:
         weights = params["recurrent"]
         by_step = (values @ weights["kernel"]).swapaxes(0, 1)
         nothing = jnp.zeros((len(values), units), values.dtype)
@@ -26,8 +26,8 @@ def model(
     return apply, tree(arrays)
 
 
-def _lstm(weights: Any, by_step: Any, nothing: Any) -> Any:  # noqa: ANN401
-    def step(state: Any, given: Any) -> Any:  # noqa: ANN401
+def _lstm(weights: Any, by_step: Any, nothing: Any) -> Any:
+    def step(state: Any, given: Any) -> Any:
         hidden, cell = state
         gates = given + hidden @ weights["recurrent_kernel"] + weights["bias"]
         entered, kept, fresh, shown = jnp.split(gates, 4, -1)
@@ -37,10 +37,10 @@ def _lstm(weights: Any, by_step: Any, nothing: Any) -> Any:  # noqa: ANN401
     return lax.scan(step, (nothing, nothing), by_step)[0][0]
 
 
-def _gru(weights: Any, by_step: Any, nothing: Any) -> Any:  # noqa: ANN401
+def _gru(weights: Any, by_step: Any, nothing: Any) -> Any:
     """Of Keras' kind: the reset gate is applied after the product with the state."""
 
-    def step(hidden: Any, given: Any) -> Any:  # noqa: ANN401
+    def step(hidden: Any, given: Any) -> Any:
         update, reset, fresh = jnp.split(given + weights["bias"][0], 3, -1)
         own = jnp.split(hidden @ weights["recurrent_kernel"] + weights["bias"][1], 3, -1)
         update, reset = sigmoid(update + own[0]), sigmoid(reset + own[1])

@@ -25,12 +25,12 @@ def model(
     strides = [stride for _, _, stride, _ in placed(blocks, narrower)]
 
     def apply(
-        params: Any,  # noqa: ANN401
-        values: Any,  # noqa: ANN401
-        key: Any = None,  # noqa: ANN401
+        params: Any,
+        values: Any,
+        key: Any = None,
         data_format: str = "channels_last",
-        state: Any = None,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        state: Any = None,
+    ) -> Any:
         last = data_format == "channels_last"
         norm = BatchNorms(state, key is not None, last, MOMENTUM, EPSILON)
         values = conv(params["stem"], values, last, 2, 3)
@@ -44,16 +44,16 @@ def model(
 
 
 def _bottleneck(
-    weights: Any,  # noqa: ANN401
-    values: Any,  # noqa: ANN401
+    weights: Any,
+    values: Any,
     name: str,
     norm: BatchNorms,
     last: bool,
     stride: int,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """1 x 1, 3 x 3, 1 x 1, around which the input goes, itself or through a projection."""
 
-    def normed(part: str, values: Any) -> Any:  # noqa: ANN401
+    def normed(part: str, values: Any) -> Any:
         return norm(f"{name}.{part}_norm", weights[f"{part}_norm"], values)
 
     around = values

@@ -15,30 +15,30 @@ DEPTHS = 8  # of which a head's depth has to be a multiple there
 
 
 def block(
-    weights: Any,  # noqa: ANN401
-    values: Any,  # noqa: ANN401
+    weights: Any,
+    values: Any,
     heads: int,
     epsilon: float,
     causal: bool = False,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Norms first, then attention, then two dense layers."""
     normed = layer_norm(weights["norms"][0], values, epsilon)
     return rest(weights, values, attention(weights["attention"], normed, heads, causal), epsilon)
 
 
-def rest(weights: Any, values: Any, attended: Any, epsilon: float) -> Any:  # noqa: ANN401
+def rest(weights: Any, values: Any, attended: Any, epsilon: float) -> Any:
     """What follows the attention, where norms come first."""
     values = values + attended
     return values + two_dense(weights, layer_norm(weights["norms"][1], values, epsilon))
 
 
 def block_norms_last(
-    weights: Any,  # noqa: ANN401
-    values: Any,  # noqa: ANN401
+    weights: Any,
+    values: Any,
     heads: int,
     epsilon: float,
     dropout: tuple[float, Any, int],
-) -> Any:  # noqa: ANN401
+) -> Any:
     """As the first papers had it. `dropout`: rate, key, and a number of this block."""
     rate, key, number = dropout
     found = attention(weights["attention"], values, heads)
@@ -49,23 +49,23 @@ def block_norms_last(
     return layer_norm(weights["norms"][1], values + found, epsilon)
 
 
-def two_dense(weights: Any, values: Any) -> Any:  # noqa: ANN401
+def two_dense(weights: Any, values: Any) -> Any:
     wide = jax.nn.gelu(dense(weights["expand"], values), approximate=False)
     return dense(weights["shrink"], wide)
 
 
-def attention(weights: Any, values: Any, heads: int, causal: bool = False) -> Any:  # noqa: ANN401
+def attention(weights: Any, values: Any, heads: int, causal: bool = False) -> Any:
     return attended(weights, projected(weights, values, heads), causal)
 
 
-def projected(weights: Any, values: Any, heads: int) -> list[Any]:  # noqa: ANN401
+def projected(weights: Any, values: Any, heads: int) -> list[Any]:
     """Queries, keys and values, each (batch, length, heads, depth)."""
     split = (*values.shape[:2], 3, heads, values.shape[-1] // heads)
     parts = dense(weights["project"], values).reshape(split)
     return [parts[:, :, part] for part in range(3)]
 
 
-def attended(weights: Any, parts: Sequence[Any], causal: bool) -> Any:  # noqa: ANN401
+def attended(weights: Any, parts: Sequence[Any], causal: bool) -> Any:
     query, key, value = parts
     found = jax.nn.dot_product_attention(
         query, key, value, is_causal=causal, implementation=_implementation(query)
@@ -73,7 +73,7 @@ def attended(weights: Any, parts: Sequence[Any], causal: bool) -> Any:  # noqa: 
     return dense(weights["out"], found.reshape(*found.shape[:2], -1))
 
 
-def _implementation(query: Any) -> Any:  # noqa: ANN401 (a name, or None: XLA's own)
+def _implementation(query: Any) -> Any:
     """cuDNN's fused kernel keeps no matrix of all weights; it takes half precision only."""
     fits = query.dtype in FUSED and query.shape[-1] % DEPTHS == 0 and query.shape[-1] <= 128
     return "cudnn" if fits and jax.default_backend() == "gpu" else None

@@ -20,11 +20,11 @@ def model(
 
 
 def apply(
-    params: Any,  # noqa: ANN401
-    values: Any,  # noqa: ANN401
-    key: Any = None,  # noqa: ANN401
+    params: Any,
+    values: Any,
+    key: Any = None,
     data_format: str = "channels_last",
-) -> Any:  # noqa: ANN401
+) -> Any:
     last = data_format == "channels_last"
     across = []
     for level, weights in enumerate(params["down"]):
@@ -38,13 +38,13 @@ def apply(
     return values if last else values.transpose(0, 2, 3, 1)  # the loss is over the last axis
 
 
-def _pair(weights: Any, values: Any, last: bool) -> Any:  # noqa: ANN401
+def _pair(weights: Any, values: Any, last: bool) -> Any:
     for part in ("first", "second"):
         values = relu(conv(weights[part], values, last, padding=1))
     return values
 
 
-def _wider(weights: Any, values: Any, last: bool) -> Any:  # noqa: ANN401
+def _wider(weights: Any, values: Any, last: bool) -> Any:
     """Twice as wide and high. The kernel is that of the convolution it is the gradient of."""
     axes = "NHWC" if last else "NCHW"
     found = lax.conv_transpose(

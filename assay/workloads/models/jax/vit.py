@@ -24,11 +24,11 @@ def model(
     """Patches and a class token, whose last state is what is classified."""
 
     def apply(
-        params: Any,  # noqa: ANN401
-        pictures: Any,  # noqa: ANN401
-        key: Any = None,  # noqa: ANN401
+        params: Any,
+        pictures: Any,
+        key: Any = None,
         data_format: str = "channels_last",
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         last = data_format == "channels_last"
         values = conv(params["patches"], pictures, last, patch)
         values = (values if last else values.transpose(0, 2, 3, 1)).reshape(len(values), -1, width)

@@ -23,12 +23,12 @@ def model(
     arrays: Mapping[str, Any], image_size: int, middle: int, narrower: int, classes: int
 ) -> tuple[Any, ...]:
     def apply(
-        params: Any,  # noqa: ANN401
-        values: Any,  # noqa: ANN401
-        key: Any = None,  # noqa: ANN401
+        params: Any,
+        values: Any,
+        key: Any = None,
         data_format: str = "channels_last",
-        state: Any = None,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        state: Any = None,
+    ) -> Any:
         last = data_format == "channels_last"
         net = _Xception(BatchNorms(state, key is not None, last, MOMENTUM, EPSILON), last)
         return net.outputs(params, values), net.norm.new
@@ -42,7 +42,7 @@ class _Xception:
     def __init__(self, norm: BatchNorms, last: bool) -> None:
         self.norm, self.last = norm, last
 
-    def outputs(self, params: Any, values: Any) -> Any:  # noqa: ANN401
+    def outputs(self, params: Any, values: Any) -> Any:
         for number, (weights, stride) in enumerate(zip(params["stem"], (2, 1), strict=True)):
             values = relu(self._normed(weights, values, f"stem.{number}", stride))
         for number, weights in enumerate(params["entry"]):
@@ -57,7 +57,7 @@ class _Xception:
             values = relu(self._separable(weights, values, f"last.{number}"))
         return dense(params["head"], mean_of_pixels(values, self.last))
 
-    def _shrinking(self, weights: Any, values: Any, name: str, relu_first: bool) -> Any:  # noqa: ANN401
+    def _shrinking(self, weights: Any, values: Any, name: str, relu_first: bool) -> Any:
         """Two separable convolutions and a pool, beside a projection of half the size."""
         around = self._normed(weights["around"], values, f"{name}.around", 2)
         values = relu(values) if relu_first else values
@@ -65,13 +65,13 @@ class _Xception:
         values = self._separable(weights["second"], values, f"{name}.second")
         return max_pool(values, 3, 2, self.last, "SAME") + around
 
-    def _separable(self, weights: Any, values: Any, name: str) -> Any:  # noqa: ANN401
+    def _separable(self, weights: Any, values: Any, name: str) -> Any:
         values = conv(
             weights, values, self.last, padding=1, kernel="depthwise_kernel", depthwise=True
         )
         values = conv(weights, values, self.last, kernel="pointwise_kernel")
         return self.norm(f"{name}.norm", weights["norm"], values)
 
-    def _normed(self, weights: Any, values: Any, name: str, stride: int) -> Any:  # noqa: ANN401
+    def _normed(self, weights: Any, values: Any, name: str, stride: int) -> Any:
         values = conv(weights["conv"], values, self.last, stride)
         return self.norm(f"{name}.norm", weights["norm"], values)

@@ -11,19 +11,19 @@ from assay.workloads.models.keras.transformer import Block, Rows
 from assay.workloads.transformer_decoder import EPSILON
 
 
-def training(**numbers: int) -> Any:  # noqa: ANN401 (a keras.Model)
+def training(**numbers: int) -> Any:
     """Tokens → the logits of each one's successor."""
     inputs = keras.Input((numbers["length"],), dtype="int32")
     return keras.Model(inputs, Decoder(**numbers)(inputs))
 
 
-def generating(batch_size: int, prompt: int, generated: int, **numbers: int) -> Any:  # noqa: ANN401
+def generating(batch_size: int, prompt: int, generated: int, **numbers: int) -> Any:
     """A prompt → the tokens that follow it, each the likeliest after those before."""
     inputs = keras.Input(batch_shape=(batch_size, prompt), dtype="int32")
     return keras.Model(inputs, Generator(generated, Decoder(**numbers))(inputs))
 
 
-def first(model: Any) -> Any:  # noqa: ANN401
+def first(model: Any) -> Any:
     """Of the model that generates, one of the same weights that stops after the first token."""
     (generator,) = (layer for layer in model.layers if isinstance(layer, Generator))
     inputs = keras.Input(batch_shape=model.input_shape, dtype="int32")
@@ -39,23 +39,23 @@ class Decoder(layers.Layer):  # type: ignore[misc]
         self.blocks = [Block(width, heads, causal=True, epsilon=EPSILON) for _ in range(layers)]
         self.norm = keras.layers.LayerNormalization(epsilon=EPSILON)
 
-    def build(self, shape: Any) -> None:  # noqa: ANN401
+    def build(self, shape: Any) -> None:
         self.embed.build(shape)
         for layer in (self.positions, *self.blocks, self.norm):
             layer.build((*shape, self.width))
 
-    def call(self, tokens: Any) -> Any:  # noqa: ANN401
+    def call(self, tokens: Any) -> Any:
         values = self.positions(self.embed(tokens))
         for block in self.blocks:
             values = block(values)
         return self.logits(values)
 
-    def logits(self, values: Any) -> Any:  # noqa: ANN401
+    def logits(self, values: Any) -> Any:
         """The head is the embedding, turned round."""
         values = self.norm(values)
         return ops.matmul(values, ops.cast(ops.transpose(self.embed.embeddings), values.dtype))
 
-    def read(self, tokens: Any, room: int) -> tuple[Any, Any]:  # noqa: ANN401
+    def read(self, tokens: Any, room: int) -> tuple[Any, Any]:
         """Logits after the last token, and the keys and values of all, with `room` for more."""
         values, cache = self.positions(self.embed(tokens)), []
         for block in self.blocks:
@@ -63,7 +63,7 @@ class Decoder(layers.Layer):  # type: ignore[misc]
             cache.append([ops.pad(part, ((0, 0), (0, room), (0, 0), (0, 0))) for part in kept])
         return self.logits(values[:, -1:]), cache
 
-    def read_one(self, token: Any, cache: Any, at: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    def read_one(self, token: Any, cache: Any, at: Any) -> tuple[Any, Any]:
         """One token more, at position `at`."""
         values, left = self.embed(token), []
         values = values + ops.cast(ops.take(self.positions.table, at, axis=0), values.dtype)
@@ -80,17 +80,17 @@ class Generator(layers.Layer):  # type: ignore[misc]
         super().__init__()
         self.generated, self.decoder = generated, decoder
 
-    def build(self, shape: Any) -> None:  # noqa: ANN401
+    def build(self, shape: Any) -> None:
         if not self.decoder.built:
             self.decoder.build(shape)
 
-    def call(self, prompt: Any) -> Any:  # noqa: ANN401
+    def call(self, prompt: Any) -> Any:
         start = prompt.shape[1]
         logits, cache = self.decoder.read(prompt, self.generated - 1)
         token = _likeliest(logits)
         made = ops.pad(token, ((0, 0), (0, self.generated - 1)))
 
-        def body(index: Any, state: Any) -> Any:  # noqa: ANN401
+        def body(index: Any, state: Any) -> Any:
             made, token, cache = state
             logits, cache = self.decoder.read_one(token, cache, start + index - 1)
             token = _likeliest(logits)
@@ -99,9 +99,9 @@ class Generator(layers.Layer):  # type: ignore[misc]
         # compiled into the step on JAX and TensorFlow; Keras on PyTorch runs it in Python
         return ops.fori_loop(1, self.generated, body, (made, token, cache))[0]
 
-    def compute_output_spec(self, prompt: Any) -> Any:  # noqa: ANN401
+    def compute_output_spec(self, prompt: Any) -> Any:
         return keras.KerasTensor((prompt.shape[0], self.generated), dtype="int32")
 
 
-def _likeliest(logits: Any) -> Any:  # noqa: ANN401
+def _likeliest(logits: Any) -> Any:
     return ops.cast(ops.argmax(logits, axis=-1), "int32")

@@ -13,7 +13,7 @@ def channel_axis() -> int:
     return -1 if keras.config.image_data_format() == "channels_last" else 1
 
 
-def picture_input(image_size: int, channels: int = 3) -> Any:  # noqa: ANN401 (a KerasTensor)
+def picture_input(image_size: int, channels: int = 3) -> Any:
     shape = (image_size, image_size, channels)
     if channel_axis() == 1:
         shape = (channels, image_size, image_size)
@@ -23,10 +23,10 @@ def picture_input(image_size: int, channels: int = 3) -> Any:  # noqa: ANN401 (a
 class LayerScale(layers.Layer):  # type: ignore[misc]
     """A learned factor for each channel (Touvron and others, 2021)."""
 
-    def build(self, shape: Any) -> None:  # noqa: ANN401
+    def build(self, shape: Any) -> None:
         self.gamma = self.add_weight(shape=(shape[channel_axis()],), name="gamma")
 
-    def call(self, values: Any) -> Any:  # noqa: ANN401
+    def call(self, values: Any) -> Any:
         wide = (-1,) if channel_axis() == -1 else (-1, 1, 1)
         return values * ops.reshape(self.gamma, wide)
 
@@ -38,10 +38,10 @@ class BatchStatistics(layers.Layer):  # type: ignore[misc]
         super().__init__(**named)
         self.epsilon = epsilon
 
-    def build(self, shape: Any) -> None:  # noqa: ANN401
+    def build(self, shape: Any) -> None:
         self.beta = self.add_weight(shape=(shape[channel_axis()],), name="beta")
 
-    def call(self, values: Any) -> Any:  # noqa: ANN401
+    def call(self, values: Any) -> Any:
         exact = ops.cast(values, "float32")
         mean, variance = ops.moments(exact, (0, 1, 2) if channel_axis() == -1 else (0, 2, 3))
         found = ops.batch_normalization(

@@ -12,7 +12,7 @@ from assay.workloads.models.keras.layers import channel_axis, picture_input
 from assay.workloads.resnet50 import EPSILON, MOMENTUM, placed
 
 
-def functional(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:  # noqa: ANN401
+def functional(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:
     """A flat graph of single layers: each block's `call` is traced, not the block."""
     stem, body, head = _parts(blocks, narrower, classes)
     inputs = values = picture_input(image_size)
@@ -25,7 +25,7 @@ def functional(image_size: int, blocks: Sequence[int], narrower: int, classes: i
     return keras.Model(inputs, values, name="resnet50")
 
 
-def subclassed(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:  # noqa: ANN401
+def subclassed(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Any:
     model = ResNet50(blocks, narrower, classes)
     model(picture_input(image_size))  # makes its weights
     return model
@@ -36,7 +36,7 @@ class ResNet50(keras.Model):  # type: ignore[misc]
         super().__init__(name="resnet50")
         self.stem, self.body, self.head = _parts(blocks, narrower, classes)
 
-    def call(self, values: Any, training: bool = False) -> Any:  # noqa: ANN401
+    def call(self, values: Any, training: bool = False) -> Any:
         # named and handed on: Keras tells only those that name it whether they train
         for layer in (*self.stem, *self.body, *self.head):
             values = layer(values, training=training)
@@ -58,7 +58,7 @@ class Bottleneck(layers.Layer):  # type: ignore[misc]
         self.relu = [layers.ReLU() for _ in range(3)]
         self.add = layers.Add()
 
-    def call(self, values: Any, training: bool | None = None) -> Any:  # noqa: ANN401
+    def call(self, values: Any, training: bool | None = None) -> Any:
         around = values
         if self.around and self.around_norm:
             around = self.around_norm(self.around(values), training=training)
@@ -83,5 +83,5 @@ def _parts(
     return stem, body, [layers.GlobalAveragePooling2D(), layers.Dense(classes)]
 
 
-def _norm() -> Any:  # noqa: ANN401
+def _norm() -> Any:
     return layers.BatchNormalization(axis=channel_axis(), momentum=MOMENTUM, epsilon=EPSILON)

@@ -13,7 +13,7 @@ from assay.core import phases
 from assay.workloads.models.weight_specs import drawn
 
 
-def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **named: Any) -> Any:  # noqa: ANN401
+def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **named: Any) -> Any:
     """`make(*sizes, **named)` with every weight set by its role; none is 0 or 1 throughout."""
     with initialised_later():
         model = make(*sizes, **named)

@@ -15,20 +15,20 @@ class Attention(layers.Layer):  # type: ignore[misc]
         self.width, self.heads, self.causal = width, heads, causal
         self.project, self.out = layers.Dense(3 * width), layers.Dense(width)
 
-    def build(self, shape: Any) -> None:  # noqa: ANN401
+    def build(self, shape: Any) -> None:
         self.project.build(shape)
         self.out.build(shape)
 
-    def call(self, values: Any) -> Any:  # noqa: ANN401
+    def call(self, values: Any) -> Any:
         return self.attend(values)[0]
 
-    def attend(self, values: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    def attend(self, values: Any) -> tuple[Any, Any, Any]:
         """Outputs, and the keys and values they were made from, (batch, length, heads, depth)."""
         query, key, value = self._projected(values)
         found = ops.dot_product_attention(query, key, value, is_causal=self.causal)
         return self._merged(found), key, value
 
-    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:
         """One new position `at`, beside the keys and values kept of those before it."""
         query, key, value = self._projected(values)
         keys = ops.slice_update(keys, (0, at, 0, 0), key)
@@ -37,11 +37,11 @@ class Attention(layers.Layer):  # type: ignore[misc]
         found = ops.dot_product_attention(query, keys, kept, mask=mask[None, None, None, :])
         return self._merged(found), keys, kept
 
-    def _projected(self, values: Any) -> list[Any]:  # noqa: ANN401
+    def _projected(self, values: Any) -> list[Any]:
         split = (-1, values.shape[1], 3, self.heads, self.width // self.heads)
         return list(ops.unstack(ops.reshape(self.project(values), split), 3, axis=2))
 
-    def _merged(self, values: Any) -> Any:  # noqa: ANN401
+    def _merged(self, values: Any) -> Any:
         return self.out(ops.reshape(values, (-1, values.shape[1], self.width)))
 
 
@@ -65,12 +65,12 @@ class Block(layers.Layer):  # type: ignore[misc]
         self.expand, self.shrink = layers.Dense(4 * width), layers.Dense(width)
         self.drop = layers.Dropout(dropout)
 
-    def build(self, shape: Any) -> None:  # noqa: ANN401
+    def build(self, shape: Any) -> None:
         for layer in (self.attention, *self.norms, self.expand):
             layer.build(shape)
         self.shrink.build((*shape[:-1], 4 * self.width))
 
-    def call(self, values: Any, training: bool = False) -> Any:  # noqa: ANN401
+    def call(self, values: Any, training: bool = False) -> Any:
         if self.norm_first:
             values = values + self.drop(self.attention(self.norms[0](values)), training=training)
             return values + self.drop(self._dense(self.norms[1](values)), training=training)
@@ -78,20 +78,20 @@ class Block(layers.Layer):  # type: ignore[misc]
         values = self.norms[0](values + found)
         return self.norms[1](values + self.drop(self._dense(values), training=training))
 
-    def attend(self, values: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    def attend(self, values: Any) -> tuple[Any, Any, Any]:
         """As `call`, and what the attention keeps."""
         found, keys, kept = self.attention.attend(self.norms[0](values))
         return self._rest(values, found), keys, kept
 
-    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401
+    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:
         found, keys, kept = self.attention.attend_one(self.norms[0](values), keys, kept, at)
         return self._rest(values, found), keys, kept
 
-    def _rest(self, values: Any, found: Any) -> Any:  # noqa: ANN401
+    def _rest(self, values: Any, found: Any) -> Any:
         values = values + found
         return values + self._dense(self.norms[1](values))
 
-    def _dense(self, values: Any) -> Any:  # noqa: ANN401
+    def _dense(self, values: Any) -> Any:
         return self.shrink(ops.gelu(self.expand(values), approximate=False))
 
 
@@ -102,10 +102,10 @@ class Rows(layers.Layer):  # type: ignore[misc]
         super().__init__()
         self.rows, self.each = rows, each
 
-    def build(self, shape: Any) -> None:  # noqa: ANN401
+    def build(self, shape: Any) -> None:
         self.table = self.add_weight(shape=(self.rows, shape[-1]), name="embeddings")
 
-    def call(self, values: Any) -> Any:  # noqa: ANN401
+    def call(self, values: Any) -> Any:
         table = ops.repeat(self.table, self.each, axis=0) if self.each > 1 else self.table
         return values + table[: values.shape[1]]
 
@@ -113,10 +113,10 @@ class Rows(layers.Layer):  # type: ignore[misc]
 class ClassToken(layers.Layer):  # type: ignore[misc]
     """One learned token before all others."""
 
-    def build(self, shape: Any) -> None:  # noqa: ANN401
+    def build(self, shape: Any) -> None:
         self.token = self.add_weight(shape=(1, 1, shape[-1]), name="embeddings")
 
-    def call(self, values: Any) -> Any:  # noqa: ANN401
+    def call(self, values: Any) -> Any:
         # broadcast_to would need the size of the batch, which a symbolic tensor does not know
         first = ops.zeros_like(values[:, :1]) + self.token
         return ops.concatenate([first, values], axis=1)

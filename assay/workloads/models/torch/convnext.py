@@ -26,7 +26,7 @@ class ConvNeXt(nn.Module):  # type: ignore[misc]
         last = width * 8
         self.norm, self.head = nn.LayerNorm(last, EPSILON), nn.Linear(last, classes)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, values: Any) -> Any:
         values = self.stem_norm(self.stem(values))
         for stage in self.stages:
             values = stage(values)
@@ -42,7 +42,7 @@ class Stage(nn.Module):  # type: ignore[misc]
         self.shrink = nn.Conv2d(before, width, 2, 2) if before else None
         self.blocks = nn.Sequential(*(ConvNeXtBlock(width) for _ in range(count)))
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401
+    def forward(self, values: Any) -> Any:
         if self.norm is not None and self.shrink is not None:
             values = self.shrink(self.norm(values))
         return self.blocks(values)
@@ -58,7 +58,7 @@ class ConvNeXtBlock(nn.Module):  # type: ignore[misc]
         self.expand, self.shrink = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
         self.scale = Weight(width)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401
+    def forward(self, values: Any) -> Any:
         found = self.norm(self.across(values).permute(0, 2, 3, 1))
         found = self.shrink(functional.gelu(self.expand(found))) * self.scale.weight
         return values + found.permute(0, 3, 1, 2)
@@ -70,5 +70,5 @@ class ChannelNorm(nn.LayerNorm):  # type: ignore[misc]
     def __init__(self, channels: int) -> None:
         super().__init__(channels, EPSILON)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401
+    def forward(self, values: Any) -> Any:
         return super().forward(values.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)

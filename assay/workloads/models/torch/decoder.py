@@ -38,13 +38,13 @@ class TorchDecoder(nn.Module):  # type: ignore[misc]
         )
         self.norm = nn.LayerNorm(width, EPSILON)
 
-    def forward(self, tokens: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, tokens: Any) -> Any:
         values = self.embed(tokens) + self.positions.weight[: tokens.shape[1]]
         for block in self.blocks:
             values = block(values)
         return self.logits(values)
 
-    def logits(self, values: Any) -> Any:  # noqa: ANN401
+    def logits(self, values: Any) -> Any:
         """The head is the embedding, turned round."""
         return functional.linear(self.norm(values), self.embed.weight)
 
@@ -56,7 +56,7 @@ class TorchGenerator(TorchDecoder):
         super().__init__(**numbers)
         self.generated, self.heads = generated, numbers["heads"]
 
-    def start(self, prompt: Any, dtype: Any) -> None:  # noqa: ANN401 (a tensor, a torch.dtype)
+    def start(self, prompt: Any, dtype: Any) -> None:
         """Make room for prompts of this shape, with the cache in this dtype."""
         batch, self.prompt = prompt.shape
         room = -(-(self.prompt + self.generated) // ALIGNED) * ALIGNED
@@ -68,13 +68,13 @@ class TorchGenerator(TorchDecoder):
         self.token = torch.zeros((batch, 1), dtype=torch.int32, device=device)
         self.made = torch.zeros((batch, self.generated), dtype=torch.int32, device=device)
 
-    def forward(self, prompt: Any) -> Any:  # noqa: ANN401
+    def forward(self, prompt: Any) -> Any:
         self.prefill(prompt)
         for _ in range(1, self.generated):
             self.decode()
         return self.made
 
-    def prefill(self, prompt: Any) -> None:  # noqa: ANN401
+    def prefill(self, prompt: Any) -> None:
         """Read the prompt in one pass; the first token follows from its last."""
         values = self.embed(prompt) + self.positions.weight[: self.prompt]
         for block, cache in zip(self.blocks, self.cache, strict=True):

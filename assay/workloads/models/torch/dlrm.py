@@ -33,7 +33,7 @@ class Recommender(nn.Module):  # type: ignore[misc]
         self.register_buffer("starts", starts, persistent=False)
         self.register_buffer("pairs", pairs, persistent=False)
 
-    def forward(self, numbers: Any, places: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, numbers: Any, places: Any) -> Any:
         for layer in self.bottom:
             numbers = functional.relu(layer(numbers))
         looked_up = self.embed(places + self.starts)

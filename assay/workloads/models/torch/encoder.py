@@ -14,7 +14,7 @@ from assay.workloads.models.torch.transformer import TorchBlock
 from assay.workloads.transformer_encoder import EPSILON, POSITIONS
 
 
-def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:  # noqa: ANN401
+def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:
     return loaded(lambda: Encoder(**sizes), arrays)
 
 
@@ -45,12 +45,12 @@ class Encoder(nn.Module):  # type: ignore[misc]
         of_segment = torch.arange(length, device="cpu") // (length // 2)
         self.register_buffer("of_segment", of_segment, persistent=False)
 
-    def forward(self, tokens: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, tokens: Any) -> Any:
         values = self.embed(tokens) + self.positions.weight[: self.length]
         values = self._dropped(self.norm(values + self.segments(self.of_segment)))
         for block in self.blocks:
             values = block(values)
         return self.head(self._dropped(torch.tanh(self.pool(values[:, 0]))))
 
-    def _dropped(self, values: Any) -> Any:  # noqa: ANN401
+    def _dropped(self, values: Any) -> Any:
         return functional.dropout(values, self.dropout, self.training)

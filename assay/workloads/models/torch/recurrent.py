@@ -27,7 +27,7 @@ class Recurrent(nn.Module):  # type: ignore[misc]
         self.recurrent = getattr(nn, cell)(features, units, batch_first=True)
         self.head = nn.Linear(units, features)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, values: Any) -> Any:
         return self.head(self.recurrent(values)[0][:, -1])
 
 
@@ -35,7 +35,7 @@ def _renamed(arrays: Mapping[str, Any], cell: str, units: int) -> dict[str, Any]
     """By torch's names. Its GRU has reset before update, Keras' the other way round."""
     order = (0, 1, 2, 3) if cell == "LSTM" else (1, 0, 2)
 
-    def gates(array: Any) -> Any:  # noqa: ANN401
+    def gates(array: Any) -> Any:
         parts = [array[..., gate * units : (gate + 1) * units] for gate in order]
         return np.concatenate(parts, -1)
 

@@ -28,7 +28,7 @@ class ResNet(nn.Module):  # type: ignore[misc]
         self.blocks = nn.Sequential(*(TorchBottleneck(*one) for one in placed(blocks, narrower)))
         self.head = nn.Linear(placed(blocks, narrower)[-1][1] * 4, classes)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, values: Any) -> Any:
         values = self.pool(functional.relu(self.stem_norm(self.stem(values))))
         return self.head(self.blocks(values).mean((2, 3)))
 
@@ -45,7 +45,7 @@ class TorchBottleneck(nn.Module):  # type: ignore[misc]
         self.around = nn.Conv2d(before, wide, 1, stride) if projects else None
         self.around_norm = norm(wide) if projects else None
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401
+    def forward(self, values: Any) -> Any:
         around = values
         if self.around is not None and self.around_norm is not None:
             around = self.around_norm(self.around(values))

@@ -16,14 +16,14 @@ class TorchAttention(nn.Module):  # type: ignore[misc]
         self.heads, self.causal = heads, causal
         self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, values: Any) -> Any:
         return self.attended(*self.projected(values))
 
-    def attended(self, query: Any, key: Any, value: Any) -> Any:  # noqa: ANN401
+    def attended(self, query: Any, key: Any, value: Any) -> Any:
         found = functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
         return self.merged(found)
 
-    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any, mask: Any) -> Any:  # noqa: ANN401
+    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any, mask: Any) -> Any:
         """One new position `at`, whose key and value join those kept of the ones before it."""
         query, key, value = self.projected(values)
         keys.index_copy_(2, at, key)
@@ -31,12 +31,12 @@ class TorchAttention(nn.Module):  # type: ignore[misc]
         found = functional.scaled_dot_product_attention(query, keys, kept, attn_mask=mask)
         return self.merged(found)
 
-    def projected(self, values: Any) -> Any:  # noqa: ANN401
+    def projected(self, values: Any) -> Any:
         """Queries, keys and values, each (batch, heads, length, depth)."""
         parts = self.project(values).unflatten(-1, (3, self.heads, -1))
         return parts.permute(2, 0, 3, 1, 4).unbind(0)
 
-    def merged(self, found: Any) -> Any:  # noqa: ANN401
+    def merged(self, found: Any) -> Any:
         return self.out(found.transpose(1, 2).flatten(2))
 
 
@@ -59,19 +59,19 @@ class TorchBlock(nn.Module):  # type: ignore[misc]
         self.norms = nn.ModuleList(nn.LayerNorm(width, epsilon) for _ in range(2))
         self.expand, self.shrink = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401
+    def forward(self, values: Any) -> Any:
         if self.norm_first:
             return self.rest(values, self._dropped(self.attention(self.norms[0](values))))
         values = self.norms[0](values + self._dropped(self.attention(values)))
         return self.norms[1](values + self._dropped(self._dense(values)))
 
-    def rest(self, values: Any, attended: Any) -> Any:  # noqa: ANN401
+    def rest(self, values: Any, attended: Any) -> Any:
         """What follows the attention, where norms come first."""
         values = values + attended
         return values + self._dropped(self._dense(self.norms[1](values)))
 
-    def _dense(self, values: Any) -> Any:  # noqa: ANN401
+    def _dense(self, values: Any) -> Any:
         return self.shrink(functional.gelu(self.expand(values)))
 
-    def _dropped(self, values: Any) -> Any:  # noqa: ANN401
+    def _dropped(self, values: Any) -> Any:
         return functional.dropout(values, self.dropout, self.training) if self.dropout else values

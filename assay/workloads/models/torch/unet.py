@@ -30,7 +30,7 @@ class UNet(nn.Module):  # type: ignore[misc]
         self.up = nn.ModuleList(Pair(2 * width, width) for width in widths[:-1])
         self.head = nn.Conv2d(filters, classes, 1)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, values: Any) -> Any:
         across = []
         for level, pair in enumerate(self.down):
             values = pair(functional.max_pool2d(values, 2) if level else values)
@@ -49,5 +49,5 @@ class Pair(nn.Module):  # type: ignore[misc]
         self.first = nn.Conv2d(before, filters, 3, padding=1)
         self.second = nn.Conv2d(filters, filters, 3, padding=1)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401
+    def forward(self, values: Any) -> Any:
         return functional.relu(self.second(functional.relu(self.first(values))))

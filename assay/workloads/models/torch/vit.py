@@ -13,7 +13,7 @@ from assay.workloads.models.torch.transformer import TorchBlock
 from assay.workloads.vit import EPSILON
 
 
-def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:  # noqa: ANN401
+def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:
     return loaded(lambda: VisionTransformer(**sizes), arrays)
 
 
@@ -32,7 +32,7 @@ class VisionTransformer(nn.Module):  # type: ignore[misc]
         )
         self.norm, self.head = nn.LayerNorm(width, EPSILON), nn.Linear(width, classes)
 
-    def forward(self, pictures: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, pictures: Any) -> Any:
         values = self.patches(pictures).flatten(2).transpose(1, 2)
         first = self.token.weight.to(values.dtype).expand(len(values), -1, -1)
         values = torch.cat([first, values], 1) + self.positions.weight

@@ -35,7 +35,7 @@ class Xception(nn.Module):  # type: ignore[misc]
         self.last = nn.ModuleList([Separable(last[0], last[1]), Separable(last[1], last[2])])
         self.head = nn.Linear(last[2], classes)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401 (tensors)
+    def forward(self, values: Any) -> Any:
         for layer in self.stem:
             values = functional.relu(layer(values))
         for block in self.entry:
@@ -59,7 +59,7 @@ class Normed(nn.Module):  # type: ignore[misc]
         self.conv = nn.Conv2d(before, filters, size, stride, bias=False)
         self.norm = _norm(filters)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401
+    def forward(self, values: Any) -> Any:
         return self.norm(self.conv(values))
 
 
@@ -72,7 +72,7 @@ class Separable(nn.Module):  # type: ignore[misc]
         self.pointwise = nn.Conv2d(before, filters, 1, bias=False)
         self.norm = _norm(filters)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401
+    def forward(self, values: Any) -> Any:
         return self.norm(self.pointwise(self.depthwise(values)))
 
 
@@ -85,7 +85,7 @@ class Shrinking(nn.Module):  # type: ignore[misc]
         self.first, self.second = Separable(before, first), Separable(first, second)
         self.around = Normed(before, second, 2, 1)
 
-    def forward(self, values: Any) -> Any:  # noqa: ANN401
+    def forward(self, values: Any) -> Any:
         around = self.around(values)
         values = self.first(functional.relu(values) if self.relu_first else values)
         values = self.second(functional.relu(values))
