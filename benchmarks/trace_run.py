@@ -13,7 +13,8 @@ are not), unless a module of assay is being imported meanwhile.
 - once a path: the same over calls whose whole stack has not been there before. Loops count once, so
   that it hardly depends on time: this is what a test can hold.
 - files on the stack while waiting: the most different files of assay there are on the stack when
-  the parent is in `select`, `poll` or `epoll`, where it waits for what a worker says.
+  the parent is in `select`, `poll` or `epoll` of measure/process.py, where it waits for what a
+  worker says. `__main__.py`, which only loads the command line, is not counted.
 
 **Source**: every `.py` file below `assay/`.
 
@@ -47,6 +48,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1] / "assay"
 CASE = "def add():\n    return lambda: sum(range(20_000))\n"
 WAITS = {"select", "poll.poll", "epoll.poll"}
+LAUNCHER = "__main__.py"
+WAITING = "measure/process.py"  # waits for a worker; other waits are for programs such as git
 SHORT = 100  # lines of a file that is called short
 PARTICIPLE = re.compile(r"(ed|en)_*$")
 
@@ -148,13 +151,15 @@ class Tracer:
         if event == "call" and frame.f_code.co_filename.startswith(self._root):
             self._called(frame)
         elif event == "c_call" and getattr(what, "__qualname__", "") in WAITS:
-            self.waits.append([file for file, _ in self._stack(frame)])
+            files = [file for file, _ in self._stack(frame) if file != LAUNCHER]
+            if files and files[0] == WAITING:
+                self.waits.append(files)
 
     def _called(self, frame: FrameType) -> None:
         if not frame.f_code.co_name.isidentifier():  # <module>, <lambda>, <genexpr>
             return
         stack = list(self._stack(frame))
-        if any(name == "<module>" for file, name in stack if file != "__main__.py"):
+        if any(name == "<module>" for file, name in stack if file != LAUNCHER):
             return
         names = tuple(f"{file}:{name}" for file, name in stack)
         self.calls.append((stack[0][0], names not in self._stacks))

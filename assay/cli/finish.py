@@ -6,8 +6,9 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -19,36 +20,34 @@ from assay.core.errors import AssayError, signal_name
 from assay.core.findings import Output, Reading, Table
 from assay.core.guard import adopting_orphans
 from assay.core.records import Result
-from assay.platforms.sinks import upload
-from assay.platforms.sinks.records import Uploads
 from assay.reporting import results
 from assay.stats.fairness.checks import fairness
+
+if TYPE_CHECKING:
+    from assay.platforms.sinks.records import Uploads
 
 BAD = {"failed", "crashed", "timeout", "out-of-memory"}
 REGRESSION, UNDECIDED = 5, 6
 
 
-def carried_out(
-    found: Iterator[Reading], line: LiveLine, verb: str, given: dict[str, Any]
-) -> list[Reading]:
-    """Every result as it comes, then the table of them, also when they were cut short."""
+@contextmanager
+def show_when_done(line: LiveLine, command: str, given: dict[str, Any]) -> Iterator[list[Reading]]:
+    """Takes the results of a command as they come, and shows their table at the end, also when the
+    command was cut short. A context: nothing of it is on the stack while a case is measured."""
     handle_signals()
     readings: list[Reading] = []
     unfair: list[str] = []
     try:
-        for reading in found:
-            line.done(reading.result)
-            readings.append(reading)
+        yield readings
     finally:
         line.clear()
         unfair += unfair_sentences(readings) if given.get("strict") else []
         if readings:
             form = "" if unfair else given["form"]
             columns = options.values(given["columns"]) if given.get("columns") else ()
-            _finish(readings, form, verb, settings.runs(given["home"]), columns)
+            _show(readings, form, command, settings.runs(given["home"]), columns)
             say_uploads(readings[0].result.run, given["home"])
         options.say(*unfair)
-    return readings
 
 
 def unfair_sentences(readings: Sequence[Reading]) -> list[str]:
@@ -79,6 +78,10 @@ def say_logs(results: Iterable[Result], runs: Path) -> None:
 
 def say_uploads(run: str, home: str | None) -> None:
     """Where the settings send every run by itself; nothing of that can lose the run."""
+    if not (settings.home(home) / settings.SINKS).is_file():
+        return
+    from assay.platforms.sinks import upload
+
     try:
         sent = upload.after_run(run, home)
     except AssayError as error:
@@ -95,8 +98,8 @@ def say_kept(run: str, resume: str = "") -> None:
         options.say(f"kept as {run}; to see it again: assay show {run}")
 
 
-def _finish(
-    readings: list[Reading], form: str, verb: str, runs: Path, columns: Sequence[str]
+def _show(
+    readings: list[Reading], form: str, command: str, runs: Path, columns: Sequence[str]
 ) -> None:
     """The table of what was measured; none without a format."""
     found = [reading.result for reading in readings]
@@ -104,7 +107,7 @@ def _finish(
         printing.show(results.output(readings, fairness(found), columns), form)
     say_logs(found, runs)
     cut_short = any(result.status == "interrupted" for result in found)
-    say_kept(found[0].run, verb if cut_short else "")
+    say_kept(found[0].run, command if cut_short else "")
 
 
 def output(found: Uploads) -> Output:

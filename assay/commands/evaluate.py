@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from assay.cli import complete, options
-from assay.cli.finish import carried_out, status
+from assay.cli.finish import show_when_done, status
 from assay.cli.progress import LiveLine
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
@@ -159,7 +159,11 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:
         found = resume_cases(resume, "evaluate", given["home"], line)
     else:
         found = run_cases(_planned(cases, given), given["home"], line)
-    return status(carried_out(found, line, "evaluate", given))
+    with show_when_done(line, "evaluate", given) as readings:
+        for reading in found:
+            line.done(reading.result)
+            readings.append(reading)
+    return status(readings)
 
 
 def _planned(cases: tuple[str, ...], given: dict[str, Any]) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, TypeVar
 
 import msgspec
@@ -92,7 +93,7 @@ def _convert(plain: Document, kind: type[T], origin: str) -> T:
 
 def _spell(value: Any) -> Any:
     if isinstance(value, float):
-        return spelled(value)
+        return value if isfinite(value) else spelled(value)
     if isinstance(value, dict):
         return {key: _spell(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

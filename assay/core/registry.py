@@ -128,7 +128,8 @@ def _checked(kind: Kind, name: str, thing: object, origin: str) -> object:
     """Refuse a wrong plugin where it registers, by name, with what it lacks."""
     contract = _CONTRACTS[kind]
     parts = [part for part in vars(contract) if not part.startswith("_")]
-    lacks = sorted(part for part in parts if not hasattr(thing, part))
+    offers = dir(thing)  # not hasattr, which would evaluate properties of every backend
+    lacks = sorted(part for part in parts if part not in offers)
     if lacks:
         raise UsageError(
             f"'{name}' from {origin} is no {kind.removesuffix('s')}: it lacks {', '.join(lacks)}.",

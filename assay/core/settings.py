@@ -53,5 +53,6 @@ def runs(chosen: Home = None) -> Path:
     return home(chosen) / "stores" / f"{plain}-{digest}" / "runs"
 
 
+SINKS = "sinks.toml"  # in the home folder: where every run goes by itself
 SHARED_CACHE = "ASSAY_SHARED_CACHE"  # a folder that the processes of one run share
 KEPT_WEIGHTS = "ASSAY_KEPT_WEIGHTS"  # a folder with the weights that they make once

@@ -23,7 +23,7 @@ COMMON = {
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
 }
 
-# Without the current folder: see worker/start.py.
+# Without the current folder: see core/start.py.
 _LOOK = (
     "import sys; sys.path[:] = [place for place in sys.path if place]; import importlib.util; "
     "sys.exit(importlib.util.find_spec('msgspec') is None)"

@@ -1,6 +1,7 @@
 """Whether the machine itself became faster or slower between results, by the yardstick of each.
 
-The yardstick is a fixed computation that is timed beside a case (machine/yardstick.py).
+The yardstick is a fixed computation that is timed beside a case
+(measure/machine/reference_load.py).
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.compat.hpvm.frontend import compiled
-from assay.compat.hpvm.scripts import COMPILING, read_words, write_accuracy
+from assay.compat.hpvm import COMPILING, compiled, read_words, write_accuracy
 from assay.compat.hpvm_class import Benchmark as _Benchmark
 from assay.core.errors import AssayError
 from assay.native.hpvm.frontend import translate_to_approxhpvm

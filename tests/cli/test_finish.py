@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.finish import carried_out, status, unfair_sentences
+from assay.cli.finish import show_when_done, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.core.findings import Check, Reading, Summary
 from assay.core.records import Case, Procedure, Result
@@ -33,9 +33,15 @@ UNFAIR = (reading(parameters=293), reading(backend="torch", parameters=311))
 
 
 def cut_short(*readings: Reading):
-    """What a verb's generator gives before Ctrl-C."""
+    """What a command's generator gives before Ctrl-C."""
     yield from readings
     raise KeyboardInterrupt
+
+
+def show(results, command, given):
+    """As a command does with its results."""
+    with show_when_done(LiveLine(), command, given) as readings:
+        readings.extend(results)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +68,7 @@ def test_a_check_that_fails_is_a_failure(verdict, left):
 
 def test_what_was_measured_before_an_interrupt_is_shown(capsys, home):
     with pytest.raises(KeyboardInterrupt):
-        carried_out(cut_short(reading()), LiveLine(), "run", {"form": "text", "home": home})
+        show(cut_short(reading()), "run", {"form": "text", "home": home})
 
     out, err = capsys.readouterr()
     assert "lenet@jax" in out
@@ -76,10 +82,9 @@ def test_unfair_contenders_are_one_sentence_each():
 
 
 def test_strict_has_sentences_in_the_place_of_the_table(capsys, home):
-    found = UNFAIR
     given = {"form": "text", "home": home, "strict": True}
 
-    carried_out(iter(found), LiveLine(), "run", given)
+    show(iter(UNFAIR), "run", given)
 
     out, err = capsys.readouterr()
     assert out == ""
@@ -90,7 +95,7 @@ def test_strict_says_its_sentences_also_when_it_was_cut_short(capsys, home):
     given = {"form": "text", "home": home, "strict": True}
 
     with pytest.raises(KeyboardInterrupt):
-        carried_out(cut_short(*UNFAIR), LiveLine(), "run", given)
+        show(cut_short(*UNFAIR), "run", given)
 
     assert unfair_sentences(UNFAIR)[0] in capsys.readouterr().err
 
@@ -112,6 +117,6 @@ def test_what_was_interrupted_goes_on_by_the_verb_that_began_it(capsys, home):
     )
     found = Reading(result=cut, summary=Summary())
 
-    carried_out(iter([found]), LiveLine(), "train", {"form": "text", "home": str(home)})
+    show(iter([found]), "train", {"form": "text", "home": str(home)})
 
     assert "to go on: assay train --resume 20261115-101500-k3fq" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from assay.cli import complete, options, printing
-from assay.cli.finish import carried_out, handle_signals, status, unfair_sentences
+from assay.cli.finish import handle_signals, show_when_done, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.core.errors import UsageError
 from assay.core.findings import Reading
@@ -169,7 +169,10 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:
         found = _run(cases, given, line)
     else:
         raise UsageError("No case was given.", hint="Try: assay run mnist-mlp")
-    readings = carried_out(found, line, "run", given)
+    with show_when_done(line, "run", given) as readings:
+        for reading in found:
+            line.done(reading.result)
+            readings.append(reading)
     if resume and not readings:
         options.say(f"Nothing was left to measure; to see it: assay show {resume}")
     return 1 if given["strict"] and unfair_sentences(readings) else status(readings)

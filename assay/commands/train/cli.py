@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assay.cli import complete, options
-from assay.cli.finish import carried_out, status
+from assay.cli.finish import show_when_done, status
 from assay.cli.progress import LiveLine
 from assay.commands.train import api
 from assay.core import settings
@@ -90,7 +90,10 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:
         found = resume_cases(resume, "train", given["home"], line)
     else:
         found = run_cases(_planned(str(case), given), given["home"], line)
-    readings = carried_out(found, line, "train", given)
+    with show_when_done(line, "train", given) as readings:
+        for reading in found:
+            line.done(reading.result)
+            readings.append(reading)
     answer = [_weights(reading.result, settings.runs(given["home"])) for reading in readings]
     options.say(*(line for lines in answer for line in lines))
     unsaved = any("save_problem" in reading.result.facts for reading in readings)

@@ -24,8 +24,6 @@ from assay.platforms.sinks.bigquery import Delivered
 from assay.platforms.sinks.records import Sinks, Upload, Uploads
 from assay.stats import stored_summary
 
-SETTINGS = "sinks.toml"  # in the home folder: where every run goes by itself
-
 
 def upload(
     *ids: str,
@@ -71,7 +69,7 @@ def check_sinks(sinks: Sinks) -> None:
 
 def of_settings(home: Home = None) -> Sinks | None:
     """What `sinks.toml` in the home folder says: where every run goes by itself."""
-    path = settings.home(home) / SETTINGS
+    path = settings.home(home) / settings.SINKS
     if not path.is_file():
         return None
     try:
