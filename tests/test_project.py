@@ -110,15 +110,3 @@ def test_links_between_pages_lead_somewhere(path):
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())
 
     assert [link for link in links if not (path.parent / link).exists()] == []
-
-
-DESCRIBING = [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *ROOT.glob("docs/design/*.md")]
-
-
-@pytest.mark.parametrize("path", DESCRIBING, ids=lambda path: path.name)
-def test_files_that_a_page_names_are_there(path):
-    folders = "|".join(part.name for part in (ROOT / "assay").iterdir() if part.is_dir())
-    pattern = rf"`(?:assay/)?((?:{folders})/[a-z0-9_/]+\.(?:py|cpp|hpp))`"
-    named = re.findall(pattern, path.read_text())
-
-    assert [name for name in named if not (ROOT / "assay" / name).exists()] == []

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
-from importlib import metadata
 
 
 def main() -> None:
+    import json  # here: the registry loads this file with its folder
+
     name = sys.argv[1]
     sys.stdout.write(json.dumps({"version": version(name), "devices": PROBES[name]()}))
 
 
 def version(framework: str) -> str:
     """Of whichever distribution brings the module; tensorflow has several."""
+    from importlib import metadata
+
     owners = metadata.packages_distributions().get(framework, [framework])
     return metadata.version(owners[0])
 

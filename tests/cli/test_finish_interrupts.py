@@ -241,7 +241,8 @@ def test_an_interrupt_while_the_program_loads_is_no_traceback():
 
 ENDED = """
 import os, signal
-from assay.commands import evaluate, run
+from assay.commands import evaluate
+from assay.commands.run import api as run
 
 def ended(*_, **__):
     os.kill(os.getpid(), signal.SIGTERM)

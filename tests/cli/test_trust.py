@@ -48,7 +48,7 @@ def ran(files):
 
 
 def whole(case: str, trust: bool = False) -> Case:
-    (found,) = planning.cases([case], trust=trust)
+    (found,) = planning.expand_cases([case], trust=trust)
     return found
 
 
@@ -163,14 +163,13 @@ def test_an_imported_run_grants_no_trust_but_the_user_can(assay, case, ran, tmp_
 def test_every_verb_takes_the_keyword(case):
     from assay.commands import evaluate
     from assay.commands.race import api
-    from assay.commands.run import api as run
     from assay.commands.scale import api as scale
     from assay.measure import contenders
 
     file = case.removesuffix("@torch")
     trusting = planning.as_case(file, trust=True)
     planned = [
-        *run.planned(case, trust=True).cases,
+        *planning.make_plan(case, trust=True).cases,
         *evaluate.planned(case, trust=True).cases,
         *scale.planned(case, (1, 2), trust=True).cases,
         *api.contenders(trusting, "infer", ["torch"], {"threads": [1, 2]}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import nullcontext
 
 from assay.core.executor import CasePlace, LostUnit, Unit
 from assay.core.progress import ignore
@@ -39,12 +40,14 @@ def test_results_from_elsewhere_are_kept_as_ours_and_a_lost_one_has_crashed(endi
     sizes = {"size": ["1", "2"]}
     cases = plan.expand_cases([f"{endings}:fine@python"], (), sizes, {})
 
-    found = list(run_cases(Plan(cases=cases, procedure=QUICK), home, ignore, InPlace(lost=2)))
+    found = list(
+        run_cases(Plan(cases=cases, procedure=QUICK), home, ignore, nullcontext(InPlace(lost=2)))
+    )
 
-    good, lost = (one.result for one in found)
+    good, lost = (reading.result for reading in found)
     assert (good.status, lost.status, lost.reason) == ("ok", "crashed", "lost 3 times")
     assert good.id.endswith("/001")
-    assert (found[0].place.folder / "worker.log").exists()
+    assert (home / "runs" / good.id / "worker.log").exists()
 
 
 def test_an_interrupt_is_the_ending_of_a_case_that_was_begun(endings, home):
@@ -57,7 +60,8 @@ def test_an_interrupt_is_the_ending_of_a_case_that_was_begun(endings, home):
     cases = plan.expand_cases([f"{endings}:fine@python"], (), {}, {})
     seen = []
     try:
-        for one in run_cases(Plan(cases=cases, procedure=QUICK), home, ignore, Interrupted()):
+        whole = Plan(cases=cases, procedure=QUICK)
+        for one in run_cases(whole, home, ignore, nullcontext(Interrupted())):
             seen.append(one.result.status)
     except KeyboardInterrupt:
         seen.append("raised")

@@ -21,7 +21,7 @@ def in_place(monkeypatch):
     import contextlib
 
     for verb in (api, race):
-        monkeypatch.setattr(verb, "machines", lambda *_: contextlib.nullcontext(InPlace()))
+        monkeypatch.setattr(verb, "executor", lambda *_: contextlib.nullcontext(InPlace()))
 
 
 def test_a_comparison_of_cases_has_its_pairs_there(endings, home, in_place):

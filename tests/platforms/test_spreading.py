@@ -13,6 +13,7 @@ from assay.core.errors import NotPossibleError, UsageError
 from assay.core.executor import CasePlace, LostUnit, Unit
 from assay.core.progress import Progress, ignore
 from assay.core.records import Case
+from assay.measure.remote import executor
 from assay.platforms.cluster import scheduler
 from assay.platforms.cluster.address import address_of, check_where
 from assay.platforms.cluster.resources import ClusterNode, Needs, check_needs, parse_needs, seats
@@ -168,7 +169,7 @@ def test_needs_are_read_and_checked():
     with pytest.raises(UsageError, match="but takes a number"):
         parse_needs({"gpus": "one"})
     with pytest.raises(UsageError, match="without --on"):
-        check_where("", {"gpus": "1"})
+        executor("", {"gpus": "1"})
 
 
 @pytest.mark.real("ray")

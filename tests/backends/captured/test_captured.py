@@ -62,7 +62,7 @@ def test_other_pictures_than_the_batch_are_predicted(backend, channels_first):
         parameters=0,
         channels_first=channels_first,
     )
-    module = import_module(f"assay.backends.captured._{backend}_session")
+    module = import_module(f"assay.backends.captured.{backend}")
 
     session = module.open_session(held, plan.expand_cases([f"mnist-mlp@{backend}"])[0])
 

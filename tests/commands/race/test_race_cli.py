@@ -80,7 +80,7 @@ def test_only_precisions_that_are_allowed_run(monkeypatch):
     monkeypatch.setattr(api, "race", lambda *_, over, **__: seen.append(over) or iter(()))
     given = {"over": (), "backends": (), "precision": "float32", "budget": "1s", "minimum": "2%"}
     given |= {"timeout": "1s", "mode": "infer", "cold": False, "label": "", "home": None}
-    given |= {"metric": "", "on": "", "need": ()}
+    given |= {"metric": "", "on": "", "need": (), "trust": False}
 
     cli_race._begun("w", given, None)
 

@@ -17,7 +17,7 @@ QUICK = assay.Procedure(samples=3, steps_per_sample=1)
 
 
 def test_a_resumed_run_measures_only_what_is_missing(home, endings, monkeypatch):
-    from assay.measure import remote as engine
+    from assay.measure import case as engine
 
     real = engine.measure_case
 
