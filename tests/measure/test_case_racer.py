@@ -64,7 +64,7 @@ from assay.core.messages import Open
 from assay.measure import plan
 from assay.measure.process import WorkerProcess
 
-case = plan.cases([sys.argv[1]])[0]
+case = plan.expand_cases([sys.argv[1]])[0]
 child = WorkerProcess(case, Path(sys.argv[2]), 60.0)
 list(child.ask(Open(case=case)))
 child.stand_still()
