@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from assay.core import messages
 from assay.core.errors import EndingError
-from assay.core.records import Samples, Value
+from assay.core.executor import CasePlace
+from assay.core.progress import ProgressCallback, ignore
+from assay.core.records import Case, Procedure, Samples, Value
+from assay.measure.case import HeatEntry, OpenCase
+from assay.measure.result_builder import Piece, ResultBuilder
+from assay.stats.estimates import so_far
 from assay.worker import timing
 
 
@@ -71,21 +78,55 @@ class FakeSession:
         return self._seconds[min(self.steps, len(self._seconds) - 1)]
 
 
-class ClockedWorker:
+class _WorkerWithoutProcess:
+    """What OpenCase and its schedule call of a worker."""
+
+    def __init__(self) -> None:
+        self.orders: list[messages.Request] = []
+        self.still = False  # woken and stopped by a schedule of several
+        self.peaks: dict[str, float] = {}
+        self.left_behind: list[str] = []
+
+    def ask(self, order: messages.Request) -> Iterator[object]:
+        self.send(order)
+        yield from self.answers()
+
+    def send(self, order: messages.Request) -> None:
+        self.orders.append(order)
+
+    def answers(self) -> Iterator[object]:
+        raise NotImplementedError
+
+    def stand_still(self) -> None:
+        self.still = True
+
+    def wake(self) -> None:
+        self.still = False
+
+    def allow(self, seconds: float) -> None:
+        """Its time is not limited."""
+
+    def __exit__(self, *_: object) -> None:
+        """There is no process to end."""
+
+
+class ClockedWorker(_WorkerWithoutProcess):
     """A worker without a process: it times a session as a real one does, by the clock it is given.
 
     So a schedule can be tried on steps of any kind, in as little time as it takes to draw them.
     """
 
     def __init__(self, session: FakeSession, clock: FakeClock) -> None:
+        super().__init__()
         self._session, self._clock = session, clock
 
-    def ask(self, order: messages.Request) -> Iterator[object]:
+    def answers(self) -> Iterator[object]:
+        order = self.orders[-1]
         if isinstance(order, messages.Open):
             yield _opened(stepped=True)
         elif isinstance(order, messages.TakeSamples):
-            found = timing.take(self._session, order.steps, order.count, order.seconds, self._clock)
-            starts, seconds = zip(*found, strict=True)
+            timed = timing.take(self._session, order.steps, order.count, order.seconds, self._clock)
+            starts, seconds = zip(*timed, strict=True)
             yield messages.TimedSteps(starts=starts, seconds=seconds, steps=order.steps)
         elif isinstance(order, messages.Calibrate):
             steps = timing.steps_per_sample(self._session, self._clock)
@@ -95,7 +136,7 @@ class ClockedWorker:
             yield messages.LateFacts(facts={"unwaited": left})
 
 
-class FakeWorker:
+class FakeWorker(_WorkerWithoutProcess):
     """Answers orders as a worker whose steps take the given seconds; after the last, they repeat.
 
     With `answer` it is a worker of a self-timed session; with `dies_after`, one that crashes.
@@ -109,20 +150,12 @@ class FakeWorker:
         answer: Sequence[Samples] = (),
         dies_after: int = 0,
     ) -> None:
-        self.orders: list[messages.Request] = []
+        super().__init__()
         self.count = 0
-        self.still = False  # woken and stopped by a schedule of several
         self._seconds = seconds
         self._steps = steps_per_sample
         self._reported = answer
         self._dies_after = dies_after
-
-    def ask(self, order: messages.Request) -> Iterator[object]:
-        self.send(order)
-        yield from self.answers()
-
-    def send(self, order: messages.Request) -> None:
-        self.orders.append(order)
 
     def answers(self) -> Iterator[object]:
         order = self.orders[-1]
@@ -140,12 +173,6 @@ class FakeWorker:
             yield self._take(messages.TakeSamples(steps=1, count=order.steps, seconds=1e6))
         elif isinstance(order, messages.RunSelfTimed | messages.ProfileSteps):
             yield from (messages.Reported(samples=samples) for samples in self._reported)
-
-    def stand_still(self) -> None:
-        self.still = True
-
-    def wake(self) -> None:
-        self.still = False
 
     def _take(self, order: messages.TakeSamples) -> messages.TimedSteps:
         found: list[float] = []
@@ -171,3 +198,62 @@ def _opened(stepped: bool) -> messages.Opened:
         python={},
         workload_version="1",
     )
+
+
+FAKE = Case(workload="fake", backend="fake", key="fake@fake")
+
+
+class FakeCase(OpenCase):
+    """A case opened in such a worker; `pieces_added` is what a result would be made from."""
+
+    def __init__(
+        self,
+        worker: object,
+        procedure: Procedure,
+        progress: ProgressCallback = ignore,
+        case: Case = FAKE,
+        folder: Path = Path(),
+    ) -> None:
+        self.pieces_added: list[Piece] = []
+        entry = HeatEntry(case.key, case, CasePlace("run/001", folder))
+        super().__init__(entry, procedure, progress, _PieceList(self.pieces_added))
+        self._fake: Any = worker
+
+    def measure(self) -> list[Piece]:
+        """As `assay run` does in one process. Raises EndingError where it ends badly."""
+        self.start()
+        self.open()
+        self.start_first_step()
+        self.first_step()
+        self.warm_up()
+        self.sample(so_far)
+        self.check()
+        self.close()
+        if self.status != "ok":
+            raise EndingError(self.status, self.reason)
+        return self.pieces_added
+
+    def _spawn(self) -> Any:
+        return self._fake
+
+
+class _PieceList(ResultBuilder):
+    """In place of a result: nothing is asked of the machine, and no time is charged."""
+
+    def __init__(self, pieces: list[Piece]) -> None:
+        self._pieces = pieces
+
+    def begin(self, phase: str) -> None:
+        pass
+
+    def spend(self, phase: str) -> None:
+        pass
+
+    def add(self, piece: Piece, process: int = 0, turn: int = 0) -> None:
+        self._pieces.append(piece)
+
+    def end_process(self, worker: object) -> None:
+        pass
+
+    def finish(self, *_: object) -> Any:
+        pass

@@ -33,7 +33,7 @@ from assay.core.executor import CasePlace
 from assay.core.records import Procedure
 from assay.measure import plan
 from assay.measure.case import HeatEntry
-from assay.measure.heat import Turns, run_heat
+from assay.measure.heat import Heat, run_heat
 from assay.measure.sampling import TURN
 from assay.stats import paired_ratio, sequential
 from assay.stats.intervals import quantile, student
@@ -101,8 +101,8 @@ def _pair(inner: tuple[int, int], seed: int) -> Array:
     return np.array([paired_ratio.turns(result, "step_time") for result in found])
 
 
-def _unfinished(turns: Turns) -> bool:
-    return any(len(taken) < TURNS for taken in turns.taken.values())
+def _unfinished(heat: Heat) -> bool:
+    return any(len(taken) < TURNS for taken in heat.turns.values())
 
 
 def _ignore(*_: object) -> None:

@@ -37,7 +37,7 @@ from assay.core.executor import CasePlace
 from assay.core.records import Procedure, Result
 from assay.measure import plan
 from assay.measure.case import OUT_OF_TIME, HeatEntry
-from assay.measure.heat import Heat, Turns, run_heat
+from assay.measure.heat import Heat, run_heat
 from assay.measure.shared_cache import NAME as SHARED_CACHE
 from assay.stats.paired_ratio import FASTEST, IN_TURNS, pair_ratio, turns
 from assay.workloads.accuracy import AccuracyWorkload
@@ -181,12 +181,12 @@ def _weights(net: str) -> str:
 
 
 def _heat(entries: list[HeatEntry], rounds: int, end: float) -> Heat:
-    def keep_going(turns: Turns) -> bool:
-        taken = min(len(each) for each in turns.taken.values())
+    def keep_going(heat: Heat) -> bool:
+        taken = min(len(each) for each in heat.turns.values())
         return taken < (rounds if time.monotonic() < end else ENOUGH)
 
-    deadlines = [end] * len(entries) if end < math.inf else ()
-    return run_heat(entries, PROCEDURE, lambda _: None, keep_going, deadlines=deadlines)
+    limited = [entry._replace(deadline=end) for entry in entries]
+    return run_heat(limited, PROCEDURE, lambda _: None, keep_going)
 
 
 def _cell(net: str, batch: int, threads: int, heat: Heat) -> Cell:

@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from assay.commands.race import ranking
 from assay.commands.race.api import MINIMUM
-from assay.commands.race.state import FEWEST_TURNS, HeatKeepGoing
+from assay.commands.race.state import FEWEST_TURNS, needs_turns
 from assay.core.executor import CasePlace
 from assay.core.records import Case, Procedure, Result, Samples
 from assay.measure import plan
 from assay.measure.case import HeatEntry
-from assay.measure.heat import TOGETHER, Turns, run_heat
+from assay.measure.heat import TOGETHER, Heat, run_heat
 from assay.measure.sampling import TURN
 from assay.stats import paired_ratio, stopping
 from assay.stats.estimates import so_far
@@ -128,10 +128,9 @@ def _race(
 
 def _count(turns: Mapping[str, Array], rules: paired_ratio.Terms) -> int:
     """How many turns the heat would have had."""
-    keep_going = HeatKeepGoing(rules, math.inf)
     for count in range(FEWEST_TURNS, TURNS):
         taken = {name: [_part(value) for value in row[:count]] for name, row in turns.items()}
-        if not keep_going(Turns(taken, opening=20.0, spent=0.0)):
+        if not needs_turns(Heat(turns=taken, opening=20.0), rules, math.inf):
             return count
     return TURNS
 
@@ -174,8 +173,8 @@ def _entry(name: str, case: Case, folder: Path) -> HeatEntry:
     return HeatEntry(name, case, CasePlace(name, place))
 
 
-def _unfinished(turns: Turns) -> bool:
-    return any(len(taken) < TURNS for taken in turns.taken.values())
+def _unfinished(heat: Heat) -> bool:
+    return any(len(taken) < TURNS for taken in heat.turns.values())
 
 
 def _ignore(*_: object) -> None:

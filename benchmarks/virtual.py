@@ -18,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.measure.sampling import alone
-from assay.stats.estimates import so_far
 from assay.stats.summary import summarize
-from assay.testing import ClockedWorker, FakeClock, FakeSession
+from assay.testing import ClockedWorker, FakeCase, FakeClock, FakeSession
 
 Array = NDArray[np.float64]
 Random = np.random.Generator
@@ -102,7 +100,7 @@ def run(kind: Kind, truth: float, seed: tuple[int, int]) -> Trial:
     clock = FakeClock(cost=1e-7)
     session = FakeSession(clock, _steps(kind, seed), seconds_to_refill=kind.refill)
     procedure = Procedure()
-    pieces = alone(ClockedWorker(session, clock), CASE, procedure, lambda _: None, so_far)
+    pieces = FakeCase(ClockedWorker(session, clock), procedure).measure()
     samples = tuple(piece for piece in pieces if isinstance(piece, Samples))
     result = Result(
         id="run/001",

@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.records import Case, Procedure, Result, Samples
-from assay.measure.sampling import alone
-from assay.stats.estimates import so_far
 from assay.stats.summary import summarize
-from assay.testing import FakeWorker
+from assay.testing import FakeCase, FakeWorker
 
 Array = NDArray[np.float64]
 
@@ -56,7 +54,7 @@ def recorded() -> Iterator[tuple[str, Array, float]]:
 def measured(values: Array) -> tuple[float, int, int, list[str]]:
     """What assay says of this trace, how many steps it warmed up and sampled, and its doubts."""
     procedure = Procedure(budget=30.0)
-    pieces = list(alone(FakeWorker(values.tolist()), CASE, procedure, lambda _: None, so_far))
+    pieces = FakeCase(FakeWorker(values.tolist()), procedure).measure()
     samples = tuple(piece for piece in pieces if isinstance(piece, Samples))
     result = Result(
         id="run/001", case=CASE, procedure=procedure, status="ok", samples=samples, seconds=1e6

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,71 +22,259 @@ from assay.core.messages import (
     Open,
     Opened,
     OutputValues,
+    Request,
+    RunSelfTimed,
     TimedSteps,
     TimeTokens,
 )
-from assay.core.phases import Phases
-from assay.core.progress import ProgressCallback
-from assay.core.records import Case, Plan, Procedure, Result, Samples, Status, Value, arguments
-from assay.measure import batch_size, modes
+from assay.core.progress import Progress, ProgressCallback
+from assay.core.records import Case, Phase, Plan, Procedure, Result, Samples, Value, arguments
+from assay.measure import batch_size, modes, sampling
 from assay.measure.process import WorkerProcess
-from assay.measure.result_builder import ResultBuilder, blank, opened
-from assay.measure.sampling import (
-    FIRST,
-    TRACE,
-    Conduct,
-    Pieces,
-    alone,
-    ask_one,
-    first_of,
-    open_time,
-    reports,
-    samples,
-    settled,
-    take_tokens,
-    take_turn,
-)
+from assay.measure.result_builder import NO_FACTS, Piece, ResultBuilder
 from assay.stats import estimates, generation
 
-
-def measure_case(
-    case: Case,
-    procedure: Procedure,
-    place: CasePlace,
-    progress: ProgressCallback,
-    conduct: Conduct | None = None,
-    lacking: str = "",
-) -> Result:
-    """The whole life of a case. Nothing a case does raises; an interrupt is an ending too.
-
-    What is `lacking` for it, in words, ends it before a process starts.
-    """
-    account = ResultBuilder(case, procedure, place)
-    try:
-        refuse(case, lacking)
-        for number in range(procedure.processes):
-            part = _part(procedure, account.seconds if number else 0.0)
-            earlier = _medians(account.samples)
-            folder = _folder(place.folder, number)
-            numbered = _of_process(progress, number + 1, procedure.processes)
-            account.begin()
-            for piece in _process(case, part, folder, numbered, earlier, account, conduct):
-                account.add(piece, number)
-    except EndingError as error:
-        return account.closed(error.status, error.reason, error.phases)
-    except OSError as error:  # of this process: no descriptor, no room on the disk
-        return account.closed("failed", f"assay could not go on: {error.strerror or error}")
-    except KeyboardInterrupt as error:
-        return account.closed("interrupted", str(error) or "by Ctrl-C")
-    return account.closed()
+NO_TEXT = "it makes no text, which alone has {metric}; of transformer-decoder: task=generate"
+OUT_OF_TIME = "the budget ended before it was warm"
+TOKENS = 0.5  # of the budget, once more, for the tokens of what makes text
 
 
-def _of_process(progress: ProgressCallback, process: int, processes: int) -> ProgressCallback:
-    return lambda one: progress(msgspec.structs.replace(one, process=process, processes=processes))
+class HeatEntry(NamedTuple):
+    """A case that takes part, and where its result goes."""
+
+    name: str
+    case: Case
+    place: CasePlace
+    known: Mapping[str, Value] = NO_FACTS  # of an earlier process of it, not to be asked again
+    steps: int = 0  # of one sample, as that process had it; 0: to be calibrated
+    memory: float = 0.0  # bytes that process took; 0: not known
+    deadline: float = math.inf  # by which it has to be warm
 
 
-def refuse(case: Case, lacking: str = "") -> None:
-    """What is known to be impossible ends before a process starts."""
+class OpenCase:
+    """One case in one fresh process, which fills a ResultBuilder. Only an interrupt raises: any
+    other ending becomes the status, and what is called after it does nothing."""
+
+    def __init__(
+        self,
+        entry: HeatEntry,
+        procedure: Procedure,
+        progress: ProgressCallback,
+        builder: ResultBuilder,
+        process: int = 0,
+    ) -> None:
+        self.name, self.case, self.memory = entry.name, entry.case, entry.memory
+        self.folder = entry.place.folder
+        self.first = not entry.known  # of its case, so that it is asked all
+        self.status, self.reason = "ok", ""
+        self.outputs: OutputValues | None = None
+        self.turns: list[Samples] = []
+        self.spent = 0.0  # seconds that its turns took
+        self._entry, self._procedure, self._progress = entry, procedure, progress
+        self._builder, self._process = builder, process
+        self._worker: WorkerProcess | None = None
+        self._opened: Opened | None = None
+        self._warm = sampling.WarmUp()
+
+    @property
+    def stepped(self) -> bool:
+        """Whether its steps can be timed; else it times itself."""
+        return bool(self._opened and self._opened.stepped)
+
+    @property
+    def steps(self) -> int:
+        """Of one sample; 0: it is not warm, or times itself."""
+        return self._warm.steps
+
+    def check_supported(self, missing: str = "") -> None:
+        """What is known to be impossible ends before a process starts."""
+        with self._phase("end"):
+            check_supported(self.case, missing)
+
+    def start(self) -> None:
+        """Its process, which begins to load; unless it has ended already."""
+        if self.status != "ok":
+            return
+        self.show("open", left=self._procedure.budget)
+        with self._phase("start"):
+            self._worker = self._spawn()
+            self._worker.send(Open(case=self.case, outputs=self.first, counts=self.first))
+
+    def open(self) -> None:
+        """Loaded."""
+        if not self._worker:
+            return
+        with self._phase("build"):
+            opened = self._opened = sampling.first_of(self._worker.answers(), Opened)
+            self.add(opened)
+            if self._procedure.metric in generation.TIMED and not opened.generates:
+                raise EndingError("skipped", NO_TEXT.format(metric=self._procedure.metric))
+            self.add(Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,)))
+
+    def get_outputs(self) -> None:
+        """Before a step changes the weights."""
+        if self._worker and self.first and self._opened and self._opened.outputs:
+            with self._phase("checks"):
+                self.outputs = sampling.ask_one(self._worker, GetOutputs(), OutputValues)
+                self._builder.spend("checks")
+
+    def start_first_step(self) -> None:
+        """Others may start theirs meanwhile."""
+        if not (self._worker and self.stepped):
+            return
+        self.show("first", left=self._procedure.budget)
+        with self._phase("first step"):
+            self._worker.send(sampling.FIRST)
+
+    def first_step(self) -> None:
+        if not (self._worker and self.stepped):
+            return
+        with self._phase("first step"):
+            timed = sampling.first_of(self._worker.answers(), TimedSteps)
+            self.add(sampling.samples(timed, "first"))
+
+    def warm_up(self) -> None:
+        """Until its steps are steady; `steps` is known then."""
+        if not (self._worker and self.stepped):
+            return
+        steps = self._entry.steps or self._procedure.steps_per_sample
+        procedure = msgspec.structs.replace(self._procedure, steps_per_sample=steps)
+        with self._phase("warm-up"):
+            self._warm = sampling.warm_up(self._worker, procedure, self.add, self.show)
+            self._builder.spend("warm-up")
+
+    def warm_up_tokens(self) -> None:
+        """The first token alone may still have to be compiled."""
+        if self._worker and self.steps and self._procedure.metric in generation.TIMED:
+            with self._phase("warm-up"):
+                list(self._worker.ask(TimeTokens(seconds=0.0, warm_up=0, least=1)))
+                self._builder.spend("warm-up")
+
+    def sample(self, estimate: sampling.Estimator) -> None:
+        """Until there are enough samples, or all that a program reports that times itself."""
+        if self._worker and self.steps:
+            with self._phase("sampling"):
+                sampling.sample(
+                    self._worker, self._warm, self._procedure, estimate, self.add, self.show
+                )
+        else:
+            self.request(RunSelfTimed())
+
+    def take_turn(self) -> None:
+        """Of a paused case; it is paused again at the end."""
+        if not self._worker:
+            return
+        self._builder.spend("waiting")
+        with self._phase("sampling"):
+            part, others = self._turn(self._worker)
+            self.turns.append(part)
+            for samples in (part, *others):
+                self._builder.add(samples, self._process, turn=len(self.turns))
+
+    def _turn(self, worker: WorkerProcess) -> tuple[Samples, list[Samples]]:
+        """What is compared, and what was timed beside it."""
+        timed = generation.TIMED.get(self._procedure.metric)
+        if timed is None:
+            part = sampling.take_turn(worker, self.steps)
+            self.spent += sum(part.values) * part.steps
+            return part, []
+        start = time.monotonic()
+        parts = sampling.take_tokens(worker)
+        self.spent += time.monotonic() - start
+        if timed not in parts:
+            raise EndingError("skipped", f"it makes one token, which has no {timed}")
+        return parts.pop(timed), list(parts.values())
+
+    def check(self) -> None:
+        """Whether its wait waits: after all samples, for it takes steps of its own."""
+        if self._worker and self.steps and self.first:
+            with self._phase("checks"):
+                self.add(sampling.ask_one(self._worker, CheckWait(), LateFacts))
+
+    def time_tokens(self) -> None:
+        if self.steps and self._opened and self._opened.generates:
+            self.request(TimeTokens(seconds=TOKENS * self._procedure.budget))
+
+    def request(self, order: Request, phase: Phase = "steady") -> None:
+        """What the worker reports is added."""
+        for piece in self.pieces(order, phase):
+            self.add(piece)
+
+    def pieces(self, order: Request, phase: Phase = "steady") -> Iterator[Samples | LateFacts]:
+        """What the worker reports, up to its end."""
+        if self._worker:
+            with self._phase("sampling"):
+                yield from sampling.pieces(self._worker, order, phase)
+
+    def add(self, piece: Piece) -> None:
+        self._builder.add(piece, self._process)
+
+    def show(self, phase: Phase, **fields: Any) -> None:
+        self._progress(Progress(case=self.case, phase=phase, **fields))
+
+    def pause(self) -> None:
+        if self._worker and self.stepped:
+            self._worker.stand_still()
+
+    def resume(self, renew_timeout: bool = False) -> None:
+        """The time until now was waiting."""
+        if self.status != "ok":
+            return
+        self._builder.spend("waiting")
+        if self._worker:
+            self._worker.wake()
+            if renew_timeout:
+                self._worker.allow(self._procedure.timeout)
+
+    def end_if_late(self) -> None:
+        if self._is_late():
+            self.end("skipped", OUT_OF_TIME)
+
+    def end(self, status: str, reason: str, spent: Mapping[str, float] | None = None) -> None:
+        """At once: a process that hangs would disturb others. The first ending counts."""
+        if status == "timeout" and self._is_late():
+            status, reason = "skipped", OUT_OF_TIME
+        if self.status == "ok":
+            self.status, self.reason = status, reason
+        self.close()
+        self._builder.finish(self.status, self.reason, spent)
+
+    def close(self) -> None:
+        """The process ends; with it, peaks are known."""
+        if self._worker:
+            worker, self._worker = self._worker, None
+            try:
+                worker.__exit__(None if self.status == "ok" else EndingError, None, None)
+            finally:
+                self._builder.end_process(worker)
+
+    def result(self) -> Result:
+        return self._builder.finish()
+
+    @contextmanager
+    def _phase(self, phase: str) -> Iterator[None]:
+        """A bad ending in here is one of this phase."""
+        self._builder.begin(phase)
+        try:
+            yield
+        except EndingError as error:
+            self.end(error.status, error.reason, error.phases)
+        except OSError as error:  # of this process: no descriptor, no room on the disk
+            self.end("failed", f"assay could not go on: {error.strerror or error}")
+
+    def _spawn(self) -> WorkerProcess:
+        limit = min(self._procedure.timeout, self._entry.deadline - time.monotonic())
+        if limit <= 0:
+            raise EndingError("timeout", f"not finished after {self._builder.timeout:g} s")
+        self.folder.mkdir(exist_ok=True)
+        return WorkerProcess(self.case, self.folder, limit)
+
+    def _is_late(self) -> bool:
+        return not self.steps and time.monotonic() >= self._entry.deadline
+
+
+def check_supported(case: Case, missing: str = "") -> None:
+    """Raises EndingError for what is known to be impossible, or has something `missing`."""
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
     reason = backend.refuses(case)
     if not reason and not case.options.get("python"):
@@ -93,40 +282,89 @@ def refuse(case: Case, lacking: str = "") -> None:
     if not reason and isinstance(workload, Refusing):
         kind = next(kind for kind in workload.kinds if kind in backend.accepts)
         reason = workload.refuses(kind, arguments(case.params, workload.params))
-    reason = reason or lacking
+    reason = reason or missing
     if reason:
         raise EndingError("skipped", reason)
 
 
-def _process(
+def measure(plan: Plan, case: Case, place: CasePlace, progress: ProgressCallback) -> Result:
+    """One case of a plan, on the machine that this is called on."""
+    sized, search = batch_size.settled(case, place.folder, plan.procedure, progress)
+    mode = modes.mode_of(plan, sized, place.folder)
+    result = measure_case(sized, plan.procedure, place, progress, mode)
+    return msgspec.structs.replace(result, facts={**result.facts, **search, **mode.facts})
+
+
+def measure_case(
     case: Case,
     procedure: Procedure,
-    folder: Path,
+    place: CasePlace,
     progress: ProgressCallback,
-    earlier: list[float],
-    account: ResultBuilder,
-    conduct: Conduct | None,
-) -> Pieces:
-    """The life of one process; the medians of those before it count when it has enough."""
-    child = WorkerProcess(case, folder, procedure.timeout)
-    try:
-        with child as worker:
-            yield from (
-                conduct(worker)
-                if conduct
-                else alone(
-                    worker,
-                    case,
-                    procedure,
-                    progress,
-                    lambda values, before: estimates.so_far(values, before, earlier),
-                    checks=not earlier,
-                )
-            )
-            if procedure.communication and not (conduct or earlier) and _medians(account.samples):
-                yield from modes.measured(worker, case, folder / TRACE, progress)
-    finally:
-        account.ended(child)
+    mode: modes.WorkerMode = modes.SPEED,
+) -> Result:
+    """One case, in one process after the other. Nothing a case does raises; an interrupt is an
+    ending too."""
+    builder = ResultBuilder(case, procedure, place)
+    for number in range(procedure.processes):
+        one = _process_of(case, procedure, place, progress, builder, number)
+        try:
+            one.check_supported(mode.missing)
+            _measure_process(one, procedure, builder, mode)
+        except KeyboardInterrupt as error:
+            one.end("interrupted", str(error) or "by Ctrl-C")
+        finally:
+            one.close()
+        if one.status != "ok":
+            return one.result()
+    builder.time_reference_load()
+    return builder.finish()
+
+
+def _process_of(
+    case: Case,
+    procedure: Procedure,
+    place: CasePlace,
+    progress: ProgressCallback,
+    builder: ResultBuilder,
+    number: int,
+) -> OpenCase:
+    """It has its share of the budget, and all the time that is left; the folder of the first
+    process is the case's own."""
+    folder = place.folder / f"process-{number}" if number else place.folder
+    known = builder.facts if _medians(builder.samples) else NO_FACTS
+    entry = HeatEntry(case.key, case, CasePlace(place.id, folder), known)
+    left = procedure.timeout - (builder.seconds if number else 0.0)
+    share = msgspec.structs.replace(
+        procedure, budget=procedure.budget / procedure.processes, timeout=max(left, 0.0)
+    )
+    return OpenCase(entry, share, _numbered(progress, number, procedure), builder, number)
+
+
+def _numbered(progress: ProgressCallback, number: int, procedure: Procedure) -> ProgressCallback:
+    numbers = {"process": number + 1, "processes": procedure.processes}
+    return lambda seen: progress(msgspec.structs.replace(seen, **numbers))
+
+
+def _measure_process(
+    one: OpenCase, procedure: Procedure, builder: ResultBuilder, mode: modes.WorkerMode
+) -> None:
+    """The medians of the processes before it count when it has enough."""
+    earlier = _medians(builder.samples)
+    builder.time_reference_load()
+    one.start()
+    one.open()
+    if mode.drive:
+        mode.drive(one)
+    else:
+        one.start_first_step()
+        one.first_step()
+        one.warm_up()
+        one.sample(partial(estimates.so_far, earlier=earlier))
+        one.check()
+        one.time_tokens()
+        if procedure.communication and not earlier and _medians(builder.samples):
+            modes.measure_communication(one)
+    one.close()
 
 
 def _medians(samples: Sequence[Samples]) -> list[float]:
@@ -136,222 +374,3 @@ def _medians(samples: Sequence[Samples]) -> list[float]:
         for part in samples
         if (part.metric, part.phase) == ("step_time", "steady")
     ]
-
-
-def _part(procedure: Procedure, spent: float) -> Procedure:
-    """What one process may use: its share of the budget, and all the time the case has left."""
-    left = procedure.timeout - spent
-    if left <= 0:
-        raise EndingError("timeout", f"not finished after {procedure.timeout:g} s")
-    budget = procedure.budget / procedure.processes
-    return msgspec.structs.replace(procedure, budget=budget, timeout=left)
-
-
-def _folder(folder: Path, number: int) -> Path:
-    """A folder for the log of each process; that of the first is the case's own."""
-    place = folder / f"process-{number}" if number else folder
-    place.mkdir(exist_ok=True)
-    return place
-
-
-NO_TEXT = "it makes no text, which alone has {metric}; of transformer-decoder: task=generate"
-OUT_OF_TIME = "the budget ended before it was warm"
-
-
-class HeatEntry(NamedTuple):
-    """A case that takes part, and where its result goes."""
-
-    name: str
-    case: Case
-    place: CasePlace
-    known: Mapping[str, Value] = {}  # facts of an earlier process of it, not to be found again
-    steps: int = 0  # of one sample, as that process had it; 0: found out
-    memory: float = 0.0  # bytes that process took; 0: not known
-
-
-class Racer:
-    """One entry of a heat, from its birth to its result; it has to be warm by its deadline."""
-
-    def __init__(self, entry: HeatEntry, procedure: Procedure, deadline: float = math.inf) -> None:
-        self.name, self.case, self.memory = entry.name, entry.case, entry.memory
-        self.status = "ok"
-        self.steps = 0  # of one sample; 0: it times itself
-        self.turns: list[Samples] = []
-        self.spent = 0.0  # seconds that its turns took
-        self.outputs: OutputValues | None = None
-        self._entry, self._procedure, self._deadline = entry, procedure, deadline
-        self._begun = time.monotonic()
-        self._phases = Phases()
-        self._result = blank(entry.case, procedure, entry.place)
-        self.reason = ""
-        self._stepped = False
-        self._before: list[Samples] = []
-        self._child: WorkerProcess | None = None
-        self._peaks: dict[str, float] = {}
-
-    def start(self) -> None:
-        """Its process, which begins to load; unless it is too late already."""
-        if self.status != "ok":
-            return
-        try:
-            self._phases.until_now("waiting")
-            refuse(self._entry.case)
-            first = not self._entry.known
-            limit = min(self._procedure.timeout, self._deadline - time.monotonic())
-            self._child = WorkerProcess(self._entry.case, self._entry.place.folder, limit)
-            self._child.send(Open(case=self._entry.case, outputs=first, counts=first))
-        except EndingError as error:
-            self._fail(error, "start")
-
-    def open(self) -> None:
-        """Loaded and at its first step, or ended."""
-        if not self._child:
-            return
-        try:
-            answer = first_of(self._child.answers(), Opened)
-            self._phases.until_now("start", answer.phases)
-            self._opened(self._child, answer)
-            if self._stepped:
-                self._child.send(FIRST)
-        except EndingError as error:
-            self._fail(error, "build")
-
-    def first(self) -> None:
-        """Past its first step and standing still, or ended."""
-        if not self._child or not self._stepped:
-            return
-        try:
-            timed = first_of(self._child.answers(), TimedSteps)
-            self._before.append(samples(timed, "first"))
-            self._phases.until_now("first step")
-            self._child.stand_still()
-        except EndingError as error:
-            self._fail(error, "first step")
-
-    def warm(self, progress: ProgressCallback) -> None:
-        """Steady and standing still, or ended."""
-        if not self._child or not self._stepped:
-            return
-        self._phases.until_now("waiting")
-        self._child.wake()
-        try:
-            self._child.allow(self._procedure.timeout)
-            self.steps = self._settled(self._child, progress)
-            if self._procedure.metric in generation.TIMED:
-                # the first token alone may still have to be compiled
-                list(reports(self._child, TimeTokens(seconds=0.0, warm_up=0, least=1)))
-            self._child.stand_still()
-            self._phases.until_now("warm-up")
-        except EndingError as error:
-            self._fail(error, "warm-up")
-
-    def turn(self) -> None:
-        assert self._child
-        self._phases.until_now("waiting")
-        try:
-            part, others = self._taken(self._child)
-            self.turns.append(part)
-            self._before += others
-            self._phases.until_now("sampling")
-        except EndingError as error:
-            self._fail(error, "sampling")
-
-    def _taken(self, child: WorkerProcess) -> tuple[Samples, list[Samples]]:
-        """A turn of what is compared, and what was timed beside it."""
-        timed = generation.TIMED.get(self._procedure.metric)
-        if timed is None:
-            part = take_turn(child, self.steps)
-            self.spent += sum(part.values) * part.steps
-            return part, []
-        begun = time.monotonic()
-        parts = take_tokens(child)
-        self.spent += time.monotonic() - begun
-        if timed not in parts:
-            raise EndingError("skipped", f"it makes one token, which has no {timed}")
-        return parts.pop(timed), list(parts.values())
-
-    def check(self) -> None:
-        """Whether its wait waits; after all turns, for it takes steps of its own."""
-        if not self._child or not self.turns or self._entry.known:
-            return
-        self._phases.until_now("waiting")
-        self._child.wake()
-        try:
-            found = ask_one(self._child, CheckWait(), LateFacts)
-            self._phases.until_now("checks")
-        except EndingError as error:
-            self._fail(error, "checks")
-            return
-        facts = {**self._result.facts, **found.facts}
-        self._result = msgspec.structs.replace(self._result, facts=facts)
-
-    def end_if_late(self) -> None:
-        if self._is_late():
-            self.end("skipped", OUT_OF_TIME)
-
-    def end(self, status: str, reason: str) -> None:
-        """At once: a process that hangs would disturb the others."""
-        if status == "timeout" and self._is_late():
-            status, reason = "skipped", OUT_OF_TIME
-        if self.status == "ok":
-            self.status, self.reason = status, reason
-        self.close()
-
-    def _fail(self, error: EndingError, phase: str) -> None:
-        """While it was at this; a failed opening tells more."""
-        self._phases.until_now("start" if error.phases else phase, error.phases)
-        self.end(error.status, error.reason)
-
-    def close(self) -> None:
-        if self._child:
-            child, self._child = self._child, None
-            child.__exit__(None if self.status == "ok" else EndingError, None, None)
-            self._peaks = child.peaks
-
-    def result(self) -> Result:
-        status: Status = msgspec.convert(self.status, Status)
-        self._phases.until_now("end")
-        return msgspec.structs.replace(
-            self._result,
-            samples=(*self._before, *self.turns),
-            peaks=self._peaks,
-            seconds=time.monotonic() - self._begun,
-            phases=self._phases.in_order(),
-            status=status,
-            reason=self.reason,
-        )
-
-    def _is_late(self) -> bool:
-        return not self.steps and time.monotonic() >= self._deadline
-
-    def _settled(self, child: WorkerProcess, progress: ProgressCallback) -> int:
-        procedure = self._procedure
-        if self._entry.steps:
-            procedure = msgspec.structs.replace(procedure, steps_per_sample=self._entry.steps)
-        pieces = settled(child, self._entry.case, procedure, progress)
-        while True:
-            try:
-                self._before.append(next(pieces))
-            except StopIteration as end:
-                return int(end.value.steps)
-
-    def _opened(self, child: WorkerProcess, answer: Opened) -> None:
-        """What it says of itself; its outputs now, before a step changes the weights."""
-        self._result = opened(self._result, answer)
-        self._stepped = answer.stepped
-        if self._procedure.metric in generation.TIMED and not answer.generates:
-            raise EndingError("skipped", NO_TEXT.format(metric=self._procedure.metric))
-        self._before.append(open_time(answer))
-        facts = {**self._entry.known, **self._result.facts}
-        self._result = msgspec.structs.replace(self._result, facts=facts)
-        if answer.outputs and not self._entry.known:
-            self.outputs = ask_one(child, GetOutputs(), OutputValues)
-            self._phases.until_now("checks")
-
-
-def measure(plan: Plan, case: Case, place: CasePlace, progress: ProgressCallback) -> Result:
-    """One case of a plan, on the machine that this is called on."""
-    sized, search = batch_size.settled(case, place.folder, plan.procedure, progress)
-    request = modes.request(plan, sized, place.folder, progress)
-    found = measure_case(sized, plan.procedure, place, progress, request.conduct, request.lacking)
-    return msgspec.structs.replace(found, facts={**found.facts, **search, **request.facts})

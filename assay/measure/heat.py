@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import random
 import time
@@ -11,10 +10,11 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from assay.core.messages import OutputValues
-from assay.core.progress import Progress, ProgressCallback
+from assay.core.progress import ProgressCallback
 from assay.core.records import Procedure, Result, Samples
 from assay.measure.batch_size import available_memory
-from assay.measure.case import OUT_OF_TIME, HeatEntry, Racer
+from assay.measure.case import OUT_OF_TIME, HeatEntry, OpenCase
+from assay.measure.result_builder import ResultBuilder
 
 # Cases that take turns, if they fit: more where there are cores to load and compile them.
 TOGETHER = max(4, len(os.sched_getaffinity(0)) * 3 // 4)
@@ -26,23 +26,17 @@ NO_ROOM = "they do not fit in memory together"
 
 
 class Heat(NamedTuple):
-    """How a heat ended."""
+    """How far a heat is, and in the end its results."""
 
-    results: dict[str, Result]
-    outputs: dict[str, OutputValues]
-    opening: float  # seconds until all were warm
-    apart: dict[str, str]  # who could not take part beside the others, and why
-
-
-class Turns(NamedTuple):
-    """How far a heat is."""
-
-    taken: Mapping[str, Sequence[Samples]]  # the turns of each who is still in
-    opening: float  # seconds it took to open all
-    spent: float  # seconds that the turns took, of all together
+    results: Mapping[str, Result] = {}
+    outputs: Mapping[str, OutputValues] = {}
+    opening: float = 0.0  # seconds until all were warm
+    apart: Mapping[str, str] = {}  # who could not take part beside the others, and why
+    turns: Mapping[str, Sequence[Samples]] = {}  # while it goes on: of each who is still in
+    spent: float = 0.0  # seconds that these turns took, of all together
 
 
-KeepGoing = Callable[[Turns], bool]
+KeepGoing = Callable[[Heat], bool]
 
 
 def run_heat(
@@ -52,41 +46,41 @@ def run_heat(
     keep_going: KeepGoing,
     seed: int = 0,
     room: Callable[[], int] = available_memory,
-    deadlines: Sequence[float] = (),
 ) -> Heat:
     """Open, warm up one after the other, then turns, in an order drawn anew each round.
 
     Who does not end well, or is not warm by its deadline, is out; with fewer than two left there
     is nobody to compare.
     """
-    begun = opened = time.monotonic()
-    limits = deadlines or [math.inf] * len(entries)
-    racers = [Racer(entry, procedure, at) for entry, at in zip(entries, limits, strict=True)]
+    start = opened = time.monotonic()
+    cases = [_open_case(entry, procedure, progress) for entry in entries]
     apart: dict[str, str] = {}
     with ExitStack() as stack:
-        for racer in racers:
-            stack.callback(racer.close)
+        for one in cases:
+            stack.callback(one.close)
         try:
-            apart = _open_all(racers, progress, room)
+            apart = _open_all(cases, room)
             opened = time.monotonic()
-            _take_turns(racers, keep_going, random.Random(seed), opened - begun)
-            _end_without_turns(racers)
-            for racer in racers:
-                racer.check()
+            _take_turns(cases, keep_going, random.Random(seed), opened - start)
+            _end_without_turns(cases)
+            _check(cases)
         except KeyboardInterrupt as error:
-            for racer in racers:
-                racer.end("interrupted", str(error) or "by Ctrl-C")
+            for one in cases:
+                one.end("interrupted", str(error) or "by Ctrl-C")
     return Heat(
-        results={racer.name: racer.result() for racer in racers},
-        outputs={racer.name: racer.outputs for racer in racers if racer.outputs},
-        opening=opened - begun,
+        results={one.name: one.result() for one in cases},
+        outputs={one.name: one.outputs for one in cases if one.outputs},
+        opening=opened - start,
         apart=apart,
     )
 
 
-def _open_all(
-    racers: Sequence[Racer], progress: ProgressCallback, room: Callable[[], int]
-) -> dict[str, str]:
+def _open_case(entry: HeatEntry, procedure: Procedure, progress: ProgressCallback) -> OpenCase:
+    builder = ResultBuilder(entry.case, procedure, entry.place, entry.known)
+    return OpenCase(entry, procedure, progress, builder)
+
+
+def _open_all(cases: Sequence[OpenCase], room: Callable[[], int]) -> dict[str, str]:
     """Who cannot be warm beside those opened before it, and why.
 
     Where memory is plenty, or enough for what each took before, all load and compile at once, which
@@ -94,78 +88,91 @@ def _open_all(
     how much memory one takes, and the others at once if there is room for all. Warm-up is each
     one's own in any case.
     """
-    first, *others = racers
+    first, *others = cases
     before = room()
-    if before >= sum(ROOM * racer.memory or PLENTY for racer in racers):
-        _open(racers, progress)
-        return _apart(racers)
-    _open([first], progress)
+    if before >= sum(ROOM * one.memory or PLENTY for one in cases):
+        _open(cases)
+        return _apart(cases)
+    _open([first])
     left = room()
     largest = before - left
     if left >= ROOM * largest * len(others):
-        _open(others, progress)
-        return _apart(racers, first)
-    for racer in others:
+        _open(others)
+        return _apart(cases, first)
+    for one in others:
         if (before := room()) < ROOM * largest:
-            racer.end("skipped", NO_ROOM)
+            one.end("skipped", NO_ROOM)
             continue
-        _open([racer], progress)
+        _open([one])
         largest = max(largest, before - room())
-    return _apart(racers, first)
+    return _apart(cases, first)
 
 
-def _open(racers: Sequence[Racer], progress: ProgressCallback) -> None:
-    for racer in racers:
-        racer.end_if_late()
-        progress(Progress(case=racer.case, phase="open"))
-        racer.start()
-    for racer in racers:
-        _end_late(racers)
-        racer.open()
-        progress(Progress(case=racer.case, phase="first"))
-    for racer in racers:
-        _end_late(racers)
-        racer.first()
-    for racer in racers:
-        _end_late(racers)
-        racer.warm(progress)
+def _open(cases: Sequence[OpenCase]) -> None:
+    for one in cases:
+        one.end_if_late()
+        one.resume()
+        one.check_supported()
+        one.start()
+    for one in cases:
+        _end_late(cases)
+        one.open()
+        one.get_outputs()
+        one.start_first_step()
+    for one in cases:
+        _end_late(cases)
+        one.first_step()
+        one.pause()
+    for one in cases:
+        _end_late(cases)
+        one.resume(renew_timeout=True)
+        one.warm_up()
+        one.warm_up_tokens()
+        one.pause()
 
 
-def _end_late(racers: Sequence[Racer]) -> None:
+def _end_late(cases: Sequence[OpenCase]) -> None:
     """Before another is waited for, which they would only slow down."""
-    for racer in racers:
-        racer.end_if_late()
+    for one in cases:
+        one.end_if_late()
 
 
-def _apart(racers: Sequence[Racer], alone: Racer | None = None) -> dict[str, str]:
+def _apart(cases: Sequence[OpenCase], alone: OpenCase | None = None) -> dict[str, str]:
     """Nothing was in the way of the one who came alone."""
-    return {racer.name: why for racer in racers if (why := _why_apart(racer, alone))}
+    return {one.name: why for one in cases if (why := _why_apart(one, alone))}
 
 
-def _why_apart(racer: Racer, alone: Racer | None) -> str:
-    if racer.status == "ok" and not racer.steps:
-        racer.end("skipped", UNSTEPPED)
+def _why_apart(one: OpenCase, alone: OpenCase | None) -> str:
+    if one.status == "ok" and not one.steps:
+        one.end("skipped", UNSTEPPED)
         return UNSTEPPED
-    crowded = racer.status == "out-of-memory" or racer.reason == NO_ROOM
-    return NO_ROOM if crowded and racer is not alone else ""
+    crowded = one.status == "out-of-memory" or one.reason == NO_ROOM
+    return NO_ROOM if crowded and one is not alone else ""
 
 
 def _take_turns(
-    racers: Sequence[Racer], keep_going: KeepGoing, order: random.Random, opening: float
+    cases: Sequence[OpenCase], keep_going: KeepGoing, order: random.Random, opening: float
 ) -> None:
     while True:
-        left = [racer for racer in racers if racer.status == "ok"]
-        taken = {racer.name: racer.turns for racer in left}
-        spent = sum(racer.spent for racer in left)
-        if len(left) < 2 or not keep_going(Turns(taken, opening, spent)):
+        left = [one for one in cases if one.status == "ok"]
+        turns = {one.name: one.turns for one in left}
+        spent = sum(one.spent for one in left)
+        if len(left) < 2 or not keep_going(Heat(opening=opening, turns=turns, spent=spent)):
             return
-        for racer in order.sample(left, len(left)):
-            racer.turn()
+        for one in order.sample(left, len(left)):
+            one.take_turn()
 
 
-def _end_without_turns(racers: Sequence[Racer]) -> None:
+def _check(cases: Sequence[OpenCase]) -> None:
+    for one in cases:
+        if one.turns and one.first:
+            one.resume()
+            one.check()
+
+
+def _end_without_turns(cases: Sequence[OpenCase]) -> None:
     """Who was warm in time, but had nobody left to take turns with: nothing is known of it."""
-    if any(racer.reason == OUT_OF_TIME for racer in racers):
-        for racer in racers:
-            if racer.status == "ok" and not racer.turns:
-                racer.end("skipped", OUT_OF_TIME)
+    if any(one.reason == OUT_OF_TIME for one in cases):
+        for one in cases:
+            if one.status == "ok" and not one.turns:
+                one.end("skipped", OUT_OF_TIME)

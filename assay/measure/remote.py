@@ -18,7 +18,7 @@ from assay.core.records import Case, Plan, Result, Status
 from assay.core.settings import home
 from assay.measure.case import measure
 from assay.measure.machine.doctor import peaks_for
-from assay.measure.result_builder import blank
+from assay.measure.result_builder import new_result
 
 Machines = AbstractContextManager[Elsewhere | None]
 HERE: Machines = nullcontext()  # this machine
@@ -48,7 +48,7 @@ def measure_there(
     try:
         found = measure(plan, case, places[0], progress)
     except AssayError as error:
-        skipped = blank(case, plan.procedure, places[0])
+        skipped = new_result(case, plan.procedure, places[0])
         reason = _not_there(case) or f"{error} {error.hint}"
         found = msgspec.structs.replace(skipped, status="skipped", reason=reason)
     return with_peaks(found)
@@ -74,7 +74,7 @@ def with_peaks(result: Result) -> Result:
 
 def ending(unit: Unit, plan: Plan, status: Status, reason: str) -> Result:
     """Of a case of which nothing came back: its environment is that of this machine."""
-    made = blank(unit.case, plan.procedure, unit.places[0])
+    made = new_result(unit.case, plan.procedure, unit.places[0])
     return msgspec.structs.replace(made, status=status, reason=reason)
 
 

@@ -1,4 +1,4 @@
-"""."""
+"""What the pieces that come from a case's workers amount to: its result."""
 
 from __future__ import annotations
 
@@ -17,86 +17,112 @@ from assay.core.records import LEFT_BEHIND, Case, Environment, Procedure, Result
 from assay.measure import process_env
 from assay.measure.machine import environment, reference_load
 from assay.measure.process import WorkerProcess
-from assay.measure.sampling import Piece
 from assay.stats.pooling import joined_peaks
 
-
-def blank(case: Case, procedure: Procedure, place: CasePlace) -> Result:
-    """The result of a case before anything is known of it."""
-    return Result(
-        id=place.id,
-        case=case,
-        procedure=procedure,
-        status="ok",
-        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        environment=_environment(case, place.folder),
-    )
-
-
-def _environment(case: Case, folder: Path) -> Environment:
-    """This machine, with the variables the worker gets on top of the user's own."""
-    found = environment.here()
-    given = redaction.safe_values(process_env.variables(case, folder))
-    return msgspec.structs.replace(found, variables=found.variables | given)
-
+Piece = Opened | Samples | LateFacts
 
 # The phase of a sample → of a case's time.
-PIECES = {"open": "start", "first": "first step", "warmup": "warm-up", "steady": "sampling"}
-
-
-# After a piece of this phase, what a worker is at until the next comes.
-_DUE = {
-    "open": "first step",
-    "first": "warm-up",
-    "warmup": "warm-up",
-    "steady": "sampling",
-    "checks": "checks",
-}
+TIME_PHASES = {"open": "start", "first": "first step", "warmup": "warm-up", "steady": "sampling"}
+NO_FACTS: Mapping[str, Value] = {}
 
 
 class ResultBuilder:
     """What is known of a case while it is measured, and in the end its result."""
 
-    def __init__(self, case: Case, procedure: Procedure, place: CasePlace) -> None:
-        self.peaks: list[dict[str, float]] = []
+    def __init__(
+        self,
+        case: Case,
+        procedure: Procedure,
+        place: CasePlace,
+        known: Mapping[str, Value] = NO_FACTS,  # facts of an earlier result of the case
+    ) -> None:
+        self.timeout = procedure.timeout  # of the whole case
+        self._known = known
+        self._peaks: list[dict[str, float]] = []
         self._left: list[str] = []
-        self._samples: dict[tuple[str, str, int, int], _Growing] = {}
-        self._result = blank(case, procedure, place)
-        self._begun = time.monotonic()
+        self._samples: dict[tuple[object, ...], _SampleBuffer] = {}
+        self._result = new_result(case, procedure, place)
+        self._start = time.monotonic()
         self._phases = Phases()
-        self._yardsticks: list[float] = []
+        self._reference_loads: list[float] = []
         self._sampling = False
-        self._due = "end"  # the phase that the time from now on is, should it end badly
-
-    def begin(self) -> None:
-        """Another process: where it says nothing, it is taken to build."""
-        self._yardsticks.append(reference_load.seconds())
-        self._due = "build"
+        self._phase = "end"
+        self._finished = False
 
     @property
     def seconds(self) -> float:
-        """Since it was opened."""
-        return time.monotonic() - self._begun
+        """Since the start of the case."""
+        return time.monotonic() - self._start
 
-    def add(self, piece: Piece, process: int = 0) -> None:
-        self._spend(piece)
+    @property
+    def facts(self) -> Mapping[str, Value]:
+        return self._result.facts
+
+    @property
+    def samples(self) -> tuple[Samples, ...]:
+        """All so far, those of one kind joined."""
+        return tuple(buffer.samples() for buffer in self._samples.values())
+
+    def time_reference_load(self) -> None:
+        """Before each process and after the last, while none of them runs."""
+        self._reference_loads.append(reference_load.seconds())
+
+    def begin(self, phase: str) -> None:
+        """The phase that the time from now on is, should the case end badly."""
+        self._phase = phase
+
+    def spend(self, phase: str) -> None:
+        """The time until now was this phase."""
+        self._phases.until_now(phase)
+        self._sampling |= phase == "warm-up"
+
+    def add(self, piece: Piece, process: int = 0, turn: int = 0) -> None:
+        """Samples of different processes or turns are not joined."""
+        self._charge_phase(piece)
         if isinstance(piece, Opened):
             self._sampling = False
-            known = self._result.facts  # of a process before it, which alone was asked all
-            self._result = opened(self._result, piece)
-            facts = {**known, **self._result.facts}
-            self._result = msgspec.structs.replace(self._result, facts=facts)
+            self._result = _with_opened(self._result, piece, self._known)
         elif isinstance(piece, LateFacts):
-            facts = {**self._result.facts, **piece.facts}
-            self._result = msgspec.structs.replace(self._result, facts=facts)
+            self._add_facts(piece.facts)
         else:
-            kind = (piece.metric, piece.phase, piece.steps, process)
-            self._samples.setdefault(kind, _Growing(piece, process)).add(piece)
+            kind = (piece.metric, piece.phase, piece.steps, process, turn)
+            self._samples.setdefault(kind, _SampleBuffer(piece, process)).add(piece)
 
-    def _spend(self, piece: Piece) -> None:
-        """The time until a piece came is its phase's; what came before the first steady sample,
-        and is no part of it, found how many steps make one."""
-        self._due = _DUE[piece.phase if isinstance(piece, Samples) else "checks"]
+    def end_process(self, worker: WorkerProcess) -> None:
+        """What is known of a process only when it has ended."""
+        self._peaks.append(worker.peaks)
+        self._left += worker.left_behind
+
+    def finish(
+        self, status: str = "ok", reason: str = "", spent: Mapping[str, float] | None = None
+    ) -> Result:
+        """The first ending counts. `spent` is what a failed opening says of its own time."""
+        if self._finished:
+            return self._result
+        self._finished = True
+        self._phases.until_now(
+            "end" if status == "ok" else "start" if spent else self._phase, spent
+        )
+        if self._left:
+            self._add_facts({LEFT_BEHIND: ", ".join(self._left)})
+        self._result = msgspec.structs.replace(
+            self._result,
+            samples=self.samples,
+            environment=_with_reference(self._result.environment, self._reference_loads),
+            peaks=joined_peaks(self._peaks),
+            seconds=self.seconds,
+            phases=self._phases.in_order(),
+            status=status,
+            reason=reason,
+        )
+        return self._result
+
+    def _add_facts(self, facts: Mapping[str, Value]) -> None:
+        self._result = msgspec.structs.replace(self._result, facts={**self.facts, **facts})
+
+    def _charge_phase(self, piece: Piece) -> None:
+        """The time until a piece came belongs to its phase. Where nothing said that warm-up was
+        over, what came before the first steady samples, and is no part of them, was warm-up."""
         if isinstance(piece, Opened):
             self._phases.until_now("start", piece.phases)
         elif isinstance(piece, LateFacts):
@@ -105,40 +131,10 @@ class ResultBuilder:
             self._sampling = True
             self._phases.until_now("warm-up", {"sampling": sum(piece.values) * piece.steps})
         else:
-            self._phases.until_now(PIECES[piece.phase])
-
-    @property
-    def samples(self) -> tuple[Samples, ...]:
-        """All so far, those of one kind joined."""
-        return tuple(growing.samples() for growing in self._samples.values())
-
-    def ended(self, child: WorkerProcess) -> None:
-        """What is known of a process only when it is gone."""
-        self.peaks.append(child.peaks)
-        self._left += child.left_behind
-
-    def closed(
-        self, status: str = "ok", reason: str = "", spent: Mapping[str, float] | None = None
-    ) -> Result:
-        """`spent` is what a failed opening says of its own time."""
-        ended = "end" if status == "ok" else "start" if spent else self._due
-        self._phases.until_now(ended, spent)
-        last = [reference_load.seconds()] if status == "ok" else []
-        left: dict[str, Value] = {LEFT_BEHIND: ", ".join(self._left)} if self._left else {}
-        return msgspec.structs.replace(
-            self._result,
-            samples=self.samples,
-            facts={**self._result.facts, **left},
-            environment=_with_yardstick(self._result.environment, self._yardsticks + last),
-            peaks=joined_peaks(self.peaks),
-            seconds=self.seconds,
-            phases=self._phases.in_order(),
-            status=status,
-            reason=reason,
-        )
+            self._phases.until_now(TIME_PHASES[piece.phase])
 
 
-class _Growing:
+class _SampleBuffer:
     """Samples of one kind, in lists: joining tuples piece by piece would copy a long case often."""
 
     def __init__(self, first: Samples, process: int) -> None:
@@ -156,12 +152,32 @@ class _Growing:
         )
 
 
-def opened(result: Result, answer: Opened) -> Result:
-    """The result with what the worker said when it had opened the case."""
+def new_result(case: Case, procedure: Procedure, place: CasePlace) -> Result:
+    """The result of a case before anything is known of it."""
+    return Result(
+        id=place.id,
+        case=case,
+        procedure=procedure,
+        status="ok",
+        started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        environment=_environment(case, place.folder),
+    )
+
+
+def _environment(case: Case, folder: Path) -> Environment:
+    """This machine, with the variables the worker gets on top of the user's own."""
+    here = environment.here()
+    variables = redaction.safe_values(process_env.variables(case, folder))
+    return msgspec.structs.replace(here, variables=here.variables | variables)
+
+
+def _with_opened(result: Result, answer: Opened, known: Mapping[str, Value]) -> Result:
+    """With what the worker said when it had opened the case; of several processes of a case, the
+    first alone is asked all."""
     return msgspec.structs.replace(
         result,
         items=answer.items,
-        facts=answer.facts,
+        facts={**known, **result.facts, **answer.facts},
         workload_version=answer.workload_version,
         environment=msgspec.structs.replace(
             result.environment, packages=answer.packages, python=answer.python
@@ -169,10 +185,8 @@ def opened(result: Result, answer: Opened) -> Result:
     )
 
 
-def _with_yardstick(found: Environment, measured: list[float]) -> Environment:
-    """Timed before each process and after the last, while none of them runs."""
-    if not measured:
-        return found
-    return msgspec.structs.replace(
-        found, machine={**found.machine, **reference_load.facts(measured)}
-    )
+def _with_reference(here: Environment, loads: list[float]) -> Environment:
+    if not loads:
+        return here
+    machine = {**here.machine, **reference_load.facts(loads)}
+    return msgspec.structs.replace(here, machine=machine)

@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from assay.core.case_text import parse_case
+from assay.core.progress import ignore
 from assay.core.records import Procedure
 from assay.measure import plan, process_env, shared_cache
-from assay.measure.case import HeatEntry, Racer
+from assay.measure.case import HeatEntry, OpenCase
+from assay.measure.result_builder import ResultBuilder
 from assay.stores.folders import new_case
 
 Step = Callable[[], Any]
@@ -110,7 +112,10 @@ class Sides:
             (run / shared).mkdir(parents=True, exist_ok=True)
         place, asked = new_case(run), plan.resolve(parse_case(case))
         self.name = name
-        self._assay = Racer(HeatEntry(name, asked, place), Procedure(budget=budget))
+        procedure = Procedure(budget=budget)
+        builder = ResultBuilder(asked, procedure, place)
+        self._assay = OpenCase(HeatEntry(name, asked, place), procedure, ignore, builder)
+        self._assay.check_supported()
         self._assay.start()
         caches = shared_cache.variables(place.folder)
         self._hand = Hand(command, process_env.COMMON | caches | variables)
@@ -118,17 +123,22 @@ class Sides:
 
     def open(self) -> None:
         self._assay.open()
-        self._assay.first()
+        self._assay.get_outputs()
+        self._assay.start_first_step()
+        self._assay.first_step()
+        self._assay.pause()
         self._check()
         self._hand.answer()
 
     def warm(self) -> None:
-        self._assay.warm(lambda _: None)
+        self._assay.resume(renew_timeout=True)
+        self._assay.warm_up()
+        self._assay.pause()
         self._check()
         self._hand.ask(0)
 
     def turn(self, order: random.Random) -> None:
-        for take in order.sample((self._assay.turn, self._hand_turn), 2):
+        for take in order.sample((self._assay.take_turn, self._hand_turn), 2):
             take()
         self._check()
 

@@ -16,20 +16,20 @@ QUICK = Procedure(budget=0.2, timeout=20)
 
 @pytest.fixture
 def heat(tmp_path, endings):
-    def run(*names, turns=2, **more):
+    def run(*names, turns=2, memory=0.0, deadlines=(), **more):
         entries = []
         for number, name in enumerate(names):
             folder = tmp_path / f"{number}"
             folder.mkdir()
             case = plan.expand_cases([f"{endings}:{name}@python"])[0]
             entry = HeatEntry(str(number), case, CasePlace(f"run/{number}", folder))
-            entries.append(entry._replace(memory=more.get("memory", 0.0)))
-        more.pop("memory", None)
+            deadline = deadlines[number] if deadlines else math.inf
+            entries.append(entry._replace(memory=memory, deadline=deadline))
         return run_heat(
             entries,
             more.pop("procedure", QUICK),
             lambda _: None,
-            lambda so_far: len(next(iter(so_far.taken.values()))) < turns,
+            lambda so_far: len(next(iter(so_far.turns.values()))) < turns,
             **more,
         )
 

@@ -1,4 +1,4 @@
-"""What a plan requests of a worker beside its speed: which orders, which facts, what is lacking."""
+"""What a plan requests of a worker beside its speed: which orders, which facts, what is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.core.messages import Evaluate, ProfileSteps, Train
 from assay.core.recipe import Recipe, Training
 from assay.core.records import Evaluation, Plan, Procedure
 from assay.measure import modes, plan
-from assay.testing import FakeWorker
+from assay.testing import FakeCase, FakeWorker
 from tests.datasets.making import SAMPLE
 
 RECIPE = Recipe(epochs=2, batch_size=50, optimizer="adam", learning_rate=0.001)
@@ -38,18 +38,21 @@ def planned(case="lenet@torch", **fields):
 
 
 def requested(made, folder):
-    return modes.request(made, made.cases[0], folder, lambda _: None)
+    return modes.mode_of(made, made.cases[0], folder)
 
 
 def orders(made, folder):
     """What the worker of the case is ordered."""
     worker = FakeWorker()
-    list(requested(made, folder).conduct(worker))
+    one = FakeCase(worker, made.procedure, case=made.cases[0])
+    one.start()
+    one.open()
+    requested(made, folder).drive(one)
     return worker.orders
 
 
 def test_a_plan_that_asks_for_nothing_else_leaves_the_case_to_be_timed(place):
-    assert requested(planned(), place) == modes.SpecialRequest()
+    assert requested(planned(), place) == modes.SPEED
 
 
 def test_a_profile_is_so_many_steps_with_a_trace_beside_the_result(place):
@@ -111,10 +114,10 @@ def test_a_training_that_was_cut_short_goes_on_from_its_last_checkpoint(place):
     assert order.weights == str(place / modes.WEIGHTS)
 
 
-def test_what_is_not_here_is_lacking_in_words(place):
+def test_what_is_missing_here_is_said_in_words(place):
     made = planned("vgg16-cifar100@torch", evaluation=Evaluation())
 
-    assert "assay data fetch cifar100" in requested(made, place).lacking
+    assert "assay data fetch cifar100" in requested(made, place).missing
 
 
 def test_more_examples_than_there_are_is_refused_before_a_run_begins(tmp_path):

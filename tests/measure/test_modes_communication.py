@@ -6,21 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from assay.core.messages import LateFacts
-from assay.core.progress import ignore
-from assay.core.records import Case, Samples
+from assay.core.messages import LateFacts, ProfileSteps
+from assay.core.records import Case, Procedure, Samples
 from assay.formats.traces import chrome
 from assay.formats.traces.chrome import Event
 from assay.measure import modes
+from assay.testing import FakeCase, FakeWorker
 
 
-class Profiled:
+class Profiled(FakeWorker):
     """A worker whose profiler sees one step, and this in half of it; "": its trace is damaged."""
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         self._name = name
 
-    def ask(self, order):
+    def answers(self):
+        order = self.orders[-1]
+        if not isinstance(order, ProfileSteps):
+            return super().answers()
         step = Event("ProfilerStep#0", "1", "1", 0.0, 1.0, "")
         seen = chrome.document([step, Event(self._name, "1", "2", 0.5, 0.5, "")])
         Path(order.folder).mkdir()
@@ -30,7 +34,12 @@ class Profiled:
 
 def pieces(worker, folder, backend="torch", devices=2):
     case = Case(workload="w", backend=backend, options={"devices": devices})
-    return list(modes.measured(worker, case, folder / "profile", ignore))
+    one = FakeCase(worker, Procedure(), case=case, folder=folder)
+    one.start()
+    one.open()
+    opening = len(one.pieces_added)
+    modes.measure_communication(one)
+    return one.pieces_added[opening:]
 
 
 def test_the_share_is_in_percent(tmp_path):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import assay
 from assay.commands.ab import api
 from assay.commands.race import api as race
 from assay.commands.race.ranking import terms
-from assay.commands.race.state import HeatSetting, _shifted
+from assay.commands.race.state import HeatContext, _shift
 from assay.core.errors import NotPossibleError, UsageError
-from assay.core.executor import LostUnit
-from assay.core.records import Procedure
+from assay.core.executor import CasePlace, LostUnit
+from assay.core.records import Case, Plan, Procedure
+from assay.measure.case import HeatEntry
 from tests.measure.test_remote import InPlace
 
 
@@ -48,11 +51,13 @@ def test_a_race_has_its_heats_there(endings, home, in_place):
 
 
 def test_times_are_sent_as_seconds_from_now():
-    setting = HeatSetting(Procedure(), terms(2, 0.02), 130.0, [110.0, 120.0])
+    case, place = Case(workload="w", backend="b"), CasePlace("run/001", Path())
+    entries = [HeatEntry("w", case, place, deadline=deadline) for deadline in (110.0, 120.0)]
+    context = HeatContext(Plan(cases=(case,)), Procedure(), terms(2, 0.02), 130.0)
 
-    sent = _shifted(setting, -100.0)
+    entries, sent = _shift(entries, context, -100.0)
 
-    assert (sent.deadline, sent.deadlines) == (30.0, [10.0, 20.0])
+    assert (sent.deadline, [entry.deadline for entry in entries]) == (30.0, [10.0, 20.0])
 
 
 def test_a_heat_that_is_lost_every_time_ends_the_race(endings, home, in_place, monkeypatch):

@@ -29,9 +29,23 @@ def test_values_of_one_kind_are_joined_whatever_came_between(builder):
 
 
 def test_an_ending_has_its_status_reason_and_time(builder):
-    builder.begin()
+    builder.begin("build")
 
-    result = builder.closed("crashed", "SIGSEGV")
+    result = builder.finish("crashed", "SIGSEGV")
 
     assert (result.status, result.reason) == ("crashed", "SIGSEGV")
     assert set(result.phases) == {"build"}
+
+
+def test_turns_are_kept_apart(builder):
+    for turn in (1, 2):
+        part = Samples(metric="step_time", unit="s", phase="steady", values=(float(turn),))
+        builder.add(part, turn=turn)
+
+    assert [part.values for part in builder.samples] == [(1.0,), (2.0,)]
+
+
+def test_the_first_ending_counts(builder):
+    first = builder.finish("timeout", "not finished after 1 s")
+
+    assert builder.finish() == builder.finish("crashed", "SIGSEGV") == first

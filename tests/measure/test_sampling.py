@@ -10,20 +10,28 @@ import pytest
 from assay.core import messages
 from assay.core.errors import EndingError
 from assay.core.messages import Calibrate, LateFacts, Opened, ProfileSteps, TakeSamples
-from assay.core.records import Case, Procedure, Samples
-from assay.measure.sampling import Progress, alone, profiled
+from assay.core.progress import Progress, ignore
+from assay.core.records import Procedure, Samples
+from assay.measure import modes
 from assay.stats.estimates import so_far
-from assay.testing import ClockedWorker, FakeClock, FakeSession, FakeWorker
-
-CASE = Case(workload="fake", backend="fake", key="fake@fake")
+from assay.testing import ClockedWorker, FakeCase, FakeClock, FakeSession, FakeWorker
 
 
 def noisy(spread, seconds=0.01, count=5000):
     return seconds * (1 + spread * np.random.default_rng(0).standard_normal(count))
 
 
-def run(worker, progress=lambda _: None, **procedure):
-    return list(alone(worker, CASE, Procedure(**procedure), progress, so_far))
+def run(worker, progress=ignore, **procedure):
+    return FakeCase(worker, Procedure(**procedure), progress).measure()
+
+
+def profile(worker):
+    """What is added while three steps are profiled."""
+    one = FakeCase(worker, Procedure())
+    one.start()
+    one.open()
+    modes.profile(one, ProfileSteps(folder="folder", steps=3))
+    return one.pieces_added
 
 
 def values(pieces, phase):
@@ -118,7 +126,7 @@ def test_progress_tells_the_estimate():
 def test_a_profile_comes_after_first_steps_and_its_samples_have_a_name_of_their_own():
     worker = FakeWorker([0.01])
 
-    _, *found = profiled(worker, CASE, "folder", 3, lambda _: None)
+    _, *found = profile(worker)
 
     assert worker.orders[-1] == ProfileSteps(folder="folder", steps=3)
     assert [(part.metric, part.phase, len(part.values)) for part in found] == [
@@ -132,7 +140,7 @@ def test_a_profile_comes_after_first_steps_and_its_samples_have_a_name_of_their_
 def test_what_a_self_timed_session_tells_under_a_profiler_is_renamed_too():
     told = Samples(metric="step_time", unit="s", phase="steady", values=(0.2,))
 
-    found = list(profiled(FakeWorker(answer=[told]), CASE, "folder", 3, lambda _: None))
+    found = profile(FakeWorker(answer=[told]))
 
     assert [part.metric for part in found[1:]] == ["open_time", "profiled_step_time"]
 

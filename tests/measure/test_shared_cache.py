@@ -8,11 +8,13 @@ import pytest
 
 import assay
 from assay.core.case_text import parse_case
+from assay.core.progress import ignore
 from assay.core.records import Plan, Procedure, Query
 from assay.core.registry import open_store
 from assay.measure import shared_cache
-from assay.measure.case import HeatEntry, Racer
+from assay.measure.case import HeatEntry, OpenCase
 from assay.measure.plan import resolve
+from assay.measure.result_builder import ResultBuilder
 from assay.stores.folders import new_case
 
 CASE = resolve(parse_case("mnist-mlp@jax"))
@@ -67,14 +69,16 @@ def test_a_comparison_shares_what_it_compiles_and_says_so(endings, home):
 def test_what_an_earlier_process_showed_is_not_found_out_again(endings, tmp_path):
     case = resolve(parse_case(f"{endings}:fine@python"))
     entry = HeatEntry("a", case, new_case(tmp_path), known={"outputs": "1 2"})
-    racer = Racer(entry, Procedure())
-    racer.start()
-    racer.open()
-    racer.close()
+    builder = ResultBuilder(case, Procedure(), entry.place, entry.known)
+    one = OpenCase(entry, Procedure(), ignore, builder)
+    one.start()
+    one.open()
+    one.get_outputs()
+    one.close()
 
-    assert racer.outputs is None
-    assert racer.result().facts["outputs"] == "1 2"
-    assert racer.result().facts["threads"] > 0
+    assert one.outputs is None
+    assert one.result().facts["outputs"] == "1 2"
+    assert one.result().facts["threads"] > 0
 
 
 def test_the_phases_of_a_case_add_up_to_its_time(endings):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,7 +19,7 @@ from assay.core.records import Plan, Procedure, Result
 from assay.measure import task
 from assay.measure.case import HeatEntry, measure_case
 from assay.measure.contenders import Contender, Pair
-from assay.measure.heat import Turns, run_heat
+from assay.measure.heat import Heat, run_heat
 from assay.measure.recorder import Run
 from assay.measure.remote import run_one, with_peaks
 from assay.measure.shared_cache import beside_cases
@@ -44,56 +45,48 @@ class PairResults(NamedTuple):
     """What one pair gave."""
 
     results: tuple[Result, Result]
-    outputs: dict[str, OutputValues]
+    outputs: Mapping[str, OutputValues]
     apart: str  # why they were not warm together; "": they were
 
 
-class HasPlaces(Protocol):
-    """A run, or what stands for it on another machine."""
-
-    def new_case(self) -> CasePlace: ...
-
-
-class PairSetting(NamedTuple):
+class PairContext(NamedTuple):
     """What every pair of a comparison shares."""
 
-    run: HasPlaces
+    plan: Plan
     procedure: Procedure
     minimum: float
-    deadline: float
-    progress: ProgressCallback
+    deadline: float  # by the clock of this machine; in seconds from now, where it is sent
 
 
-class NextPair(NamedTuple):
+class PairSpec(NamedTuple):
     """The pair of this number; `known` are those before it, which say how long it should take."""
 
     pair: Pair
     number: int
     known: Sequence[PairRatio] = ()
     apart: str = ""  # why none of them are warm together, where that is known
-    earlier: Mapping[str, Result] = (
-        NONE_BEFORE  # of the sides: what it showed is not found out again
-    )
+    earlier: Mapping[str, Result] = NONE_BEFORE  # of the sides: it is not asked again
 
 
-def take_pair(wanted: NextPair, setting: PairSetting) -> PairResults:
-    pair, number, earlier = wanted.pair, wanted.number, wanted.earlier
-    why = wanted.apart or (COMMANDS if pair[0].task else "")
+NewCase = Callable[[], CasePlace]
+
+
+def take_pair(
+    spec: PairSpec, context: PairContext, new_case: NewCase, progress: ProgressCallback
+) -> PairResults:
+    why = spec.apart or (COMMANDS if spec.pair[0].task else "")
     if not why:
-        heat = run_heat(
-            [
-                _known(_entry(side, one, setting.run), earlier.get(side))
-                for side, one in zip(SIDES, pair, strict=True)
-            ],
-            setting.procedure,
-            setting.progress,
-            PairKeepGoing(setting, wanted.known),
-            seed=number,
-        )
+        entries = [
+            _with_known(HeatEntry(side, one.case, new_case()), spec.earlier.get(side))
+            for side, one in zip(SIDES, spec.pair, strict=True)
+        ]
+        keep_going = partial(needs_turns, context=context, known=spec.known)
+        heat = run_heat(entries, context.procedure, progress, keep_going, seed=spec.number)
         why = next(iter(heat.apart.values()), "")
         if not why:
-            return PairResults(_both(heat.results, number, paired_ratio.IN_TURNS), heat.outputs, "")
-    return PairResults(_apart(pair, setting, number), {}, why)
+            tagged = _tagged(heat.results, spec.number, paired_ratio.IN_TURNS)
+            return PairResults(tagged, heat.outputs, "")
+    return PairResults(_take_apart(spec, context, new_case, progress), {}, why)
 
 
 def pairs_of(results: Sequence[Result]) -> list[tuple[Result, Result]]:
@@ -110,30 +103,25 @@ def pairs_of(results: Sequence[Result]) -> list[tuple[Result, Result]]:
     ]
 
 
-class PairKeepGoing:
-    """Whether a pair needs more turns: until as many as pay off, or until its ratio is known."""
-
-    def __init__(self, setting: PairSetting, known: Sequence[PairRatio]) -> None:
-        self._setting, self._known = setting, known
-
-    def __call__(self, turns: Turns) -> bool:
-        baseline, candidate = (turns.taken[side] for side in SIDES)
-        count = len(baseline)
-        if count < paired_ratio.FEWEST_TURNS:
-            return True
-        if time.monotonic() > self._setting.deadline:
-            return False
-        metric, minimum = self._setting.procedure.metric, self._setting.minimum
-        sides = [
-            [paired_ratio.of_turn(part.values, metric) for part in side]
-            for side in (baseline, candidate)
-        ]
-        if metric == paired_ratio.FASTEST:
-            found = all(paired_ratio.fastest_found(side, minimum) for side in sides)
-            return not found and count < FASTEST_TURNS
-        if _close(sides, minimum):
-            return False
-        return count < paired_ratio.turns_wanted(self._known, turns.opening, turns.spent / count)
+def needs_turns(heat: Heat, context: PairContext, known: Sequence[PairRatio]) -> bool:
+    """Until a pair has as many turns as pay off, or its ratio is known."""
+    baseline, candidate = (heat.turns[side] for side in SIDES)
+    count = len(baseline)
+    if count < paired_ratio.FEWEST_TURNS:
+        return True
+    if time.monotonic() > context.deadline:
+        return False
+    metric, minimum = context.procedure.metric, context.minimum
+    sides = [
+        [paired_ratio.of_turn(part.values, metric) for part in side]
+        for side in (baseline, candidate)
+    ]
+    if metric == paired_ratio.FASTEST:
+        both = all(paired_ratio.fastest_found(side, minimum) for side in sides)
+        return not both and count < FASTEST_TURNS
+    if _close(sides, minimum):
+        return False
+    return count < paired_ratio.turns_wanted(known, heat.opening, heat.spent / count)
 
 
 def _close(sides: Sequence[Sequence[float]], minimum: float) -> bool:
@@ -142,35 +130,41 @@ def _close(sides: Sequence[Sequence[float]], minimum: float) -> bool:
     return error < minimum / CLOSE
 
 
-def _apart(pair: Pair, setting: PairSetting, number: int) -> tuple[Result, Result]:
+def _take_apart(
+    spec: PairSpec, context: PairContext, new_case: NewCase, progress: ProgressCallback
+) -> tuple[Result, Result]:
     """Each in processes of its own; who is first is drawn."""
-    order = random.Random(number)
-    sides = dict(zip(SIDES, pair, strict=True))
-    entries = {side: _entry(side, one, setting.run) for side, one in sides.items()}
-    found: dict[str, Result] = {}
-    begun = time.monotonic()
+    order = random.Random(spec.number)
+    contenders = dict(zip(SIDES, spec.pair, strict=True))
+    places = {side: new_case() for side in SIDES}
+    results: dict[str, Result] = {}
+    start = time.monotonic()
     for turn in range(COMMAND_TURNS):
         for side in order.sample(SIDES, 2):
-            result = _alone(sides[side], entries[side], setting)
-            found[side] = _joined(found[side], result) if turn else result
+            result = _measure(contenders[side], places[side], context.procedure, progress)
+            results[side] = _joined(results[side], result) if turn else result
             if result.status != "ok":
-                found = {s: found.get(s) or _not_run(entries[s], result) for s in SIDES}
-                return _both(found, number, APART)
-        if not pair[0].task or time.monotonic() - begun > SHORT:
+                for other in SIDES:
+                    if other not in results:
+                        results[other] = _not_run(contenders[other], places[other], result)
+                return _tagged(results, spec.number, APART)
+        if not spec.pair[0].task or time.monotonic() - start > SHORT:
             break
-    return _both(found, number, paired_ratio.IN_TURNS if turn else APART)
+    return _tagged(results, spec.number, paired_ratio.IN_TURNS if turn else APART)
 
 
-def _alone(one: Contender, entry: HeatEntry, setting: PairSetting) -> Result:
+def _measure(
+    one: Contender, place: CasePlace, procedure: Procedure, progress: ProgressCallback
+) -> Result:
     if one.task:
-        return task.run_task(one.task, entry.place, suggest=False)
-    return measure_case(one.case, setting.procedure, entry.place, setting.progress)
+        return task.run_task(one.task, place, suggest=False)
+    return measure_case(one.case, procedure, place, progress)
 
 
-def _not_run(entry: HeatEntry, failed: Result) -> Result:
+def _not_run(one: Contender, place: CasePlace, failed: Result) -> Result:
     return Result(
-        id=entry.place.id,
-        case=entry.case,
+        id=place.id,
+        case=one.case,
         procedure=failed.procedure,
         status="skipped",
         reason=NOT_RUN,
@@ -190,22 +184,18 @@ def _joined(before: Result, after: Result) -> Result:
     )
 
 
-def _both(found: Mapping[str, Result], number: int, order: str) -> tuple[Result, Result]:
+def _tagged(results: Mapping[str, Result], number: int, order: str) -> tuple[Result, Result]:
     first, second = (
         msgspec.structs.replace(
-            found[side],
-            tags={**found[side].tags, "pair": str(number), "contender": side, "order": order},
+            results[side],
+            tags={**results[side].tags, "pair": str(number), "contender": side, "order": order},
         )
         for side in SIDES
     )
     return first, second
 
 
-def _entry(side: str, one: Contender, run: HasPlaces) -> HeatEntry:
-    return HeatEntry(side, one.case, run.new_case())
-
-
-def _known(entry: HeatEntry, earlier: Result | None) -> HeatEntry:
+def _with_known(entry: HeatEntry, earlier: Result | None) -> HeatEntry:
     if earlier is None:
         return entry
     stepped = [part for part in earlier.samples if part.metric == "step_time"]
@@ -217,43 +207,24 @@ def _known(entry: HeatEntry, earlier: Result | None) -> HeatEntry:
     )
 
 
-class PairRequest(NamedTuple):
-    """A pair as it is sent: its deadline is in seconds from now, for clocks differ."""
-
-    wanted: NextPair
-    plan: Plan
-    procedure: Procedure
-    minimum: float
-    left: float
-
-
-def take_remote_pair(run: Run, wanted: NextPair, setting: PairSetting) -> PairResults:
-    """As `take_pair`, on a node of a cluster."""
-    left = setting.deadline - time.monotonic()
-    request = PairRequest(wanted, run.plan, setting.procedure, setting.minimum, left)
+def take_remote_pair(
+    spec: PairSpec, context: PairContext, run: Run, progress: ProgressCallback
+) -> PairResults:
+    """As `take_pair`, on a node of a cluster, whose clock differs."""
+    sent = context._replace(deadline=context.deadline - time.monotonic())
     places = (run.new_case(), run.new_case())
-    unit = Unit(take_pair_there, (request,), wanted.pair[0].case, places, setting.progress)
-    found: PairResults = run_one(run.elsewhere, unit)
-    return found
-
-
-class _Places:
-    """In place of a run, on a node; who has another try has the same place again."""
-
-    def __init__(self, places: Sequence[CasePlace]) -> None:
-        self._left = itertools.cycle(places)
-
-    def new_case(self) -> CasePlace:
-        return next(self._left)
+    unit = Unit(take_pair_there, (spec, sent), spec.pair[0].case, places, progress)
+    pair: PairResults = run_one(run.elsewhere, unit)
+    return pair
 
 
 def take_pair_there(
-    places: Sequence[CasePlace], progress: ProgressCallback, request: PairRequest
+    places: Sequence[CasePlace], progress: ProgressCallback, spec: PairSpec, sent: PairContext
 ) -> PairResults:
-    """On the node."""
-    deadline = time.monotonic() + request.left
-    setting = PairSetting(_Places(places), request.procedure, request.minimum, deadline, progress)
-    with beside_cases(places[0].folder.parent, request.plan):
-        found = take_pair(request.wanted, setting)
-    first, second = (with_peaks(result) for result in found.results)
-    return found._replace(results=(first, second))
+    """On the node; another try has the same places."""
+    context = sent._replace(deadline=sent.deadline + time.monotonic())
+    new_case = itertools.cycle(places).__next__
+    with beside_cases(places[0].folder.parent, context.plan):
+        pair = take_pair(spec, context, new_case, progress)
+    first, second = (with_peaks(result) for result in pair.results)
+    return pair._replace(results=(first, second))

@@ -10,7 +10,7 @@ import msgspec
 
 from assay.commands.race import ranking as analysis
 from assay.commands.race.ranking import Place, Race
-from assay.commands.race.state import HeatKeepGoing, HeatSetting, RaceState, run_remote_heat
+from assay.commands.race.state import HeatContext, RaceState, take_heat, take_remote_heat
 from assay.core import registry
 from assay.core.case_text import CaseLike, parse_case
 from assay.core.contracts import Backend, WithPictures, Workload
@@ -25,7 +25,7 @@ from assay.core.units import as_seconds, as_share
 from assay.measure import plan
 from assay.measure.case import HeatEntry
 from assay.measure.contenders import check_size
-from assay.measure.heat import Heat, run_heat
+from assay.measure.heat import Heat
 from assay.measure.inputs import Axes, axes, backend_names
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import Run, new_run, resumable, resumed_run
@@ -254,17 +254,16 @@ def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
     number = len(state.heats) + 1
     warm_up = min(WARM_UP, run.plan.procedure.budget)
     procedure = msgspec.structs.replace(run.plan.procedure, budget=warm_up)
+    names = state.next_heat()
     entries = [
-        HeatEntry(name, state.cases[name], run.new_case(), state.facts(name))
-        for name in state.next_heat()
+        HeatEntry(name, state.cases[name], run.new_case(), state.facts(name), deadline=deadline)
+        for name, deadline in zip(names, state.deadlines(len(names)), strict=True)
     ]
-    deadlines = state.deadlines(len(entries))
+    context = HeatContext(run.plan, procedure, state.rules, state.deadline)
     if run.elsewhere is None:
-        more = HeatKeepGoing(state.rules, state.deadline)
-        heat = run_heat(entries, procedure, progress, more, seed=number, deadlines=deadlines)
+        heat = take_heat(entries, context, progress, number)
     else:
-        setting = HeatSetting(procedure, state.rules, state.deadline, deadlines)
-        heat = run_remote_heat(run, entries, setting, progress, number)
+        heat = take_remote_heat(run, entries, context, progress, number)
     tags = {"heat": str(number), "order": paired_ratio.IN_TURNS}
     results = {
         name: msgspec.structs.replace(result, tags=tags) for name, result in heat.results.items()

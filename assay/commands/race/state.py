@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from assay.core.progress import ProgressCallback
 from assay.core.records import Plan, Procedure, Result, Samples, Value
 from assay.measure import shared_cache
 from assay.measure.case import OUT_OF_TIME, HeatEntry
-from assay.measure.heat import TOGETHER, Heat, Turns, run_heat
+from assay.measure.heat import TOGETHER, Heat, run_heat
 from assay.measure.recorder import Run
 from assay.measure.remote import run_one, with_peaks
 from assay.measure.sampling import TURN
@@ -137,92 +138,82 @@ class RaceState:
         return min(0.3 * self._plan.procedure.budget, FEWEST_TURNS * 2 * TURN * count)
 
 
-class HeatKeepGoing:
-    """Whether a heat needs more turns: until nobody in it is in doubt, or opening cost as much."""
+class HeatContext(NamedTuple):
+    """What every heat of a race shares."""
 
-    def __init__(self, rules: paired_ratio.Terms, deadline: float) -> None:
-        self._rules, self._deadline = rules, deadline
-
-    def __call__(self, turns: Turns) -> bool:
-        count = min(len(samples) for samples in turns.taken.values())
-        if count < FEWEST_TURNS:
-            return True
-        late = time.monotonic() > self._deadline
-        if count >= MOST_TURNS or turns.spent > turns.opening or late:
-            return False
-        return not ranking.settled(self._to_the_best(turns.taken), self._rules)
-
-    def _to_the_best(self, turns: Mapping[str, Sequence[Samples]]) -> list[PairRatio]:
-        """Steps, not items, are what is steady or not; the batch is the same in every turn."""
-        logs = [np.log([np.median(part.values) for part in samples]) for samples in turns.values()]
-        best = min(logs, key=lambda found: float(np.median(found)))
-        found = [quantile(one - best) for one in logs if one is not best]
-        return [
-            PairRatio(
-                ratio=float(np.exp(one.value)),
-                error=one.half_width / student(np.inf),
-                turns=len(best),
-                baseline="",
-                candidate="",
-            )
-            for one in found
-        ]
-
-
-class HeatSetting(NamedTuple):
-    """How a heat goes on; times by the clock of this machine."""
-
+    plan: Plan
     procedure: Procedure
     rules: paired_ratio.Terms
-    deadline: float
-    deadlines: Sequence[float]  # by which each has to be warm
+    deadline: float  # by the clock of this machine; in seconds from now, where it is sent
 
 
-class HeatRequest(NamedTuple):
-    """A heat as it is sent: times in seconds from now."""
+def needs_turns(heat: Heat, rules: paired_ratio.Terms, deadline: float) -> bool:
+    """Until nobody in a heat is in doubt, or its turns cost as much as opening."""
+    count = min(len(samples) for samples in heat.turns.values())
+    if count < FEWEST_TURNS:
+        return True
+    late = time.monotonic() > deadline
+    if count >= MOST_TURNS or heat.spent > heat.opening or late:
+        return False
+    return not ranking.settled(_ratios_to_best(heat.turns), rules)
 
-    entries: Sequence[HeatEntry]  # with places at home
-    plan: Plan
-    setting: HeatSetting
-    seed: int
+
+def _ratios_to_best(turns: Mapping[str, Sequence[Samples]]) -> list[PairRatio]:
+    """Steps, not items, are what is steady or not; the batch is the same in every turn."""
+    logs = [np.log([np.median(part.values) for part in samples]) for samples in turns.values()]
+    best = min(logs, key=lambda log: float(np.median(log)))
+    estimates = [quantile(log - best) for log in logs if log is not best]
+    return [
+        PairRatio(
+            ratio=float(np.exp(estimate.value)),
+            error=estimate.half_width / student(np.inf),
+            turns=len(best),
+            baseline="",
+            candidate="",
+        )
+        for estimate in estimates
+    ]
 
 
-def run_remote_heat(
+def take_heat(
+    entries: Sequence[HeatEntry], context: HeatContext, progress: ProgressCallback, seed: int
+) -> Heat:
+    keep_going = partial(needs_turns, rules=context.rules, deadline=context.deadline)
+    return run_heat(entries, context.procedure, progress, keep_going, seed)
+
+
+def take_remote_heat(
     run: Run,
     entries: Sequence[HeatEntry],
-    setting: HeatSetting,
+    context: HeatContext,
     progress: ProgressCallback,
     seed: int,
 ) -> Heat:
-    """As `run_heat`, on a node of a cluster."""
-    request = HeatRequest(entries, run.plan, _shifted(setting, -time.monotonic()), seed)
+    """As `take_heat`, on a node of a cluster, whose clock differs."""
+    sent = _shift(entries, context, -time.monotonic())
     places = tuple(entry.place for entry in entries)
-    unit = Unit(run_heat_there, (request,), entries[0].case, places, progress)
-    found: Heat = run_one(run.elsewhere, unit)
-    return found
+    unit = Unit(take_heat_there, (*sent, seed), entries[0].case, places, progress)
+    heat: Heat = run_one(run.elsewhere, unit)
+    return heat
 
 
-def _shifted(setting: HeatSetting, by: float) -> HeatSetting:
-    at = [one + by for one in setting.deadlines]
-    return setting._replace(deadline=setting.deadline + by, deadlines=at)
-
-
-def run_heat_there(
-    places: Sequence[CasePlace], progress: ProgressCallback, request: HeatRequest
+def take_heat_there(
+    places: Sequence[CasePlace],
+    progress: ProgressCallback,
+    entries: Sequence[HeatEntry],
+    context: HeatContext,
+    seed: int,
 ) -> Heat:
     """On the node."""
-    setting = _shifted(request.setting, time.monotonic())
-    entries = [
-        entry._replace(place=place) for entry, place in zip(request.entries, places, strict=True)
-    ]
-    more = HeatKeepGoing(setting.rules, setting.deadline)
-    with beside_cases(places[0].folder.parent, request.plan):
-        heat = run_heat(
-            entries,
-            setting.procedure,
-            progress,
-            more,
-            seed=request.seed,
-            deadlines=setting.deadlines,
-        )
+    entries, context = _shift(entries, context, time.monotonic())
+    here = [entry._replace(place=place) for entry, place in zip(entries, places, strict=True)]
+    with beside_cases(places[0].folder.parent, context.plan):
+        heat = take_heat(here, context, progress, seed)
     return heat._replace(results={name: with_peaks(one) for name, one in heat.results.items()})
+
+
+def _shift(
+    entries: Sequence[HeatEntry], context: HeatContext, seconds: float
+) -> tuple[list[HeatEntry], HeatContext]:
+    shifted = [entry._replace(deadline=entry.deadline + seconds) for entry in entries]
+    return shifted, context._replace(deadline=context.deadline + seconds)

@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -24,8 +25,8 @@ from assay.core.registry import open_store, opening
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
-from assay.measure.case import HeatEntry, measure_case, refuse
-from assay.measure.heat import TOGETHER, Turns, run_heat
+from assay.measure.case import HeatEntry, check_supported, measure_case
+from assay.measure.heat import TOGETHER, Heat, run_heat
 from assay.measure.inputs import backend_names, check_keywords
 from assay.measure.recorder import Run, made_by_verb, new_run, resumable, resumed_run
 from assay.stats.estimates import so_far
@@ -179,7 +180,8 @@ def _visited(
         (one,) = entries
         yield measure_case(one.case, procedure, one.place, progress)
         return
-    heat = run_heat(entries, procedure, progress, _VisitKeepGoing(procedure), seed=rounds.count)
+    keep_going = partial(_needs_turns, procedure=procedure)
+    heat = run_heat(entries, procedure, progress, keep_going, seed=rounds.count)
     for entry in entries:
         result = heat.results[entry.name]
         lonely = result.status == "ok" and not result.values("step_time")
@@ -189,21 +191,16 @@ def _visited(
             yield result
 
 
-class _VisitKeepGoing:
-    """Turns go on until everyone has its share of the budget, or is known well enough."""
+def _needs_turns(heat: Heat, procedure: Procedure) -> bool:
+    """Until everyone has its share of the budget, or is known well enough."""
+    return any(_is_open(parts, procedure) for parts in heat.turns.values())
 
-    def __init__(self, procedure: Procedure) -> None:
-        self._procedure = procedure
 
-    def __call__(self, turns: Turns) -> bool:
-        return any(self._wants(parts) for parts in turns.taken.values())
-
-    def _wants(self, parts: Sequence[Samples]) -> bool:
-        values = [value for part in parts for value in part.values]
-        spent = sum(sum(part.values) * part.steps for part in parts)
-        if spent >= self._procedure.budget:
-            return False
-        return len(values) < FIRST or not narrow(so_far(values), self._procedure.target)
+def _is_open(parts: Sequence[Samples], procedure: Procedure) -> bool:
+    values = [value for part in parts for value in part.values]
+    if sum(sum(part.values) * part.steps for part in parts) >= procedure.budget:
+        return False
+    return len(values) < FIRST or not narrow(so_far(values), procedure.target)
 
 
 def _cases(
@@ -244,7 +241,7 @@ def _check(name: str, study: Study, extras: Sequence[str], size: str) -> None:
 
 def _refusal(case: Case) -> str:
     try:
-        refuse(case)
+        check_supported(case)
     except EndingError as error:
         return error.reason
     return ""

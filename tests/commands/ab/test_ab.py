@@ -50,21 +50,21 @@ def fake_pairs(monkeypatch, *ratios):
     """Pairs that have these ratios, in no time."""
     ratios = iter(ratios)
 
-    def take(wanted, setting):
+    def take(spec, context, new_case, progress):
         found = []
-        for side, one, value in zip(pairing.SIDES, wanted.pair, (1.0, next(ratios)), strict=True):
+        for side, one, value in zip(pairing.SIDES, spec.pair, (1.0, next(ratios)), strict=True):
             part = Samples(metric="step_time", unit="s", phase="steady", values=(value,))
             found.append(
                 Result(
-                    id=setting.run.new_case().id,
+                    id=new_case().id,
                     case=one.case,
-                    procedure=setting.procedure,
+                    procedure=context.procedure,
                     status="ok",
                     samples=(part,),
-                    tags={"contender": side, "pair": str(wanted.number)},
+                    tags={"contender": side, "pair": str(spec.number)},
                 )
             )
-            setting.run.new_case()
+            new_case()
         return pairing.PairResults((found[0], found[1]), {}, "")
 
     monkeypatch.setattr(api, "take_pair", take)

@@ -14,14 +14,15 @@ from assay.commands.ab.pairs import (
     FASTEST_TURNS,
     NOT_RUN,
     SIDES,
-    NextPair,
-    PairKeepGoing,
-    PairSetting,
+    PairContext,
+    PairSpec,
+    needs_turns,
     take_pair,
 )
+from assay.core.progress import ignore
 from assay.core.records import Plan, Procedure, Samples
 from assay.measure import contenders
-from assay.measure.heat import NO_ROOM, Turns
+from assay.measure.heat import NO_ROOM, Heat
 from assay.measure.recorder import new_run
 from assay.stats.paired_ratio import FEWEST_TURNS, IN_TURNS, MOST_TURNS
 from assay.testing import FakeClock
@@ -44,7 +45,8 @@ def setting(home, monkeypatch):
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=FakeClock()))
     cases = tuple(one.case for one in of_commands("true", "true"))
     with new_run(Plan(cases=cases, verb="ab"), home) as run:
-        yield PairSetting(run, QUICK, 0.01, -1.0, lambda _: None)
+        context = PairContext(run.plan, QUICK, 0.01, -1.0)
+        yield context, run.new_case, ignore
 
 
 def tags(found):
@@ -52,7 +54,7 @@ def tags(found):
 
 
 def test_two_cases_are_warm_together_and_take_turns(setting, endings):
-    found = take_pair(NextPair(of_cases(endings, "fine", "fine:size=9"), 4), setting)
+    found = take_pair(PairSpec(of_cases(endings, "fine", "fine:size=9"), 4), *setting)
 
     turns = [sum(part.phase == "steady" for part in one.samples) for one in found.results]
     assert found.apart == ""
@@ -61,7 +63,7 @@ def test_two_cases_are_warm_together_and_take_turns(setting, endings):
 
 
 def test_who_does_not_fit_beside_the_other_is_measured_apart(setting, endings):
-    found = take_pair(NextPair(of_cases(endings, "fine", "has_no_memory"), 1), setting)
+    found = take_pair(PairSpec(of_cases(endings, "fine", "has_no_memory"), 1), *setting)
 
     assert found.apart == NO_ROOM
     assert found.results[1].status == "out-of-memory"
@@ -71,14 +73,16 @@ def test_who_does_not_fit_beside_the_other_is_measured_apart(setting, endings):
 def test_pairs_that_were_apart_before_are_so_at_once(setting, endings, monkeypatch):
     monkeypatch.setattr(engine, "run_heat", None)
 
-    found = take_pair(NextPair(of_cases(endings, "fine", "fine:size=9"), 2, apart=NO_ROOM), setting)
+    found = take_pair(
+        PairSpec(of_cases(endings, "fine", "fine:size=9"), 2, apart=NO_ROOM), *setting
+    )
 
     assert [one.status for one in found.results] == ["ok", "ok"]
     assert found.apart == NO_ROOM
 
 
 def test_short_commands_take_turns_that_are_joined(setting):
-    found = take_pair(NextPair(of_commands("true", "true"), 1), setting)
+    found = take_pair(PairSpec(of_commands("true", "true"), 1), *setting)
 
     assert found.apart == COMMANDS
     assert tags(found)[0] == ("1", "baseline", IN_TURNS)
@@ -91,7 +95,7 @@ def test_long_commands_have_one_turn(setting, monkeypatch):
     clock = FakeClock(cost=engine.SHORT + 1)
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=clock))
 
-    found = take_pair(NextPair(of_commands("true", "true"), 1), setting)
+    found = take_pair(PairSpec(of_commands("true", "true"), 1), *setting)
 
     assert [len(one.values("wall_time")) for one in found.results] == [1, 1]
     assert tags(found)[0] == ("1", "baseline", APART)
@@ -102,7 +106,7 @@ def test_who_comes_first_is_drawn_by_the_number_of_the_pair(setting, tmp_path):
     pair = of_commands(*(f"sh -c 'echo {name} >> {log}'" for name in "ab"))
 
     for number in range(1, 9):
-        take_pair(NextPair(pair, number), setting)
+        take_pair(PairSpec(pair, number), *setting)
 
     turns = log.read_text().split()
     firsts = turns[:: 2 * engine.COMMAND_TURNS]
@@ -111,7 +115,7 @@ def test_who_comes_first_is_drawn_by_the_number_of_the_pair(setting, tmp_path):
 
 
 def test_the_other_is_not_run_where_the_first_did_not_end_well(setting):
-    found = take_pair(NextPair(of_commands("false", "false"), 1), setting)
+    found = take_pair(PairSpec(of_commands("false", "false"), 1), *setting)
 
     endings = {one.status: one.reason for one in found.results}
     assert endings.keys() == {"failed", "skipped"}
@@ -148,9 +152,10 @@ def spent(taken) -> float:
 )
 def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, now, more):
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now))
-    setting = PairSetting(None, QUICK, minimum=0.01, deadline=50.0, progress=None)
+    context = PairContext(None, QUICK, minimum=0.01, deadline=50.0)
+    heat = Heat(turns=taken, opening=opening, spent=spent(taken))
 
-    assert PairKeepGoing(setting, known=[])(Turns(taken, opening, spent(taken))) is more
+    assert needs_turns(heat, context, known=[]) is more
 
 
 @pytest.mark.parametrize(
@@ -165,17 +170,18 @@ def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, n
 def test_a_pair_has_turns_until_the_fastest_steps_are_found(monkeypatch, taken, now, more):
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now))
     procedure = msgspec.structs.replace(QUICK, metric="min")
-    setting = PairSetting(None, procedure, minimum=0.01, deadline=50.0, progress=None)
+    context = PairContext(None, procedure, minimum=0.01, deadline=50.0)
+    heat = Heat(turns=taken, opening=100.0, spent=spent(taken))
 
-    assert PairKeepGoing(setting, known=[])(Turns(taken, 100.0, spent(taken))) is more
+    assert needs_turns(heat, context, known=[]) is more
 
 
 def test_what_a_pair_showed_is_not_found_out_again(endings, setting):
     pair = of_cases(endings, "fine", "fine:size=9")
-    first = take_pair(NextPair(pair, 1), setting)
+    first = take_pair(PairSpec(pair, 1), *setting)
 
     earlier = dict(zip(SIDES, first.results, strict=True))
-    again = take_pair(NextPair(pair, 2, earlier=earlier), setting)
+    again = take_pair(PairSpec(pair, 2, earlier=earlier), *setting)
 
     for before, after in zip(first.results, again.results, strict=True):
         steps = [

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.commands.race import api
+from assay.commands.race import api, state
 from assay.commands.race import cli as cli_race
 from assay.core.records import Result
 from assay.measure.heat import Heat
@@ -60,7 +60,7 @@ def test_a_race_without_a_heat_is_one_sentence(assay, nap, monkeypatch):
         }
         return Heat(results, {}, 1.0, {})
 
-    monkeypatch.setattr(api, "run_heat", interrupted)
+    monkeypatch.setattr(state, "run_heat", interrupted)
     _, out, err = assay("race", nap, "--over", "ms=5,20")
 
     assert out == ""

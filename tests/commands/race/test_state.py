@@ -10,11 +10,11 @@ import pytest
 
 from assay.commands.race import ranking
 from assay.commands.race import state as race_state
-from assay.commands.race.state import FEWEST_TURNS, MOST_TURNS, HeatKeepGoing, RaceState
+from assay.commands.race.state import FEWEST_TURNS, MOST_TURNS, RaceState, needs_turns
 from assay.core.messages import OutputValues
 from assay.core.records import Case, Plan, Procedure, Samples
 from assay.measure.case import OUT_OF_TIME
-from assay.measure.heat import NO_ROOM, Heat, Turns
+from assay.measure.heat import NO_ROOM, Heat
 from assay.testing import FakeClock
 from tests.commands.race.test_ranking import result
 
@@ -217,5 +217,6 @@ def test_a_heat_goes_on_while_somebody_in_it_is_in_doubt(clock, taken, opening, 
     spent = sum(sum(part.values) * part.steps for each in taken.values() for part in each)
 
     assert (
-        HeatKeepGoing(ranking.terms(2, 0.02), deadline=50.0)(Turns(taken, opening, spent)) is more
+        needs_turns(Heat(turns=taken, opening=opening, spent=spent), ranking.terms(2, 0.02), 50.0)
+        is more
     )
