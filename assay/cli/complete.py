@@ -78,7 +78,7 @@ def backends(_: click.Context, incomplete: str) -> Iterable[str]:
 @_words
 def runs(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """`last`, and the newest runs; behind a slash their results."""
-    folder = settings.runs(ctx.params.get("home"))
+    folder = settings.runs(ctx.params.get("store", ctx.params.get("home")))
     run, slash, _ = incomplete.partition("/")
     place = folder / run if slash else folder
     try:

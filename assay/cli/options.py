@@ -5,14 +5,38 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import complete
 from assay.core.errors import UsageError
 from assay.reporting.output import FORMATS
 from assay.reporting.terminal import plain
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from assay.cli.complete import Completer
+
+
+def completer(name: str) -> Completer | None:
+    """A function of cli/complete.py by its name, or `values:precision` of what makes one."""
+    if not name:
+        return None
+
+    def complete(
+        ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from assay.cli import complete as completers
+
+        function, _, option = name.partition(":")
+        completer = getattr(completers, function)
+        items: list[CompletionItem] = (completer(option) if option else completer)(
+            ctx, param, incomplete
+        )
+        return items
+
+    return complete
 
 
 def _place(ctx: click.Context, flag: click.Parameter, value: str | None) -> str | None:
@@ -52,7 +76,7 @@ backends = click.option(
     "--backend",
     "backends",
     multiple=True,
-    shell_complete=complete.backends,
+    shell_complete=completer("backends"),
     help="Backend to use. Repeat it or separate by commas; default: all installed.",
 )
 params = click.option(
@@ -107,10 +131,13 @@ def boolean(*names: str, help: str = "") -> Callable[[Any], Any]:
 
 
 def _truth(ctx: click.Context, flag: click.Parameter, value: str) -> bool:
+    return truth(value, flag.opts[0])
+
+
+def truth(value: str, name: str) -> bool:
     """What scripts write for yes and no; an older tool took any text for yes."""
     text = value.strip().lower()
     if text not in _TRUTHS:
-        name = flag.opts[0]
         raise UsageError(
             f"{name} got '{value}', but takes True or False.", hint=f"{name}, or {name}=False"
         )
@@ -175,7 +202,7 @@ def timeout(default: str, limit: str) -> Callable[[Any], Any]:
 
 
 def resume(line: str) -> Callable[[Any], Any]:
-    return click.option("--resume", metavar="RUN", shell_complete=complete.runs, help=line)
+    return click.option("--resume", metavar="RUN", shell_complete=completer("runs"), help=line)
 
 
 def say(*lines: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from assay.core.errors import UsageError
+from assay.core.errors import UsageError, nearest
 
 _DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SECONDS = (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
@@ -66,6 +67,17 @@ def as_share(given: float | str, name: str, usual: str) -> float:
             f"{name} is {found:g}, but has to be between 0 and 1.", hint=f"{usual} is the default."
         )
     return found
+
+
+def as_choice(value: str, name: str, choices: Sequence[str]) -> str:
+    """One of the choices, or a mistake."""
+    if value in choices:
+        return value
+    near = nearest(str(value), choices)
+    raise UsageError(
+        f"{name} is {value!r}, but has to be one of: {', '.join(choices)}.",
+        hint=f"Did you mean '{near}'?" if near else "",
+    )
 
 
 def human(value: float, unit: str, digits: int = 3) -> str:

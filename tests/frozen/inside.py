@@ -109,4 +109,5 @@ def keywords(function: Callable[..., object]) -> set[str]:
     """Names that arguments of a function can be given by, older spellings included."""
     rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parts = inspect.signature(function).parameters.values()
-    return {part.name for part in parts if part.kind not in rest}
+    older = set(getattr(function, "__older_keywords__", ()))
+    return older | {part.name for part in parts if part.kind not in rest}

@@ -34,7 +34,7 @@ def test_a_comparison_of_cases_has_its_pairs_there(endings, home, in_place):
         budget="20s",
         pairs=2,
         on="ray://there",
-        home=home,
+        store=home,
     )
 
     assert found.verdict == "slower"

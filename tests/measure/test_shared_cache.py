@@ -55,7 +55,7 @@ def test_weights_are_shared_where_a_net_is_opened_again(tmp_path, cases, process
 
 @pytest.mark.real("jax")
 def test_a_comparison_shares_what_it_compiles_and_says_so(endings, home):
-    *_, found = assay.ab("mnist-mlp:units=8,batch_size=4@jax", same=True, pairs=1, budget=30)
+    *_, found = assay.ab("mnist-mlp:units=8,batch_size=4@jax", aa=True, pairs=1, budget=30)
     with closing(open_store()) as store:
         results = sorted(store.results(Query()), key=lambda result: result.id)
 
@@ -96,6 +96,6 @@ def test_the_time_of_a_build_that_fails_is_building(endings):
 
 
 def test_who_asks_for_the_first_step_gets_it_cold(endings):
-    *_, found = assay.ab(f"{endings}:fine", same=True, metric="first_step", pairs=1, budget=5)
+    *_, found = assay.ab(f"{endings}:fine", aa=True, metric="first_step", pairs=1, budget=5)
 
     assert shared_cache.NOTE not in found.notes

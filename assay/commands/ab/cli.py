@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
-import click
-
-from assay.cli import complete, options, printing
-from assay.cli.finish import REGRESSION, UNDECIDED, last_of, say_kept, say_uploads
-from assay.cli.progress import LiveLine
+from assay.cli import options
+from assay.cli.command import Keywords, click_command
 from assay.commands.ab import api
 from assay.core.errors import UsageError
-from assay.stats.paired_ratio import Comparison
-from assay.stores.read import resume_hint
+from assay.core.options import Argument, Flag, Format
+
+if TYPE_CHECKING:
+    from assay.cli.progress import LiveLine
+    from assay.stats.paired_ratio import Comparison
 
 WIDE = 4  # an interval from x to 4 x says nothing worth reading
-
-
-@click.command(
-    epilog="""\b
+EXAMPLES = """\b
 Examples:
   assay ab mnist-mlp@jax mnist-mlp@torch                     random pairs of fresh processes
   assay ab mnist-mlp@torch mnist-mlp@torch:compiler=on --min-effect 2% --budget 10m
@@ -38,110 +35,50 @@ Examples:
 Exit status: 0 decided, 6 cannot tell, 1 a contender failed. With --gate, 5 if the candidate is
 slower.
   assay ab resnet50@torch resnet50@jax --on ray://HOST:10001"""
-)
-@click.argument("cases", nargs=-1, metavar="CASE CASE", shell_complete=complete.cases)
-@click.option(
-    "--cmd",
-    "commands",
-    multiple=True,
-    metavar="COMMAND",
-    help="Compare two commands, given twice; run without a shell.",
-)
-@click.option(
-    "--python",
-    "pythons",
-    multiple=True,
-    metavar="VENV",
-    help="Compare one case in two virtual environments, given twice.",
-)
-@click.option(
-    "--commit",
-    "commits",
-    multiple=True,
-    help="Compare one case at two commits, given twice; . is the working tree.",
-)
-@click.option(
-    "--metric",
-    default="",
-    help="What to compare: step_time (default), min (the fastest step, which others disturb "
-    "least), item_time, first_step, open_time or a peak; of text time_to_first_token, "
-    "time_per_output_token, token_time or decode_throughput; "
-    "of commands wall_time (default) or NAME=REGEX.",
-)
-@click.option("--budget", default="5m", show_default=True, help="Total time.")
-@click.option(
-    "--min-effect",
-    "minimum",
-    default="1%",
-    show_default=True,
-    help="Smallest difference that counts as a change.",
-)
-@click.option(
-    "--pairs", type=int, default=60, show_default=True, help="Maximum number of pairs of processes."
-)
-@options.timeout("10m", "one process")
-@click.option("--higher-is-better", is_flag=True, help="A higher value of the metric is better.")
-@click.option(
-    "--aa",
-    "same",
-    is_flag=True,
-    help="Compare a case to itself, to see what noise alone would be called.",
-)
-@click.option(
-    "--gate",
-    is_flag=True,
-    help="Exit with status 5 if the candidate is slower, for scripts and CI.",
-)
-@click.option(
-    "--build", default="", metavar="COMMAND", help="Run in the checkout of each --commit first."
-)
-@click.option("--any-outputs", is_flag=True, help="Do not compare their outputs.")
-@options.cluster
-@options.cold
-@options.trust
-@options.label
-@options.tag
-@options.resume("Continue a comparison, for its budget once more.")
-@options.home
-@options.form
-def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:
+
+
+@click_command(api.ab, epilog=EXAMPLES)
+def command(
+    cases: Annotated[tuple[str, ...], Argument("CASE CASE", complete="cases")],
+    keywords: Keywords,
+    *,
+    gate: Annotated[
+        bool, Flag("Exit with status 5 if the candidate is slower, for scripts and CI.")
+    ] = False,
+    resume: Annotated[
+        str, Flag("Continue a comparison, for its budget once more.", "RUN", complete="runs")
+    ] = "",
+    commands: Sequence[str],
+    on: str,
+    need: Mapping[str, str],
+    store: str | None,
+    format: Format = "text",
+) -> int:
     """Compare the second CASE to the first: faster, slower, same or cannot tell.
 
     Both are kept warm and take turns in random order, in fresh pairs of processes, until the
     question is decided or the budget ends.
     """
+    from assay.cli.finish import last_of
+    from assay.cli.progress import LiveLine
+
     line = LiveLine()
-    if resume and (cases or given["commands"]):
+    if resume and (cases or commands):
         raise UsageError(
             "--resume was given with something to compare.", hint="A run has its own contenders."
         )
-    needs = options.needs(given)
-    found = (
-        api.resume(resume, given["home"], line, given["on"], needs)
+    comparisons = (
+        api.resume(resume, store, line, on, need)
         if resume
-        else _begun(cases, given, line)
+        else api.ab(*cases, **keywords, progress=line)
     )
-    last = last_of(_announced(found, line), lambda one: _show(one, given))
-    return 1 if last.failures else _status(last.verdict, given["gate"])
-
-
-def _begun(cases: tuple[str, ...], given: dict[str, Any], line: LiveLine) -> Iterator[Comparison]:
-    names = ("commands", "pythons", "commits", "metric", "pairs", "build")
-    return api.ab(
-        *cases,
-        **{
-            name: given[name]
-            for name in (*names, "higher_is_better", "same", "label", "home", "on")
-        },
-        **{name: given[name] for name in ("budget", "minimum", "timeout", "cold", "trust")},
-        outputs=not given["any_outputs"],
-        tags=options.pairs(given["tags"], "--tag"),
-        progress=line,
-        need=options.needs(given),
-    )
+    last = last_of(_announced(comparisons, line), lambda each: _show(each, store, format))
+    return 1 if last.failures else _status(last.verdict, gate)
 
 
 def _status(verdict: str, gate: bool) -> int:
+    from assay.cli.finish import REGRESSION, UNDECIDED
+
     if verdict == "cannot-tell":
         return UNDECIDED
     return REGRESSION if gate and verdict == "slower" else 0
@@ -149,6 +86,8 @@ def _status(verdict: str, gate: bool) -> int:
 
 def show(run: str, home: str | None, form: str) -> None:
     """A comparison that was made before."""
+    from assay.stores.read import resume_hint
+
     found = api.kept(run, home)
     _print(found, form)
     if _undecided(found):
@@ -170,15 +109,18 @@ def _announced(found: Iterator[Comparison], line: LiveLine) -> Iterator[Comparis
 
 
 def _print(found: Comparison, form: str) -> None:
+    from assay.cli import printing
     from assay.commands.ab.view import output
 
     printing.show(output(found), form)
 
 
-def _show(found: Comparison, given: dict[str, Any]) -> None:
-    _print(found, given["form"])
-    say_kept(found.run, "ab" if _undecided(found) else "")
-    say_uploads(found.run, given["home"])
+def _show(comparison: Comparison, store: str | None, format: str) -> None:
+    from assay.cli.finish import say_kept, say_uploads
+
+    _print(comparison, format)
+    say_kept(comparison.run, "ab" if _undecided(comparison) else "")
+    say_uploads(comparison.run, store)
 
 
 def _undecided(found: Comparison) -> bool:

@@ -191,11 +191,11 @@ def _tried(
             msgspec.structs.replace(case, key=""),
             metric=found.metric,
             budget=found.budget,
-            minimum=min(max(half, 0.001), 0.5),
+            min_effect=min(max(half, 0.001), 0.5),
             outputs=False,
             build=found.build,
             tags={"bisect": found.run},
-            home=home,
+            store=home,
             progress=progress,
             **_sides(found, name, folder),  # type: ignore[arg-type]
         )

@@ -71,8 +71,8 @@ def _measured(
                 case,
                 metric=TIMES[found.metric],
                 budget=budget,
-                minimum=min(found.threshold.share, 0.5),
-                home=home,
+                min_effect=min(found.threshold.share, 0.5),
+                store=home,
                 progress=progress,
                 **{way: (one, other)},  # type: ignore[arg-type]
             )

@@ -20,7 +20,7 @@ from assay.platforms.cloud import tpu
 from assay.platforms.sinks import credentials
 
 
-def old_flag(name: str, flag: perfzero.Flag) -> Any:
+def old_flag(name: str, flag: perfzero.OldFlag) -> Any:
     """A flag of PerfZero as click's."""
     if isinstance(flag.default, bool):
         return options.boolean(f"--{name}", name, help=flag.help)

@@ -21,7 +21,7 @@ from assay.platforms.sinks.upload import check_sinks
 Flags = dict[str, Any]
 
 
-class Flag(NamedTuple):
+class OldFlag(NamedTuple):
     """One flag of PerfZero, with its default there (None: left out)."""
 
     default: object
@@ -29,31 +29,35 @@ class Flag(NamedTuple):
 
 
 FLAGS = {
-    "use_cached_site_packages": Flag(False, "Do not update repositories that are there."),
-    "gcs_downloads": Flag(None, "Older name of --data_downloads; fetched first."),
-    "git_repos": Flag(None, "url;branch;hash,url2;… into WORKSPACE/site-packages."),
-    "benchmark_num_trials": Flag(1, "Number of times all methods are run."),
-    "benchmark_methods": Flag((), "module.Class.method or module.Class.filter:REGEX; repeatable."),
-    "ml_framework_build_label": Flag(None, "Recorded in the summary."),
-    "execution_label": Flag(None, "Recorded in the summary; also the label of assay's results."),
-    "platform_name": Flag(None, "Recorded in the summary: gcp, aws, …"),
-    "system_name": Flag(None, "Recorded in the summary: n1-standard-64-8xV100, …"),
-    "output_gcs_url": Flag(None, "Upload the output folder there: gs://…, s3://… or a folder."),
-    "scratch_gcs_url": Flag(None, "What the class gets as output_dir, with the id added."),
-    "bigquery_project_name": Flag(None, "Send each summary to BigQuery, in this project."),
-    "bigquery_dataset_table_name": Flag(None, "dataset.table"),
-    "python_path": Flag(None, "Folders below site-packages to import from, with commas."),
-    "workspace": Flag("workspace", "Folder for repositories and output."),
-    "root_data_dir": Flag("/data", "Data folder, passed to the class."),
-    "data_downloads": Flag(None, "url;path,url2,… below --root_data_dir; archives are unpacked."),
-    "gcloud_key_file_url": Flag("", "Key file of Google Cloud: a path, gs://… or https://…"),
-    "debug": Flag(False, "Show what the methods print."),
-    "profiler_enabled_time": Flag(None, "begin:end,… in seconds."),
-    "execution_id": Flag(None, "The name of the output folder; a time stamp by default."),
-    "result_upload_methods": Flag(None, "module.function,…: each is called with the summary."),
-    "tpu_parameters": Flag(None, "JSON: name, project, zone, size, version, …"),
-    "perfzero_constructor_args": Flag("", "JSON: more arguments for the constructor."),
-    "benchmark_class_type": Flag(None, "tf_benchmark: the constructor gets those alone."),
+    "use_cached_site_packages": OldFlag(False, "Do not update repositories that are there."),
+    "gcs_downloads": OldFlag(None, "Older name of --data_downloads; fetched first."),
+    "git_repos": OldFlag(None, "url;branch;hash,url2;… into WORKSPACE/site-packages."),
+    "benchmark_num_trials": OldFlag(1, "Number of times all methods are run."),
+    "benchmark_methods": OldFlag(
+        (), "module.Class.method or module.Class.filter:REGEX; repeatable."
+    ),
+    "ml_framework_build_label": OldFlag(None, "Recorded in the summary."),
+    "execution_label": OldFlag(None, "Recorded in the summary; also the label of assay's results."),
+    "platform_name": OldFlag(None, "Recorded in the summary: gcp, aws, …"),
+    "system_name": OldFlag(None, "Recorded in the summary: n1-standard-64-8xV100, …"),
+    "output_gcs_url": OldFlag(None, "Upload the output folder there: gs://…, s3://… or a folder."),
+    "scratch_gcs_url": OldFlag(None, "What the class gets as output_dir, with the id added."),
+    "bigquery_project_name": OldFlag(None, "Send each summary to BigQuery, in this project."),
+    "bigquery_dataset_table_name": OldFlag(None, "dataset.table"),
+    "python_path": OldFlag(None, "Folders below site-packages to import from, with commas."),
+    "workspace": OldFlag("workspace", "Folder for repositories and output."),
+    "root_data_dir": OldFlag("/data", "Data folder, passed to the class."),
+    "data_downloads": OldFlag(
+        None, "url;path,url2,… below --root_data_dir; archives are unpacked."
+    ),
+    "gcloud_key_file_url": OldFlag("", "Key file of Google Cloud: a path, gs://… or https://…"),
+    "debug": OldFlag(False, "Show what the methods print."),
+    "profiler_enabled_time": OldFlag(None, "begin:end,… in seconds."),
+    "execution_id": OldFlag(None, "The name of the output folder; a time stamp by default."),
+    "result_upload_methods": OldFlag(None, "module.function,…: each is called with the summary."),
+    "tpu_parameters": OldFlag(None, "JSON: name, project, zone, size, version, …"),
+    "perfzero_constructor_args": OldFlag("", "JSON: more arguments for the constructor."),
+    "benchmark_class_type": OldFlag(None, "tf_benchmark: the constructor gets those alone."),
 }
 _TPU_KEYS = ("name", "project", "zone", "size", "version")
 # PerfZero sent what was meant for these datasets to tables of its own

@@ -16,7 +16,7 @@ from assay.cli import options, printing
 from assay.commands import image
 from assay.commands.bench import api
 from assay.compat.perfzero.cli import old_flag
-from assay.compat.perfzero.options import Flag, Flags
+from assay.compat.perfzero.options import Flags, OldFlag
 from assay.core.corrupt import writing
 from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.files import user_path
@@ -27,16 +27,16 @@ from assay.platforms.sinks import credentials
 
 TEMPLATE = "assay"  # in place of a Dockerfile of PerfZero's checkout, which is not here
 FLAGS = {
-    "dockerfile_path": Flag(TEMPLATE, "A Dockerfile, an image as *.tar.gz, or '' for none."),
-    "workspace": Flag("workspace", "Folder for what is fetched."),
-    "gcloud_key_file_url": Flag("", "Key file of Google Cloud, for gs:// URLs."),
-    "root_data_dir": Flag("/data", "Where a drive of local SSDs is mounted."),
-    "gce_nvme_raid": Flag(None, "Not empty: all local NVMe disks become one drive there."),
-    "tensorflow_pip_spec": Flag(None, "Package, package==version, or a wheel (path, gs://…)."),
-    "extra_pip_specs": Flag("", "More packages, by semicolons."),
-    "docker_tag": Flag("perfzero/tensorflow", "Name of the image."),
-    "site_package_downloads": Flag("", "dir:name,… folders copied to WORKSPACE/site-packages."),
-    "extra_docker_build_args": Flag((), "NAME=VALUE for the Dockerfile; repeatable."),
+    "dockerfile_path": OldFlag(TEMPLATE, "A Dockerfile, an image as *.tar.gz, or '' for none."),
+    "workspace": OldFlag("workspace", "Folder for what is fetched."),
+    "gcloud_key_file_url": OldFlag("", "Key file of Google Cloud, for gs:// URLs."),
+    "root_data_dir": OldFlag("/data", "Where a drive of local SSDs is mounted."),
+    "gce_nvme_raid": OldFlag(None, "Not empty: all local NVMe disks become one drive there."),
+    "tensorflow_pip_spec": OldFlag(None, "Package, package==version, or a wheel (path, gs://…)."),
+    "extra_pip_specs": OldFlag("", "More packages, by semicolons."),
+    "docker_tag": OldFlag("perfzero/tensorflow", "Name of the image."),
+    "site_package_downloads": OldFlag("", "dir:name,… folders copied to WORKSPACE/site-packages."),
+    "extra_docker_build_args": OldFlag((), "NAME=VALUE for the Dockerfile; repeatable."),
 }
 _NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # of a folder in site-packages
 Say = Callable[[str], None]

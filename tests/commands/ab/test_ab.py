@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 import assay
-from assay.commands.ab import api
+from assay.commands.ab import api, loop
 from assay.commands.ab import pairs as pairing
 from assay.commands.ab.state import ComparisonRequest
 from assay.core import codec
@@ -67,13 +67,13 @@ def fake_pairs(monkeypatch, *ratios):
             new_case()
         return pairing.PairResults((found[0], found[1]), {}, "")
 
-    monkeypatch.setattr(api, "take_pair", take)
+    monkeypatch.setattr(loop, "take_pair", take)
 
 
 def test_it_takes_three_pairs_at_least_and_stops_when_decided(work, monkeypatch):
     fake_pairs(monkeypatch, 1.50, 1.51, 1.49, 1.50)
 
-    found = list(assay.ab(f"{work}@python", same=True))
+    found = list(assay.ab(f"{work}@python", aa=True))
 
     assert [one.ratio.n for one in found] == [1, 2, 3]
     assert [one.ended for one in found] == ["", "", "decided after 3 pairs"]
@@ -82,7 +82,7 @@ def test_it_takes_three_pairs_at_least_and_stops_when_decided(work, monkeypatch)
 def test_more_pairs_are_taken_while_they_disagree(work, monkeypatch):
     fake_pairs(monkeypatch, 1.00, 1.10, 1.04, *[1.05, 1.06, 1.04] * 10)
 
-    found = list(assay.ab(f"{work}@python", same=True))
+    found = list(assay.ab(f"{work}@python", aa=True))
 
     assert found[-1].verdict == "slower"
     assert 5 < len(found) < 20
@@ -91,7 +91,7 @@ def test_more_pairs_are_taken_while_they_disagree(work, monkeypatch):
 def test_all_pairs_may_not_be_enough(work, monkeypatch):
     fake_pairs(monkeypatch, *[0.9, 1.1] * 3)
 
-    found = list(assay.ab(f"{work}@python", same=True, pairs=6))
+    found = list(assay.ab(f"{work}@python", aa=True, pairs=6))
 
     assert found[-1].verdict == "cannot-tell"
     assert found[-1].ended == "undecided after 6 pairs, the most that were allowed"
@@ -244,7 +244,7 @@ def test_cases_and_commands_do_not_mix(cases, more):
 
 def test_the_same_twice_has_to_be_the_same(work):
     with pytest.raises(UsageError, match="are not the same"):
-        assay.ab(f"{work}@python", f"{work}:ms=1@python", same=True)
+        assay.ab(f"{work}@python", f"{work}:ms=1@python", aa=True)
 
 
 @pytest.mark.parametrize("spelled", ["{}@python", "{}:ms=2@python", "{}@python:threads=all"])
@@ -255,22 +255,22 @@ def test_one_case_in_two_spellings_is_the_same(work, spelled):
     with pytest.raises(UsageError, match="Both are the same") as caught:
         assay.ab(*cases)
     assert "--aa" in caught.value.hint
-    assay.ab(*cases, same=True)
+    assay.ab(*cases, aa=True)
 
 
 def test_one_command_twice_is_the_same():
     with pytest.raises(UsageError, match="Both are the same"):
         assay.ab(commands=["true", "true"])
     with pytest.raises(UsageError, match="are not the same"):
-        assay.ab(commands=["true", "false"], same=True)
+        assay.ab(commands=["true", "false"], aa=True)
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"budget": 0.0}, {"minimum": 0.0}, {"pairs": 0}, {"timeout": "-1s"}]
+    "wrong", [{"budget": 0.0}, {"min_effect": 0.0}, {"pairs": 0}, {"timeout": "-1s"}]
 )
 def test_limits_are_checked_before_anything_runs(work, wrong):
     with pytest.raises(UsageError):
-        assay.ab(f"{work}@python", same=True, **wrong)
+        assay.ab(f"{work}@python", aa=True, **wrong)
 
 
 def test_an_interrupt_keeps_what_there_is(work, monkeypatch):
@@ -315,7 +315,7 @@ def test_outputs_that_differ_are_said_loudly(tmp_path):
 
 def test_what_is_undecided_goes_on_with_the_pairs_it_has(work, monkeypatch):
     fake_pairs(monkeypatch, 0.9, 1.1, 0.9, 1.5, 1.5, *[1.5] * 40)
-    first = list(assay.ab(f"{work}@python", same=True, pairs=3))[-1]
+    first = list(assay.ab(f"{work}@python", aa=True, pairs=3))[-1]
     monkeypatch.setattr(sequential, "MOST", 60)
     store = open_store()
     request = codec.decode(
