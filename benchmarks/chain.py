@@ -106,7 +106,7 @@ class Repository:
         """The one series of the file; None where there are too few points yet."""
         limits = [f"{given.metric}:3%"]
         found = assay.check(
-            fail_on=limits, confirm=True, budget=given.budget, query=Query(), home=self.home
+            fail_on=limits, confirm=True, budget=given.budget, query=Query(), store=self.home
         ).found
         return found[0] if found else None
 

@@ -110,7 +110,7 @@ def on_disk(home: Path, count: int = 200) -> dict[str, object]:
                 )
             )
     SqlStore(home).close()  # which runs are whole is known from now on
-    found = assay.pack("2026-02", home=home)
+    found = assay.pack("2026-02", store=home)
     return {
         "files of a result": found.files / found.runs,
         "bytes of a result": found.bytes / found.runs,

@@ -184,7 +184,7 @@ class Place:
 
     def imported(self, name: str, label: str, *words: str) -> None:
         self.run(*words, str(self.folder / name))
-        ids = assay.adopt(self.folder / name, label=label, home=self.home)
+        ids = assay.adopt(self.folder / name, label=label, store=self.home)
         assert ids, name
 
 
@@ -197,7 +197,7 @@ def with_pytest(place: Place, number: int) -> None:
     name = f"pytest-{number}.json"
     save = (f"--benchmark-json={place.folder / name}", "--benchmark-save-data")
     place.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", *save)
-    assay.adopt(place.folder / name, label="pytest-benchmark", home=place.home)
+    assay.adopt(place.folder / name, label="pytest-benchmark", store=place.home)
 
 
 def with_optimum(place: Place, number: int) -> None:

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.commands.race import ranking
-from assay.commands.race.api import MINIMUM
 from assay.commands.race.state import FEWEST_TURNS, needs_turns
 from assay.core.executor import CasePlace
 from assay.core.records import Case, Procedure, Result, Samples
@@ -111,7 +110,7 @@ def _race(
 ) -> tuple[str, float]:
     """Who is first at the end, and the seconds of turns it took."""
     names = list(kept)
-    rules = ranking.terms(len(names), MINIMUM)
+    rules = ranking.terms(len(names), 0.02)
     heats: list[ranking.Meeting] = []
     seconds = 0.0
     places = ranking.standing(names, heats, {}, rules)

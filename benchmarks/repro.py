@@ -121,7 +121,7 @@ def slower(results: list[Result], file: Path, homes: list[Path]) -> dict[str, ob
 
 
 def reproduced(result: Result, home: str) -> dict[str, Any]:
-    found = assay.repro(result.id, home=home)
+    found = assay.repro(result.id, store=home)
     key = result.case.key.rpartition("/")[2]
     print(f"{key:50} {found.sentence}", file=sys.stderr, flush=True)
     told = re.search(r"within ([0-9.]+) %", found.sentence)
@@ -148,7 +148,7 @@ def changed(first: Result, home: str) -> dict[str, object]:
     }
     told: dict[str, object] = {}
     for what, other in others.items():
-        found = assay.repro(first.id, against=other.id, home=home)
+        found = assay.repro(first.id, against=other.id, store=home)
         told[what] = {"answer": found.answer} | _why(found)
         named = ", ".join(found.changed) or "nothing"
         print(f"{what}: {found.sentence}; named: {named}", file=sys.stderr)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args
 
 import click
 import msgspec
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.core import registry
 from assay.core.case_text import parse_case
 from assay.core.contracts import Workload
 from assay.core.errors import UsageError, unknown
 from assay.core.findings import Output, Table
+from assay.core.options import Argument, Flag, Format
 from assay.core.records import SCHEMA
+from assay.core.units import as_choice
 from assay.measure.compiler.capture import captured
 from assay.native.hpvm.config_sets import Gain, check_fit, in_words, pareto, remarks, summary
 from assay.native.hpvm.configs import ConfigFile, Configuration, read_configs, write_configs
@@ -30,7 +33,10 @@ class CheckedConfigs(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...]
 
 
-def check_configs(path: str | Path, model: Any = "") -> CheckedConfigs:
+def check_configs(
+    path: Annotated[str | Path, Argument("FILE")],
+    model: Annotated[Any, Flag("Network whose lines they must have.", "NET")] = "",
+) -> CheckedConfigs:
     """Read a file of configurations; every line must have the operations of that of `model`, a
     name, a file or a keras.Model, where one is given.
 
@@ -44,12 +50,21 @@ def check_configs(path: str | Path, model: Any = "") -> CheckedConfigs:
     return CheckedConfigs(configs=configs, network=name, remarks=remarks(configs))
 
 
-def sort_configs(path: str | Path, output: str | Path, gain: Gain = "speedup") -> ConfigFile:
+def sort_configs(
+    path: Annotated[str | Path, Argument("FILE")],
+    output: Annotated[
+        str | Path, Flag("File to write.", "FILE", flags="-o --output", required=True)
+    ],
+    gain: Annotated[
+        Gain, Flag("What each has to gain more of than all that lose less.", flags="--by")
+    ] = "speedup",
+) -> ConfigFile:
     """Write those that lie on the Pareto front, by rising loss, to `output`.
 
     >>> len(assay.sort_configs("tuner_confs.txt", "pareto_confs.txt").configurations)
     12
     """
+    as_choice(gain, "by", get_args(Gain))
     found = pareto(read_configs(path), gain)
     write_configs(found, output)
     return found
@@ -71,9 +86,6 @@ def _is_one_of_ten(model: Any) -> bool:
     return isinstance(found, AccuracyWorkload)
 
 
-_file = click.argument("file", metavar="FILE")
-
-
 @click.group(
     epilog="""\b
 Examples:
@@ -85,62 +97,50 @@ def command() -> None:
     """Check, explain or sort files of configurations: what HPVM's tuner writes."""
 
 
-@command.command("check")
-@_file
-@click.option("--model", default="", metavar="NET", help="Network whose lines they must have.")
-@options.form
-def check(file: str, model: str, form: str) -> int:
+@click_command(check_configs, group=command, name="check")
+def check(path: str, model: str, keywords: Keywords, format: Format = "text") -> int:
     """Read FILE and list its configurations; what is wrong is told with its line.
 
     \b
     Example:
       assay configs check tuner_confs.txt --model alexnet2
     """
-    found = check_configs(file, model)
-    printing.show(listed(found.configs, found.remarks), form)
+    checked = check_configs(**keywords)
+    printing.show(listed(checked.configs, checked.remarks), format)
     lines = f", each of the lines of {model}" if model else ""
-    count = len(found.configs.configurations)
-    options.say(f"{file}: {count} configuration{'s' * (count > 1)}{lines}")
+    count = len(checked.configs.configurations)
+    options.say(f"{path}: {count} configuration{'s' * (count > 1)}{lines}")
     return 0
 
 
-@command.command("show")
-@_file
-@click.argument("name", metavar="CONFIGURATION")
-@options.form
-def show(file: str, name: str, form: str) -> int:
+@click_command(group=command, name="show")
+def show(
+    file: Annotated[str, Argument("FILE")],
+    name: Annotated[str, Argument("CONFIGURATION")],
+    format: Format = "text",
+) -> int:
     """Explain a configuration of FILE line by line.
 
     \b
     Example:
       assay configs show tuner_confs.txt conf7
     """
-    held = {each.name: each for each in read_configs(file).configurations}
-    if name not in held:
-        raise unknown("configuration", name, held)
-    printing.show(explained(held[name]), form)
+    configurations = {each.name: each for each in read_configs(file).configurations}
+    if name not in configurations:
+        raise unknown("configuration", name, configurations)
+    printing.show(explained(configurations[name]), format)
     return 0
 
 
-@command.command("sort")
-@_file
-@click.option("-o", "--output", required=True, metavar="FILE", help="File to write.")
-@click.option(
-    "--by",
-    type=click.Choice(["speedup", "energy"]),
-    default="speedup",
-    show_default=True,
-    help="What each has to gain more of than all that lose less.",
-)
-@options.form
-def sort(file: str, output: str, by: Gain, form: str) -> int:
+@click_command(sort_configs, group=command, name="sort")
+def sort(output: str, keywords: Keywords, format: Format = "text") -> int:
     """Write the configurations of FILE that lie on the Pareto front, by rising loss.
 
     \b
     Example:
       assay configs sort tuner_confs.txt --by energy -o pareto_confs.txt
     """
-    printing.show(listed(sort_configs(file, output, by)), form)
+    printing.show(listed(sort_configs(**keywords)), format)
     options.say(f"written: {output}")
     return 0
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.cli.progress import write_over
 from assay.core import settings
 from assay.core.findings import Table
+from assay.core.options import Argument, Format, StoreUrl, older_keywords
 from assay.core.progress import ignore
-from assay.core.settings import Home
 from assay.core.units import human
 from assay.reporting.terminal import plain
 
@@ -20,20 +21,24 @@ if TYPE_CHECKING:
     from assay.datasets.library import Held
 
 
-def known_data(home: Home = None) -> list[Held]:
+@older_keywords(home="store")
+def known_data(store: StoreUrl = None) -> list[Held]:
     """Every dataset that is known: where it is here, or how to get it."""
     from assay.datasets.library import held
 
-    return held(settings.home(home))
+    return held(settings.home(store))
 
 
+@older_keywords(home="store")
 def fetch_data(
-    *names: str, home: Home = None, progress: Callable[[str, int, int | None], None] = ignore
+    *names: str,
+    store: StoreUrl = None,
+    progress: Callable[[str, int, int | None], None] = ignore,
 ) -> list[str]:
     """Have these datasets, from local files or by download; the places they are in."""
     from assay.datasets.fetch import fetch
 
-    place = settings.home(home)
+    place = settings.home(store)
     return [found for name in names for found in fetch(name, place, progress)]
 
 
@@ -50,30 +55,27 @@ def command() -> None:
     """
 
 
-@command.command("list")
-@options.home
-@options.form
-def list_(home: str | None, form: str) -> int:
+@click_command(known_data, group=command, name="list")
+def list_(keywords: Keywords, format: Format = "text") -> int:
     """Show every dataset: where it is, or how to get it."""
-    found = known_data(home)
     rows = tuple(
         (
             *(one.name, one.summary, str(one.classes)),
             *(str(one.sizes.get(split, "")) for split in ("train", "test", "tune")),
             *(one.place, one.note),
         )
-        for one in found
+        for one in known_data(**keywords)
     )
     columns = ("dataset", "what it is", "classes", "train", "test", "tune", "place", "note")
     numeric = frozenset(columns[2:6])
-    printing.show_table(Table(columns=columns, rows=rows, numeric=numeric), form)
+    printing.show_table(Table(columns=columns, rows=rows, numeric=numeric), format)
     return 0
 
 
-@command.command("fetch")
-@click.argument("names", nargs=-1, required=True, metavar="DATASET…")
-@options.home
-def fetch(names: tuple[str, ...], home: str | None) -> int:
+@click_command(fetch_data, group=command, name="fetch")
+def fetch(
+    names: Annotated[tuple[str, ...], Argument("DATASET…", required=True)], keywords: Keywords
+) -> int:
     """Download DATASET…, unless they are here already; files are checked and kept.
 
     \b
@@ -82,7 +84,7 @@ def fetch(names: tuple[str, ...], home: str | None) -> int:
     """
     line = _Line()
     try:
-        for place in fetch_data(*names, home=home, progress=line):
+        for place in fetch_data(*names, **keywords, progress=line):
             printing.put(str(place))
     finally:
         line.end()

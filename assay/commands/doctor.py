@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
 import msgspec
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.core import settings
 from assay.core.findings import Output, Table
+from assay.core.options import Flag, Format, StoreUrl, older_keywords
 from assay.core.progress import ignore
 from assay.core.records import Value
-from assay.core.settings import Home
 from assay.core.units import human
 from assay.measure.machine.doctor import Checkup, Noise, Peak
 
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from assay.measure.machine.doctor import Checkup
 
 
+@older_keywords(home="store")
 def doctor(
-    quick: bool = False, home: Home = None, progress: Callable[[str], None] = ignore
+    quick: Annotated[bool, Flag("Measure for a quarter of the time; numbers are rougher.")] = False,
+    store: StoreUrl = None,
+    progress: Callable[[str], None] = ignore,
 ) -> Checkup:
     """This machine: its noise now, what would help, its measured peaks, which are kept."""
     from assay.measure.machine.doctor import examine
 
-    return examine(settings.home(home), quick, progress)
+    return examine(settings.home(store), quick, progress)
 
 
 _BYTES = ("memory", "swap_used")  # endings of facts that are counted in bytes
@@ -135,23 +138,19 @@ def _fact(name: str, value: Value) -> str:
     return str(value)
 
 
-@click.command(
+@click_command(
+    doctor,
     epilog="""\b
 Examples:
   assay doctor
   assay doctor --quick
-  assay doctor --format json"""
+  assay doctor --format json""",
 )
-@click.option(
-    "--quick", is_flag=True, help="Measure for a quarter of the time; numbers are rougher."
-)
-@options.home
-@options.form
-def command(quick: bool, home: str | None, form: str) -> int:
+def command(keywords: Keywords, format: Format = "text") -> int:
     """Check this machine: what it is, how noisy it is now, what would help, its peak rates.
 
     Takes under a minute. The peaks are kept, and later results are compared to them.
     """
-    found = doctor(quick=quick, home=home, progress=options.say)
-    printing.show(output(found), form)
+    found = doctor(**keywords, progress=options.say)
+    printing.show(output(found), format)
     return 0

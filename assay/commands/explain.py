@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import Literal
+from typing import Annotated, Literal
 
-import click
 import msgspec
 
-from assay.cli import complete, options, printing
+from assay.cli import printing
+from assay.cli.command import Keywords, click_command
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.findings import Output, Quantity, Reading, Table
+from assay.core.options import Argument, Format, StoreUrl, older_keywords
 from assay.core.protobuf import DamagedError
 from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
-from assay.core.settings import Home
 from assay.core.units import change, human
 from assay.measure.sampling import TRACE
 from assay.stats import stored_summary
@@ -26,7 +26,12 @@ SHOWN = 10  # operations, those that changed most
 _APART = 0.001  # as a share: numbers without an interval that differ by less are the same
 
 
-def explain(before: str, after: str, home: Home = None) -> Explanation:
+@older_keywords(home="store")
+def explain(
+    before: Annotated[str, Argument(complete="runs")],
+    after: Annotated[str, Argument(complete="runs")],
+    store: StoreUrl = None,
+) -> Explanation:
     """Compare two kept results: RUN/NNN, or a run of one result.
 
     >>> for one in assay.explain("k3fq", "last").changed[:3]:
@@ -34,13 +39,13 @@ def explain(before: str, after: str, home: Home = None) -> Explanation:
     """
     from assay.stats.causes import differences
 
-    with closing(open_store(home)) as store:
-        first, second = (_only(store, text) for text in (before, after))
+    with closing(open_store(store)) as results:
+        first, second = (_only(results, text) for text in (before, after))
         if first.result.id == second.result.id:
             raise UsageError(
                 f"Both are {first.result.id}.", hint="Name two results, as in last/1 last/2."
             )
-        operations = tuple(_operations(store, first, second))
+        operations = tuple(_operations(results, first, second))
     changed = tuple(differences(first.result, second.result))
     return Explanation(
         before=first.result.id,
@@ -196,23 +201,20 @@ def _name(one: Changed) -> str:
     return one.what if one.what == one.kind else f"{one.kind} {one.what}"
 
 
-@click.command(
+@click_command(
+    explain,
     epilog="""\b
 Examples:
   assay explain k3fq last                    two runs of one result each
-  assay explain last/1 last/2 --format json"""
+  assay explain last/1 last/2 --format json""",
 )
-@click.argument("before", shell_complete=complete.runs)
-@click.argument("after", shell_complete=complete.runs)
-@options.home
-@options.form
-def command(before: str, after: str, home: str | None, form: str) -> int:
+def command(keywords: Keywords, format: Format = "text") -> int:
     """Explain why result AFTER differs from result BEFORE.
 
     Differences of environment, packages, flags, clocks, neighbours' load and, where both were
     profiled, of operations: the likeliest reason first, with the comparison that would prove it.
     """
-    printing.show(output(explain(before, after, home)), form)
+    printing.show(output(explain(**keywords)), format)
     return 0
 
 

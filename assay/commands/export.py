@@ -5,31 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Annotated
 
-import click
-
-from assay.cli import complete, options, printing
+from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.cli.progress import write_over
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.files import user_file
 from assay.core.findings import Reading
 from assay.core.formats import Format
+from assay.core.options import (
+    Argument,
+    Flag,
+    OfBackend,
+    OfLabel,
+    OfWorkload,
+    Since,
+    StoreUrl,
+    Tags,
+    Until,
+    older_keywords,
+)
 from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.registry import everything, file_format, open_store
-from assay.core.settings import Home
 from assay.stats import stored_summary
 
 BINARY = (".parquet",)  # suffixes of files that no terminal can show
 
 
+@older_keywords(home="store")
 def export(
     *ids: str,
-    kind: str,
-    output: str | Path = "",
+    kind: Annotated[
+        str,
+        Flag(
+            "Format to write; `assay list formats` shows them.",
+            "KIND",
+            flags="--as",
+            complete="file_formats",
+            required=True,
+        ),
+    ],
+    output: Annotated[
+        str | Path, Flag("File to write; default: print.", "FILE", flags="-o --output")
+    ] = "",
     query: Query = Query(),  # noqa: B008 (frozen)
-    home: Home = None,
+    store: StoreUrl = None,
     progress: Callable[[int, int], None] = ignore,
 ) -> bytes:
     """Results in the format of another tool: what the file holds, written to `output` if given.
@@ -42,8 +65,8 @@ def export(
     if write is None:
         known = [name for name, one in everything("formats")[0].items() if one.write]
         raise UsageError(f"Files of {kind} are only read here.", hint=f"Known: {', '.join(known)}.")
-    with closing(open_store(home)) as store:
-        data = write(_readings(store, Query(ids=ids) if ids else query, progress))
+    with closing(open_store(store)) as results:
+        data = write(_readings(results, Query(ids=ids) if ids else query, progress))
     if output:
         with user_file(output) as temporary:
             temporary.write_bytes(data)
@@ -72,46 +95,41 @@ def _readings(
         )
 
 
-@click.command(
+@click_command(
+    export,
     epilog="""\b
 Examples:
   assay export last --as pyperf -o last.json
   assay export k3fq/001 k3fq/002 --as google-benchmark
   assay export --label nightly --as csv -o nightly.csv
-  assay export --all --as parquet -o store.parquet"""
+  assay export --all --as parquet -o store.parquet""",
 )
-@click.argument("ids", nargs=-1, metavar="[ID…]", shell_complete=complete.runs)
-@click.option(
-    "--as",
-    "kind",
-    required=True,
-    metavar="KIND",
-    shell_complete=complete.file_formats,
-    help="Format to write; `assay list formats` shows them.",
-)
-@click.option("-o", "--output", default="", metavar="FILE", help="File to write; default: print.")
-@click.option("--all", "every", is_flag=True, help="Export the whole store.")
-@click.option("--workload", default="", help="Only results of this workload.")
-@click.option("--backend", default="", help="Only results of this backend.")
-@click.option("--label", default="", help="Only results with this label.")
-@click.option("--since", default="", metavar="DATE", help="Only results from this day on.")
-@click.option("--until", default="", metavar="DATE", help="Only results up to this day.")
-@options.tag
-@options.home
 def command(
-    ids: tuple[str, ...],
+    ids: Annotated[tuple[str, ...], Argument("[ID…]", complete="runs")],
+    keywords: Keywords,
+    *,
     kind: str,
     output: str,
-    every: bool,
-    tags: tuple[str, ...],
-    home: str | None,
-    **given: str,
+    every: Annotated[bool, Flag("Export the whole store.", flags="--all")] = False,
+    workload: OfWorkload = "",
+    backend: OfBackend = "",
+    label: OfLabel = "",
+    since: Since = "",
+    until: Until = "",
+    tags: Tags = None,
 ) -> int:
     """Write results as a file that another tool reads.
 
     ID is RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`.
     """
-    query = Query(tags=options.pairs(tags, "--tag"), **given)  # type: ignore[arg-type]
+    query = Query(
+        workload=workload,
+        backend=backend,
+        label=label,
+        since=since,
+        until=until,
+        tags=tags or {},
+    )
     chosen = [name for name, is_given in _choices(ids, every, query).items() if is_given]
     if len(chosen) != 1:
         raise UsageError(
@@ -120,7 +138,7 @@ def command(
         )
     if is_binary(file_format(kind)) and not output:
         raise UsageError(f"A file of {kind} cannot be printed.", hint=f"-o results.{kind}")
-    data = export(*ids, kind=kind, output=output, query=query, home=home, progress=_say_how_far)
+    data = export(*ids, **keywords, query=query, progress=_say_how_far)
     if output:
         options.say(f"written to {output}")
     else:

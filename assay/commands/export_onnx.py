@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import click
 import msgspec
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
+from assay.core.options import Argument, Flag, Weights
 from assay.core.records import Value
 from assay.measure.compiler.agreement import agreement, agreement_sentence
 from assay.measure.compiler.capture import CapturedModel, captured
@@ -27,10 +28,16 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def export_onnx(
-    model: Any,
-    path: str | Path,
-    weights: str | Path = "",
-    params: Mapping[str, Value] | None = None,
+    model: Annotated[Any, Argument("MODEL")],
+    path: Annotated[
+        str | Path,
+        Flag("ONNX file to write.", "FILE.onnx", flags="-o --output", required=True),
+    ],
+    weights: Weights = "",
+    params: Annotated[
+        Mapping[str, Value] | None,
+        Flag("Parameter of MODEL.", "NAME=VALUE", flags="--set", read="pairs"),
+    ] = None,
 ) -> Exported:
     """Write a model as ONNX, once ONNX Runtime, if it is here, computes what Keras does.
 
@@ -74,26 +81,23 @@ def _computed(found: CapturedModel, written: bytes) -> list[Any]:
         ) from None
 
 
-@click.command(
+@click_command(
+    export_onnx,
     epilog="""\b
 Examples:
   assay export-onnx mnist-mlp -o mnist-mlp.onnx
   assay export-onnx vgg16-cifar10 --weights vgg16.npz -o vgg16.onnx
   assay export-onnx model.keras -o model.onnx
-  assay export-onnx ./my.py:MyNet --set units=128 -o my.onnx"""
+  assay export-onnx ./my.py:MyNet --set units=128 -o my.onnx""",
 )
-@click.argument("model", metavar="MODEL")
-@click.option("-o", "--output", required=True, metavar="FILE.onnx", help="ONNX file to write.")
-@click.option("--weights", default="", metavar="FILE", help="File of trained weights.")
-@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Parameter of MODEL.")
-def command(model: str, output: str, weights: str, sets: tuple[str, ...]) -> int:
+def command(path: str, keywords: Keywords) -> int:
     """Write the Keras model MODEL as ONNX, its batch size free.
 
     MODEL is a workload, a function in a file of yours, or a model that Keras saved. A layer that
     cannot be written is named, and nothing is left behind.
     """
-    made = export_onnx(model, output, weights, options.pairs(sets, "--set"))
-    printing.put(output)
+    made = export_onnx(**keywords)
+    printing.put(path)
     graph = made.graph
     samples = ", ".join(f"{value.name} (batch, {_sizes(value.shape)})" for value in graph.inputs)
     options.say(f"{len(graph.nodes)} operations; takes {samples}")

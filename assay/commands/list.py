@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from assay.cli import options, printing
+from assay.cli.command import click_command
 from assay.cli.printing import show_table
 from assay.core.errors import UsageError
 from assay.core.findings import Output, Quantity, Reading, Table
-from assay.core.records import SCHEMA
+from assay.core.options import (
+    Argument,
+    Flag,
+    OfBackend,
+    OfLabel,
+    OfWorkload,
+    Since,
+    StoreUrl,
+    Tags,
+    Until,
+)
+from assay.core.options import Format as FormatFlag
+from assay.core.records import SCHEMA, Query
 from assay.reporting.accuracy import standing
 from assay.reporting.timings import value
 
@@ -91,7 +102,7 @@ def _text(value: str | float | None) -> str:
     return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
-@click.command(
+@click_command(
     epilog="""\b
 Examples:
   assay list workloads
@@ -99,43 +110,28 @@ Examples:
   assay list tasks --file tasks.toml
   assay list benchmarks my_pkg"""
 )
-@click.argument(
-    "what",
-    type=click.Choice(["workloads", "backends", "formats", "results", "tasks", "benchmarks"]),
-)
-@click.argument("packages", nargs=-1, metavar="[PACKAGE…]")
-@click.option("--workload", default="", help="Only results of this workload.")
-@click.option("--backend", default="", help="Only results of this backend.")
-@click.option("--label", default="", help="Only results with this label.")
-@click.option("--status", default="", help="Only results with this status: ok, failed, timeout, …")
-@click.option("--since", default="", metavar="DATE", help="Only results from this day on.")
-@click.option("--until", default="", metavar="DATE", help="Only results up to this day.")
-@click.option("--machine", default="", help="Only results of this host or processor.")
-@click.option(
-    "--file",
-    default="",
-    help="Task file; default: tasks.toml or task_config_template.cfg in this folder.",
-)
-@click.option("--python", default="", help="Virtual environment to look for benchmarks in.")
-@options.tag
-@click.option(
-    "--limit",
-    type=click.IntRange(0),
-    default=50,
-    show_default=True,
-    help="Show only the newest N; 0 shows all.",
-)
-@options.home
-@options.form
 def command(
-    what: str,
-    packages: tuple[str, ...],
-    file: str,
-    python: str,
-    home: str | None,
-    form: str,
-    tags: tuple[str, ...],
-    **given: str | int,
+    what: Annotated[
+        Literal["workloads", "backends", "formats", "results", "tasks", "benchmarks"], Argument()
+    ],
+    packages: Annotated[tuple[str, ...], Argument("[PACKAGE…]")],
+    *,
+    workload: OfWorkload = "",
+    backend: OfBackend = "",
+    label: OfLabel = "",
+    status: Annotated[str, Flag("Only results with this status: ok, failed, timeout, …")] = "",
+    since: Since = "",
+    until: Until = "",
+    machine: Annotated[str, Flag("Only results of this host or processor.")] = "",
+    file: Annotated[
+        str,
+        Flag("Task file; default: tasks.toml or task_config_template.cfg in this folder."),
+    ] = "",
+    python: Annotated[str, Flag("Virtual environment to look for benchmarks in.")] = "",
+    tags: Tags = None,
+    limit: Annotated[int, Flag("Show only the newest N; 0 shows all.", min=0)] = 50,
+    store: StoreUrl = None,
+    format: FormatFlag = "text",
 ) -> int:
     """Show what there is: workloads, backends, formats of files, results, tasks; or the benchmarks
     of PACKAGE…"""
@@ -145,24 +141,29 @@ def command(
             hint="As in: assay list benchmarks my_pkg; other lists take no package.",
         )
     if packages:
-        return _benchmarks(packages, python, form)
+        return _benchmarks(packages, python, format)
     if what == "tasks":
-        return _tasks(file, form)
+        return _tasks(file, format)
     if what == "results":
-        return _results(options.pairs(tags, "--tag"), given, home, form)
-    return _registered(what, form)
+        query = Query(
+            workload=workload,
+            backend=backend,
+            label=label,
+            status=status,
+            since=since,
+            until=until,
+            machine=machine,
+            tags=tags or {},
+        )
+        return _results(query, limit, store, format)
+    return _registered(what, format)
 
 
-def _results(
-    tags: Mapping[str, str], given: dict[str, str | int], home: str | None, form: str
-) -> int:
-    from assay.core.records import Query
+def _results(query: Query, limit: int, store: StoreUrl, format: str) -> int:
     from assay.stores import read  # the other lists need no store
 
-    limit = int(given.pop("limit"))
-    query = Query(tags=tags, **given)  # type: ignore[arg-type]
-    kept = read.newest(query, limit, home, lambda line: options.say(line))
-    printing.show(output(kept.readings, kept.more), form)
+    newest = read.newest(query, limit, store, lambda line: options.say(line))
+    printing.show(output(newest.readings, newest.more), format)
     return 0
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import click
 import msgspec
 
-from assay.cli import complete, options, printing
+from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.cli.finish import handle_signals, say_logs, status_of
 from assay.cli.progress import LiveLine
 from assay.core import registry, settings
@@ -20,11 +19,21 @@ from assay.core.case_text import CaseLike
 from assay.core.contracts import ProfilingBackend
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.findings import Output, Table
+from assay.core.options import (
+    Argument,
+    Flag,
+    Format,
+    Label,
+    Seconds,
+    StoreUrl,
+    Tags,
+    Trust,
+    older_keywords,
+)
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.protobuf import DamagedError
 from assay.core.records import SCHEMA, Case, Plan, Procedure, Result
 from assay.core.registry import open_store
-from assay.core.settings import Home
 from assay.core.units import as_seconds, human
 from assay.formats.traces import read as traces
 from assay.formats.traces.operations import Operation, operations
@@ -34,15 +43,18 @@ from assay.measure.recorder import run_cases
 from assay.measure.sampling import TRACE
 
 
+@older_keywords(home="store")
 def profile(
     case: CaseLike,
-    steps: int = 5,
-    output: str | Path = "",
-    timeout: float | str = 600.0,
-    trust: bool = False,
-    label: str = "",
-    tags: Mapping[str, str] | None = None,
-    home: Home = None,
+    steps: Annotated[int, Flag("Number of steps to profile.")] = 5,
+    output: Annotated[
+        str | Path, Flag("Copy the trace to this folder.", "FOLDER", flags="-o --output")
+    ] = "",
+    timeout: Annotated[Seconds, Flag("Limit for the profile.")] = "10m",
+    trust: Trust = False,
+    label: Label = "",
+    tags: Tags = None,
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Profile:
     """Run a few steps of a case under its framework's profiler; the trace is kept, and copied
@@ -60,9 +72,9 @@ def profile(
         tags=safe_tags(dict(tags or {})),
         verb="profile",
     )
-    (reading,) = run_cases(made, home, progress)
-    with closing(open_store(home)) as store:
-        trace = store.folder(reading.result.id).absolute() / TRACE
+    (reading,) = run_cases(made, store, progress)
+    with closing(open_store(store)) as results:
+        trace = results.folder(reading.result.id).absolute() / TRACE
     return _read(reading.result, trace, Path(output) if output else None)
 
 
@@ -166,30 +178,22 @@ def _row(one: Operation) -> tuple[str, ...]:
     return (one.name, *times, one.place, one.source)
 
 
-@click.command(
+@click_command(
+    profile,
     epilog="""\b
 Examples:
   assay profile vgg16@keras-jax
   assay profile mnist-mlp@torch --steps 20 --top 30
-  assay profile ./my.py:MyNet@keras-tensorflow:precision=bfloat16 -o traces"""
+  assay profile ./my.py:MyNet@keras-tensorflow:precision=bfloat16 -o traces""",
 )
-@click.argument("case", shell_complete=complete.cases)
-@click.option("--steps", type=int, default=5, show_default=True, help="Number of steps to profile.")
-@click.option(
-    "--top",
-    type=click.IntRange(1),
-    default=15,
-    show_default=True,
-    help="Number of operations to show.",
-)
-@click.option("-o", "--output", default="", metavar="FOLDER", help="Copy the trace to this folder.")
-@options.timeout("10m", "the profile")
-@options.trust
-@options.label
-@options.tag
-@options.home
-@options.form
-def command(case: str, top: int, form: str, **given: Any) -> int:
+def command(
+    case: Annotated[str, Argument(complete="cases")],
+    keywords: Keywords,
+    *,
+    top: Annotated[int, Flag("Number of operations to show.", min=1)] = 15,
+    store: str | None,
+    format: Format = "text",
+) -> int:
     """Run some steps of CASE under its framework's profiler, after a warm-up.
 
     Shows the operations that took longest and keeps the trace, for TensorBoard and Perfetto. A
@@ -197,20 +201,10 @@ def command(case: str, top: int, form: str, **given: Any) -> int:
     """
     handle_signals()
     line = LiveLine()
-    found = profile(
-        case,
-        steps=given["steps"],
-        output=given["output"],
-        timeout=given["timeout"],
-        trust=given["trust"],
-        label=given["label"],
-        tags=options.pairs(given["tags"], "--tag"),
-        home=given["home"],
-        progress=line,
-    )
+    found = profile(case, **keywords, progress=line)
     line.done(found.result)
-    printing.show(output(found, top), form, in_file=printing.READABLE)
-    _print_more(found, settings.runs(given["home"]))
+    printing.show(output(found, top), format, in_file=printing.READABLE)
+    _print_more(found, settings.runs(store))
     return status_of([found.result])
 
 

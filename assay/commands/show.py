@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
 
-from assay.cli import complete, options, printing
+from assay.cli import options, printing
+from assay.cli.command import click_command
 from assay.cli.main import load
 from assay.core.errors import UsageError
+from assay.core.options import Argument, Columns, Flag, Format, StoreUrl
 from assay.core.records import Query
 from assay.reporting.results import output
 from assay.stats.fairness.checks import fairness
@@ -15,7 +17,7 @@ from assay.stores import read
 DECIDING = ("ab", "race", "study", "bisect")  # verbs that show more than the results of their run
 
 
-@click.command(
+@click_command(
     epilog="""\b
 Examples:
   assay show last
@@ -25,16 +27,14 @@ Examples:
   assay show last --format json --raw        every sample too
   assay show last --results                  the processes of a comparison, race or study"""
 )
-@click.argument("ids", nargs=-1, required=True, metavar="ID…", shell_complete=complete.runs)
-@click.option(
-    "--results", is_flag=True, help="Show the results behind a comparison, race or study."
-)
-@click.option("--raw", is_flag=True, help="With --format json: every sample too.")
-@options.columns
-@options.home
-@options.form
 def command(
-    ids: tuple[str, ...], results: bool, raw: bool, columns: str, home: str | None, form: str
+    ids: Annotated[tuple[str, ...], Argument("ID…", complete="runs", required=True)],
+    *,
+    results: Annotated[bool, Flag("Show the results behind a comparison, race or study.")] = False,
+    raw: Annotated[bool, Flag("With --format json: every sample too.")] = False,
+    columns: Columns = (),
+    store: StoreUrl = None,
+    format: Format = "text",
 ) -> int:
     """Show runs or single results. A single one is shown with all that is known of it.
 
@@ -42,17 +42,16 @@ def command(
     is shown as it was when it ended.
     """
     if len(ids) == 1 and "/" not in ids[0] and not (results or raw or columns):
-        verb = read.made_by(ids[0], home)
+        verb = read.made_by(ids[0], store)
         if verb in DECIDING:
-            load(verb).show(ids[0], home, form)
+            load(verb).show(ids[0], store, format)
             return 0
-    readings = read.readings(Query(ids=ids), home=home, say=lambda line: options.say(line))
+    readings = read.readings(Query(ids=ids), home=store, say=lambda line: options.say(line))
     if not readings:
         raise UsageError(
             f"{' '.join(ids)} has no readable result.",
-            hint=read.resume_hint(ids[0].partition("/")[0], home),
+            hint=read.resume_hint(ids[0].partition("/")[0], store),
         )
     unlike = fairness(reading.result for reading in readings)
-    chosen = options.values(columns) if columns else ()
-    printing.show(output(readings, unlike, chosen, detailed=True, raw=raw), form)
+    printing.show(output(readings, unlike, columns, detailed=True, raw=raw), format)
     return 0

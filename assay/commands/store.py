@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from typing import Annotated
 
 import click
 import msgspec
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.core.contracts import Store
 from assay.core.errors import StoreError, UsageError
 from assay.core.findings import ANALYSIS, Output, Table
+from assay.core.options import Argument, Format
 from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
 from assay.core.settings import Home, place
 
 
 def copy_store(
-    source: Home, target: Home, progress: Callable[[int, int, str], None] | None = None
+    source: Annotated[Home, Argument("FROM")],
+    target: Annotated[Home, Argument("TO")],
+    progress: Callable[[int, int, str], None] | None = None,
 ) -> Copied:
     """Copy every result of a store that another lacks, with its files; one that was broken off is
     simply called again. `progress` gets the number of a run, how many there are, and its name.
@@ -100,18 +105,15 @@ def command() -> None:
     """Copy results between stores: folders and databases, in any direction."""
 
 
-@command.command("copy")
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
-@options.form
-def copy(source: str, target: str, form: str) -> int:
+@click_command(copy_store, group=command, name="copy")
+def copy(keywords: Keywords, format: Format = "text") -> int:
     """Copy every result of FROM that TO lacks, with logs and traces.
 
     Nothing is copied twice and nothing changed: one that was broken off is started again. FROM and
     TO are folders or URLs. Exit status 1: something could not be copied, which is said.
     """
-    found = copy_store(source, target, _say)
-    printing.show(output(found), form)
+    found = copy_store(**keywords, progress=_say)
+    printing.show(output(found), format)
     options.say(*found.problems)
     return 1 if found.problems else 0
 

@@ -164,7 +164,7 @@ def test_some_skipped_is_fine(assay, endings):
         (("run", "mnist-mlp", "--bugdet", "3"), "No such option"),
         (("run", "mnist-mlp", "--samples", "few"), "not a valid integer"),
         (("show",), "Missing argument"),
-        (("list", "workload"), "'workload' is not one of"),
+        (("list", "workload"), "what is 'workload', but has to be one of"),
     ],
 )
 def test_misuse_is_one_sentence_and_status_2(assay, words, complaint):

@@ -23,7 +23,7 @@ def test_data_are_looked_for_in_the_home_that_is_named(monkeypatch, tmp_path):
     (tmp_path / "other" / "data").mkdir(parents=True)
     (tmp_path / "other" / "data" / "mnist.npz").symlink_to(SAMPLE / "mnist.npz")
 
-    assert fetch_data("mnist", home=tmp_path / "other") == [
+    assert fetch_data("mnist", store=tmp_path / "other") == [
         str(tmp_path / "other" / "data" / "mnist.npz")
     ]
 

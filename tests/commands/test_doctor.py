@@ -34,7 +34,7 @@ def test_the_findings_are_kept_where_results_look_for_them(home):
 
 @pytest.mark.usefixtures("started")
 def test_another_home_may_be_named(home, tmp_path):
-    doctor(home=str(tmp_path / "other"))
+    doctor(store=str(tmp_path / "other"))
 
     assert (tmp_path / "other" / machine.FILE).exists()
     assert not home.exists()
@@ -64,6 +64,6 @@ def test_a_home_that_cannot_be_written_to_is_refused_before_anything_is_started(
     (tmp_path / "file").touch()
 
     with pytest.raises(StoreError, match="cannot be written to"):
-        doctor(home=tmp_path / "file")
+        doctor(store=tmp_path / "file")
 
     assert started == []

@@ -74,7 +74,7 @@ def test_several_runs_are_shown_in_one_table(assay, kept, endings):
     ("words", "complaint"),
     [
         (("nothing",), "Nothing has been measured yet"),
-        (("last", "--format", "xml"), "'xml' is not one of"),
+        (("last", "--format", "xml"), "format is 'xml', but has to be one of"),
     ],
 )
 def test_misuse_is_one_sentence(assay, words, complaint):

@@ -182,7 +182,7 @@ def test_a_whole_store_becomes_parquet_that_pyarrow_reads(folder, tmp_path, home
     assert sorted(row["value"] for row in table) == [0.25, 0.5, 1.25, 1.5, 2.25, 2.5]
     assert {row["backend"] for row in table} == {"hyperfine"}
     with closing(open_store(tmp_path / "other")):
-        adopt(tmp_path / "store.parquet", home=tmp_path / "other")
+        adopt(tmp_path / "store.parquet", store=tmp_path / "other")
     theirs, ours = readings(home=tmp_path / "other"), readings()
     assert [one.result.case for one in theirs] == [one.result.case for one in ours]
     assert times(one.result for one in theirs) == times(one.result for one in ours)

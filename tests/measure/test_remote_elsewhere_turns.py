@@ -44,7 +44,7 @@ def test_a_comparison_of_cases_has_its_pairs_there(endings, home, in_place):
 def test_a_race_has_its_heats_there(endings, home, in_place):
     over = {"size": [10, 100000]}
     *_, found = assay.race(
-        f"{endings}:fine@python", over=over, budget="20s", on="ray://there", home=home
+        f"{endings}:fine@python", over=over, budget="20s", on="ray://there", store=home
     )
 
     assert found.places[0].key.endswith("size=10@python")

@@ -40,8 +40,8 @@ def test_rows_equal_the_results_and_are_there_once(keep, home, service, table):
     run = keep(*((case, 0.01, "ok") for case in cases))
     name = table.replace("-", "_")
     place = f"p:equal.{name}"
-    assay.upload(run, bigquery=place, table=table, home=home)
-    assay.upload(run, bigquery=place, table=table, home=home)
+    assay.upload(run, bigquery=place, table=table, store=home)
+    assay.upload(run, bigquery=place, table=table, store=home)
 
     made = {
         row[tables.get(table).key]: row for row in map(tables.get(table).row, readings(home=home))
@@ -62,7 +62,7 @@ def test_nothing_is_lost_and_nothing_is_there_twice(keep, home, service, fault):
     place = f"faults_{fault}".replace("-", "_")
     service.faults = [None, fault, fault, None, fault, fault]
 
-    while assay.upload(run, bigquery=f"p:{place}.results", home=home).status:
+    while assay.upload(run, bigquery=f"p:{place}.results", store=home).status:
         pass
 
     assert sorted(row["id"] for row in rows(f"p.{place}.results")) == [

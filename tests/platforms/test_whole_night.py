@@ -53,7 +53,7 @@ def commit(source: Path, seconds: float) -> None:
 
 def scheduled(plan: Path, home: Path, variables: dict[str, str]) -> subprocess.CompletedProcess:
     """As cron runs its line: by sh, with next to no environment."""
-    (text,) = assay.schedule(plan, every="night", kind="cron", home=home).values()
+    (text,) = assay.schedule(plan, every="night", kind="cron", store=home).values()
     line = re.sub(r"^\S+ \S+ \S+ \S+ \S+ ", "", text.splitlines()[-1]).replace(r"\%", "%")
     few = {"PATH": "/usr/bin:/bin", "HOME": os.environ["HOME"], **variables}
     return subprocess.run(["/bin/sh", "-c", line], env=few, capture_output=True, text=True)

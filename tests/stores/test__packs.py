@@ -199,7 +199,7 @@ def test_what_packed_results_take_is_told_from_the_pack(home, made):
     pack("2026-02", home)
 
     assert kept_files([made[0].run], home) == before
-    assert len(prunable(Query(until="2026-01"), home=home)) == 6
+    assert len(prunable(Query(until="2026-01"), store=home)) == 6
     assert files_of(home) == []
 
 

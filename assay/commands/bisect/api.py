@@ -6,13 +6,14 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
 from assay.commands.ab import api as comparing
 from assay.core.case_text import CaseLike
 from assay.core.errors import AssayError, UsageError
+from assay.core.options import Flag, Seconds, Share, StoreUrl, Trust, older_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import SCHEMA, Case, Plan, Procedure
 from assay.core.registry import open_store
@@ -30,17 +31,18 @@ MOST = 4  # comparisons for each halving that would do without noise
 ENVIRONMENTS = "environments"  # folder of a run with the versions of a package
 
 
+@older_keywords(home="store", minimum="min_effect")
 def bisect(
     case: CaseLike,
-    good: str,
-    bad: str,
-    metric: str = "",
-    build: str = "",
-    budget: float | str = 60.0,
-    minimum: float | str = 0.01,
-    confidence: float | str = 0.95,
-    trust: bool = False,
-    home: Home = None,
+    good: Annotated[str, Flag("The end that was fast.", "COMMIT|NAME==VERSION")],
+    bad: Annotated[str, Flag("The end that is slow.", "COMMIT|NAME==VERSION")],
+    metric: Annotated[str, Flag("What to compare, as of assay ab; default: step_time.")] = "",
+    build: Annotated[str, Flag("Run in the checkout of each commit first.", "COMMAND")] = "",
+    budget: Annotated[Seconds, Flag("Time for one comparison.")] = "1m",
+    min_effect: Annotated[Share, Flag("The ends have to differ by this at least.")] = "1%",
+    confidence: Annotated[Share, Flag("How sure it has to be to stop.")] = "95%",
+    trust: Trust = False,
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Iterator[Bisection]:
     """Find the commit (`good="v1", bad="HEAD"`) or the version of a package (`good="jax==0.9.0"`)
@@ -62,11 +64,11 @@ def bisect(
         metric=metric,
         build=build,
         budget=as_seconds(budget, "budget", "1m"),
-        minimum=as_share(minimum, "The smallest effect", "1%"),
+        minimum=as_share(min_effect, "The smallest effect", "1%"),
         confidence=as_share(confidence, "confidence", "95%"),
     )
     made = Plan(cases=(whole,), procedure=Procedure(), verb="bisect")
-    return _begun(request, made, home, progress)
+    return _begun(request, made, store, progress)
 
 
 def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Bisection]:

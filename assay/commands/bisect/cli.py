@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated
 
-import click
-
-from assay.cli import complete, options, printing
+from assay.cli import printing
+from assay.cli.command import Keywords, click_command
 from assay.cli.finish import UNDECIDED, last_of, say_kept
 from assay.cli.progress import LiveLine
 from assay.commands.bisect import api
 from assay.commands.bisect.api import Bisection
 from assay.core.errors import UsageError
+from assay.core.options import Argument, Flag, Format
 
 
-@click.command(
+@click_command(
+    api.bisect,
     epilog="""\b
 Examples:
   assay bisect --good v1.0 --bad HEAD ./my.py:MyNet@keras-jax
@@ -24,45 +25,36 @@ Examples:
   assay bisect --resume last
 
 Leaves with 0 when one was found with the confidence asked for, 2 when the ends are the same, 6 when
-it cannot tell."""
+it cannot tell.""",
 )
-@click.argument("case", required=False, shell_complete=complete.cases)
-@click.option("--good", default="", metavar="COMMIT|NAME==VERSION", help="The end that was fast.")
-@click.option("--bad", default="", metavar="COMMIT|NAME==VERSION", help="The end that is slow.")
-@click.option("--metric", default="", help="What to compare, as of assay ab; default: step_time.")
-@click.option(
-    "--build", default="", metavar="COMMAND", help="Run in the checkout of each commit first."
-)
-@click.option("--budget", default="1m", show_default=True, help="Time for one comparison.")
-@click.option(
-    "--min-effect",
-    "minimum",
-    default="1%",
-    show_default=True,
-    help="The ends have to differ by this at least.",
-)
-@click.option(
-    "--confidence", default="95%", show_default=True, help="How sure it has to be to stop."
-)
-@options.trust
-@options.resume("Continue a bisection; what was compared is not compared again.")
-@options.home
-@options.form
-def command(case: str | None, resume: str | None, **given: Any) -> int:
+def command(
+    keywords: Keywords,
+    case: Annotated[str, Argument(complete="cases")] = "",
+    *,
+    resume: Annotated[
+        str,
+        Flag(
+            "Continue a bisection; what was compared is not compared again.",
+            "RUN",
+            complete="runs",
+        ),
+    ] = "",
+    store: str | None,
+    format: Format = "text",
+) -> int:
     """Find the commit or the version of a package that changed the speed of CASE.
 
     Revisions are compared with the good end, as assay ab does it; what cannot be built is skipped,
     and what is in doubt is compared again, until one is sure enough.
     """
     line = LiveLine()
-    form, home = given.pop("form"), given["home"]
     if bool(case) == bool(resume):
         raise UsageError(
             "A bisection needs a case with --good and --bad, or --resume.",
             hint="As in: assay bisect --good v1.0 --bad HEAD ./my.py:MyNet@torch",
         )
-    found = api.resume(resume, home, line) if resume else _begun(str(case), given, line)
-    last = last_of(_announced(found, line), lambda one: _show(one, form))
+    bisections = api.resume(resume, store, line) if resume else _begun(case, keywords, line)
+    last = last_of(_announced(bisections, line), lambda each: _show(each, format))
     if last.ended.startswith("the ends are the same"):
         return UsageError.status
     return 0 if last.ended.startswith("decided") else UNDECIDED
@@ -73,11 +65,11 @@ def show(run: str, home: str | None, form: str) -> None:
     _show(api.kept(run, home), form)
 
 
-def _begun(case: str, given: dict[str, Any], line: LiveLine) -> Iterator[Bisection]:
+def _begun(case: str, keywords: Keywords, line: LiveLine) -> Iterator[Bisection]:
     for end in ("good", "bad"):
-        if not given[end]:
+        if not keywords[end]:
             raise UsageError(f"--{end} is missing.", hint="--good v1.0 --bad HEAD")
-    return api.bisect(case, progress=line, **given)
+    return api.bisect(case, progress=line, **keywords)
 
 
 def _announced(found: Iterator[Bisection], line: LiveLine) -> Iterator[Bisection]:

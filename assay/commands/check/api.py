@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -14,6 +14,7 @@ from assay.commands.history.api import METRICS, summarize_all
 from assay.core import codec
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
+from assay.core.options import Flag, Seconds, Share, StoreUrl, older_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import SCHEMA, Query
 from assay.core.registry import open_store
@@ -27,21 +28,43 @@ if TYPE_CHECKING:
     from assay.stats.gate import Judged
 
 
-LEVEL = 0.01
 USUAL = 0.03  # worse by this share fails, where no threshold is given
 LOOKED_AT = 512  # newest points of a series that are read
 
 
+@older_keywords(home="store")
 def check(
-    since: str = "",
-    fail_on: Sequence[str] = (),
+    since: Annotated[
+        str,
+        Flag(
+            "label:NAME, tag:NAME=VALUE, commit:REF, date:DATE, or one of these bare; "
+            "default: the last stretch without a shift.",
+            "BASELINE",
+        ),
+    ] = "",
+    fail_on: Annotated[
+        Sequence[str],
+        Flag(
+            "How much worse it may get, as in step_time:3%; with a direction: loss:+1%, rate:-5%. "
+            "Repeatable; default: 3% of each series' usual metric.",
+            "METRIC:SHARE",
+        ),
+    ] = (),
     query: Query = Query(),  # noqa: B008 (frozen)
-    level: float | str = LEVEL,
-    confirm: bool = False,
-    most: int = 10,
-    budget: float | str = "5m",
-    alerts: Sequence[str] = (),
-    home: Home = None,
+    level: Annotated[Share, Flag("Share of false alarms, over all series together.")] = "1%",
+    confirm: Annotated[bool, Flag("Measure suspects again, side by side, before failing.")] = False,
+    most: Annotated[int, Flag("Suspects that --confirm measures, the worst first.", min=1)] = 10,
+    budget: Annotated[Seconds, Flag("Time to confirm one suspect.")] = "5m",
+    alerts: Annotated[
+        Sequence[str],
+        Flag(
+            "Where to tell what was found: https://… (as Slack takes it), "
+            "smtp://HOST:PORT?to=a@b.c or cmd:COMMAND. Repeatable.",
+            "PLACE",
+            flags="--alert",
+        ),
+    ] = (),
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Checked:
     """Hold the newest points of every series against a baseline: `label:…`, `tag:…`, `commit:…`,
@@ -57,14 +80,14 @@ def check(
     thresholds = [parse_threshold(text) for text in fail_on]
     share = as_share(level, "The level", "1%")
     alerting.check_places(alerts)
-    with closing(open_store(home)) as store:
-        summarize_all(store, query)
-        baseline = choose(since, store) if since else None
-        series = _chosen(store.series(query), thresholds)
-        found = [_judged(store, one, limit, baseline) for one, limit in series]
+    with closing(open_store(store)) as results:
+        summarize_all(results, query)
+        baseline = choose(since, results) if since else None
+        series = _chosen(results.series(query), thresholds)
+        found = [_judged(results, each, limit, baseline) for each, limit in series]
         found = _together(found, share)
         if confirm:
-            found = _confirmed(found, most, _again(store, budget, home, progress))
+            found = _confirmed(found, most, _again(results, budget, store, progress))
     text = baseline.text if baseline else "the last stretch without a shift"
     checked = Checked(
         found=tuple(found), level=share, since=text, named=bool(since), confirmed=confirm

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import click
+from typing import Annotated, Literal
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.cli.progress import LiveLine
 from assay.commands.check import api
 from assay.commands.check.view import junit, output
+from assay.core.options import Flag
 from assay.core.records import Query
 
-FORMATS = ("text", "json", "junit", "markdown", "csv")
 
-
-@click.command(
+@click_command(
+    api.check,
     epilog="""\b
 Examples:
   assay check                                        every series, newest against the stretch before
@@ -26,67 +25,18 @@ Examples:
   assay check --alert https://hooks.example.org/T0/B0 --alert 'cmd:notify-send assay'
 
 Leaves with 0 when nothing got worse, 5 when something did (with --confirm: and was confirmed), 6
-when --confirm could not decide."""
-)
-@click.option(
-    "--since",
-    default="",
-    metavar="BASELINE",
-    help="label:NAME, tag:NAME=VALUE, commit:REF, date:DATE, or one of these bare; "
-    "default: the last stretch without a shift.",
-)
-@click.option(
-    "--fail-on",
-    multiple=True,
-    metavar="METRIC:SHARE",
-    help="How much worse it may get, as in step_time:3%; with a direction: loss:+1%, rate:-5%. "
-    "Repeatable; default: 3% of each series' usual metric.",
-)
-@click.option("--workload", default="", help="Only of this workload.")
-@click.option("--backend", default="", help="Only of this backend.")
-@click.option("--machine", default="", help="Only of this host, processor or ASSAY_MACHINE.")
-@click.option(
-    "--level",
-    default="1%",
-    show_default=True,
-    help="Share of false alarms, over all series together.",
-)
-@click.option(
-    "--confirm", is_flag=True, help="Measure suspects again, side by side, before failing."
-)
-@click.option(
-    "--most",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Suspects that --confirm measures, the worst first.",
-)
-@click.option("--budget", default="5m", show_default=True, help="Time to confirm one suspect.")
-@click.option(
-    "--alert",
-    "alerts",
-    multiple=True,
-    metavar="PLACE",
-    help="Where to tell what was found: https://… (as Slack takes it), smtp://HOST:PORT?to=a@b.c "
-    "or cmd:COMMAND. Repeatable.",
-)
-@click.option("--all", "everything", is_flag=True, help="List fine series too.")
-@options.home
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Format of the output.",
+when --confirm could not decide.""",
 )
 def command(
-    workload: str,
-    backend: str,
-    machine: str,
-    everything: bool,
-    form: str,
-    **given: Any,
+    keywords: Keywords,
+    *,
+    workload: Annotated[str, Flag("Only of this workload.")] = "",
+    backend: Annotated[str, Flag("Only of this backend.")] = "",
+    machine: Annotated[str, Flag("Only of this host, processor or ASSAY_MACHINE.")] = "",
+    everything: Annotated[bool, Flag("List fine series too.", flags="--all")] = False,
+    format: Annotated[
+        Literal["text", "json", "junit", "markdown", "csv"], Flag("Format of the output.")
+    ] = "text",
 ) -> int:
     """Check whether anything got worse: the gate for a CI or a nightly job.
 
@@ -95,11 +45,11 @@ def command(
     """
     query = Query(workload=workload, backend=backend, machine=machine)
     line = LiveLine()
-    found = api.check(query=query, progress=line, **given)
+    checked = api.check(query=query, progress=line, **keywords)
     line.clear()
-    if form == "junit":
-        printing.put(junit(found))
+    if format == "junit":
+        printing.put(junit(checked))
     else:
-        printing.show(output(found, everything), form)
-    options.say(*found.alerts)
-    return api.status(found)
+        printing.show(output(checked, everything), format)
+    options.say(*checked.alerts)
+    return api.status(checked)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from assay.core.errors import UsageError, unknown
+from assay.core.options import Argument, Flag, Share, StoreUrl, older_keywords
 from assay.core.records import SCHEMA, Case, Result
 from assay.core.registry import open_store
 from assay.core.series import SeriesKey
@@ -34,15 +35,16 @@ class Comparing(NamedTuple):
     anyway: bool = False
 
 
+@older_keywords(home="store", minimum="min_effect")
 def compare(
-    baseline: str | Path,
-    candidate: str | Path,
-    metric: str = "",
-    by: str = "",
-    across: str = "",
-    minimum: float | str = 0.01,
-    anyway: bool = False,
-    home: Home = None,
+    baseline: Annotated[str | Path, Argument(complete="runs")],
+    candidate: Annotated[str | Path, Argument(complete="runs")],
+    metric: Annotated[str, Flag("Metric to compare, or `all`; default: step or wall time.")] = "",
+    by: Annotated[str, Flag("Give a mean for each backend, workload, …", "NAME")] = "",
+    across: Annotated[str, Flag("Match cases that differ in backend, workload, …", "NAME")] = "",
+    min_effect: Annotated[Share, Flag("Smallest difference that counts as a change.")] = "1%",
+    anyway: Annotated[bool, Flag("Compare what is not the same work, too.")] = False,
+    store: StoreUrl = None,
 ) -> Differences:
     """Compare kept results, or files of other tools: the ratio is candidate over baseline.
 
@@ -54,8 +56,8 @@ def compare(
     >>> found = assay.compare("before", "after", by="backend")
     >>> [(one.key, one.ratio, one.low, one.high, one.verdict) for one in found.differences]
     """
-    how = Comparing(metric, by, across, as_share(minimum, "The smallest effect", "1%"), anyway)
-    first, second = (_results(str(text), home) for text in (baseline, candidate))
+    how = Comparing(metric, by, across, as_share(min_effect, "The smallest effect", "1%"), anyway)
+    first, second = (_results(str(text), store) for text in (baseline, candidate))
     return compare_results(first, second, (_short(baseline), _short(candidate)), how)
 
 

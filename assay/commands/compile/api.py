@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args
 
 import msgspec
 import numpy as np
@@ -20,8 +20,10 @@ from assay.core.contracts import WithExamples
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.files import user_path, write_whole, written_whole
 from assay.core.messages import MODEL_FILES
+from assay.core.options import Argument, Flag, Weights
 from assay.core.records import Value
 from assay.core.sessions import Examples
+from assay.core.units import as_choice
 from assay.measure.compiler.agreement import UNLUCKY, agreement
 from assay.measure.compiler.capture import CapturedModel, captured, model_of
 from assay.measure.compiler.splits import calibrated, calibration_items
@@ -43,16 +45,41 @@ AT_ONCE = 250  # pictures made ready and written: a split of large ones would fi
 
 
 def compile_model(
-    model: Any,
-    output: str | Path = "build",
-    weights: str | Path = "",
-    params: Mapping[str, Value] | None = None,
-    kernels: Kernels = "auto",
-    portable: bool = False,
-    kernel: Mapping[str, str] | None = None,
+    model: Annotated[Any, Argument("MODEL")],
+    output: Annotated[
+        str | Path, Flag("Folder to write to.", "FOLDER", flags="-o --output")
+    ] = "build",
+    weights: Weights = "",
+    params: Annotated[
+        Mapping[str, Value] | None,
+        Flag("Parameter of MODEL.", "NAME=VALUE", flags="--set", read="pairs"),
+    ] = None,
+    kernels: Annotated[
+        Kernels,
+        Flag("auto: oneDNN, where it is installed, beside our own; portable: our own only."),
+    ] = "auto",
+    portable: Annotated[
+        bool,
+        Flag("Build for any CPU of this architecture; the program uses the best code it can run."),
+    ] = False,
+    kernel: Annotated[
+        Mapping[str, str] | None,
+        Flag(
+            "Compute a layer by this kernel (direct, winograd-4x3, onednn, …), not by the "
+            "quickest.",
+            "LAYER=NAME",
+            read="pairs",
+        ),
+    ] = None,
     knobs: Mapping[str, int] | str | Path | None = None,
     items: Sequence[Any] = (),
-    data: str | Path = "",
+    data: Annotated[
+        str | Path,
+        Flag(
+            "Inputs from which int8 finds its ranges: the file that was given to assay tune.",
+            "FILE.npz",
+        ),
+    ] = "",
 ) -> Compiled:
     """Build a program named after the model in the folder `output`, once its outputs are right.
 
@@ -67,6 +94,7 @@ def compile_model(
     >>> assay.compile_model("resnet18.onnx", "build").judge
     'ONNX Runtime'
     """
+    as_choice(kernels, "kernels", get_args(Kernels))
     tools = toolchain(kernels, portable)  # what is lacking is told before a model is built
     given = CompileRequest(
         model=model if isinstance(model, str) else "",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
 from assay.core.contracts import Store
 from assay.core.errors import AssayError, UsageError, unknown
 from assay.core.findings import ANALYSIS
+from assay.core.options import Argument, Flag, StoreUrl, older_keywords
 from assay.core.records import SCHEMA, Query, Result
 from assay.core.registry import open_store
 from assay.core.series import KeptSeries, Point
-from assay.core.settings import Home
+from assay.core.units import as_choice
 from assay.stats import stored_summary
 from assay.stats.causes import Changed
 from assay.stats.trend import Drift, Shift
@@ -23,24 +24,26 @@ METRICS = ("step_time", "wall_time", "item_time", "throughput", "accuracy")  # t
 Order = Literal["time", "commit"]
 
 
+@older_keywords(home="store")
 def history(
-    case: str,
-    metric: str = "",
-    machine: str = "",
-    order: Order = "time",
+    case: Annotated[str, Argument(complete="cases")],
+    metric: Annotated[str, Flag("What to follow; default: step_time, or what there is.")] = "",
+    machine: Annotated[str, Flag("Only of this host, processor or ASSAY_MACHINE.")] = "",
+    order: Annotated[Order, Flag("Order of the points.", flags="--by")] = "time",
     query: Query = Query(),  # noqa: B008 (frozen)
-    home: Home = None,
+    store: StoreUrl = None,
 ) -> list[SeriesHistory]:
     """Every series of a case: `WORKLOAD@BACKEND`, a whole key, or a workload alone.
 
     >>> for found in assay.history("mnist-mlp@jax"):
     ...     print(found.key, [shift.shift.size for shift in found.shifts])
     """
-    with closing(open_store(home)) as store:
+    as_choice(order, "order", get_args(Order))
+    with closing(open_store(store)) as results:
         asked = _asked(case, machine, query)
-        summarize_all(store, asked)
-        found = matching(store.series(asked), case, metric)
-        return [read(store, one, order) for one in found]
+        summarize_all(results, asked)
+        series = matching(results.series(asked), case, metric)
+        return [read(results, each, order) for each in series]
 
 
 def summarize_all(store: Store, query: Query) -> None:

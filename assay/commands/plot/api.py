@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
 from assay.commands.plot import figures
 from assay.commands.race.ranking import Race
 from assay.core.contracts import Store
 from assay.core.errors import UsageError
 from assay.core.findings import Reading
+from assay.core.options import Argument, Flag, StoreUrl, older_keywords
 from assay.core.records import Query
 from assay.core.registry import open_store
-from assay.core.settings import Home
+from assay.core.units import as_choice
 from assay.stats import stored_summary
 from assay.stats.paired_ratio import Comparison
 from assay.stores.runs import COMPARISON, RACE, read_document
@@ -22,22 +23,32 @@ from assay.stores.runs import COMPARISON, RACE, read_document
 Series = Literal["process", "samples"]
 
 
-def plot(what: str, series: Series, output: str | Path, home: Home = None) -> Path:
+@older_keywords(home="store")
+def plot(
+    what: Annotated[str, Argument("ID", complete="runs")],
+    series: Annotated[Series, Flag("Plot every sample, or memory and CPU over time.")] = "samples",
+    output: Annotated[
+        str | Path,
+        Flag("Figure to write: .png, .svg or .pdf.", "FILE", flags="-o --output", required=True),
+    ] = "",
+    store: StoreUrl = None,
+) -> Path:
     """Draw results' samples, or what the monitors saw of one: PNG, SVG or PDF by the name.
 
     `what` is an id, or for the process series the path of a `process_info.log`. A comparison or a
     race is one chart; a training or a task is drawn by its metrics.
     """
+    as_choice(series, "series", get_args(Series))
     path = figures.checked(Path(output))
     if series == "process" and Path(what).is_file():
         figures.process(series_of([Path(what)]), what, path)
         return path
-    with closing(open_store(home)) as store:
+    with closing(open_store(store)) as results:
         if series == "samples":
-            _draw(store, what, path)
+            _draw(results, what, path)
         else:
-            result = _only(_readings(store, what), what).result
-            logs = sorted(store.folder(result.id).rglob("process_info.log"))
+            result = _only(_readings(results, what), what).result
+            logs = sorted(results.folder(result.id).rglob("process_info.log"))
             figures.process(series_of(logs), f"{result.case.key}  ({result.id})", path)
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
+from typing import Annotated
 
 import msgspec
 
@@ -17,6 +18,19 @@ from assay.core.contracts import Backend, WithPictures, Workload
 from assay.core.errors import AssayError, UsageError
 from assay.core.executor import Elsewhere
 from assay.core.findings import Reading, Summary, Table
+from assay.core.options import (
+    Backends,
+    Cluster,
+    Cold,
+    Flag,
+    Label,
+    Need,
+    Seconds,
+    Share,
+    StoreUrl,
+    Trust,
+    older_keywords,
+)
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Result, Value
 from assay.core.registry import open_store
@@ -36,7 +50,6 @@ from assay.stores.runs import RACE, read_document, tagged_number
 
 Where = AbstractContextManager[Elsewhere | None]
 
-MINIMUM = 0.02
 WARM_UP = 5.0  # seconds that a warm-up is reckoned from
 
 # What is tried where nothing else is asked for, of the options a backend has.
@@ -47,23 +60,33 @@ AXES: dict[str, tuple[Value, ...]] = {
 }
 
 
+@older_keywords(home="store", minimum="min_effect")
 def race(
     workload: CaseLike,
     *,
-    mode: str = "infer",
-    backends: str | Sequence[str] = (),
-    over: Axes | None = None,
-    budget: float | str = 300.0,
-    minimum: float | str = MINIMUM,
-    timeout: float | str = 600.0,
-    metric: str = "",
-    cold: bool = False,
-    trust: bool = False,
-    label: str = "",
-    home: Home = None,
+    mode: Annotated[str, Flag("Training steps or inference: train, infer.")] = "infer",
+    backends: Backends = (),
+    over: Annotated[
+        Axes | None,
+        Flag("Option or parameter to vary; repeatable.", "NAME=A,B", read="axes"),
+    ] = None,
+    budget: Annotated[Seconds, Flag("Total time.")] = "5m",
+    min_effect: Annotated[Share, Flag("Contenders closer than this are equally good.")] = "2%",
+    metric: Annotated[
+        str,
+        Flag(
+            "What the fastest is fastest at: item_time (default); of text time_to_first_token, "
+            "time_per_output_token or token_time (over all rows)."
+        ),
+    ] = "",
+    timeout: Annotated[Seconds, Flag("Limit for one process.")] = "10m",
+    on: Cluster = "",
+    need: Need = None,
+    cold: Cold = False,
+    trust: Trust = False,
+    label: Label = "",
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-    on: str = "",
-    need: Mapping[str, str] | None = None,
 ) -> Iterator[Race]:
     """The fastest configuration here, by time per item; the standing is yielded after each heat.
 
@@ -77,7 +100,7 @@ def race(
     executor(on, need)  # a mistake there is told first
     procedure = Procedure(
         budget=as_seconds(budget, "budget", "5m"),
-        target=as_share(minimum, "The smallest effect", "2%"),
+        target=as_share(min_effect, "The smallest effect", "2%"),
         timeout=as_seconds(timeout, "timeout", "10m"),
         cold=cold,
         metric=_metric(metric),
@@ -91,7 +114,7 @@ def race(
         tags=safe_tags({"race": _text(workload)}),
         verb="race",
     )
-    return _new(made, home, progress, executor(on, need))
+    return _new(made, store, progress, executor(on, need))
 
 
 def resume(

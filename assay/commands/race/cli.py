@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
 
-import click
-
-from assay.cli import complete, options, printing
+from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.cli.finish import UNDECIDED, last_of, say_kept, say_uploads
 from assay.cli.progress import LiveLine
 from assay.commands.race import api
 from assay.commands.race.ranking import Race
 from assay.core.errors import UsageError
+from assay.core.options import Argument, Flag, Format
 from assay.stores.read import resume_hint
 
 
-@click.command(
+@click_command(
+    api.race,
     epilog="""\b
 Examples:
   assay race vgg16:image_size=32,classes=10 --budget 5m
@@ -26,45 +27,24 @@ Examples:
   assay race --resume last                               for its budget once more
 
 Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well.
-  assay race mnist-mlp --on ray://HOST:10001"""
+  assay race mnist-mlp --on ray://HOST:10001""",
 )
-@click.argument("workload", required=False, shell_complete=complete.cases)
-@click.option(
-    "--mode", default="infer", show_default=True, help="Training steps or inference: train, infer."
-)
-@options.backends
-@click.option(
-    "--precision",
-    default="",
-    metavar="A,B",
-    help="Precisions the winner may have; default: float32,bfloat16.",
-)
-@click.option(
-    "--over", multiple=True, metavar="NAME=A,B", help="Option or parameter to vary; repeatable."
-)
-@click.option("--budget", default="5m", show_default=True, help="Total time.")
-@click.option(
-    "--min-effect",
-    "minimum",
-    default="2%",
-    show_default=True,
-    help="Contenders closer than this are equally good.",
-)
-@click.option(
-    "--metric",
-    default="",
-    help="What the fastest is fastest at: item_time (default); of text time_to_first_token, "
-    "time_per_output_token or token_time (over all rows).",
-)
-@options.timeout("10m", "one process")
-@options.cluster
-@options.cold
-@options.trust
-@options.resume("Continue a race, for its budget once more.")
-@options.label
-@options.home
-@options.form
-def command(workload: str | None, resume: str | None, **given: Any) -> int:
+def command(
+    keywords: Keywords,
+    workload: Annotated[str, Argument(complete="cases")] = "",
+    *,
+    precision: Annotated[
+        Sequence[str],
+        Flag("Precisions the winner may have; default: float32,bfloat16.", "A,B", read="list"),
+    ] = (),
+    resume: Annotated[
+        str, Flag("Continue a race, for its budget once more.", "RUN", complete="runs")
+    ] = "",
+    on: str,
+    need: Mapping[str, str],
+    store: str | None,
+    format: Format = "text",
+) -> int:
     """Find the fastest configuration of WORKLOAD here, by time per item.
 
     Without --over: every backend installed, in float32 and bfloat16, with the compiler off and on,
@@ -74,12 +54,14 @@ def command(workload: str | None, resume: str | None, **given: Any) -> int:
     line = LiveLine()
     if bool(workload) == bool(resume):
         raise UsageError("A race needs a workload, or --resume.", hint="Try: assay race mnist-mlp")
-    found = (
-        api.resume(resume, given["home"], line, given["on"], options.needs(given))
+    if precision:
+        keywords["over"]["precision"] = precision
+    races = (
+        api.resume(resume, store, line, on, need)
         if resume
-        else _begun(str(workload), given, line)
+        else api.race(workload, **keywords, progress=line)
     )
-    last = last_of(_announced(found, line), lambda one: _show(one, given))
+    last = last_of(_announced(races, line), lambda each: _show(each, store, format))
     if last.places[0].state != "in":
         return 1
     return 0 if _decided(last) else UNDECIDED
@@ -91,27 +73,6 @@ def show(run: str, home: str | None, form: str) -> None:
     _print(found, form)
     if not _decided(found):
         options.say(f"undecided; {resume_hint(run, home)}")
-
-
-def _begun(workload: str, given: dict[str, Any], line: LiveLine) -> Iterator[Race]:
-    over = options.pairs(given["over"], "--over")
-    if given["precision"]:
-        over["precision"] = given["precision"]
-    return api.race(
-        workload,
-        mode=given["mode"],
-        backends=options.several(given["backends"]),
-        over=options.axes(over),
-        **{
-            name: given[name]
-            for name in ("budget", "minimum", "timeout", "cold", "metric", "trust")
-        },
-        label=given["label"],
-        home=given["home"],
-        progress=line,
-        on=given["on"],
-        need=options.needs(given),
-    )
 
 
 def _announced(found: Iterator[Race], line: LiveLine) -> Iterator[Race]:
@@ -127,10 +88,10 @@ def _nobody_ran(found: Race) -> bool:
     return all(place.state == "untried" for place in found.places)
 
 
-def _show(found: Race, given: dict[str, Any]) -> None:
-    _print(found, given["form"])
+def _show(found: Race, store: str | None, format: str) -> None:
+    _print(found, format)
     say_kept(found.run, "" if _decided(found) else "race")
-    say_uploads(found.run, given["home"])
+    say_uploads(found.run, store)
 
 
 def _decided(found: Race) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -15,6 +15,7 @@ from assay.commands.repro import setup as asked
 from assay.commands.repro.answer import Reproduction
 from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
+from assay.core.options import Argument, Flag, Share, StoreUrl, Trust, older_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Query, Result
 from assay.core.registry import open_store
@@ -32,16 +33,28 @@ TAG = "repro"
 NEWEST = 30  # newest results of the case that tell how much one hour differs from the next
 
 
+@older_keywords(home="store")
 def repro(
-    id: str,
-    origin: str | Path = "",
-    against: str = "",
-    check: bool = False,
-    write: str | Path = "",
-    within: float | str = 0.5,
-    processes: int = 0,
-    trust: bool = False,
-    home: Home = None,
+    id: Annotated[str, Argument("ID", complete="runs")],
+    origin: Annotated[
+        str | Path, Flag("Folder or URL of the run it lies in.", "PLACE", flags="--from")
+    ] = "",
+    against: Annotated[
+        str,
+        Flag("Compare to this kept result, and measure nothing.", "ID", complete="runs"),
+    ] = "",
+    check: Annotated[bool, Flag("Only show what it takes and what is missing.")] = False,
+    write: Annotated[str | Path, Flag("Write lock file and Containerfile.", "FOLDER")] = "",
+    within: Annotated[
+        Share,
+        Flag("The largest difference that is called reproduced; what may be more is undecided."),
+    ] = "50%",
+    processes: Annotated[
+        int | None,
+        Flag("Processes to measure again in; default: as many as it had, or 5.", min=2),
+    ] = None,
+    trust: Trust = False,
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Reproduction:
     """Measure a kept result again and say whether it is the same, or what is missing for it.
@@ -56,20 +69,20 @@ def repro(
     >>> found = assay.repro("last")
     >>> print(found.sentence, found.changed)
     """
-    result = _found(id, origin, home)
+    result = _found(id, origin, store)
     told = _told(result)
     share = as_share(within, "within", "5%")
     if against:
-        found = _judged(result, [_found(against, "", home)], told, share, home)
+        found = _judged(result, [_found(against, "", store)], told, share, store)
     elif told.lacking or check:
         found = told
     else:
-        case = _case(result, trust or (not origin and _was_trusted(result, home)))
-        again = [_again(result, case, processes, home, progress)]
-        found = _judged(result, again, told, share, home)
+        case = _case(result, trust or (not origin and _was_trusted(result, store)))
+        again = [_again(result, case, processes or 0, store, progress)]
+        found = _judged(result, again, told, share, store)
         if found.answer in ("differs", "undecided"):  # a machine may be slow for a while
-            again.append(_again(result, case, processes, home, progress))
-            found = _judged(result, again, told, share, home)
+            again.append(_again(result, case, processes or 0, store, progress))
+            found = _judged(result, again, told, share, store)
     return _written(result, found, Path(write)) if write else found
 
 

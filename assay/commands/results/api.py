@@ -6,19 +6,21 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Protocol, runtime_checkable
 
 import msgspec
 
 from assay.core.contracts import SharedStore, Store
 from assay.core.errors import UsageError
+from assay.core.options import Argument, Flag, StoreUrl, older_keywords
 from assay.core.records import Query, Result
 from assay.core.registry import open_store
 from assay.core.series import series_of
-from assay.core.settings import Home
 from assay.measure.baseline import DATE
 from assay.measure.machine.environment import safe_tags
 from assay.stores.runs import locked
+
+Ids = Annotated[Sequence[str], Argument("ID…", complete="runs", required=True)]
 
 
 class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,16 +31,20 @@ class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-def kept_files(ids: Sequence[str], home: Home = None) -> list[KeptFiles]:
+def kept_files(
+    ids: Ids,
+    store: StoreUrl = None,
+) -> list[KeptFiles]:
     """The results behind these ids, with what they take: what `remove` would remove."""
-    with closing(open_store(home)) as store:
-        return [_weighed(store, result) for result in _named(store, ids)]
+    with closing(open_store(store)) as results:
+        return [_weighed(results, result) for result in _named(results, ids)]
 
 
+@older_keywords(home="store")
 def prunable(
     query: Query = Query(),  # noqa: B008 (frozen)
-    keep: int = 0,
-    home: Home = None,
+    keep: Annotated[int, Flag("Keep the newest N of each series.", min=0)] = 0,
+    store: StoreUrl = None,
 ) -> list[KeptFiles]:
     """What of a query's results could go: all but the newest `keep` of each series, and but those
     with a label, unless the query asks for that label."""
@@ -47,35 +53,40 @@ def prunable(
             "prune was asked for everything there is.",
             hint="Say which: --before 2026-01, --keep 100, --status failed or --label old.",
         )
-    with closing(open_store(home)) as store:
+    with closing(open_store(store)) as results:
         newest: dict[str, int] = {}
         found = []
-        for result in sorted(store.results(query), key=lambda r: r.started, reverse=True):
+        for result in sorted(results.results(query), key=lambda r: r.started, reverse=True):
             series = series_of(result).id
             newest[series] = newest.get(series, 0) + 1
             if newest[series] > keep and (not result.label or query.label):
-                found.append(_weighed(store, result))
+                found.append(_weighed(results, result))
         return found[::-1]
 
 
-def remove(ids: Sequence[str], home: Home = None) -> list[str]:
+@older_keywords(home="store")
+def remove(ids: Sequence[str], store: StoreUrl = None) -> list[str]:
     """Remove runs or results for good, with their files; the ids of what is gone."""
-    with closing(open_store(home)) as store:
-        wanted = {result.id for result in _named(store, ids)} | {
-            found for text in ids for found in store.find(text)
+    with closing(open_store(store)) as results:
+        wanted = {result.id for result in _named(results, ids)} | {
+            found for text in ids for found in results.find(text)
         }
         runs = sorted({found.partition("/")[0] for found in wanted})
         gone: list[str] = []
-        if isinstance(store, PackingStore):
-            whole = [run for run in runs if set(store.find(run)) <= wanted]
-            gone = store.take_out(runs, whole)
+        if isinstance(results, PackingStore):
+            whole = [run for run in runs if set(results.find(run)) <= wanted]
+            gone = results.take_out(runs, whole)
         for run in sorted(set(runs).difference(one.partition("/")[0] for one in gone)):
-            with locked(store, run):  # nobody measures it now
-                gone += _removed(store, run, wanted)
+            with locked(results, run):  # nobody measures it now
+                gone += _removed(results, run, wanted)
         return sorted(gone)
 
 
-def pack(before: str, home: Home = None) -> Packed:
+@older_keywords(home="store")
+def pack(
+    before: Annotated[str, Flag("Only runs older than this day.", "DATE", required=True)],
+    store: StoreUrl = None,
+) -> Packed:
     """Put runs that were measured before a date into a few files, from which they are read as
     before; one that is changed later gets its folder back.
 
@@ -85,16 +96,16 @@ def pack(before: str, home: Home = None) -> Packed:
         raise UsageError(
             f"'{before}' is no date.", hint="As in: assay results pack --before 2026-06"
         )
-    with closing(open_store(home)) as store:
-        if not isinstance(store, PackingStore):
+    with closing(open_store(store)) as results:
+        if not isinstance(results, PackingStore):
             raise UsageError(
                 "This store keeps no run folders that could be packed.",
                 hint="Only a store in a plain folder does.",
             )
-        runs = store.packable(before)
-        sizes = [size for run in runs for size in _sizes(store.folder(run))]
-        made = store.pack(runs) if runs else []
-        left = [run for run in runs if (store.home / "runs" / run).is_dir()]
+        runs = results.packable(before)
+        sizes = [size for run in runs for size in _sizes(results.folder(run))]
+        made = results.pack(runs) if runs else []
+        left = [run for run in runs if (results.home / "runs" / run).is_dir()]
     return Packed(
         runs=len(runs) - len(left),
         files=len(sizes),
@@ -105,29 +116,35 @@ def pack(before: str, home: Home = None) -> Packed:
     )
 
 
-def relabel(ids: Sequence[str], label: str, home: Home = None) -> list[str]:
+@older_keywords(home="store")
+def relabel(
+    ids: Ids,
+    label: Annotated[str, Argument()],
+    store: StoreUrl = None,
+) -> list[str]:
     """Give results another label, "" for none; what was measured stays as it is."""
-    with closing(open_store(home)) as store:
-        found = _named(store, ids)
-        for result in found:
-            store.amend(result.id, label, result.tags)
-        return [result.id for result in found]
+    with closing(open_store(store)) as results:
+        named = _named(results, ids)
+        for result in named:
+            results.amend(result.id, label, result.tags)
+        return [result.id for result in named]
 
 
+@older_keywords(home="store")
 def retag(
-    ids: Sequence[str],
+    ids: Ids,
     tags: Mapping[str, str] | None = None,
-    drop: Iterable[str] = (),
-    home: Home = None,
+    drop: Annotated[Sequence[str], Flag("Tag to take away; repeatable.", "NAME")] = (),
+    store: StoreUrl = None,
 ) -> list[str]:
     """Add tags to results, or change them, and drop others by name."""
-    with closing(open_store(home)) as store:
-        found, gone = _named(store, ids), set(drop)
-        for result in found:
+    with closing(open_store(store)) as results:
+        named, gone = _named(results, ids), set(drop)
+        for result in named:
             changed = {**result.tags, **safe_tags(dict(tags or {}))}
             kept = {name: value for name, value in changed.items() if name not in gone}
-            store.amend(result.id, result.label, kept)
-        return [result.id for result in found]
+            results.amend(result.id, result.label, kept)
+        return [result.id for result in named]
 
 
 def _named(store: Store, ids: Sequence[str]) -> list[Result]:

@@ -5,35 +5,43 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 from assay.commands.schedule import plan_file, run_log
 from assay.commands.schedule.run_log import NightLine
-from assay.commands.schedule.timers import Scheduled, files, when
+from assay.commands.schedule.timers import KINDS, Scheduled, files, when
 from assay.core import settings
 from assay.core.errors import UsageError
+from assay.core.options import Flag, StoreUrl, older_keywords
 from assay.core.settings import Home
 
 _SECRET = "env:"
 
 
+@older_keywords(home="store")
 def schedule(
-    plan: str | Path, every: str = "night", kind: str = "cron", at: str = "02:00", home: Home = None
+    plan: Annotated[str | Path, Flag("The plan file to carry out.", "FILE", required=True)],
+    every: Annotated[str, Flag("How often.", "hour|night|week")] = "night",
+    kind: Annotated[str, Flag("For what.", "|".join(KINDS), flags="--as")] = "cron",
+    at: Annotated[str, Flag("Time of day.", "HH:MM")] = "02:00",
+    store: StoreUrl = None,
 ) -> dict[str, str]:
     """The files that make cron, systemd or GitHub Actions carry out a plan file: name → text.
 
     >>> for name, text in assay.schedule("plan.toml", kind="systemd").items():
     ...     print(name, text, sep="\\n")
     """
-    return files(kind, _scheduled(plan, every, at, home))
+    return files(kind, _scheduled(plan, every, at, store))
 
 
-def kept_nights(plan: str | Path, every: str = "", home: Home = None) -> list[NightLine]:
+@older_keywords(home="store")
+def kept_nights(plan: str | Path, every: str = "", store: StoreUrl = None) -> list[NightLine]:
     """Every time a plan file was carried out, oldest first. With `every`, one that should have
     been by now and was not is the last, and says so in its findings."""
     if every:
         when(every, "0:00")
     name, now = plan_file.read(plan).name, datetime.now(UTC)
-    found = run_log.lines(name, home)
+    found = run_log.lines(name, store)
     trouble = run_log.trouble(found, every, now)
     if not found and every:
         raise UsageError(

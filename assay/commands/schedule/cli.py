@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
 
 from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.commands.schedule import api, plan_file
-from assay.commands.schedule.timers import KINDS
 from assay.commands.schedule.view import nights_output
 from assay.core.files import user_file, user_path
+from assay.core.options import Flag, Format
 
 
-@click.command(
+@click_command(
+    api.schedule,
     epilog="""\b
 Examples:
   assay schedule --every night --plan plan.toml --as cron
@@ -19,29 +21,17 @@ Examples:
   assay schedule --every week --plan nightly/plan.toml --as github-actions --write .
   assay schedule --every night --plan plan.toml --status
 
-With --status it leaves with 1 when the last one failed, never ended or was missed."""
+With --status it leaves with 1 when the last one failed, never ended or was missed.""",
 )
-@click.option("--plan", required=True, metavar="FILE", help="The plan file to carry out.")
-@click.option(
-    "--every", default="night", show_default=True, metavar="hour|night|week", help="How often."
-)
-@click.option("--at", default="02:00", show_default=True, metavar="HH:MM", help="Time of day.")
-@click.option(
-    "--as", "kind", default="cron", show_default=True, metavar="|".join(KINDS), help="For what."
-)
-@click.option("--write", default="", metavar="FOLDER", help="Write the files there; else print.")
-@click.option("--status", is_flag=True, help="Show every time it was carried out.")
-@options.home
-@options.form
 def command(
+    keywords: Keywords,
+    *,
     plan: str,
     every: str,
-    at: str,
-    kind: str,
-    write: str,
-    status: bool,
-    home: str | None,
-    form: str,
+    write: Annotated[str, Flag("Write the files there; else print.", "FOLDER")] = "",
+    status: Annotated[bool, Flag("Show every time it was carried out.")] = False,
+    store: str | None,
+    format: Format = "text",
 ) -> int:
     """Schedule a plan file with cron, systemd or GitHub Actions.
 
@@ -49,16 +39,16 @@ def command(
     an earlier one that was missed or never ended.
     """
     if status:
-        kept = api.kept_nights(plan, every, home)
-        printing.show(nights_output(plan_file.read(plan).name, kept), form)
+        kept = api.kept_nights(plan, every, store)
+        printing.show(nights_output(plan_file.read(plan).name, kept), format)
         return int(bool(kept and kept[-1].status))
-    files = api.schedule(plan, every, kind, at, home)
+    files = api.schedule(**keywords)
     if write:
         for name, text in files.items():
             with user_file(user_path(write) / name) as temporary:
                 temporary.write_text(text)
             options.say(f"written: {user_path(write) / name}")
-    elif form == "json":
+    elif format == "json":
         printing.put_document(files)
     else:
         for name, text in files.items():

@@ -101,7 +101,7 @@ class _Carried:
             return
         given = msgspec.structs.asdict(part)
         try:
-            self.checked = check.check(home=self.home, progress=self.progress, **given)
+            self.checked = check.check(store=self.home, progress=self.progress, **given)
         except AssayError as error:
             self.failed.append(f"the check was not possible: {error}")
 
@@ -110,7 +110,7 @@ class _Carried:
         if self.plan.sinks is None or not self.runs:
             return
         try:
-            sent = upload(*self.runs, sinks=self.plan.sinks, home=self.home)
+            sent = upload(*self.runs, sinks=self.plan.sinks, store=self.home)
         except AssayError as error:
             self.failed.append(f"the upload was not possible: {error}")
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import msgspec
 
@@ -14,13 +14,13 @@ from assay.core.codec import UNREADABLE
 from assay.core.contracts import Trainable, TrainingBackend
 from assay.core.errors import UsageError, unknown
 from assay.core.files import user_path
+from assay.core.options import Flag, Label, Seconds, StoreUrl, Tags, older_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.recipe import Recipe, Training
 from assay.core.records import Case, Evaluation, Plan, Procedure, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
-from assay.measure.inputs import check_keywords
 from assay.measure.machine.environment import safe_tags
 from assay.measure.recorder import resume_cases, run_cases
 from assay.workloads.accuracy import KERAS_MODEL_FILE
@@ -29,22 +29,53 @@ from assay.workloads.models.recipes import RECIPES
 DAY = 86400.0
 
 
+@older_keywords(home="store")
 def train(
     case: CaseLike,
     *,
-    home: Home = None,
+    recipe: Annotated[
+        str | Recipe,
+        Flag("Recipe to train by; default: the network's own.", "NAME|FILE"),
+    ] = "",
+    epochs: Annotated[int, Flag("Number of epochs; default: the recipe's.", "N", min=0)] = 0,
+    seed: Annotated[
+        int | None, Flag("Seed of initial weights, order and augmentation.", "N")
+    ] = None,
+    save: Annotated[
+        str | Path,
+        Flag("Write the trained weights here: .npz, .h5, .weights.h5 or a folder.", "FILE"),
+    ] = "",
+    until: Annotated[
+        float, Flag("Stop when the test accuracy reaches this.", "%", min=0, max=100)
+    ] = 0.0,
+    first: Annotated[int, Flag("Train on only the first N pictures.", "N", min=0)] = 0,
+    timeout: Annotated[Seconds, Flag("Limit for the training.")] = "24h",
+    label: Label = "",
+    tags: Tags = None,
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-    **given: Any,
 ) -> Result:
     """Train a case from scratch and test it; the weights are kept beside the result.
 
-    What else can be given is what `planned` takes: recipe, epochs, seed, save, until, first, …
+    A recipe is a known one's name or a file; without it the workload's own is taken. It may stop
+    as soon as `until` percent of the test pictures are right. The weights also go to `save`.
 
     >>> result = assay.train("lenet@keras-tensorflow", save="lenet.npz")
     >>> assay.summarize(result).quantities["accuracy"]
     """
-    check_keywords("assay.train", given, planned, train)
-    (reading,) = run_cases(planned(case, **given), home, progress)
+    plan = make_plan(
+        case,
+        recipe=recipe,
+        epochs=epochs,
+        seed=seed,
+        save=save,
+        until=until,
+        first=first,
+        timeout=timeout,
+        label=label,
+        tags=tags,
+    )
+    (reading,) = run_cases(plan, store, progress)
     return reading.result
 
 
@@ -53,7 +84,7 @@ def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> 
     return (reading.result for reading in resume_cases(run, "train", home, progress))
 
 
-def planned(
+def make_plan(
     case: CaseLike,
     recipe: str | Recipe = "",
     epochs: int = 0,
@@ -65,11 +96,7 @@ def planned(
     label: str = "",
     tags: Mapping[str, str] | None = None,
 ) -> Plan:
-    """What is to be trained, checked.
-
-    A recipe is a known one's name or a file; without it the workload's own is taken. It may stop
-    as soon as `until` percent of the test pictures are right. The weights also go to `save`.
-    """
+    """The plan of a training, checked."""
     chosen = _case(case, seed)
     found = _recipe(chosen, recipe)
     if found is None and (epochs or until or first):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args
 
 from msgspec.structs import replace
 
@@ -16,9 +16,11 @@ from assay.core import codec
 from assay.core.case_text import parse_case
 from assay.core.errors import AssayError, NotPossibleError
 from assay.core.files import user_path, write_whole
+from assay.core.options import Argument, Flag, Label, Seconds, StoreUrl, older_keywords
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Result, Samples, Value
 from assay.core.settings import Home
+from assay.core.units import as_choice
 from assay.measure import plan
 from assay.measure.machine.environment import here
 from assay.measure.recorder import new_run
@@ -33,21 +35,46 @@ FRONT, CONFIGS, BEST = "front.json", "confs.txt", "best.txt"
 FIGURES = ("front.svg", "front.png")
 
 
+@older_keywords(home="store")
 def tune(
-    model: Any,
-    output: str | Path = "tuned",
-    weights: str | Path = "",
-    params: Mapping[str, Value] | None = None,
-    data: str | Path = "",
-    max_loss: float = 1.0,
-    budget: float | str = "10m",
-    objective: Objective = "time",
-    batch: int = 1,
-    seed: int = 0,
-    kernels: Kernels = "auto",
-    resume: bool = False,
-    label: str = "",
-    home: Home = None,
+    model: Annotated[Any, Argument("MODEL", complete="cases")],
+    output: Annotated[
+        str | Path,
+        Flag("Folder for configurations, JSON and figure.", "FOLDER", flags="-o --output"),
+    ] = "tuned",
+    weights: Annotated[
+        str | Path,
+        Flag("File of trained weights; default: those beside the data.", "FILE"),
+    ] = "",
+    params: Annotated[
+        Mapping[str, Value] | None,
+        Flag("Parameter of MODEL.", "NAME=VALUE", flags="--set", read="pairs"),
+    ] = None,
+    data: Annotated[
+        str | Path,
+        Flag(
+            "Pictures and classes: inputs and labels, or inputs_tune, labels_tune, inputs_test "
+            "and labels_test; default: the model's own.",
+            "FILE.npz",
+        ),
+    ] = "",
+    max_loss: Annotated[
+        float,
+        Flag("Points of accuracy that may be lost; kept with a confidence of 95 %.", "POINTS"),
+    ] = 1.0,
+    budget: Annotated[Seconds, Flag("Total time.")] = "10m",
+    objective: Annotated[
+        Objective, Flag("What to save: time, bytes of weights, or joules.")
+    ] = "time",
+    batch: Annotated[int, Flag("Items in one step.", "N")] = 1,
+    seed: Annotated[int, Flag("Of the order of pictures.", show_default=True)] = 0,
+    kernels: Annotated[
+        Kernels,
+        Flag("auto: oneDNN, where it is installed, beside our own; portable: our own only."),
+    ] = "auto",
+    resume: Annotated[bool, Flag("Continue the interrupted tuning in FOLDER.")] = False,
+    label: Label = "",
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Tuning:
     """Choose a knob for each layer: the fastest network that loses at most `max_loss` points.
@@ -62,6 +89,7 @@ def tune(
     >>> assay.compile_model("alexnet2", "build", weights="trained", knobs="tuned/best.txt").program
     PosixPath('build/alexnet2')
     """
+    as_choice(kernels, "kernels", get_args(Kernels))
     request = TuneRequest(
         model=model if isinstance(model, str) else str(model.name),
         output=str(user_path(output)),
@@ -78,7 +106,7 @@ def tune(
     )
     made = tuned_model(request, model, resume, progress)
     written = _written(made, Path(request.output))
-    found = kept(request, written, home)
+    found = kept(request, written, store)
     write_whole(Path(request.output) / FRONT, codec.encode(found, indent=2))
     made.state.close()
     return found

@@ -12,10 +12,10 @@ import msgspec
 
 from assay.core import registry
 from assay.core.case_text import parse_case
-from assay.core.errors import NotPossibleError, UsageError, unknown
+from assay.core.errors import NotPossibleError, UsageError
 from assay.core.messages import MODEL_FILES
 from assay.core.records import Value
-from assay.core.units import as_seconds
+from assay.core.units import as_choice, as_seconds
 from assay.monitors.energy import EnergyMonitor
 from assay.native.toolchain import Kernels
 from assay.native.tuner.records import Objective
@@ -46,8 +46,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.batch < 1:
             raise UsageError(f"batch is {self.batch}, but has to be 1 or more.", hint="--batch 1")
-        if self.objective not in get_args(Objective):
-            raise unknown("objective", self.objective, get_args(Objective))
+        as_choice(self.objective, "objective", get_args(Objective))
 
     def own_params(self) -> dict[str, Value]:
         """With the weights beside the data, where a workload has such and none are given."""

@@ -128,7 +128,7 @@ def _evaluated(
     if request.mode == "train":
         save = _own_file(request.workload, home) or "keras_model_file" if request.dump else trained
         case = f"{request.workload}@{backend}"
-        return api.train(case, save=save, home=home, progress=progress)
+        return api.train(case, save=save, store=home, progress=progress)
     params = ",".join(f"{n}={v}" for n, v in _params(request, home).items())
     (result,) = evaluate.evaluate(
         f"{request.workload}:{params}@{backend}", home=home, progress=progress

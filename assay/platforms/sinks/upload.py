@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -15,6 +15,7 @@ from assay.core import codec, objects, settings
 from assay.core.corrupt import writing
 from assay.core.errors import AssayError, StoreError, UsageError
 from assay.core.files import modified, user_path, write_whole
+from assay.core.options import Flag, StoreUrl, older_keywords
 from assay.core.progress import ignore
 from assay.core.records import Query
 from assay.core.registry import open_store
@@ -25,16 +26,26 @@ from assay.platforms.sinks.records import Sinks, Upload, Uploads
 from assay.stats import stored_summary
 
 
+@older_keywords(home="store")
 def upload(
     *ids: str,
+    bigquery: Annotated[str, Flag("Table for the rows.", "PROJECT:DATASET.TABLE")] = "",
+    table: Annotated[
+        str,
+        Flag("Columns of the table, which is made if it is not there.", "|".join(tables.TABLES)),
+    ] = "assay",
+    objects: Annotated[str, Flag("gs://…, s3://… or a folder for the files.", "PLACE")] = "",
+    metrics: Annotated[str, Flag("JSON lines in CloudWatch's embedded format.", "FILE")] = "",
+    key: Annotated[
+        str,
+        Flag("Key file of Google Cloud; default: as its libraries find credentials.", "FILE"),
+    ] = "",
     sinks: Sinks = Sinks(),  # noqa: B008 (frozen)
-    pending: bool = False,
-    home: Home = None,
+    pending: Annotated[bool, Flag("Send what could not be sent before.")] = False,
+    store: StoreUrl = None,
     progress: Callable[[str], None] = ignore,
-    **given: str,
 ) -> Uploads:
-    """Send kept results to the `sinks`, given whole or by their parts: bigquery, table, objects,
-    metrics, key.
+    """Send kept results to the `sinks`, given whole or by their parts.
 
     All of it is on the disk first, and stays there until it has arrived; `pending` sends what an
     earlier one could not. A row or object that is there is not sent again.
@@ -42,7 +53,8 @@ def upload(
     >>> sent = assay.upload("last", bigquery="my-project:benchmarks.results")
     >>> print(sent.status, [one.text for one in sent.uploads])
     """
-    chosen = _chosen(sinks, given)
+    parts = Sinks(bigquery=bigquery, table=table, objects=objects, metrics=metrics, key=key)
+    chosen = _merged(sinks, parts)
     check_sinks(chosen)
     if bool(ids) == pending:
         raise UsageError(
@@ -54,8 +66,8 @@ def upload(
             "No place was given to upload to.", hint="--bigquery, --objects or --metrics"
         )
     if ids:
-        post(list(_parcels(ids, chosen, home)), home)
-    return _sent(chosen.key, home, progress)
+        post(list(_parcels(ids, chosen, store)), store)
+    return _sent(chosen.key, store, progress)
 
 
 def check_sinks(sinks: Sinks) -> None:
@@ -86,7 +98,7 @@ def of_settings(home: Home = None) -> Sinks | None:
 def after_run(run: str, home: Home = None) -> Uploads | None:
     """What the settings ask for, of a run that has just ended."""
     sinks = of_settings(home)
-    return upload(run, sinks=sinks, home=home) if sinks else None
+    return upload(run, sinks=sinks, store=home) if sinks else None
 
 
 def send_summary(summary: dict[str, object], folder: Path, sinks: Sinks, home: Home) -> Uploads:
@@ -102,12 +114,12 @@ def send_summary(summary: dict[str, object], folder: Path, sinks: Sinks, home: H
     return _sent("", home, ignore)  # the caller holds the key, for the whole of its run
 
 
-def _chosen(sinks: Sinks, given: dict[str, str]) -> Sinks:
-    known = Sinks.__struct_fields__
-    for name in given:
-        if name not in known:
-            raise UsageError(f"assay.upload takes no '{name}'.", hint=f"It takes: {known}.")
-    return msgspec.structs.replace(sinks, **given)
+def _merged(sinks: Sinks, parts: Sinks) -> Sinks:
+    """`sinks`, with those parts that are not the defaults."""
+    usual, changed = msgspec.structs.asdict(Sinks()), msgspec.structs.asdict(parts)
+    return msgspec.structs.replace(
+        sinks, **{name: text for name, text in changed.items() if text != usual[name]}
+    )
 
 
 def _parcels(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Parcel]:

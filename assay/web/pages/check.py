@@ -44,7 +44,7 @@ def check_page(store: Store, home: Home, given: dict[str, str]) -> Page:
             since=given.get("since", ""),
             fail_on=[given["fail_on"]] if given.get("fail_on") else (),
             query=query,
-            home=home,
+            store=home,
         )
     except UsageError as error:
         return _refused(error, form)

@@ -70,7 +70,9 @@ def test_ends_that_could_not_be_told_apart_are_compared_again_when_it_goes_on(co
 
 
 def test_ends_that_do_not_differ_are_said(commits):
-    steps = assay.bisect("work.py:work@python", commits[0], commits[1], budget="20s", minimum="50%")
+    steps = assay.bisect(
+        "work.py:work@python", commits[0], commits[1], budget="20s", min_effect="50%"
+    )
 
     (found,) = steps
 

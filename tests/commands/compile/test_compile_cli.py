@@ -134,7 +134,7 @@ def test_knobs_are_given_by_layer_or_by_a_configuration(assay, monkeypatch, tmp_
         (("mnist-mlp", "--weights", "none.npz"), "There is no weights file none.npz"),
         (("mnist-mlp", "--set", "units"), "--set got 'units'"),
         (("mnist-mlp", "--set", "unit=3"), "no parameter of mnist-mlp named 'unit'"),
-        (("mnist-mlp", "--kernels", "cudnn"), "'cudnn' is not one of"),
+        (("mnist-mlp", "--kernels", "cudnn"), "kernels is 'cudnn', but has to be one of"),
         (("mnist-mlp", "--kernel", "direct"), "--kernel got 'direct'"),
     ],
 )

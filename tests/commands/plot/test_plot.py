@@ -37,7 +37,7 @@ def kept(tmp_path):
 @pytest.mark.real("matplotlib")
 @pytest.mark.parametrize("series", ["process", "samples"])
 def test_a_kept_result_is_drawn(tmp_path, kept, series):
-    written = api.plot(f"{kept}/001", series, tmp_path / "figure.png", home=tmp_path)
+    written = api.plot(f"{kept}/001", series, tmp_path / "figure.png", store=tmp_path)
 
     assert written.read_bytes().startswith(b"\x89PNG")
 
@@ -54,7 +54,7 @@ def test_a_log_of_another_tool_is_drawn_without_a_store(tmp_path):
 
 @pytest.mark.real("matplotlib")
 def test_the_samples_of_a_whole_run_are_drawn_in_one_figure(tmp_path, kept):
-    written = api.plot(kept, "samples", tmp_path / "figure.svg", home=tmp_path)
+    written = api.plot(kept, "samples", tmp_path / "figure.svg", store=tmp_path)
 
     drawn = written.read_text()
     assert f"({kept}/001) -->" in drawn
@@ -63,10 +63,10 @@ def test_the_samples_of_a_whole_run_are_drawn_in_one_figure(tmp_path, kept):
 
 def test_the_process_series_of_two_results_are_too_much_for_one_figure(tmp_path, kept):
     with pytest.raises(UsageError, match="names 2 results") as caught:
-        api.plot(kept, "process", tmp_path / "figure.png", home=tmp_path)
+        api.plot(kept, "process", tmp_path / "figure.png", store=tmp_path)
     assert f"{kept}/002" in caught.value.hint
 
 
 def test_a_result_without_a_series_says_so(tmp_path, kept):
     with pytest.raises(UsageError, match="no process series"):
-        api.plot(f"{kept}/002", "process", tmp_path / "figure.png", home=tmp_path)
+        api.plot(f"{kept}/002", "process", tmp_path / "figure.png", store=tmp_path)

@@ -21,7 +21,7 @@ def test_the_file_is_written_and_said(assay, kept, tmp_path):
         (("last",), "Missing option '-o'"),
         (("last", "-o", "nowhere/p.png"), "The folder nowhere is not there"),
         (("last", "-o", "p.txt"), "p.txt"),
-        (("last", "--series", "speed", "-o", "p.png"), "'speed' is not one of"),
+        (("last", "--series", "speed", "-o", "p.png"), "series is 'speed', but has to be one of"),
         (("nothing", "-o", "p.png"), "no run named 'nothing'"),
         (("last/2", "-o", "p.png"), "no result named 'last/2'"),
     ],

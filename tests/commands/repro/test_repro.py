@@ -165,7 +165,7 @@ def test_a_repro_id_finds_the_result_here_or_in_a_folder(home, tmp_path):
     folder = home / "runs" / kept.partition("/")[0]
 
     assert assay.repro(known, check=True).id == kept
-    elsewhere = assay.repro(known, origin=folder, check=True, home=tmp_path / "other")
+    elsewhere = assay.repro(known, origin=folder, check=True, store=tmp_path / "other")
     assert (elsewhere.id, elsewhere.repro) == (kept, known)
 
 

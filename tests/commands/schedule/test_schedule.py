@@ -18,14 +18,14 @@ def plan(tmp_path):
 
 
 def test_the_command_names_plan_rhythm_and_store(plan, home):
-    (text,) = assay.schedule(plan, every="week", home=home).values()
+    (text,) = assay.schedule(plan, every="week", store=home).values()
 
     assert f"-m assay run --plan {plan} --every week --home {home}" in text
     assert "# it needs ASSAY_HOOK" in text
 
 
 def test_a_store_s_password_is_not_written_down(plan):
-    (text,) = assay.schedule(plan, home="postgresql://me:geheim@db/bench").values()
+    (text,) = assay.schedule(plan, store="postgresql://me:geheim@db/bench").values()
 
     assert "geheim" not in text and "# it needs ASSAY_STORE" in text
 
@@ -41,4 +41,4 @@ def test_a_missed_night_is_the_last_one(plan, home):
     (_, missed) = assay.kept_nights(plan, "night", home)
 
     assert missed.status == 1 and "nights were missed" in missed.findings[0]
-    assert len(assay.kept_nights(plan, home=home)) == 1
+    assert len(assay.kept_nights(plan, store=home)) == 1

@@ -71,7 +71,7 @@ def lenets(tmp_path_factory):
                     recipe=RECIPE,
                     first=100,
                     save=folder / "lenet.npz",
-                    home=folder,
+                    store=folder,
                 ),
                 folder / "lenet.npz",
             )
@@ -126,7 +126,7 @@ def test_an_accuracy_below_the_expected_is_a_failure_of_a_whole_training_alone(l
     ],
 )
 def test_a_plan_knows_what_makes_it_less_than_its_recipe(given, cut):
-    found = api.planned("lenet@keras-jax", **given).training
+    found = api.make_plan("lenet@keras-jax", **given).training
 
     assert found.cut == cut.format(api.RECIPES["lenet"].epochs)
 

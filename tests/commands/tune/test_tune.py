@@ -46,7 +46,7 @@ def tuned(tmp_path_factory, cache_home, data):
             data=data,
             max_loss=3.0,
             kernels="portable",
-            home=folder / "home",
+            store=folder / "home",
             progress=told.append,
         )
     return found, folder, told

@@ -34,8 +34,8 @@ def test_a_run_goes_to_every_sink_and_a_second_time_nowhere(keep, home, tmp_path
     run = keep((CASE, 0.01, "ok"), (OTHER, 0.02, "failed"))
     places = dict(bigquery=TABLE, objects=str(tmp_path / "o"), metrics=str(tmp_path / "m.jsonl"))
 
-    sent = assay.upload(run, home=home, **places)
-    again = assay.upload(run, home=home, **places)
+    sent = assay.upload(run, store=home, **places)
+    again = assay.upload(run, store=home, **places)
 
     assert (sent.status, again.status) == (0, 0)
     assert [(one.sink, one.sent, one.known) for one in again.uploads if one.sink != "objects"] == [
@@ -60,16 +60,16 @@ def test_what_a_service_did_not_take_is_kept_and_sent_later(keep, home, service)
     run = keep((CASE, 0.01, "ok"))
     service.faults = [503] * 40
 
-    away = assay.upload(run, bigquery=TABLE, home=home)
-    still = assay.upload(pending=True, home=home)
+    away = assay.upload(run, bigquery=TABLE, store=home)
+    still = assay.upload(pending=True, store=home)
     service.faults = ["cut-after"]
     service.only = "insertAll"
-    later = assay.upload(pending=True, home=home)
+    later = assay.upload(pending=True, store=home)
 
     assert (away.status, still.status, later.status) == (1, 1, 0)
     assert "It is kept to be sent later" in away.uploads[0].text
     assert [row["id"] for row in service.store.rows["nightly.results"]] == [f"{run}/001"]
-    assert assay.upload(pending=True, home=home).uploads == ()
+    assert assay.upload(pending=True, store=home).uploads == ()
 
 
 def test_settings_send_every_run(keep, home, tmp_path):
@@ -88,7 +88,7 @@ def test_two_processes_that_send_at_once_send_once(keep, home, tmp_path):
     sent = tmp_path / "m.jsonl"
     begin, ready = os.pipe()  # they must not have the lock from us
     senders = [
-        _forked(lambda: os.read(begin, 1) and assay.upload(*runs, metrics=str(sent), home=home))
+        _forked(lambda: os.read(begin, 1) and assay.upload(*runs, metrics=str(sent), store=home))
         for _ in range(2)
     ]
     with upload.only_sender(home):
@@ -133,9 +133,9 @@ def _until(holds: Callable[[], bool]) -> None:
 def test_a_packed_run_is_sent_with_its_files(keep, home, tmp_path):
     run = keep((CASE, 0.01, "ok"))
     before = sorted(path.name for path in (home / "runs" / run / "001").iterdir())
-    assert assay.pack("2100", home=home).runs == 1
+    assert assay.pack("2100", store=home).runs == 1
 
-    assert assay.upload(run, objects=str(tmp_path / "there"), home=home).status == 0
+    assert assay.upload(run, objects=str(tmp_path / "there"), store=home).status == 0
     assert sorted(path.name for path in (tmp_path / "there" / run / "001").iterdir()) == before
 
 
@@ -153,7 +153,7 @@ def test_what_is_wrong_is_refused_before_anything_is_sent(keep, home, given, sen
     run = keep((CASE, 0.01, "ok"))
 
     with pytest.raises(UsageError, match=sentence):
-        assay.upload(run, home=home, **given)
+        assay.upload(run, store=home, **given)
     assert list(upload.waiting(home)) == []
 
 
@@ -161,7 +161,7 @@ def test_no_run_and_wrong_settings_are_said(keep, home):
     from assay.platforms.sinks.upload import of_settings
 
     with pytest.raises(UsageError, match="No run was given"):
-        assay.upload(metrics="x", home=home)
+        assay.upload(metrics="x", store=home)
     keep((CASE, 0.01, "ok"))
     (home / "sinks.toml").write_text("bigqery = 'x'\n")
     with pytest.raises(UsageError, match="unknown field `bigqery`"):
