@@ -157,8 +157,9 @@ def bisected(
     made: Repository, found: CheckedSeries, given: argparse.Namespace
 ) -> dict[str, object]:
     ends = [made.commit_of(one) for one in (found.baseline_id, found.candidate_id)]
-    how = {"metric": given.metric, "budget": given.budget, "home": made.home}
-    (*_, last) = assay.bisect(made.case, *ends, **how)
+    (*_, last) = assay.bisect(
+        made.case, ends[0], ends[1], metric=given.metric, budget=given.budget, store=made.home
+    )
     return {
         "between": [made.commits.index(end) for end in ends],
         "commits": [made.commits.index(one) for one in last.suspects],

@@ -209,10 +209,9 @@ def with_assay(place: Place, number: int) -> None:
         workload=f"{place.folder / 'with_assay.py'}:forward",
         backend="python",
         params={"batch_size": 4},
-        options={"threads": 1} | ({"python": place.python} if place.python else {}),
+        options={"threads": 1, **({"python": place.python} if place.python else {})},
     )
-    settings = {"samples": COUNTED, "latency": True, "label": "assay", "home": place.home}
-    (result,) = assay.run(case, **settings)
+    (result,) = assay.run(case, samples=COUNTED, latency=True, label="assay", home=place.home)
     if result.status != "ok":
         raise SystemExit(f"assay: {result.reason}")
 

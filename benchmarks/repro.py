@@ -140,7 +140,7 @@ def _why(found: Reproduction) -> dict[str, object]:
 def changed(first: Result, home: str) -> dict[str, object]:
     """The net, with one thing changed at a time."""
     backend = first.case.backend
-    settings = {"samples": 20, "budget": "2s", "home": home}
+    settings: Any = {"samples": 20, "budget": "2s", "home": home}
     others = {
         "batch": next(iter(assay.run(f"mnist-mlp:units=64,batch_size=64@{backend}", **settings))),
         "option": next(iter(assay.run(f"mnist-mlp:units=64@{backend}:threads=1", **settings))),
