@@ -53,18 +53,19 @@ def click_command(
     without: Sequence[str] = (),
     **settings: Any,
 ) -> Callable[[Callable[..., int]], click.Command]:
-    """A command with the options of `api`, but those in `without`, and of the function below.
+    """A command with the options of `api`, and of the function below.
 
     The function below takes the options of `api` in its parameter that is annotated `Keywords`.
-    Another parameter of it that is named like an option of `api` gets that option too. `settings`
-    are those of `click.command`.
+    Another parameter of it that is named like an option of `api` gets that option too; those in
+    `without` are passed in no other way. `settings` are those of `click.command`.
     """
 
     def decorate(run: Callable[..., int]) -> click.Command:
-        shared = [part for part in declared(api) if part.name not in without] if api else []
+        parts = inspect.signature(run).parameters
+        shared = declared(api) if api else []
+        shared = [part for part in shared if part.name not in without or part.name in parts]
         own = declared(run)
         known = [*own, *(part for part in shared if part.name not in {one.name for one in own})]
-        parts = inspect.signature(run).parameters
         rest = next((name for name, part in parts.items() if _is_keywords(part)), "")
 
         @wraps(run)
@@ -72,7 +73,8 @@ def click_command(
             values = {part.name: _value(part, values[part.name]) for part in known}
             passed = {name: values[name] for name in parts if name in values}
             if rest:
-                passed[rest] = {part.name: values[part.name] for part in shared}
+                names = (part.name for part in shared if part.name not in without)
+                passed[rest] = {name: values[name] for name in names}
             return run(**passed)
 
         make = group.command if group else click.command
@@ -262,6 +264,7 @@ _READERS = {
     "axes": Reader(True, _axes),
     "several": Reader(True, lambda texts, _: options.several(texts)),
     "list": Reader(False, lambda text, _: options.values(text) if text else ()),
+    "sweep": Reader(False, lambda text, _: options.values(text) if text else ""),
     "needs": Reader(
         False, lambda text, flag: options.pairs(options.values(text), flag) if text else {}
     ),

@@ -4,42 +4,93 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-import click
-
-from assay.cli import complete, options
+from assay.cli.command import Keywords, click_command
 from assay.cli.finish import show_when_done, status
 from assay.cli.progress import LiveLine
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
+from assay.core.findings import RunResults
+from assay.core.options import (
+    Argument,
+    BackendOptions,
+    Backends,
+    Flag,
+    Format,
+    Label,
+    Params,
+    Seconds,
+    StoreUrl,
+    Tags,
+    Trust,
+    older_keywords,
+)
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Evaluation, Plan, Procedure, Result
 from assay.core.settings import Home
 from assay.core.units import as_seconds
 from assay.measure import plan
-from assay.measure.inputs import Axes, check_keywords
+from assay.measure.inputs import Axes
 from assay.measure.machine.environment import safe_tags
 from assay.measure.plan import prepared
 from assay.measure.recorder import resume_cases, run_cases
 
 
+@older_keywords(home="store")
 def evaluate(
     *cases: CaseLike,
-    home: Home = None,
+    weights: Annotated[
+        str | Path,
+        Flag(
+            "Weights: .npz, .keras, .weights.h5, .h5 or a folder of .bin; default: those of the "
+            "data.",
+            "FILE",
+        ),
+    ] = "",
+    split: Annotated[str, Flag("Pictures to evaluate on: test or tune.")] = "test",
+    first: Annotated[int, Flag("Evaluate only the first N pictures.", "N")] = 0,
+    expected: Annotated[
+        float, Flag("Fail unless this accuracy is reached.", "%", flags="--expect")
+    ] = 0.0,
+    tolerance: Annotated[
+        float, Flag("Allowed difference from the expected accuracy.", "POINTS")
+    ] = 0.05,
+    backends: Backends = (),
+    params: Params = None,
+    options: BackendOptions = None,
+    timeout: Annotated[Seconds, Flag("Limit for one case.")] = "1h",
+    trust: Trust = False,
+    label: Label = "",
+    tags: Tags = None,
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-    **given: Any,
-) -> Iterator[Result]:
+) -> RunResults:
     """How often each case is right; each result is kept, then yielded.
 
-    What else can be given is what `planned` takes: weights, split, first, expected, backends, …
+    Without `weights`, those beside the data are taken. `expected` must come out within the
+    tolerance; without it, at least what the workload is known for. `trust` lets a `.pt2` file run
+    code.
 
     >>> for result in assay.evaluate("lenet@torch", first=500):
     ...     print(result.case.key, assay.summarize(result).quantities["accuracy"])
     """
-    check_keywords("assay.evaluate", given, planned, evaluate)
-    made = planned(*cases, **given)
-    return (reading.result for reading in run_cases(made, home, progress))
+    made = planned(
+        *cases,
+        weights=weights,
+        split=split,
+        first=first,
+        expected=expected,
+        tolerance=tolerance,
+        backends=backends,
+        params=params,
+        options=options,
+        timeout=timeout,
+        trust=trust,
+        label=label,
+        tags=tags,
+    )
+    return RunResults(run_cases(made, store, progress))
 
 
 def planned(
@@ -57,12 +108,7 @@ def planned(
     label: str = "",
     tags: Mapping[str, str] | None = None,
 ) -> Plan:
-    """What `evaluate` is going to evaluate, checked.
-
-    Without `weights`, those beside the data are taken. `expected` must come out within the
-    tolerance; without it, at least what the workload is known for. `trust` lets a `.pt2` file run
-    code.
-    """
+    """What `evaluate` is going to evaluate, checked."""
     each = [one for case in cases for one in _apart(case)]
     found = plan.expand_cases(each, backends, params, options, trust)
     return Plan(
@@ -98,7 +144,8 @@ def _apart(case: CaseLike) -> Iterator[CaseLike]:
         yield case
 
 
-@click.command(
+@click_command(
+    evaluate,
     epilog="""\b
 Examples:
   assay evaluate lenet@keras-tensorflow
@@ -106,44 +153,20 @@ Examples:
   assay evaluate resnet18-cifar10 --first 500 --format json
   assay evaluate alexnet2@torch --expect 85.26 --tolerance 0.05
   assay evaluate lenet@torch --set data=model_params
-  assay evaluate --resume last"""
+  assay evaluate --resume last""",
 )
-@click.argument("cases", nargs=-1, metavar="NAME[@BACKEND,…]…", shell_complete=complete.cases)
-@click.option(
-    "--weights",
-    default="",
-    metavar="FILE",
-    help="Weights: .npz, .keras, .weights.h5, .h5 or a folder of .bin; default: those of the data.",
-)
-@click.option(
-    "--split", default="test", show_default=True, help="Pictures to evaluate on: test or tune."
-)
-@click.option(
-    "--first", type=int, default=0, metavar="N", help="Evaluate only the first N pictures."
-)
-@click.option("--batch-size", default="", metavar="N", help="Pictures per batch.")
-@click.option(
-    "--expect", type=float, default=0.0, metavar="%", help="Fail unless this accuracy is reached."
-)
-@click.option(
-    "--tolerance",
-    type=float,
-    default=0.05,
-    show_default=True,
-    metavar="POINTS",
-    help="Allowed difference from the expected accuracy.",
-)
-@options.backends
-@options.params
-@options.backend_options
-@options.timeout("1h", "one case")
-@options.trust
-@options.label
-@options.tag
-@options.resume("Continue an interrupted evaluation.")
-@options.home
-@options.form
-def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:
+def command(
+    cases: Annotated[tuple[str, ...], Argument("NAME[@BACKEND,…]…", complete="cases")],
+    keywords: Keywords,
+    *,
+    batch_size: Annotated[str, Flag("Pictures per batch.", "N")] = "",
+    params: dict[str, list[str]],
+    resume: Annotated[
+        str, Flag("Continue an interrupted evaluation.", "RUN", complete="runs")
+    ] = "",
+    store: str | None,
+    format: Format = "text",
+) -> int:
     """Evaluate trained networks on real pictures, and keep the results.
 
     Without a backend, every installed one is used. The exit status is 1 if an accuracy is below the
@@ -155,31 +178,15 @@ def command(cases: tuple[str, ...], resume: str | None, **given: Any) -> int:
             hint="Try: assay evaluate lenet@keras-tensorflow",
         )
     line = LiveLine()
-    if resume:
-        found = resume_cases(resume, "evaluate", given["home"], line)
-    else:
-        found = run_cases(_planned(cases, given), given["home"], line)
-    with show_when_done(line, "evaluate", given) as readings:
-        for reading in found:
+    if batch_size:
+        params.setdefault("batch_size", [batch_size])
+    results = (
+        resume_cases(resume, "evaluate", store, line)
+        if resume
+        else evaluate(*cases, **keywords, progress=line).readings
+    )
+    with show_when_done(line, "evaluate", {"form": format, "home": store}) as readings:
+        for reading in results:
             line.done(reading.result)
             readings.append(reading)
     return status(readings)
-
-
-def _planned(cases: tuple[str, ...], given: dict[str, Any]) -> Plan:
-    size = {"batch_size": given["batch_size"]} if given["batch_size"] else {}
-    params = size | options.pairs(given["sets"], "--set")
-    choices = options.pairs(given["extra"], "--option")
-    return planned(
-        *cases,
-        weights=given["weights"],
-        expected=given["expect"],
-        **{name: given[name] for name in ("split", "first", "tolerance")},
-        backends=options.several(given["backends"]),
-        params=options.axes(params),
-        options=options.axes(choices),
-        timeout=given["timeout"],
-        trust=given["trust"],
-        label=given["label"],
-        tags=options.pairs(given["tags"], "--tag"),
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -112,3 +113,13 @@ class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
         """`named`: with the workload, where others may stand beside it."""
         text = f"{self.workload}: {self.text}" if named else self.text
         return f"UNFAIR: {text}" if self.unfair else text
+
+
+class RunResults(Iterator[Result]):
+    """Results as they come; from `readings`, each with its summary."""
+
+    def __init__(self, readings: Iterator[Reading]) -> None:
+        self.readings = readings
+
+    def __next__(self) -> Result:
+        return next(self.readings).result

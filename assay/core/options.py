@@ -44,7 +44,9 @@ class Argument(msgspec.Struct, frozen=True):
 
 Seconds = float | str  # "5m" or 300.0; see units.as_seconds
 Share = float | str  # "1%" or 0.01; see units.as_share
-Axes = Mapping[str, object]  # name → value, or values of a sweep
+Value = str | int | float | bool
+Sweep = Value | Sequence[Value]  # "" for the default
+Axes = Mapping[str, Sweep]
 
 StoreUrl = Annotated[
     str | Path | None,

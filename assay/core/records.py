@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -121,6 +121,12 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
                 f"latency was given with {self.steps_per_sample} steps per sample.",
                 hint="Latency is the time of one step: leave one of the two out.",
             )
+
+
+def changed_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Those parts of a procedure that are not its defaults."""
+    made, usual = Procedure(**parts), Procedure()
+    return {name: parts[name] for name in parts if getattr(made, name) != getattr(usual, name)}
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):

@@ -48,7 +48,7 @@ def marks(name: str, backend: str):
 
 def evaluated(case: str, home: Path, **how) -> tuple[Result, np.ndarray]:
     """The result, and the class predicted for every picture."""
-    (result,) = assay.evaluate(case, home=home, **how)
+    (result,) = assay.evaluate(case, store=home, **how)
     assert result.status == "ok", result.reason
     return result, np.load(home / "runs" / result.id / modes.PREDICTIONS)
 

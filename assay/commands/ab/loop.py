@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from assay.commands.ab.pairs import (
-    NextPair,
+    PairContext,
     PairResults,
-    PairSetting,
+    PairSpec,
     pairs_of,
     take_pair,
     take_remote_pair,
@@ -87,10 +86,9 @@ def _resumed(
 def _followed(
     request: ComparisonRequest, state: ComparisonState, run: Run, progress: ProgressCallback
 ) -> Iterator[Comparison]:
-    setting = PairSetting(run, request.procedure, request.terms.minimum, state.deadline, progress)
-    for found, _ in run.keep(_pairs(request, state, run, setting)):
-        run.keep_document(COMPARISON, found)
-        yield found
+    for comparison, _ in run.keep(_pairs(request, state, run, progress)):
+        run.keep_document(COMPARISON, comparison)
+        yield comparison
 
 
 def _builder(command: str) -> Callable[[Path], None]:
@@ -102,17 +100,22 @@ def _builder(command: str) -> Callable[[Path], None]:
 
 
 def _pairs(
-    request: ComparisonRequest, state: ComparisonState, run: Run, setting: PairSetting
+    request: ComparisonRequest, state: ComparisonState, run: Run, progress: ProgressCallback
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
     """What is known after each pair, and its results."""
+    context = PairContext(run.plan, request.procedure, request.terms.minimum, state.deadline)
     state.notes += shared_cache.notes(run.plan)
-    take = take_pair if run.elsewhere is None else partial(take_remote_pair, run)
-    found = state.comparison()
+    comparison = state.comparison()
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
-        while not found.ended:
-            wanted = NextPair(pair, state.pairs + 1, found.pairs, state.apart, state.earlier())
-            samples = take(wanted, setting)
-            state.add(samples)
-            found = state.comparison()
-            found = msgspec.structs.replace(found, ended=why_ended(request, found, state))
-            yield found, samples.results
+        while not comparison.ended:
+            known = comparison.pairs
+            spec = PairSpec(pair, state.pairs + 1, known, state.apart, state.earlier())
+            if run.elsewhere is None:
+                results = take_pair(spec, context, run.new_case, progress)
+            else:
+                results = take_remote_pair(spec, context, run, progress)
+            state.add(results)
+            comparison = state.comparison()
+            ended = why_ended(request, comparison, state)
+            comparison = msgspec.structs.replace(comparison, ended=ended)
+            yield comparison, results.results

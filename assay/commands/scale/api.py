@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
 from assay.core.findings import Quantity, Reading
+from assay.core.options import (
+    Communication,
+    Flag,
+    Label,
+    Seconds,
+    Share,
+    StoreUrl,
+    Tags,
+    Trust,
+    older_keywords,
+)
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Case, Plan, Procedure, Query
+from assay.core.records import Case, Plan, Procedure, Query, changed_parts
 from assay.core.settings import Home
 from assay.measure import inputs as forms
 from assay.measure import plan as planning
@@ -23,25 +34,51 @@ from assay.stores.read import readings
 DEVICES = (1, 2, 4)
 
 
+@older_keywords(home="store")
 def scale(
     case: CaseLike,
     devices: Sequence[int] = DEVICES,
-    strong: bool = False,
-    home: Home = None,
+    strong: Annotated[
+        bool, Flag("Share one batch by all devices; else each has a batch of its own.")
+    ] = False,
+    budget: Annotated[Seconds, Flag("Sampling time per case.")] = "10s",
+    timeout: Annotated[Seconds, Flag("Limit for one case, start-up included.")] = "10m",
+    processes: Annotated[int, Flag("Fresh starts per case.")] = 1,
+    communication: Communication = False,
+    trust: Trust = False,
+    label: Label = "",
+    tags: Tags = None,
+    target: Share = "1%",
+    samples: int = 0,
+    steps_per_sample: int = 0,
+    latency: bool = False,
+    cold: bool = False,
+    procedure: Procedure | None = None,
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-    **given: Any,
 ) -> tuple[ScalePoint, ...]:
     """Train on each number of devices; throughput of all and of each, and efficiency.
 
-    Each device has the case's batch; with `strong`, all together have it. What else can be given
-    are trust, label, tags and the parts of a `Procedure`.
+    Each device has the case's batch; with `strong`, all together have it. How each case is
+    measured is a `procedure`, or its parts.
 
     >>> for point in assay.scale("resnet50@jax", devices=(1, 2)):
     ...     print(point.devices, point.throughput, point.efficiency)
     """
-    forms.check_keywords("assay.scale", given, planned, Procedure, scale)
-    plan = planned(case, devices, strong, **given)
-    return points(list(run_cases(plan, home, progress)))
+    parts = {
+        "budget": budget,
+        "target": target,
+        "timeout": timeout,
+        "processes": processes,
+        "samples": samples,
+        "steps_per_sample": steps_per_sample,
+        "latency": latency,
+        "cold": cold,
+        "communication": communication,
+    }
+    changed = changed_parts(parts)
+    plan = planned(case, devices, strong, procedure, trust, label, tags, **changed)
+    return points(list(run_cases(plan, store, progress)))
 
 
 def planned(

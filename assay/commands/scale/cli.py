@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
-import click
-
-from assay.cli import complete, options, printing
+from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.cli.finish import handle_signals, say_kept, status
 from assay.cli.progress import LiveLine
 from assay.commands.scale import api
 from assay.commands.scale.view import output
 from assay.core.errors import UsageError
+from assay.core.options import Argument, Flag, Format
 from assay.measure.recorder import resume_cases, run_cases
 
 
-@click.command(
+@click_command(
+    api.scale,
+    without=("store",),
     epilog="""\b
 Examples:
   assay scale resnet50@torch --devices 1,2,4
   assay scale resnet50@keras-jax:precision=bfloat16 --devices 1,8 --budget 30s
   assay scale mnist-mlp@jax --devices 1,2 --strong --format json
   assay scale mnist-mlp@torch --devices 1,2 --communication
-  assay scale --resume last"""
+  assay scale --resume last""",
 )
-@click.argument("case", required=False, metavar="CASE", shell_complete=complete.cases)
-@click.option("--devices", default="1,2,4", show_default=True, metavar="A,B", help="How many.")
-@click.option(
-    "--strong",
-    is_flag=True,
-    help="Share one batch by all devices; else each has a batch of its own.",
-)
-@click.option("--budget", default="10s", show_default=True, help="Sampling time per case.")
-@options.timeout("10m", "one case, start-up included")
-@click.option("--processes", type=int, default=1, show_default=True, help="Fresh starts per case.")
-@options.communication
-@options.trust
-@options.label
-@options.tag
-@options.resume("Continue an interrupted one.")
-@options.home
-@options.form
-def command(case: str | None, resume: str | None, **given: Any) -> int:
+def command(
+    keywords: Keywords,
+    case: Annotated[str, Argument("CASE", complete="cases")] = "",
+    *,
+    devices: Annotated[str, Flag("How many.", "A,B")] = "1,2,4",
+    resume: Annotated[str, Flag("Continue an interrupted one.", "RUN", complete="runs")] = "",
+    store: str | None,
+    format: Format = "text",
+) -> int:
     """Train CASE on several numbers of devices: throughput, and efficiency against one device.
 
     The framework's own data parallelism is used: DistributedDataParallel, JAX sharding,
@@ -55,25 +48,17 @@ def command(case: str | None, resume: str | None, **given: Any) -> int:
     handle_signals()
     line = LiveLine()
     if resume:
-        found = resume_cases(resume, "scale", given["home"], line)
+        results = resume_cases(resume, "scale", store, line)
     else:
-        plan = api.planned(
-            str(case),
-            _numbers(given["devices"]),
-            given["strong"],
-            trust=given["trust"],
-            label=given["label"],
-            tags=options.pairs(given["tags"], "--tag"),
-            **{name: given[name] for name in ("budget", "timeout", "processes", "communication")},
-        )
-        found = run_cases(plan, given["home"], line)
-    run = resume or ""
-    for one in found:
-        line.done(one.result)
-        run = one.result.run
+        plan = api.planned(case, _numbers(devices), **keywords)
+        results = run_cases(plan, store, line)
+    run = resume
+    for reading in results:
+        line.done(reading.result)
+        run = reading.result.run
     line.clear()
-    readings = api.kept(run, given["home"])
-    printing.show(output(api.points(readings), readings), given["form"])
+    readings = api.kept(run, store)
+    printing.show(output(api.points(readings), readings), format)
     say_kept(readings[0].result.run)
     return status(readings)
 

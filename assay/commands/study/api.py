@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import Annotated
 
 import msgspec
 
@@ -19,6 +19,17 @@ from assay.core import registry
 from assay.core.contracts import Store, Study
 from assay.core.errors import EndingError, StoreError, UsageError
 from assay.core.findings import Reading, Table, Unlikeness
+from assay.core.options import (
+    Argument,
+    Backends,
+    Cold,
+    Flag,
+    Label,
+    Seconds,
+    StoreUrl,
+    Trust,
+    older_keywords,
+)
 from assay.core.progress import ProgressCallback, ignore
 from assay.core.records import Case, Plan, Procedure, Query, Result, Samples, Value
 from assay.core.registry import open_store, opening
@@ -27,7 +38,7 @@ from assay.core.units import as_seconds
 from assay.measure import plan
 from assay.measure.case import HeatEntry, check_supported, measure_case
 from assay.measure.heat import TOGETHER, Heat, run_heat
-from assay.measure.inputs import backend_names, check_keywords
+from assay.measure.inputs import backend_names
 from assay.measure.recorder import Run, made_by_verb, new_run, resumable, resumed_run
 from assay.stats.estimates import so_far
 from assay.stats.roofline import Floor
@@ -53,20 +64,45 @@ class StudyRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.rounds * len(self.plan.cases)
 
 
+@older_keywords(home="store")
 def study(
-    name: str,
-    home: Home = None,
+    name: Annotated[str, Argument(complete="studies")],
+    extras: Sequence[str] = (),
+    backends: Backends = (),
+    size: Annotated[str, Flag("Size of the workload: full or small.", "NAME")] = "",
+    options: Annotated[
+        Mapping[str, Value] | None,
+        Flag("Backend option for all cases.", "NAME=VALUE", flags="--option", read="pairs"),
+    ] = None,
+    budget: Annotated[Seconds, Flag("Sampling time, shared by all cases.")] = "10m",
+    rounds: Annotated[int, Flag("Fresh processes per case.", min=1)] = 3,
+    timeout: Annotated[Seconds, Flag("Limit for one process.")] = "10m",
+    cold: Cold = False,
+    trust: Trust = False,
+    label: Label = "",
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-    **given: Any,
 ) -> list[Reading]:
-    """All of a study in one call; what else can be given is what `request` takes.
+    """All of a study in one call.
 
     >>> for reading in assay.study("vgg16", size="small", budget=60):
     ...     print(reading.result.case.key, reading.summary.quantities.get("step_time"))
     """
-    check_keywords("assay.study", given, request, study)
-    results = list(begin(request(name, **given), home, progress))
-    return kept(results[0].run, home)[1]
+    asked = request(
+        name,
+        extras=extras,
+        backends=backends,
+        size=size,
+        options=options,
+        budget=budget,
+        rounds=rounds,
+        timeout=timeout,
+        cold=cold,
+        trust=trust,
+        label=label,
+    )
+    results = list(begin(asked, store, progress))
+    return kept(results[0].run, store)[1]
 
 
 def request(

@@ -3,67 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, NamedTuple
 
-import click
-
-from assay.cli import complete, options, printing
+from assay.cli import options, printing
+from assay.cli.command import Keywords, click_command
 from assay.cli.finish import handle_signals, say_kept, say_uploads, status, unfair_sentences
 from assay.cli.progress import LiveLine
 from assay.commands.study import api
 from assay.core import units
 from assay.core.errors import UsageError
 from assay.core.findings import Reading
+from assay.core.options import Flag, Format, Strict
 from assay.core.records import Result
 
 
-@click.command(
+class Shown(NamedTuple):
+    """Which study is shown, from which store, in which format."""
+
+    name: str
+    store: str | None
+    format: str
+
+
+@click_command(
+    api.study,
+    without=("store",),
     epilog="""\b
 Examples:
   assay study vgg16 --size small --budget 1m
   assay study vgg16 --bn --budget 10m -b torch,jax,keras-torch,keras-jax
   assay study vgg16 --option precision=bfloat16 --format markdown > vgg16.md
-  assay study vgg16 --resume last"""
+  assay study vgg16 --resume last""",
 )
-@click.argument("name", shell_complete=complete.studies)
-@click.option("--bn", is_flag=True, help="Also measure the variants with batch norm.")
-@options.backends
-@click.option("--size", default="", metavar="NAME", help="Size of the workload: full or small.")
-@click.option(
-    "--option", "extra", multiple=True, metavar="NAME=VALUE", help="Backend option for all cases."
-)
-@click.option(
-    "--budget", default="10m", show_default=True, help="Sampling time, shared by all cases."
-)
-@click.option(
-    "--rounds",
-    type=click.IntRange(1),
-    default=api.ROUNDS,
-    show_default=True,
-    help="Fresh processes per case.",
-)
-@options.timeout("10m", "one process")
-@options.cold
-@options.trust
-@options.strict
-@options.label
-@options.resume("Continue an interrupted study.")
-@options.home
-@options.form
-def command(name: str, resume: str | None, **given: Any) -> int:
+def command(
+    name: str,
+    keywords: Keywords,
+    *,
+    bn: Annotated[bool, Flag("Also measure the variants with batch norm.")] = False,
+    strict: Strict = False,
+    resume: Annotated[str, Flag("Continue an interrupted study.", "RUN", complete="runs")] = "",
+    store: str | None,
+    format: Format = "text",
+) -> int:
     """Measure the study NAME: every backend, over its options, and what each option gains.
 
     Opening and compiling come on top of the budget. What cannot run here is listed with the reason.
     """
     handle_signals()
-    run = _resumed(name, resume, given) if resume else _begun(name, given)
-    request, readings = api.kept(run, given["home"])
-    unfair = unfair_sentences(readings) if given["strict"] else []
+    shown = Shown(name, store, format)
+    keywords |= {"extras": ["bn"] if bn else []}
+    run = _resumed(shown, resume) if resume else _begun(shown, keywords)
+    request, readings = api.kept(run, store)
+    unfair = unfair_sentences(readings) if strict else []
     if not unfair:
-        _print(request, readings, given["form"])
+        _print(request, readings, format)
     options.say(*unfair)
     say_kept(run)
-    say_uploads(run, given["home"])
+    say_uploads(run, store)
     return 1 if unfair else status(readings)
 
 
@@ -77,42 +73,32 @@ def show(run: str, home: str | None, form: str) -> None:
     _print(request, readings, form)
 
 
-def _begun(name: str, given: dict[str, Any]) -> str:
-    request = api.request(
-        name,
-        extras=["bn"] if given["bn"] else [],
-        backends=options.several(given["backends"]),
-        size=given["size"],
-        options=options.pairs(given["extra"], "--option"),
-        **{name: given[name] for name in ("budget", "rounds", "timeout", "cold", "trust")},
-        label=given["label"],
-    )
+def _begun(shown: Shown, keywords: Keywords) -> str:
+    request = api.request(**keywords)
     sampling = units.human(request.plan.procedure.budget * request.visits, "s")
     options.say(
         f"{len(request.plan.cases)} cases, at most {request.visits} processes and {sampling} of "
         "sampling; opening and compiling come on top"
     )
     line = LiveLine()
-    results = api.begin(request, given["home"], line)
-    return _followed(results, line, name, given, f" of at most {request.visits}")
+    results = api.begin(request, shown.store, line)
+    return _followed(results, line, shown, f" of at most {request.visits}")
 
 
-def _resumed(name: str, resume: str, given: dict[str, Any]) -> str:
-    request, readings = api.kept(resume, given["home"])
-    if request.name != name:
+def _resumed(shown: Shown, resume: str) -> str:
+    request, readings = api.kept(resume, shown.store)
+    if request.name != shown.name:
         raise UsageError(
-            f"Run {resume} is a study of {request.name}, not of {name}.",
+            f"Run {resume} is a study of {request.name}, not of {shown.name}.",
             hint=f"assay study {request.name} --resume {resume}",
         )
     line = LiveLine()
-    results = api.resume(resume, given["home"], line)
+    results = api.resume(resume, shown.store, line)
     known = readings[0].result.run if readings else resume
-    return _followed(results, line, name, given, " more") or known
+    return _followed(results, line, shown, " more") or known
 
 
-def _followed(
-    results: Iterator[Result], line: LiveLine, name: str, given: dict[str, Any], more: str
-) -> str:
+def _followed(results: Iterator[Result], line: LiveLine, shown: Shown, more: str) -> str:
     """Tells each visit as it ends, and what is known when it is cut short; the run, if any."""
     run = ""
     try:
@@ -121,8 +107,8 @@ def _followed(
             line.done(result, f"{count}{more}")
     except KeyboardInterrupt:
         if run:
-            show(run, given["home"], given["form"])
-            say_kept(run, f"study {name}")
+            show(run, shown.store, shown.format)
+            say_kept(run, f"study {shown.name}")
         raise
     return run
 

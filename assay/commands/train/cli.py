@@ -12,7 +12,7 @@ from assay.cli.progress import LiveLine
 from assay.commands.train import api
 from assay.core import settings
 from assay.core.errors import UsageError
-from assay.core.options import Argument, Flag, Format, StoreUrl
+from assay.core.options import Argument, Flag, Format
 from assay.core.records import Result
 from assay.measure.modes import WEIGHTS
 from assay.measure.recorder import resume_cases, run_cases
@@ -41,7 +41,7 @@ def command(
             complete="runs",
         ),
     ] = "",
-    store: StoreUrl = None,
+    store: str | None,
     format: Format = "text",
 ) -> int:
     """Train CASE from scratch, test it on the test pictures, and keep its weights and the result.

@@ -131,7 +131,7 @@ def _evaluated(
         return api.train(case, save=save, store=home, progress=progress)
     params = ",".join(f"{n}={v}" for n, v in _params(request, home).items())
     (result,) = evaluate.evaluate(
-        f"{request.workload}:{params}@{backend}", home=home, progress=progress
+        f"{request.workload}:{params}@{backend}", store=home, progress=progress
     )
     return result
 

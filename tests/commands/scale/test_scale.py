@@ -38,7 +38,7 @@ def test_what_cannot_be_scaled_is_said(case, devices, words):
 @pytest.mark.real("torch")
 def test_processes_of_torch_share_a_training_and_the_doubt_says_they_share_cores(home):
     one, two = assay.scale(
-        f"{TINY}@torch:device=cpu", devices=(1, 2), samples=3, steps_per_sample=1, home=home
+        f"{TINY}@torch:device=cpu", devices=(1, 2), samples=3, steps_per_sample=1, store=home
     )
 
     assert (one.status, two.status) == ("ok", "ok")
