@@ -211,7 +211,7 @@ def with_assay(place: Place, number: int) -> None:
         params={"batch_size": 4},
         options={"threads": 1, **({"python": place.python} if place.python else {})},
     )
-    (result,) = assay.run(case, samples=COUNTED, latency=True, label="assay", home=place.home)
+    (result,) = assay.run(case, samples=COUNTED, latency=True, label="assay", store=place.home)
     if result.status != "ok":
         raise SystemExit(f"assay: {result.reason}")
 

@@ -92,7 +92,7 @@ def main() -> None:
 def measured(cases: list[str], processes: int, home: str) -> list[Result]:
     found = []
     for case in cases:
-        found += list(assay.run(case, budget=SECONDS * processes, processes=processes, home=home))
+        found += list(assay.run(case, budget=SECONDS * processes, processes=processes, store=home))
     return found
 
 

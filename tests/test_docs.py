@@ -15,11 +15,6 @@ import numpy as np
 import pytest
 
 import assay
-from assay.commands import evaluate
-from assay.commands.scale import api as scale
-from assay.commands.study import api as study
-from assay.commands.train import api as train
-from assay.measure.plan import make_plan
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
@@ -37,13 +32,6 @@ USES = {
     "add.py": "assay.run('./add.py:add', procedure=TINY)",
     "digits.py": "assay.evaluate('./digits.py:Digits@torch', first=50)",
     "my_pkg/bench.py": "assay.bench('my_pkg.bench.Matmul.benchmark_small')",
-}
-HANDED_ON = {
-    "run": (make_plan, assay.Procedure, assay.live),
-    "scale": (scale.planned, assay.Procedure),
-    "evaluate": (evaluate.planned,),
-    "study": (study.request,),
-    "train": (train.planned,),
 }
 COMPARED = {"metric"}  # a part of a Procedure for what is compared; run and scale refuse it
 USE = "import assay\n\nTINY = assay.Procedure(samples=3, timeout=200)\nassert list({use})\n"
@@ -160,7 +148,6 @@ def test_calls_in_a_page_fit_the_functions(page):
 
 
 def test_the_page_for_python_has_every_name_with_its_whole_signature_and_an_example():
-    """What a function hands on, as assay.run does to planned and Procedure, is part of it."""
     page = (ROOT / "docs" / "api.md").read_text()
     calls = [
         ast.parse(text, mode="eval").body for text in re.findall(r"`(assay\.\w+\(.*?\))`", page)
@@ -170,7 +157,7 @@ def test_the_page_for_python_has_every_name_with_its_whole_signature_and_an_exam
 
     assert shown.keys() == set(assay.__all__)
     for name, words in shown.items():
-        known = keywords(getattr(assay, name), *HANDED_ON.get(name, ()))
+        known = keywords(getattr(assay, name))
         known -= COMPARED if name in {"run", "scale"} else set()
         assert words == known or (not words and "Benchmark" in name), name
     used = {name for name in assay.__all__ if f"assay.{name}" in examples + bench_page()}

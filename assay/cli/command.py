@@ -163,7 +163,7 @@ def _option(part: Declared, about: Flag) -> click.Option:
         settings["show_default"] = True
     if about.show_default is not None:
         settings["show_default"] = about.show_default
-    if has_default or part.default == "":
+    if (has_default or part.default == "") and not about.required:
         settings["default"] = part.default
     if about.read == "truth":
         settings |= {"is_flag": False, "flag_value": "true", "default": str(part.default).lower()}

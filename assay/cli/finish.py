@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 import msgspec
@@ -31,7 +31,14 @@ REGRESSION, UNDECIDED = 5, 6
 
 
 @contextmanager
-def show_when_done(line: LiveLine, command: str, given: dict[str, Any]) -> Iterator[list[Reading]]:
+def show_when_done(
+    line: LiveLine,
+    command: str,
+    store: str | None,
+    format: str,
+    columns: Sequence[str] = (),
+    strict: bool = False,
+) -> Iterator[list[Reading]]:
     """Takes the results of a command as they come, and shows their table at the end, also when the
     command was cut short. A context: nothing of it is on the stack while a case is measured."""
     handle_signals()
@@ -41,12 +48,11 @@ def show_when_done(line: LiveLine, command: str, given: dict[str, Any]) -> Itera
         yield readings
     finally:
         line.clear()
-        unfair += unfair_sentences(readings) if given.get("strict") else []
+        unfair += unfair_sentences(readings) if strict else []
         if readings:
-            form = "" if unfair else given["form"]
-            columns = options.values(given["columns"]) if given.get("columns") else ()
-            _show(readings, form, command, settings.runs(given["home"]), columns)
-            say_uploads(readings[0].result.run, given["home"])
+            runs = settings.runs(store)
+            _show(readings, "" if unfair else format, command, runs, columns)
+            say_uploads(readings[0].result.run, store)
         options.say(*unfair)
 
 

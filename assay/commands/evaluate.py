@@ -185,7 +185,7 @@ def command(
         if resume
         else evaluate(*cases, **keywords, progress=line).readings
     )
-    with show_when_done(line, "evaluate", {"form": format, "home": store}) as readings:
+    with show_when_done(line, "evaluate", store, format) as readings:
         for reading in results:
             line.done(reading.result)
             readings.append(reading)

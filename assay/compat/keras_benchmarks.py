@@ -72,7 +72,7 @@ def command(mode: str, model_name: str, dry_run: bool, keras_backend: str, home:
             found = api.run(
                 case(model, mode, engine),
                 procedure=Procedure(timeout=3600),
-                home=place,
+                store=place,
                 progress=line,
             )
             kept = ""

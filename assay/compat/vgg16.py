@@ -121,7 +121,7 @@ def command(home: str | None, **given: Any) -> int:
     """
     handle_signals()
     line, status = LiveLine(), 0
-    for result in api.run(*cases(given), procedure=procedure(given), home=home, progress=line):
+    for result in api.run(*cases(given), procedure=procedure(given), store=home, progress=line):
         line.done(result)
         printing.put(*lines(result))
         status = status if result.status == "ok" else 1

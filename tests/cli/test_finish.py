@@ -38,9 +38,9 @@ def cut_short(*readings: Reading):
     raise KeyboardInterrupt
 
 
-def show(results, command, given):
+def show(results, command, home, strict=False):
     """As a command does with its results."""
-    with show_when_done(LiveLine(), command, given) as readings:
+    with show_when_done(LiveLine(), command, str(home), "text", strict=strict) as readings:
         readings.extend(results)
 
 
@@ -68,7 +68,7 @@ def test_a_check_that_fails_is_a_failure(verdict, left):
 
 def test_what_was_measured_before_an_interrupt_is_shown(capsys, home):
     with pytest.raises(KeyboardInterrupt):
-        show(cut_short(reading()), "run", {"form": "text", "home": home})
+        show(cut_short(reading()), "run", home)
 
     out, err = capsys.readouterr()
     assert "lenet@jax" in out
@@ -82,9 +82,7 @@ def test_unfair_contenders_are_one_sentence_each():
 
 
 def test_strict_has_sentences_in_the_place_of_the_table(capsys, home):
-    given = {"form": "text", "home": home, "strict": True}
-
-    show(iter(UNFAIR), "run", given)
+    show(UNFAIR, "run", home, strict=True)
 
     out, err = capsys.readouterr()
     assert out == ""
@@ -92,10 +90,8 @@ def test_strict_has_sentences_in_the_place_of_the_table(capsys, home):
 
 
 def test_strict_says_its_sentences_also_when_it_was_cut_short(capsys, home):
-    given = {"form": "text", "home": home, "strict": True}
-
     with pytest.raises(KeyboardInterrupt):
-        show(cut_short(*UNFAIR), "run", given)
+        show(cut_short(*UNFAIR), "run", home, strict=True)
 
     assert unfair_sentences(UNFAIR)[0] in capsys.readouterr().err
 
@@ -117,6 +113,6 @@ def test_what_was_interrupted_goes_on_by_the_verb_that_began_it(capsys, home):
     )
     found = Reading(result=cut, summary=Summary())
 
-    show(iter([found]), "train", {"form": "text", "home": str(home)})
+    show([found], "train", home)
 
     assert "to go on: assay train --resume 20261115-101500-k3fq" in capsys.readouterr().err

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.commands.ab import api
+from assay.commands.ab import loop
 from assay.commands.race import api as race
 from assay.commands.race.ranking import terms
 from assay.commands.race.state import HeatContext, _shift
 from assay.core.errors import NotPossibleError, UsageError
 from assay.core.executor import CasePlace, LostUnit
 from assay.core.records import Case, Plan, Procedure
+from assay.measure import remote
 from assay.measure.case import HeatEntry
 from tests.measure.test_remote import InPlace
 
@@ -23,8 +24,8 @@ def in_place(monkeypatch):
     """`--on` leads to this machine, by way of what could be sent."""
     import contextlib
 
-    for verb in (api, race):
-        monkeypatch.setattr(verb, "executor", lambda *_: contextlib.nullcontext(InPlace()))
+    for module in (remote, loop, race):
+        monkeypatch.setattr(module, "executor", lambda *_: contextlib.nullcontext(InPlace()))
 
 
 def test_a_comparison_of_cases_has_its_pairs_there(endings, home, in_place):

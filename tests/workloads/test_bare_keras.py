@@ -78,7 +78,7 @@ def test_a_runtime_computes_what_keras_does(name, tmp_path):
 @pytest.mark.real("torch", "onnxruntime")
 def test_an_engine_that_draws_other_weights_is_not_called_wrong(home):
     cases = [f"{FILE}:Several@{name}:mode=infer" for name in ("keras-torch", "onnxruntime")]
-    results = list(assay.run(*cases, samples=2, budget=0.2, home=home))
+    results = list(assay.run(*cases, samples=2, budget=0.2, store=home))
 
     (said,) = [one for one in assay.fairness(results) if one.what in {"outputs", "weights"}]
     assert said.what == "weights" and not said.unfair

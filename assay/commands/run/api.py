@@ -3,57 +3,258 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from assay.core.case_text import CaseLike
 from assay.core.errors import UsageError
+from assay.core.findings import RunResults
+from assay.core.options import (
+    Axes,
+    BackendOptions,
+    Backends,
+    Cluster,
+    Communication,
+    Flag,
+    Label,
+    Need,
+    Params,
+    Seconds,
+    Share,
+    StoreUrl,
+    Sweep,
+    Tags,
+    Trust,
+    older_keywords,
+)
 from assay.core.progress import ProgressCallback, ignore
-from assay.core.records import Procedure, Result
-from assay.core.settings import Home
-from assay.measure import inputs as forms
-from assay.measure.from_object import live, of_keywords
-from assay.measure.plan import make_plan
-from assay.measure.recorder import resume_cases, run_cases
-from assay.measure.remote import executor
+from assay.core.records import Procedure, Result, changed_parts
 
 
+@older_keywords(home="store")
 def run(
     *cases: CaseLike,
+    suite: Annotated[
+        str,
+        Flag(
+            "Measure a named set of cases: keras-benchmarks, today or accuracy.",
+            "NAME",
+            complete="suites",
+        ),
+    ] = "",
+    first: Annotated[
+        int, Flag("With --suite accuracy: evaluate only the first N pictures.", "N")
+    ] = 0,
+    on: Cluster = "",
+    need: Need = None,
+    backends: Backends = (),
+    params: Params = None,
+    options: BackendOptions = None,
+    batch_size: Annotated[
+        Sweep,
+        Flag(
+            "Items in one step; max searches for the largest batch that fits.",
+            "A,B",
+            complete="values:batch_size",
+            read="sweep",
+        ),
+    ] = "",
+    task: Annotated[
+        Sweep,
+        Flag(
+            "Of transformer-decoder: train, generate.", "A,B", complete="values:task", read="sweep"
+        ),
+    ] = "",
+    seed: Annotated[
+        Sweep,
+        Flag("Seed of the weights and the data.", "A,B", complete="values:seed", read="sweep"),
+    ] = "",
+    mode: Annotated[
+        Sweep,
+        Flag(
+            "Training steps or inference: train, infer.",
+            "A,B",
+            complete="values:mode",
+            read="sweep",
+        ),
+    ] = "",
+    precision: Annotated[
+        Sweep,
+        Flag(
+            "Arithmetic: float32, tf32, bfloat16, float16, pure-bfloat16.",
+            "A,B",
+            complete="values:precision",
+            read="sweep",
+        ),
+    ] = "",
+    compiler: Annotated[
+        Sweep,
+        Flag(
+            "off, on (XLA or torch.compile), or a mode of torch.compile.",
+            "A,B",
+            complete="values:compiler",
+            read="sweep",
+        ),
+    ] = "",
+    cuda_graphs: Annotated[
+        Sweep,
+        Flag(
+            "Replay steps as a CUDA graph (torch): off, on.",
+            "A,B",
+            complete="values:cuda_graphs",
+            read="sweep",
+        ),
+    ] = "",
+    data_format: Annotated[
+        Sweep,
+        Flag(
+            "Layout of pictures: channels_last, channels_first.",
+            "A,B",
+            complete="values:data_format",
+            read="sweep",
+        ),
+    ] = "",
+    optimizer: Annotated[
+        Sweep,
+        Flag(
+            "own (the workload's), sgd, momentum, rmsprop, adam.",
+            "A,B",
+            complete="values:optimizer",
+            read="sweep",
+        ),
+    ] = "",
+    threads: Annotated[
+        Sweep,
+        Flag("CPU threads: a number, or all.", "A,B", complete="values:threads", read="sweep"),
+    ] = "",
+    device: Annotated[
+        Sweep,
+        Flag("Where to run: auto, cpu, gpu:N.", "A,B", complete="values:device", read="sweep"),
+    ] = "",
+    devices: Annotated[
+        Sweep,
+        Flag(
+            "How many devices share each training batch.",
+            "A,B",
+            complete="values:devices",
+            read="sweep",
+        ),
+    ] = "",
+    python: Annotated[
+        Sweep,
+        Flag(
+            "Virtual environment or interpreter to measure in.",
+            "A,B",
+            complete="values:python",
+            read="sweep",
+        ),
+    ] = "",
+    method: Annotated[
+        Sweep,
+        Flag(
+            "Keras only: time single steps (step) or one call of fit() (fit).",
+            "A,B",
+            complete="values:method",
+            read="sweep",
+        ),
+    ] = "",
+    epochs: Annotated[
+        Sweep,
+        Flag("With --method fit: number of epochs.", "A,B", complete="values:epochs", read="sweep"),
+    ] = "",
+    budget: Annotated[Seconds, Flag("Sampling time per case.")] = "10s",
+    target: Annotated[
+        Share, Flag("Stop when the 95 % interval is within this share of the median.")
+    ] = "1%",
+    timeout: Annotated[Seconds, Flag("Limit for one case, start-up included.")] = "10m",
+    processes: Annotated[
+        int,
+        Flag("Fresh processes per case; with several, the interval covers their differences."),
+    ] = 1,
+    samples: Annotated[int, Flag("Take exactly this many samples per process.")] = 0,
+    steps_per_sample: Annotated[int, Flag("Time exactly this many steps per sample.")] = 0,
+    latency: Annotated[bool, Flag("Time each step by itself, and show percentiles.")] = False,
+    communication: Communication = False,
+    cold: bool = False,
+    metric: str = "",
+    procedure: Procedure | None = None,
+    trust: Trust = False,
+    label: Label = "",
+    tags: Tags = None,
     model: Any = None,
-    home: Home = None,
+    example: Any = None,
+    loss: Any = None,
+    targets: Any = None,
+    name: str = "",
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
-    on: str = "",
-    need: Mapping[str, str] | None = None,
-    **given: Any,
-) -> Iterator[Result]:
+) -> RunResults:
     """Measure every combination of these; each result is kept, then yielded.
 
-    A case is a text, a `Case`, or a function of a file; `model=` is an object, with what `live`
-    takes beside it: example, loss, targets. What else can be given is what `planned` takes: suite,
-    backends, params, options, trust, label, tags, and the parts of a `Procedure`. `on` is the
-    address of a Ray cluster, whose nodes measure, and `need` what a node has to have.
+    A case is a text, a `Case`, or a function of a file; `model` is an object, with what `live`
+    takes beside it: example, loss, targets. Several values of a parameter or option make a sweep.
+    How each case is measured is a `procedure`, or its parts. `on` is the address of a Ray cluster,
+    whose nodes measure, and `need` what a node has to have.
 
     >>> for result in assay.run("mnist-mlp", backends=["keras-jax"], budget="5s"):
     ...     print(result.case.key, assay.summarize(result).quantities["step_time"])
     """
-    forms.check_keywords("assay.run", given, make_plan, Procedure, run, live)
-    if on and model is not None:
-        raise UsageError(
-            "A model that is an object of this session cannot go to a cluster: its file is here.",
-            hint="Write a function that builds it into a file that every node has: './net.py:Net'.",
-        )
+    from assay.measure.from_object import of_keywords
+    from assay.measure.plan import make_plan
+    from assay.measure.recorder import run_cases
+    from assay.measure.remote import executor
+
+    _check_model(model, on)
     machines = executor(on, need)
-    plan = make_plan(*of_keywords(cases, model, given, home), **given)
-    return (reading.result for reading in run_cases(plan, home, progress, machines))
+    extra = {"example": example, "loss": loss, "targets": targets, "name": name or None}
+    extra = {key: value for key, value in extra.items() if value is not None}
+    params = _joined(params, batch_size=batch_size, task=task, seed=seed)
+    more: dict[str, Sweep] = dict(mode=mode, precision=precision, compiler=compiler, method=method)
+    more |= dict(cuda_graphs=cuda_graphs, data_format=data_format, optimizer=optimizer)
+    more |= dict(threads=threads, device=device, devices=devices, python=python, epochs=epochs)
+    options = _joined(options, **more)
+    parts: dict[str, Any] = dict(budget=budget, target=target, timeout=timeout, cold=cold)
+    parts |= dict(processes=processes, samples=samples, steps_per_sample=steps_per_sample)
+    parts |= dict(latency=latency, communication=communication, metric=metric)
+    plan = make_plan(
+        *of_keywords(cases, model, extra, store),
+        suite=suite,
+        backends=backends,
+        params=params,
+        options=options,
+        procedure=procedure,
+        label=label,
+        tags=tags,
+        first=first,
+        trust=trust,
+        **changed_parts(parts),
+    )
+    return RunResults(run_cases(plan, store, progress, machines))
 
 
+@older_keywords(home="store")
 def resume(
     run: str,
-    home: Home = None,
+    store: StoreUrl = None,
     progress: ProgressCallback = ignore,
     on: str = "",
     need: Mapping[str, str] | None = None,
 ) -> Iterator[Result]:
     """Measure what an interrupted run still lacks, into the same run; here, or on a cluster."""
-    machines = executor(on, need)
-    return (reading.result for reading in resume_cases(run, "run", home, progress, machines))
+    from assay.measure.recorder import resume_cases
+    from assay.measure.remote import executor
+
+    return RunResults(resume_cases(run, "run", store, progress, executor(on, need)))
+
+
+def _check_model(model: Any, on: str) -> None:
+    if on and model is not None:
+        raise UsageError(
+            "A model that is an object of this session cannot go to a cluster: its file is here.",
+            hint="Write a function that builds it into a file that every node has: './net.py:Net'.",
+        )
+
+
+def _joined(axes: Axes | None, **more: Sweep) -> Axes | None:
+    """Those given by a keyword of their own, and `axes`, which count more."""
+    named = {name: value for name, value in more.items() if value != ""}
+    return {**named, **axes} if named and isinstance(axes, Mapping) else axes or named

@@ -59,7 +59,7 @@ def command(
         cases = resume_cases(resume, "train", store, line)
     else:
         cases = run_cases(api.make_plan(case, **keywords), store, line)
-    with show_when_done(line, "train", {"form": format, "home": store}) as readings:
+    with show_when_done(line, "train", store, format) as readings:
         for reading in cases:
             line.done(reading.result)
             readings.append(reading)

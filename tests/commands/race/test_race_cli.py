@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.commands.race import api, state
-from assay.commands.race import cli as cli_race
+from assay.core.errors import UsageError
 from assay.core.records import Result
 from assay.measure.heat import Heat
 
@@ -75,13 +75,14 @@ def test_a_workload_or_a_race_to_resume_but_not_both(assay, words):
     assert "A race needs a workload, or --resume" in err
 
 
-def test_only_precisions_that_are_allowed_run(monkeypatch):
+def test_only_precisions_that_are_allowed_run(assay, monkeypatch):
     seen = []
-    monkeypatch.setattr(api, "race", lambda *_, over, **__: seen.append(over) or iter(()))
-    given = {"over": (), "backends": (), "precision": "float32", "budget": "1s", "minimum": "2%"}
-    given |= {"timeout": "1s", "mode": "infer", "cold": False, "label": "", "home": None}
-    given |= {"metric": "", "on": "", "need": (), "trust": False}
 
-    cli_race._begun("w", given, None)
+    def race(*_, over, **__):
+        seen.append(over)
+        raise UsageError("enough")
+
+    monkeypatch.setattr(api, "race", race)
+    assay("race", "w", "--precision", "float32")
 
     assert seen == [{"precision": ["float32"]}]

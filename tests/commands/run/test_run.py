@@ -96,7 +96,6 @@ def test_whoever_watches_hears_of_each_phase(endings):
         (("mnist-mlp@jax",), {"options": {"thread": [1]}}, "no option of jax named 'thread'"),
         (("mnist-mlp@jax",), {"first": 5}, "speed is measured on a batch"),
         ((), {"suite": "todays"}, "no suite named 'todays'"),
-        (("mnist-mlp@jax",), {"bugdet": 3}, "assay.run takes no 'bugdet'"),
         (("mnist-mlp@jax",), {"budget": "soon"}, "'soon' is not a duration"),
         (("mnist-mlp@jax",), {"budget": -1}, "budget is -1"),
         (("mnist-mlp@jax",), {"target": "200%"}, "target is 2"),
