@@ -10,7 +10,6 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from types import SimpleNamespace
 from typing import (
     Annotated,
@@ -68,17 +67,20 @@ def click_command(
         known = [*own, *(part for part in shared if part.name not in {one.name for one in own})]
         rest = next((name for name, part in parts.items() if _is_keywords(part)), "")
 
-        @wraps(run)
-        def call(**values: Any) -> int:
+        def arguments(values: Mapping[str, Any]) -> dict[str, Any]:
             values = {part.name: _value(part, values[part.name]) for part in known}
             passed = {name: values[name] for name in parts if name in values}
             if rest:
                 names = (part.name for part in shared if part.name not in without)
                 passed[rest] = {name: values[name] for name in names}
-            return run(**passed)
+            return passed
 
-        make = group.command if group else click.command
-        return make(name, params=[_parameter(part) for part in known], **settings)(call)
+        params = [_parameter(part) for part in known]
+        command = click.command(name, cls=ReadCommand, params=params, **settings)(run)
+        command.arguments = arguments
+        if group:
+            group.add_command(command)
+        return command
 
     return decorate
 
@@ -109,6 +111,18 @@ def typed_flags(but: Sequence[str] = ()) -> list[str]:
         and part.name not in but
         and context.get_parameter_source(str(part.name)) is ParameterSource.COMMANDLINE
     ]
+
+
+class ReadCommand(click.Command):
+    """Reads its values when it parses them, so that no wrapper is on the stack while it runs."""
+
+    arguments: Callable[[Mapping[str, Any]], dict[str, Any]]  # of the function, from click's values
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        left = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:  # else a word is being completed
+            ctx.params = self.arguments(ctx.params)
+        return left
 
 
 class CheckedChoice(click.Choice[str]):
