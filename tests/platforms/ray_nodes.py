@@ -37,8 +37,11 @@ class RayNodes:
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "1",  # seconds that a killed driver is waited for
         }
-        words = ["unshare", *self._own, "--net", "sh", "-c", "ip link set lo up && exec cat"]
-        self._holder = subprocess.Popen(words, stdin=subprocess.PIPE)
+        up = "ip link set lo up && echo up && exec cat > /dev/null"
+        words = ["unshare", *self._own, "--net", "sh", "-c", up]
+        self._holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # Before that, its network is still this machine's, and Ray would listen there.
+        assert self._holder.stdout and self._holder.stdout.readline() == b"up\n"
         self._nodes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, variables: Mapping[str, str] | None = None) -> None:
@@ -101,9 +104,7 @@ class RayNodes:
     def close(self) -> None:
         for name in reversed(self._nodes):
             self.kill(name)
-        assert self._holder.stdin is not None
-        self._holder.stdin.close()
-        self._holder.wait()
+        self._holder.communicate()
 
     def _inside(self) -> list[str]:
         own = ["--user", "--preserve-credentials"] if self._own else []

@@ -215,7 +215,7 @@ def test_a_network_that_guesses_is_refused():
         ({"max_loss": 0.0}, "max_loss is 0 points"),
         ({"max_loss": float("nan")}, "max_loss is nan"),
         ({"batch": 0}, "batch is 0"),
-        ({"objective": "tme"}, "no objective named 'tme'"),
+        ({"objective": "tme"}, "objective is 'tme', but has to be one of: time, memory, energy"),
         ({"budget": "soon"}, "soon"),
     ],
 )
