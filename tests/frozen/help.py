@@ -83,6 +83,7 @@ def _command_texts(command: click.Command, context: click.Context) -> Face:
 
 
 def _command_face(command: click.Command, context: click.Context) -> Face:
+    command._help_option = None  # click keeps the one of whoever used the command before, alone
     parameters = command.get_params(context)
     options = [part for part in parameters if isinstance(part, click.Option)]
     arguments = [part for part in parameters if isinstance(part, click.Argument)]
