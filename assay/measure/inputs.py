@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import UsageError, nearest
+from assay.core.errors import UsageError
 from assay.core.records import Case, Procedure, Value
 
 Axes = Mapping[str, Value | Sequence[Value]]
@@ -70,25 +70,6 @@ def procedure(chosen: Procedure | None, parts: Mapping[str, Any]) -> Procedure:
             hint="assay.ab and assay.race take the metric that they compare.",
         )
     return found
-
-
-def check_keywords(called: str, given: Iterable[str], *takers: Callable[..., Any] | type) -> None:
-    """Refuse what none of the functions or records takes, in a sentence with what is near."""
-    from inspect import signature  # 10 ms where nothing else has loaded it
-
-    known = [
-        name
-        for taker in takers
-        for name, parameter in signature(taker).parameters.items()
-        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    for name in given:
-        if name not in known:
-            near = nearest(name, known)
-            raise UsageError(
-                f"{called} takes no '{name}'.",
-                hint=f"Did you mean '{near}'?" if near else f"It takes: {', '.join(known)}.",
-            )
 
 
 def _values(name: str, given: Value | Iterable[Value]) -> Sequence[Value]:

@@ -100,18 +100,6 @@ def test_a_procedure_is_given_whole_or_by_its_parts():
         inputs.procedure(whole, {"budget": 2, "target": 0.1})
 
 
-def test_an_unknown_keyword_leads_to_the_near_one():
-    def function(*cases, budget=1, **more): ...
-
-    inputs.check_keywords("f", ["budget", "samples"], function, Procedure)
-    with pytest.raises(UsageError, match="f takes no 'bugdet'") as caught:
-        inputs.check_keywords("f", ["bugdet"], function)
-    assert caught.value.hint == "Did you mean 'budget'?"
-    with pytest.raises(UsageError) as caught:
-        inputs.check_keywords("f", ["xyz"], function)
-    assert caught.value.hint == "It takes: budget."
-
-
 @pytest.mark.parametrize("call", ["run", "scale"])
 def test_a_metric_is_only_for_what_is_compared(call):
     with pytest.raises(UsageError, match="metric is 'p99', but everything") as caught:

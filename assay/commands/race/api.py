@@ -97,7 +97,7 @@ def race(
     >>> for found in assay.race("vgg16", over={"batch_size": [8, 32]}):
     ...     print(found.heats, found.places[0].key, found.ended)
     """
-    executor(on, need)  # a mistake there is told first
+    machines = executor(on, need)  # first: a mistake there is reported before others
     procedure = Procedure(
         budget=as_seconds(budget, "budget", "5m"),
         target=as_share(min_effect, "The smallest effect", "2%"),
@@ -114,7 +114,7 @@ def race(
         tags=safe_tags({"race": _text(workload)}),
         verb="race",
     )
-    return _new(made, store, progress, executor(on, need))
+    return _new(made, store, progress, machines)
 
 
 def resume(
@@ -125,8 +125,8 @@ def resume(
     need: Mapping[str, str] | None = None,
 ) -> Iterator[Race]:
     """Go on with a race that was interrupted, or ran out of time, for its budget once more."""
-    executor(on, need)  # a mistake there is told first
-    return _resumed(resumable(run, "race", home), home, progress, executor(on, need))
+    machines = executor(on, need)  # first: a mistake there is reported before others
+    return _resumed(resumable(run, "race", home), home, progress, machines)
 
 
 def kept(run: str, home: Home = None) -> Race:
