@@ -1,4 +1,4 @@
-"""What an option says beside its type and default, and the options that many commands share."""
+"""Annotations of command-line options, and the options that many commands share."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Flag(msgspec.Struct, frozen=True):
     metavar: str = ""
     flags: str = ""  # "-o --output", or "--on/--off"; "": --the-parameter
     complete: str = ""  # function of cli/complete.py, or values:OPTION
-    choices: str = ""  # choices that are known only at run time
-    read: str = ""  # how its texts become a value: pairs, axes, several, list, needs, truth
+    choices: str = ""  # source of choices that are known only at run time
+    read: str = ""  # parser: pairs, axes, several, list, needs, truth
     min: float | None = None
     max: float | None = None
     required: bool = False  # at the command line
@@ -35,7 +35,7 @@ class Flag(msgspec.Struct, frozen=True):
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """A word of the command line that no flag stands before, in the annotation of a parameter."""
+    """A positional argument, in the annotation of a parameter."""
 
     metavar: str = ""
     complete: str = ""
@@ -99,10 +99,10 @@ Columns = Annotated[
     ),
 ]
 Label = Annotated[str, Flag("Name to find the results by.")]
-Cold = Annotated[bool, Flag("Share nothing compiled between the processes of a case.")]
+Cold = Annotated[bool, Flag("Disable the compilation cache shared between processes.")]
 Communication = Annotated[
     bool,
-    Flag("Then profile 5 steps, for the share of communication between several devices."),
+    Flag("Then profile 5 steps to get the share of communication between devices."),
 ]
 Trust = Annotated[bool, Flag("Load a .pt2 file although loading it can run code in it.")]
 Strict = Annotated[bool, Flag("Fail if backends do not do the same work.")]
@@ -115,7 +115,7 @@ Cluster = Annotated[
 Need = Annotated[
     Mapping[str, str] | None,
     Flag(
-        "With --on: what a node has to have: cpus=N, gpus=N, accelerator=TYPE.",
+        "With --on: resources of a node: cpus=N, gpus=N, accelerator=TYPE.",
         "k=v,…",
         read="needs",
     ),

@@ -249,7 +249,7 @@ def test_filters_without_any_match_are_one_sentence(perfzero, tmp_path):
         (["--profiler_enabled_time=10:5"], 2, "10:5 ends before it begins"),
         (["--benchmark_class_type=other"], 2, "--benchmark_class_type is other"),
         (["--git_repos=a;b;c;d"], 2, "is no repository"),
-        (["--output_gcs_url=gs://$(id)"], 2, "is no place for objects"),
+        (["--output_gcs_url=gs://$(id)"], 2, "is not a location for objects"),
         (["--gcloud_key_file_url=/no/such/key.json"], 2, "cannot be read"),
         (["--gcloud_key_file_url=/dev/null"], 2, "is no key of a service account"),
         (
@@ -257,7 +257,7 @@ def test_filters_without_any_match_are_one_sentence(perfzero, tmp_path):
             2,
             "is no table of BigQuery",
         ),
-        (["--data_downloads=gs://B/x"], 2, "is no place for objects"),
+        (["--data_downloads=gs://B/x"], 2, "is not a location for objects"),
         (["--benchmark_num_trials=0"], 2, "trials is 0"),
     ],
 )
