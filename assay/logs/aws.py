@@ -77,8 +77,8 @@ def _malformed(origin: str, line: int, what: str) -> UsageError:
 def _interpolated(options: Mapping[str, str]) -> dict[str, str]:
     """`%(name)s` and `%%` as ConfigParser means them; any other % is just that."""
 
-    def fill(found: re.Match[str]) -> str:
-        return "%" if found[0] == "%%" else options.get(found[1].lower(), found[0])
+    def fill(match: re.Match[str]) -> str:
+        return "%" if match[0] == "%%" else options.get(match[1].lower(), match[0])
 
     return {name: _PERCENT.sub(fill, value) for name, value in options.items()}
 
@@ -132,10 +132,10 @@ class _Section:
         try:
             with warnings.catch_warnings():  # '\d' is no escape, and meant as it stands
                 warnings.simplefilter("ignore")
-                found = ast.literal_eval(written.strip())
+                items = ast.literal_eval(written.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            found = None
-        if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+            items = None
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
             raise self._wrong(
                 option,
                 UsageError(
@@ -143,7 +143,7 @@ class _Section:
                     hint=f"Write {option} = ['…', '…'].",
                 ),
             )
-        return found
+        return items
 
     def _num_gpus(self) -> int:
         written = self._options.get("num_gpus", "0").strip()
@@ -159,9 +159,9 @@ class _Section:
 def _unique(names: list[str]) -> tuple[list[str], tuple[str, ...]]:
     """The last of equal names keeps it, as in the old result file; no other is lost."""
     unique: list[str] = []
-    for place, name in enumerate(names):
-        number = names[:place].count(name) + 1
-        unique.append(f"{name}#{number}" if name in names[place + 1 :] else name)
+    for index, name in enumerate(names):
+        number = names[:index].count(name) + 1
+        unique.append(f"{name}#{number}" if name in names[index + 1 :] else name)
     notes = tuple(
         f"the metric '{name}' is there more than once: the last keeps the name, "
         f"the others are {name}#1 and so on"

@@ -84,9 +84,9 @@ def _last(kept: _Kept, workers: int) -> float:
 
 def _extreme(choose: Callable[..., float]) -> Method:
     def extreme(kept: _Kept, workers: int) -> float:
-        found = [choose(chunk) for chunk in kept.chunks()]
+        extremes = [choose(chunk) for chunk in kept.chunks()]
         # comparing with nan is always false, so it would be lost or win by its place
-        return math.nan if _has_nan(kept) else choose(found)
+        return math.nan if _has_nan(kept) else choose(extremes)
 
     return extreme
 
@@ -97,12 +97,12 @@ def _percentile(share: float) -> Method:
     def percentile(kept: _Kept, workers: int) -> float:
         if _has_nan(kept):
             return math.nan
-        place = (kept.count - 1) * share
-        low = math.floor(place)
+        position = (kept.count - 1) * share
+        low = math.floor(position)
         below = _ranked(kept, low)
-        if place == low:
+        if position == low:
             return below
-        return below + (_ranked(kept, low + 1) - below) * (place - low)
+        return below + (_ranked(kept, low + 1) - below) * (position - low)
 
     return percentile
 
@@ -126,8 +126,8 @@ def _ranked(kept: _Kept, rank: int) -> float:
         rank -= int(up_to[digit] - counts[digit])
         prefix, shift = prefix << 16 | digit, shift - 16
         if shift == 0 or counts[digit] <= COLLECTED:
-            found = numpy.sort(numpy.concatenate(list(_keys(kept, prefix, shift))))
-            return _value(int(found[rank]))
+            ordered = numpy.sort(numpy.concatenate(list(_keys(kept, prefix, shift))))
+            return _value(int(ordered[rank]))
 
 
 def _keys(kept: _Kept, prefix: int, shift: int) -> Iterator[NDArray[numpy.uint64]]:

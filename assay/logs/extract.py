@@ -38,8 +38,8 @@ class Finds:
     def add(self, texts: Sequence[str]) -> None:
         if not texts:
             return
-        found, bad = numbers(texts, self._unit)
-        self.values.extend(found)
+        parsed, bad = numbers(texts, self._unit)
+        self.values.extend(parsed)
         self.last = next((text for text in reversed(texts) if text not in bad), self.last)
         for text in bad:
             self.refuse(f"'{text[:SHOWN]}' is not one number")
@@ -71,21 +71,21 @@ class ByPattern:
 
     def take_window(self, text: str, start: int, stop: int) -> int:
         """Matches that begin between start and stop, wherever they end; where to go on."""
-        found = []
+        matches = []
         if all(literal in text for literal in self.literals):
             for match in self._regex.finditer(text, start):
                 if match.start() >= stop:
                     break
-                found.append(match)
+                matches.append(match)
                 start = match.end() + (match.end() == match.start())
-        self._add(found)
+        self._add(matches)
         return max(start, stop)
 
-    def _add(self, found: list[re.Match[str]]) -> None:
+    def _add(self, matches: list[re.Match[str]]) -> None:
         if not self._several:
-            self.finds.add([match[self._group] or "" for match in found])
+            self.finds.add([match[self._group] or "" for match in matches])
             return
-        for match in found:
+        for match in matches:
             texts = [text for text in match.groups() if text is not None]
             if len(texts) == 1:
                 self.finds.add(texts)
@@ -108,7 +108,7 @@ class ByDocument:
         self._decode = json.JSONDecoder().raw_decode  # unlike others it reads NaN and Infinity
 
     def take(self, text: str) -> None:
-        found = []
+        texts = []
         for line in text.split("\n"):
             if all(literal in line for literal in self.literals):
                 value = self._look_up(self._document(line))
@@ -116,8 +116,8 @@ class ByDocument:
                     if value is not Missing:
                         self.finds.refuse(f"{json.dumps(value)[:SHOWN]} is no number")
                 else:
-                    found.append(str(value))
-        self.finds.add(found)
+                    texts.append(str(value))
+        self.finds.add(texts)
 
     def _document(self, line: str) -> Any:
         for brace in _OBJECT.finditer(line):

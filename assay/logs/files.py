@@ -77,8 +77,8 @@ def _tables(text: str, origin: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits too
-        what, _, place = str(error).rpartition(" (at ")
-        line = place.removesuffix(")").removeprefix("line ").partition(",")[0]
+        what, _, position = str(error).rpartition(" (at ")
+        line = position.removesuffix(")").removeprefix("line ").partition(",")[0]
         where = f", line {line}" if line.isdecimal() else ", at its end"
         raise UsageError(
             f"{origin}{where}: this is not TOML: {what or error}.",
@@ -97,14 +97,16 @@ def _task(name: str, table: Any, origin: str, text: str) -> Task:
     _expect(table, dict, name, "a table", at_line=(origin, text, path))
     metrics = table.get("metrics", {})
     _expect(metrics, dict, "metrics", "a table", at_line=(origin, text, [*path, "metrics"]))
-    found = []
+    metric_records = []
     for metric, settings in metrics.items():
-        place = [*path, "metrics", metric]
+        metric_path = [*path, "metrics", metric]
         if isinstance(settings, str):
             settings = {"pattern": settings}
-        _expect(settings, dict, metric, "a table or a pattern", at_line=(origin, text, place))
-        made = _made(Metric, settings | {"name": metric}, METRIC_FIELDS, origin, text, place)
-        found.append(made)
+        _expect(settings, dict, metric, "a table or a pattern", at_line=(origin, text, metric_path))
+        record = _made(
+            Metric, settings | {"name": metric}, METRIC_FIELDS, origin, text, metric_path
+        )
+        metric_records.append(record)
     plain = {key: value for key, value in table.items() if key != "metrics"}
     if isinstance(plain.get("timeout"), str):
         try:
@@ -113,7 +115,7 @@ def _task(name: str, table: Any, origin: str, text: str) -> Task:
             raise at(origin, toml_line(text, [*path, "timeout"]), error) from None
     plain |= {"name": name, "origin": origin}
     task: Task = _made(Task, plain, TASK_FIELDS, origin, text, path)
-    return msgspec.structs.replace(task, metrics=tuple(found))
+    return msgspec.structs.replace(task, metrics=tuple(metric_records))
 
 
 def _made(
@@ -137,8 +139,8 @@ def _made(
     except FieldError as error:
         raise at(origin, toml_line(text, [*path, error.field]), error) from None
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$.")
-        field = place.rstrip("`").partition("[")[0]
+        what, _, json_path = str(error).partition(" - at `$.")
+        field = json_path.rstrip("`").partition("[")[0]
         raise at(
             origin,
             toml_line(text, [*path, field]),
@@ -147,11 +149,11 @@ def _made(
 
 
 def _expect(
-    value: object, kind: type, name: str, wanted: str, at_line: tuple[str, str, list[str]]
+    value: object, kind: type, name: str, expected: str, at_line: tuple[str, str, list[str]]
 ) -> None:
     if not isinstance(value, kind):
         origin, text, path = at_line
-        wrong = UsageError(f"'{name}' is {json.dumps(value)}, but has to be {wanted}.")
+        wrong = UsageError(f"'{name}' is {json.dumps(value)}, but has to be {expected}.")
         raise at(origin, toml_line(text, path), wrong)
 
 
@@ -169,12 +171,12 @@ def write_toml(tasks: Iterable[Task]) -> str:
 
 
 def _settings(record: Task | Metric, fields: Iterable[str]) -> list[str]:
-    usual = {field.name: field.default for field in msgspec.structs.fields(record)}
+    defaults = {field.name: field.default for field in msgspec.structs.fields(record)}
     pairs = [(name, getattr(record, name)) for name in fields]
     return [
         f"{name} = {_literal(value)}"
         for name, value in pairs
-        if value != usual[name] and value not in ("", {}, ())
+        if value != defaults[name] and value not in ("", {}, ())
     ]
 
 

@@ -52,20 +52,20 @@ QUANTITY = rf"(?:{NUMBER})(?:[ \t]?(?:%|(?:{_UNITS})(?:/[a-zA-Z]+)?(?![\w=:])))?
 def numbers(texts: Sequence[str], unit: str = "") -> tuple[list[float], list[str]]:
     """Every text as a number, and the texts that hold none or several."""
     try:  # one call for all of them, five times quicker than a call each
-        quick = _LIST.decode(f"[{','.join(texts)}]")
+        decoded = _LIST.decode(f"[{','.join(texts)}]")
     except msgspec.DecodeError:
-        quick = []
-    if len(quick) == len(texts):  # it is not where a text has commas of its own: 1,234
-        return quick, []
-    found: list[float] = []
+        decoded = []
+    if len(decoded) == len(texts):  # it is not where a text has commas of its own: 1,234
+        return decoded, []
+    parsed: list[float] = []
     bad: list[str] = []
     for text in texts:
         value = number(text, unit)
         if value is None:
             bad.append(text)
         else:
-            found.append(value)
-    return found, bad
+            parsed.append(value)
+    return parsed, bad
 
 
 def number(text: str, unit: str = "") -> float | None:
@@ -80,20 +80,20 @@ def number(text: str, unit: str = "") -> float | None:
     return _plain(tokens[0][0]) * scale(text[tokens[0].end() :].strip(), unit)
 
 
-def scale(printed: str, wanted: str) -> float:
+def scale(unit: str, target: str) -> float:
     """What a number of one unit is multiplied by to be of the other; 1 where they do not relate.
 
     Without a wanted unit the result is in seconds, bytes or plain counts. What stands after a
     slash (`ms/step`) is left alone.
     """
-    printed, wanted = printed.partition("/")[0], wanted.partition("/")[0]
-    if wanted in _SIZES and printed in _COUNTS:
-        printed = f"{printed.upper()}iB"  # programs that print 1234M of memory mean MiB
+    unit, target = unit.partition("/")[0], target.partition("/")[0]
+    if target in _SIZES and unit in _COUNTS:
+        unit = f"{unit.upper()}iB"  # programs that print 1234M of memory mean MiB
     for family in (_TIMES, _SIZES):
-        if printed in family and (wanted in family or not wanted):
-            return family[printed] / family.get(wanted, 1.0)
-    if printed in _COUNTS and wanted not in _TIMES:
-        return _COUNTS[printed] / _COUNTS.get(wanted, 1.0)
+        if unit in family and (target in family or not target):
+            return family[unit] / family.get(target, 1.0)
+    if unit in _COUNTS and target not in _TIMES:
+        return _COUNTS[unit] / _COUNTS.get(target, 1.0)
     return 1.0
 
 

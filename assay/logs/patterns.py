@@ -45,9 +45,9 @@ def compile_pattern(source: str) -> Pattern:
     try:
         regex = re.compile(text, FLAGS)
     except re.error as error:
-        place = f" at position {error.pos}" if error.pos is not None and text == source else ""
+        position = f" at position {error.pos}" if error.pos is not None and text == source else ""
         raise UsageError(
-            f"The pattern '{source}' is no regular expression: {error.msg}{place}.",
+            f"The pattern '{source}' is no regular expression: {error.msg}{position}.",
             hint="Put a backslash before a bracket, dot or star that is meant literally.",
         ) from None
     tree = parser.parse(text, FLAGS)
@@ -66,22 +66,22 @@ def expand(source: str) -> str:
     text = source.replace("{number}", f"({NUMBER})").replace("{quantity}", f"({QUANTITY})")
     for idiom in IDIOMS:
         text = _replace_unescaped(text, idiom)
-    return _FRACTION.sub(lambda found: f"{found[1]}({fraction(found[2].count('+'))})", text)
+    return _FRACTION.sub(lambda match: f"{match[1]}({fraction(match[2].count('+'))})", text)
 
 
 def _replace_unescaped(text: str, idiom: str) -> str:
     """`\\(\\d+\\.\\d+)` opens no group: the idiom counts only where its bracket is one."""
     return re.sub(
-        r"(?<!\\)((?:\\\\)*)" + re.escape(idiom), lambda found: f"{found[1]}({NUMBER})", text
+        r"(?<!\\)((?:\\\\)*)" + re.escape(idiom), lambda match: f"{match[1]}({NUMBER})", text
     )
 
 
-def _of(tree: Any, wanted: set[Any]) -> Iterator[bool]:
+def _of(tree: Any, anchors: set[Any]) -> Iterator[bool]:
     for code, argument in tree:
-        if code is codes.AT and argument in wanted:
+        if code is codes.AT and argument in anchors:
             yield True
         for part in _inside(code, argument):
-            yield from _of(part, wanted)
+            yield from _of(part, anchors)
 
 
 def _inside(code: Any, argument: Any) -> tuple[Any, ...]:

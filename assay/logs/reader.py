@@ -89,15 +89,15 @@ class LogReader:
         self._take(self._lines.finish())
         self._scanner.finish()
         status, reason = ending(self._tail, returncode)
-        found = tuple(
+        outcomes = tuple(
             self._found(metric, extractor)
             for metric, extractor in zip(self._metrics, self._extractors, strict=True)
         )
-        bad = [one for one in found if one.status != "ok"]
+        bad = [outcome for outcome in outcomes if outcome.status != "ok"]
         if status == "ok" and bad:
-            status, reason = "failed", _summed_up(bad, len(found))
+            status, reason = "failed", _summed_up(bad, len(outcomes))
         self.close()
-        return Outcome(status=status, reason=reason, metrics=found, bytes=self._lines.bytes)
+        return Outcome(status=status, reason=reason, metrics=outcomes, bytes=self._lines.bytes)
 
     def close(self) -> None:
         for extractor in (*self._extractors, *self._closings.values()):
@@ -115,23 +115,23 @@ class LogReader:
         if not count:
             reason = bad if finds.bad else f"{_source(metric)} was not in the log"
             return FoundMetric(metric=metric, status="failed", reason=reason)
-        found = FoundMetric(
+        outcome = FoundMetric(
             metric=metric, status="ok", count=count, notes=(bad,) if finds.bad else ()
         )
         try:
             value = compute(metric.compute, finds.values, metric.skip, self._workers)
         except NotComputableError as error:
-            return msgspec.structs.replace(found, status="failed", reason=str(error))
+            return msgspec.structs.replace(outcome, status="failed", reason=str(error))
         reason = _no_good(metric, value)
         return msgspec.structs.replace(
-            found,
+            outcome,
             status="failed" if reason else "ok",
             reason=reason,
             value=value,
             computed=True,
             raw=_up_to(RAW, finds.values, metric.skip),
             closing=self._closing(metric, extractor),
-            notes=(*found.notes, *_not_finite(finds.values)),
+            notes=(*outcome.notes, *_not_finite(finds.values)),
         )
 
     def _closing(self, metric: Metric, extractor: Extractor) -> Closing | None:
@@ -179,14 +179,14 @@ def _no_good(metric: Metric, value: float) -> str:
 def _not_finite(values: Values) -> tuple[str, ...]:
     if math.isfinite(compute("total", values)):
         return ()
-    strange = [
-        place
-        for place, value in enumerate(chain.from_iterable(values.chunks()), 1)
+    positions = [
+        position
+        for position, value in enumerate(chain.from_iterable(values.chunks()), 1)
         if not math.isfinite(value)
     ]
-    if not strange:
+    if not positions:
         return ()
-    return (f"{len(strange)} values are nan or infinite; the first is value {strange[0]}",)
+    return (f"{len(positions)} values are nan or infinite; the first is value {positions[0]}",)
 
 
 def _summed_up(bad: Sequence[FoundMetric], count: int) -> str:
@@ -217,8 +217,11 @@ def check_closing(printed: str, values: Sequence[float], skip: int = 0) -> Closi
     if value is None or not values:
         raise ValueError("a closing mean and at least one sample are needed")
     mean = math.fsum(values) / len(values)
-    room = _half_digit(printed) + TOLERANCE * abs(value)
-    rule = next((name for name, one in _rules(values, skip) if abs(one - value) <= room), "")
+    tolerance = _half_digit(printed) + TOLERANCE * abs(value)
+    rule = next(
+        (name for name, candidate in _rules(values, skip) if abs(candidate - value) <= tolerance),
+        "",
+    )
     return Closing(printed=value, mean=mean, rule=rule, text=_sentence(value, mean, rule))
 
 
@@ -293,11 +296,11 @@ def _from_log(lines: list[str], memory: str, end: str) -> tuple[Status, str]:
 
 def _raised(end: str) -> str:
     """The exception that a traceback near the end names, where nothing much follows it."""
-    place = end.rfind(_TRACEBACK)
-    found = list(_RAISED.finditer(end, place)) if place >= 0 else []
-    if not found or end.count("\n", found[-1].end()) > 5:
+    start = end.rfind(_TRACEBACK)
+    exceptions = list(_RAISED.finditer(end, start)) if start >= 0 else []
+    if not exceptions or end.count("\n", exceptions[-1].end()) > 5:
         return ""
-    return found[-1][0].strip()
+    return exceptions[-1][0].strip()
 
 
 def _how(returncode: int) -> str:

@@ -30,9 +30,13 @@ class Scanner:
     """Feeds blocks of whole lines to extractors."""
 
     def __init__(self, extractors: Iterable[Extractor]) -> None:
-        every = list(extractors)
-        crossing = [one for one in every if isinstance(one, ByPattern) and one.crossing]
-        self._lone = [one for one in every if one not in crossing]
+        all_extractors = list(extractors)
+        crossing = [
+            extractor
+            for extractor in all_extractors
+            if isinstance(extractor, ByPattern) and extractor.crossing
+        ]
+        self._lone = [extractor for extractor in all_extractors if extractor not in crossing]
         self._window = _Window(crossing) if crossing else None
         self._everywhere: list[Extractor] = []
         self._probes: list[_Probe] = []
@@ -89,22 +93,22 @@ class _Window:
 
 def _last_lines(text: str) -> int:
     """Where the last lines begin: what starts there may need lines yet to come."""
-    place = len(text)
+    start = len(text)
     for _ in range(WINDOW):
-        place = text.rfind("\n", 0, max(0, place - 1)) + 1
-        if place == 0:
+        start = text.rfind("\n", 0, max(0, start - 1)) + 1
+        if start == 0:
             break
-    return place
+    return start
 
 
 def _lines_with(probe: str, block: str) -> str:
-    picked = []
-    place = block.find(probe)
-    while place >= 0:
-        end = block.find("\n", place) + 1
-        picked.append(block[block.rfind("\n", 0, place) + 1 : end])
-        place = block.find(probe, end)
-    return "".join(picked)
+    lines = []
+    start = block.find(probe)
+    while start >= 0:
+        end = block.find("\n", start) + 1
+        lines.append(block[block.rfind("\n", 0, start) + 1 : end])
+        start = block.find(probe, end)
+    return "".join(lines)
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ class _Probe:
 
 def _choose(extractors: Sequence[Extractor], sample: str) -> tuple[list[Extractor], list[_Probe]]:
     """Who sees everything, and the cheapest probes for the others (greedy set cover)."""
-    needs = {number: set(_candidates(one)) for number, one in enumerate(extractors)}
+    needs = {number: set(_candidates(extractor)) for number, extractor in enumerate(extractors)}
     lines = sample.split("\n")
     shares = {
         text: sum(text in line for line in lines) / len(lines)

@@ -96,5 +96,5 @@ def _plain(data: bytes) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\x1b" in text:
-        text = _CONTROL.sub(lambda found: "\n" if found[1] and found[1] in _MOVES else "", text)
+        text = _CONTROL.sub(lambda match: "\n" if match[1] and match[1] in _MOVES else "", text)
     return _BACKSPACES.sub("\n", text) if "\b" in text else text

@@ -119,12 +119,14 @@ class Suggester:
     def finish(self) -> tuple[Suggestion, ...]:
         """Most telling first: speeds, then accuracies, losses, times, the rest."""
         self._take(self._lines.finish())
-        found: dict[str, tuple[int, Suggestion]] = {}
+        by_name: dict[str, tuple[int, Suggestion]] = {}
         for slot in self._slots.values():
             kind = _kind_of(slot)
             if slot.count >= REPEATS and slot.varies and kind >= 0:
-                _add(found, kind, slot)
-        return tuple(made for _, made in sorted(found.values(), key=lambda pair: pair[0]))
+                _add(by_name, kind, slot)
+        return tuple(
+            suggestion for _, suggestion in sorted(by_name.values(), key=lambda pair: pair[0])
+        )
 
     def _take(self, text: str) -> None:
         for line in text.split("\n"):
@@ -132,21 +134,23 @@ class Suggester:
 
     def _learn(self, line: str) -> None:
         end = 0
-        for found in _NUMBER.finditer(line):
-            before = _context(line[end : found.start()], behind_number=end > 0)
-            end = found.end()
+        for match in _NUMBER.finditer(line):
+            before = _context(line[end : match.start()], behind_number=end > 0)
+            end = match.end()
             unit = _UNIT.match(line, end)
             key = before, unit[0] if unit else ""
             if key not in self._slots:
                 if len(self._slots) >= SLOTS:
                     continue
-                self._slots[key] = _Slot(*key, first=found[0])
-            self._slots[key].add(found[0])
+                self._slots[key] = _Slot(*key, first=match[0])
+            self._slots[key].add(match[0])
 
 
-def confirmed(found: Sequence[Suggestion], log: Iterable[bytes]) -> tuple[Metric, ...]:
+def confirmed(suggestions: Sequence[Suggestion], log: Iterable[bytes]) -> tuple[Metric, ...]:
     """The suggestions whose patterns find, in their own log, the very numbers they come from."""
-    extractors = [ByPattern(compile_pattern(one.metric.pattern)) for one in found]
+    extractors = [
+        ByPattern(compile_pattern(suggestion.metric.pattern)) for suggestion in suggestions
+    ]
     scanner, lines = Scanner(extractors), Lines()
     for chunk in log:
         if text := lines.feed(chunk):
@@ -155,19 +159,19 @@ def confirmed(found: Sequence[Suggestion], log: Iterable[bytes]) -> tuple[Metric
         scanner.feed(text)
     scanner.finish()
     return tuple(
-        one.metric
-        for one, extractor in zip(found, extractors, strict=True)
-        if _same(one, extractor)
+        suggestion.metric
+        for suggestion, extractor in zip(suggestions, extractors, strict=True)
+        if _same(suggestion, extractor)
     )
 
 
-def _same(one: Suggestion, extractor: ByPattern) -> bool:
+def _same(suggestion: Suggestion, extractor: ByPattern) -> bool:
     values, digest = extractor.finds.values, 0
     for chunk in values.chunks():
         digest = zlib.crc32(chunk.tobytes(), digest)
     count = len(values)
     values.close()
-    return (count, digest) == (one.count, one.digest)
+    return (count, digest) == (suggestion.count, suggestion.digest)
 
 
 def suggestion_table(outcome: Outcome) -> Table:
@@ -176,14 +180,14 @@ def suggestion_table(outcome: Outcome) -> Table:
         columns=("metric", "compute", "value", "unit", "values", "pattern"),
         rows=tuple(
             (
-                found.metric.name,
-                found.metric.compute,
-                f"{found.value:.6g}",
-                found.metric.unit,
-                str(found.count),
-                found.metric.pattern,
+                entry.metric.name,
+                entry.metric.compute,
+                f"{entry.value:.6g}",
+                entry.metric.unit,
+                str(entry.count),
+                entry.metric.pattern,
             )
-            for found in outcome.metrics
+            for entry in outcome.metrics
         ),
         numeric=frozenset(("value", "values")),
     )
@@ -204,18 +208,22 @@ def _kind_of(slot: _Slot) -> int:
     words = _words(slot)
     if not words or words[-1] in _COUNTERS:
         return -1
-    spelled = _WORD.findall(slot.before)[-1:]
-    for text in (*(word.lower() for word in spelled if "/" in word), slot.unit.strip(), words[-1]):
-        for place, kind in enumerate(_KINDS):
+    last_words = _WORD.findall(slot.before)[-1:]
+    for text in (
+        *(word.lower() for word in last_words if "/" in word),
+        slot.unit.strip(),
+        words[-1],
+    ):
+        for index, kind in enumerate(_KINDS):
             if text and kind.words.search(text):
-                return place
+                return index
     return -1
 
 
 def _words(slot: _Slot) -> list[str]:
     """The words before the number; where there are none, a rate is named by its unit."""
-    found = _WORD.findall(slot.before) or ([slot.unit.strip()] if "/" in slot.unit else [])
-    return [_plain(word.strip("/_").lower()) for word in found]
+    words = _WORD.findall(slot.before) or ([slot.unit.strip()] if "/" in slot.unit else [])
+    return [_plain(word.strip("/_").lower()) for word in words]
 
 
 def _plain(word: str) -> str:
@@ -225,12 +233,12 @@ def _plain(word: str) -> str:
     return word.replace("/", between)
 
 
-def _add(found: dict[str, tuple[int, Suggestion]], kind: int, slot: _Slot) -> None:
+def _add(by_name: dict[str, tuple[int, Suggestion]], kind: int, slot: _Slot) -> None:
     """Under its last word, or with those before it where that is vague or taken."""
     words = _words(slot)
     shortest = 2 if words[-1] in _VAGUE and len(words) > 1 else 1
     names = ("_".join(words[-length:]) for length in range(shortest, len(words) + 1))
-    name = next((name for name in names if name not in found), "")
+    name = next((name for name in names if name not in by_name), "")
     if name:
         metric = Metric(
             name=name,
@@ -239,7 +247,7 @@ def _add(found: dict[str, tuple[int, Suggestion]], kind: int, slot: _Slot) -> No
             direction=_KINDS[kind].direction,
             unit=slot.unit.strip(),
         )
-        found[name] = kind, Suggestion(metric, slot.count, slot.digest)
+        by_name[name] = kind, Suggestion(metric, slot.count, slot.digest)
 
 
 def _pattern(slot: _Slot) -> str:

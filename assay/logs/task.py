@@ -39,11 +39,11 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     closing: str = ""  # pattern of the mean that the program prints itself
 
     def __post_init__(self) -> None:
-        given = [source for source in SOURCES if getattr(self, source)]
-        if len(given) != 1:
+        sources = [source for source in SOURCES if getattr(self, source)]
+        if len(sources) != 1:
             raise FieldError(
-                given[1] if given else "",
-                f"The metric '{self.name}' has {' and '.join(given) or 'no source'}, "
+                sources[1] if sources else "",
+                f"The metric '{self.name}' has {' and '.join(sources) or 'no source'}, "
                 "but takes its values from exactly one.",
                 hint=f"Give one of {', '.join(SOURCES)}.",
             )
@@ -90,12 +90,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     notes: tuple[str, ...] = ()  # what the reader had to decide
 
     def __post_init__(self) -> None:
-        for field, least in (("repeats", 1), ("timeout", 0), ("num_gpus", 0)):
-            if getattr(self, field) < least:
+        for field, minimum in (("repeats", 1), ("timeout", 0), ("num_gpus", 0)):
+            if getattr(self, field) < minimum:
                 raise FieldError(
                     field,
                     f"{field} of the task '{self.name}' is {getattr(self, field)}, "
-                    f"but has to be {least} or more.",
+                    f"but has to be {minimum} or more.",
                 )
         if self.shell and not isinstance(self.command, str):
             raise FieldError(

@@ -14,8 +14,8 @@ _SIZE = 8  # bytes of a double
 class Values:
     """A list of floats whose memory does not grow."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
+    def __init__(self, limit: int = KEPT) -> None:
+        self._kept = limit
         self._recent: array[float] = array("d")
         self._file: IO[bytes] | None = None
         self._spilled = 0
