@@ -1,4 +1,4 @@
-"""What is looked for in a log: patterns, `key=value`, JSON lines and `:::MLLOG` lines."""
+"""Extractors of values from a log: patterns, `key=value`, JSON lines and `:::MLLOG` lines."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from assay.logs.values import Values
 
 _OBJECT = re.compile(r'\{\s*"')
 
-SHOWN = 60  # characters of a bad text that are quoted
+SHOWN = 60  # characters of a bad text in messages
 
 
 class Extractor(Protocol):
-    """Takes its values from texts of whole lines; each text is seen once, in order."""
+    """Extracts values from texts of complete lines, once and in order."""
 
-    literals: tuple[str, ...]  # a line that lacks one of these holds nothing for it
+    literals: tuple[str, ...]  # a line without one of these has no value for it
     finds: Finds
 
     def take(self, text: str) -> None: ...
 
 
 class Finds:
-    """Numbers found so far, with what was matched but holds no number."""
+    """Extracted numbers, and matches without a number."""
 
     def __init__(self, unit: str) -> None:
         self.values = Values()
@@ -50,8 +50,8 @@ class Finds:
 
 
 class ByPattern:
-    """A regular expression. One group, or the one named `value`, holds the number; without a
-    group the whole match does; of several groups exactly one may take part in a match."""
+    """A regular expression. The number is its only group, the group `value`, or the whole match; of
+    several groups exactly one may match."""
 
     def __init__(self, pattern: Pattern, unit: str = "") -> None:
         self.crossing = pattern.crossing
@@ -70,7 +70,7 @@ class ByPattern:
             self._add(list(self._regex.finditer(text)))
 
     def take_window(self, text: str, start: int, stop: int) -> int:
-        """Matches that begin between start and stop, wherever they end; where to go on."""
+        """Add matches that begin between start and stop; returns where to continue."""
         matches = []
         if all(literal in text for literal in self.literals):
             for match in self._regex.finditer(text, start):
@@ -91,21 +91,20 @@ class ByPattern:
                 self.finds.add(texts)
             else:
                 self.finds.refuse(
-                    f"{len(texts)} groups of the pattern took part in one match; "
-                    "name the one meant (?P<value>…)"
+                    f"{len(texts)} groups of the pattern matched; name the right one (?P<value>…)"
                 )
 
 
 class ByDocument:
-    """A field of JSON objects printed one a line, whatever stands before or after the object."""
+    """A field of JSON objects, one per line, with any text before or after."""
 
     def __init__(self, path: Sequence[str], marks: tuple[str, ...] = (), unit: str = "") -> None:
         quoted = [json.dumps(part) for part in path if part.isascii()]
-        # {"a.b": 1} is found by the path a.b too, so only a lone name surely stands in quotes
+        # {"a.b": 1} matches the path a.b too, so only a single name is always quoted
         self.literals = (*marks, *(quoted if len(path) == 1 else [q[1:-1] for q in quoted]))
         self.finds = Finds(unit)
         self._path = path
-        self._decode = json.JSONDecoder().raw_decode  # unlike others it reads NaN and Infinity
+        self._decode = json.JSONDecoder().raw_decode  # it reads NaN and Infinity
 
     def take(self, text: str) -> None:
         texts = []
@@ -153,7 +152,7 @@ class ByMllog(ByDocument):
 
 
 class Missing:
-    """What a JSON object that lacks the field gives; null is a value."""
+    """Marker of a missing field; null is a value."""
 
 
 def by_json(path: str, unit: str = "") -> ByDocument:

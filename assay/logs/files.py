@@ -1,4 +1,4 @@
-"""Task files: our own TOML, or the INI of the AWS driver, checked to the line."""
+"""Task files: TOML, or the INI of the AWS driver; errors name the line."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from assay.logs.aws import aws_names, read_aws
 from assay.logs.paths import at, toml_line
 from assay.logs.task import FieldError, Metric, Task
 
-_OWN = {"name", "origin", "notes"}  # set by the reader, never written in a file
+_OWN = {"name", "origin", "notes"}  # set by the reader, not in files
 TASK_FIELDS = tuple(name for name in Task.__struct_fields__ if name not in _OWN)
 METRIC_FIELDS = tuple(name for name in Metric.__struct_fields__ if name != "name")
 
 
 def read_tasks(path: str | Path) -> dict[str, Task]:
-    """Every task of a file, by name. `.toml` is ours, everything else the AWS driver's INI."""
+    """All tasks of a file by name; other suffixes than .toml are the AWS driver's INI."""
     text = _text(Path(path))
     return (read_toml if _is_toml(path) else read_aws)(text, str(path))
 
 
 def find_task(path: str | Path, name: str) -> Task:
-    """One task of a file; what is wrong with the others is not its business."""
+    """One task of a file; errors in others are ignored."""
     text = _text(Path(path))
     names = (toml_names if _is_toml(path) else aws_names)(text, str(path))
     if name not in names:
@@ -37,7 +37,7 @@ def find_task(path: str | Path, name: str) -> Task:
 
 
 def task_names(path: str | Path) -> list[str]:
-    """Of all tasks and metric policies, also of those that could not be read."""
+    """Names of all tasks and metric policies, even with errors."""
     return (toml_names if _is_toml(path) else aws_names)(_text(Path(path)), str(path))
 
 
@@ -144,7 +144,7 @@ def _made(
         raise at(
             origin,
             toml_line(text, [*path, field]),
-            UsageError(f"{field} of the {noun} '{path[-1]}' is not right: {what}."),
+            UsageError(f"{field} of the {noun} '{path[-1]}' is invalid: {what}."),
         ) from None
 
 
@@ -158,7 +158,7 @@ def _expect(
 
 
 def write_toml(tasks: Iterable[Task]) -> str:
-    """The text of a task file; settings that have their default are left out."""
+    """The text of a task file, without settings at their defaults."""
     lines: list[str] = []
     for task in tasks:
         lines += [f"[tasks.{_key(task.name)}]"]
@@ -187,7 +187,7 @@ def _literal(value: Any) -> str:
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, str) and "\\" in value and value.isprintable() and "'" not in value:
         return f"'{value}'"  # patterns read best unescaped
-    return json.dumps(value)  # a JSON text, number or truth is one of TOML too
+    return json.dumps(value)  # JSON strings, numbers and booleans are TOML too
 
 
 def _key(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Changing a command by its arguments: placeholders, and the options the old driver overrode."""
+"""Change arguments of a command: placeholders, and the options that the old driver overrode."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.core.records import Value
 
 Command = str | tuple[str, ...]
 
-# What each override is called in the commands people have.
+# Options of common commands for each override.
 OPTIONS = {
     "num_gpus": ("--gpus", "--num-gpus", "--num_gpus"),
     "epochs": ("--epochs", "--num-epochs", "--num_epochs"),
@@ -26,17 +26,17 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Overridden:
-    """The changed command and which overrides found nothing to change in it."""
+    """The changed command, and overrides without a matching option."""
 
     command: Command
     unused: tuple[str, ...]
 
 
 def override(command: Command, values: Mapping[str, Value]) -> Overridden:
-    """Each given value in place of the argument of its option, by whole arguments.
+    """Replace the arguments of options.
 
-    num_gpus 0 takes the option away. A list of devices (`--gpus 1,0,2,3`) keeps its first
-    num_gpus entries.
+    num_gpus 0 removes the option. A list of devices (`--gpus 1,0,2,3`) keeps its first num_gpus
+    entries.
     """
     unused = []
     for name, value in values.items():
@@ -49,7 +49,7 @@ def override(command: Command, values: Mapping[str, Value]) -> Overridden:
 
 
 def fill(command: Command, values: Mapping[str, Value]) -> Command:
-    """`{num_gpus}` and the like; braces around any other name stay as they are."""
+    """Fill placeholders such as `{num_gpus}`; braces around other names stay."""
 
     def replacement(match: re.Match[str]) -> str:
         return str(values[match[1]]) if match[1] in values else match[0]
@@ -61,7 +61,7 @@ def fill(command: Command, values: Mapping[str, Value]) -> Command:
 
 
 def arguments(command: Command) -> tuple[str, ...]:
-    """The words of a command that needs no shell."""
+    """Split a command that needs no shell."""
     if not isinstance(command, str):
         return command
     try:
@@ -74,7 +74,7 @@ def arguments(command: Command) -> tuple[str, ...]:
 
 
 def needs_shell(command: str) -> bool:
-    """Whether a command says something only a shell understands, outside of quotes."""
+    """Whether a command has shell syntax outside of quotes."""
     bare = re.sub(r"""\\.|'[^']*'""", "", command)
     if re.search(r'"[^"]*[$`]', bare):
         return True
@@ -83,7 +83,7 @@ def needs_shell(command: str) -> bool:
 
 
 def _one(command: Command, name: str, value: Value) -> Command | None:
-    """The command with one override, or None where it has no such option."""
+    """The command with one override, or None without such an option."""
 
     def replacement(old: str) -> str:
         return _gpus(old, int(value)) if name == "num_gpus" else str(value)
@@ -110,7 +110,7 @@ def _in_words(
 
 
 def _in_text(text: str, options: tuple[str, ...], replacement: Callable[[str], str]) -> str | None:
-    """The same in a text, touching nothing but the option: quotes and shell words stay."""
+    """Override an option in a text, preserving quotes and shell syntax."""
     words = list(_WORD.finditer(text))
     for index, word in enumerate(words):
         option, equals, _ = word[0].partition("=")
@@ -132,7 +132,7 @@ def _gpus(old: str, count: int) -> str:
     devices = old.split(",")
     if count > len(devices):
         raise UsageError(
-            f"The command names the devices {old}, which are fewer than the {count} asked for.",
+            f"The command names the devices {old}, fewer than the requested {count}.",
             hint="Name more devices in the command, or ask for fewer.",
         )
     return ",".join(devices[:count])
