@@ -48,7 +48,7 @@ def test_only_what_run_has_begun_can_be_resumed(home):
     with pytest.raises(UsageError, match="was made by assay task") as caught:
         assay.resume(result.run)
 
-    assert caught.value.hint == "Runs of assay task are not resumed: start it again."
+    assert caught.value.hint == "Runs of assay task cannot be resumed: start it again."
 
 
 def test_every_combination_is_measured_in_order(endings):

@@ -251,11 +251,11 @@ def test_filters_without_any_match_are_one_sentence(perfzero, tmp_path):
         (["--git_repos=a;b;c;d"], 2, "is no repository"),
         (["--output_gcs_url=gs://$(id)"], 2, "is not a location for objects"),
         (["--gcloud_key_file_url=/no/such/key.json"], 2, "cannot be read"),
-        (["--gcloud_key_file_url=/dev/null"], 2, "is no key of a service account"),
+        (["--gcloud_key_file_url=/dev/null"], 2, "is not a key of a service account"),
         (
             ["--bigquery_project_name=p", "--bigquery_dataset_table_name=d.t`x"],
             2,
-            "is no table of BigQuery",
+            "is not a table of BigQuery",
         ),
         (["--data_downloads=gs://B/x"], 2, "is not a location for objects"),
         (["--benchmark_num_trials=0"], 2, "trials is 0"),
