@@ -99,10 +99,10 @@ Columns = Annotated[
     ),
 ]
 Label = Annotated[str, Flag("Name to find the results by.")]
-Cold = Annotated[bool, Flag("Disable the compilation cache shared between processes.")]
+Cold = Annotated[bool, Flag("Share nothing compiled between the processes of a case.")]
 Communication = Annotated[
     bool,
-    Flag("Then profile 5 steps to get the share of communication between devices."),
+    Flag("Then profile 5 steps, for the share of communication between several devices."),
 ]
 Trust = Annotated[bool, Flag("Load a .pt2 file although loading it can run code in it.")]
 Strict = Annotated[bool, Flag("Fail if backends do not do the same work.")]
@@ -115,7 +115,7 @@ Cluster = Annotated[
 Need = Annotated[
     Mapping[str, str] | None,
     Flag(
-        "With --on: resources of a node: cpus=N, gpus=N, accelerator=TYPE.",
+        "With --on: what a node has to have: cpus=N, gpus=N, accelerator=TYPE.",
         "k=v,…",
         read="needs",
     ),

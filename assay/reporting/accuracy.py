@@ -13,7 +13,7 @@ COLUMNS = (
     "accuracy",
     "95 % interval",
     "top 5",
-    "images",
+    "pictures",
     "expected",
     "verdict",
 )
@@ -87,8 +87,8 @@ def _notes(reading: Reading) -> Iterator[str]:
         yield f"{result.case.workload}: trained on less than its recipe ({reason}){unchecked}"
     if any(check.by == "interval" for check in reading.summary.checks):
         yield (
-            "expected refers to 5000 test images; with others the verdict is fail only if the "
-            "whole interval is below it"
+            "expected is known of 5000 test pictures; of others a verdict is fail only if the "
+            "whole interval lies below it"
         )
 
 

@@ -179,7 +179,7 @@ COLUMNS: dict[str, Cell] = {
 # column → requirement of its values
 _NEEDS = {
     **dict.fromkeys(("p50", "p90", "p99"), "measured with --latency only"),
-    "energy": "no readable energy counter on this machine",
+    "energy": "no energy counter could be read here",
     "communication": "measured with --communication on several devices only",
     "gpu memory": "no GPU was used, or its memory could not be read",
     "flops": "not known for this workload",

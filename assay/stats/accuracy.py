@@ -66,7 +66,7 @@ def _percent(correct: int, count: int) -> Quantity:
         low=100 * low,
         high=100 * high,
         unit="%",
-        estimator="share of correct predictions, Wilson's interval",
+        estimator="share of right predictions, Wilson's interval",
         n=count,
     )
 

@@ -119,7 +119,7 @@ def _commits(before: Result, after: Result) -> Iterator[Changed]:
             before=old,
             after=new,
             weight=75,
-            why="the code differs",
+            why="the code is another",
             proof=proof,
         )
     for name, old, new in _changes(
@@ -229,7 +229,7 @@ def _facts(before: Result, after: Result) -> Iterator[Changed]:
                 before=old,
                 after=new,
                 weight=65,
-                why="the backend worked differently",
+                why="the backend did it in another way",
             )
 
 

@@ -39,11 +39,11 @@ def selected(store: Store, text: str) -> Query:
             hint=f"Choose one: {next(iter(fitting))}:{text}",
         )
     if not fitting:
-        raise UsageError(f"'{text}' matches no result: it has to be {KINDS}.", hint=_HINT)
+        raise UsageError(f"'{text}' means no result here: it has to be {KINDS}.", hint=_HINT)
     return next(iter(fitting.values()))
 
 
-_HINT = "assay list results shows all results; a file of another tool works too."
+_HINT = "assay list results shows what there is; a file of another tool can be given too."
 
 
 def _by_run(store: Store, text: str) -> Query | None:

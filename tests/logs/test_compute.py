@@ -13,7 +13,7 @@ from assay.logs.values import Values
 
 
 def values_of(numbers, limit=4):
-    values = Values(kept)
+    values = Values(limit)
     for start in range(0, len(numbers), 3):
         values.extend(numbers[start : start + 3])
     return values

@@ -106,7 +106,7 @@ def test_columns_can_be_chosen_and_an_empty_one_is_explained():
 
     assert table.columns == ("case", "memory", "p50", "p99", "energy", "status")
     assert "p50, p99: measured with --latency only" in table.notes
-    assert "energy: no readable energy counter on this machine" in table.notes
+    assert "energy: no energy counter could be read here" in table.notes
 
 
 def test_an_unknown_column_lists_those_there_are():

@@ -132,7 +132,7 @@ def test_logs_can_go_to_an_object_store(postgres, database, tmp_path, monkeypatc
     with closing(open_store(url)) as store:
         assert (store.folder(f"{run.name}/001") / "worker.log").read_bytes() == b"printed\n"
     (tmp_path / "another-machine").rename(tmp_path / "gone")
-    does_not = pytest.raises(StoreError, match="object store that is missing in the URL.")
+    does_not = pytest.raises(StoreError, match="object store that is missing in the URL")
     with closing(open_store(database)) as store, does_not:
         store.folder(run.name)
     with closing(open_store(url)) as store:

@@ -463,7 +463,7 @@ def test_what_is_no_selection_is_said_and_no_file_is_read(text, client, keep):
     answer = client.get("/compare", params={"a": "before", "b": text})
 
     assert answer.status_code == 200
-    assert "matches no result:" in answer.text
+    assert "means no result here" in answer.text
     assert "root:" not in answer.text
 
 

@@ -193,7 +193,7 @@ def test_unknown_and_missing_files_are_refused(tmp_path):
     with pytest.raises(UsageError, match="no weights file"):
         read(tmp_path / "none.npz")
     (tmp_path / "w.pt").write_bytes(b"")
-    with pytest.raises(UsageError, match="no known format of weights."):
+    with pytest.raises(UsageError, match="no known format of weights"):
         read(tmp_path / "w.pt")
     with pytest.raises(UsageError, match=r"cannot be written as w\.keras") as caught:
         write(tmp_path / "w.keras", random_weights())

@@ -65,8 +65,8 @@ def steal(result: Result) -> Doubt | None:
         return None
     return Doubt(
         code="steal",
-        text=f"CPU steal time was {share:.1%}: the host ran other virtual machines",
-        remedy="Use a dedicated machine, or more --processes over a longer time.",
+        text=f"the host took {share:.1%} of the CPUs' time for other virtual machines",
+        remedy="Use a machine of its own, or more --processes over a longer time.",
     )
 
 
@@ -101,7 +101,7 @@ def watching(result: Result) -> Doubt | None:
         return None
     return Doubt(
         code="monitor-cost",
-        text=f"monitoring the case used {cost:.1%} of a core",
+        text=f"watching the case took {cost:.1%} of a core",
         remedy="Sample longer with --budget 1m: most of it is spent at the start.",
     )
 
