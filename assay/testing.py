@@ -1,4 +1,4 @@
-"""Fakes for tests, of assay and of what others add to it: no sleeping, no clocks, no processes."""
+"""Fakes for tests of assay and of plug-ins: no sleeping, no clocks, no processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.worker import timing
 
 
 class FakeClock:
-    """A clock that stands still until told to go on; each look at it may cost some time."""
+    """A clock that is advanced explicitly; each reading may cost some time."""
 
     def __init__(self, cost: float = 0.0) -> None:
         self.now = 0.0
@@ -33,9 +33,9 @@ class FakeClock:
 
 
 class FakeSession:
-    """A stepped session whose device works after the host: time passes in `wait`, not in `step`.
+    """A stepped session with an asynchronous device: time passes in `wait`, not in `step`.
 
-    How long a step takes may be asked of a function of the time at which it begins.
+    The duration of a step may be a function of its start time.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class FakeSession:
             self.read()
 
     def read(self) -> None:
-        """What no device can answer before it has ended."""
+        """Wait for the device."""
         self._clock.pass_(self._waiting)
         self._waiting = 0.0
 
@@ -79,20 +79,20 @@ class FakeSession:
 
 
 class _WorkerWithoutProcess:
-    """What OpenCase and its schedule call of a worker."""
+    """The methods of a worker that OpenCase and its schedule call."""
 
     def __init__(self) -> None:
         self.orders: list[messages.Request] = []
-        self.still = False  # woken and stopped by a schedule of several
+        self.still = False  # paused by a schedule of several
         self.peaks: dict[str, float] = {}
         self.left_behind: list[str] = []
 
-    def ask(self, order: messages.Request) -> Iterator[object]:
-        self.send(order)
+    def ask(self, request: messages.Request) -> Iterator[object]:
+        self.send(request)
         yield from self.answers()
 
-    def send(self, order: messages.Request) -> None:
-        self.orders.append(order)
+    def send(self, request: messages.Request) -> None:
+        self.orders.append(request)
 
     def answers(self) -> Iterator[object]:
         raise NotImplementedError
@@ -104,42 +104,41 @@ class _WorkerWithoutProcess:
         self.still = False
 
     def allow(self, seconds: float) -> None:
-        """Its time is not limited."""
+        """Time is not limited."""
 
     def __exit__(self, *_: object) -> None:
-        """There is no process to end."""
+        """No process to end."""
 
 
 class ClockedWorker(_WorkerWithoutProcess):
-    """A worker without a process: it times a session as a real one does, by the clock it is given.
-
-    So a schedule can be tried on steps of any kind, in as little time as it takes to draw them.
-    """
+    """A worker without a process: it times a session like a real one, with a fake clock."""
 
     def __init__(self, session: FakeSession, clock: FakeClock) -> None:
         super().__init__()
         self._session, self._clock = session, clock
 
     def answers(self) -> Iterator[object]:
-        order = self.orders[-1]
-        if isinstance(order, messages.Open):
+        request = self.orders[-1]
+        if isinstance(request, messages.Open):
             yield _opened(stepped=True)
-        elif isinstance(order, messages.TakeSamples):
-            timed = timing.take(self._session, order.steps, order.count, order.seconds, self._clock)
+        elif isinstance(request, messages.TakeSamples):
+            timed = timing.take(
+                self._session, request.steps, request.count, request.seconds, self._clock
+            )
             starts, seconds = zip(*timed, strict=True)
-            yield messages.TimedSteps(starts=starts, seconds=seconds, steps=order.steps)
-        elif isinstance(order, messages.Calibrate):
+            yield messages.TimedSteps(starts=starts, seconds=seconds, steps=request.steps)
+        elif isinstance(request, messages.Calibrate):
             steps = timing.steps_per_sample(self._session, self._clock)
             yield messages.Calibrated(steps=steps)
-        elif isinstance(order, messages.CheckWait):
+        elif isinstance(request, messages.CheckWait):
             left = timing.unwaited(self._session, self._session.read, self._clock)
             yield messages.LateFacts(facts={"unwaited": left})
 
 
 class FakeWorker(_WorkerWithoutProcess):
-    """Answers orders as a worker whose steps take the given seconds; after the last, they repeat.
+    """Answers requests as a worker whose steps take these seconds, cyclically.
 
-    With `answer` it is a worker of a self-timed session; with `dies_after`, one that crashes.
+    `answer`: samples of a self-timed session; `dies_after`: crash after so many requests.
     """
 
     def __init__(
@@ -158,28 +157,28 @@ class FakeWorker(_WorkerWithoutProcess):
         self._dies_after = dies_after
 
     def answers(self) -> Iterator[object]:
-        order = self.orders[-1]
+        request = self.orders[-1]
         if self._dies_after and len(self.orders) > self._dies_after:
             raise EndingError("crashed", "the fake worker was told to crash")
-        if isinstance(order, messages.Open):
+        if isinstance(request, messages.Open):
             yield _opened(stepped=not self._reported)
-        elif isinstance(order, messages.TakeSamples):
-            yield self._take(order)
-        elif isinstance(order, messages.Calibrate):
+        elif isinstance(request, messages.TakeSamples):
+            yield self._take(request)
+        elif isinstance(request, messages.Calibrate):
             yield messages.Calibrated(steps=self._steps)
-        elif isinstance(order, messages.CheckWait):
+        elif isinstance(request, messages.CheckWait):
             yield messages.LateFacts(facts={"unwaited": 0.0})
-        elif isinstance(order, messages.ProfileSteps) and not self._reported:
-            yield self._take(messages.TakeSamples(steps=1, count=order.steps, seconds=1e6))
-        elif isinstance(order, messages.RunSelfTimed | messages.ProfileSteps):
+        elif isinstance(request, messages.ProfileSteps) and not self._reported:
+            yield self._take(messages.TakeSamples(steps=1, count=request.steps, seconds=1e6))
+        elif isinstance(request, messages.RunSelfTimed | messages.ProfileSteps):
             yield from (messages.Reported(samples=samples) for samples in self._reported)
 
-    def _take(self, order: messages.TakeSamples) -> messages.TimedSteps:
-        found: list[float] = []
-        while not found or (len(found) < order.count and sum(found) < order.seconds):
-            found.append(sum(self._one() for _ in range(order.steps)))
+    def _take(self, request: messages.TakeSamples) -> messages.TimedSteps:
+        seconds: list[float] = []
+        while not seconds or (len(seconds) < request.count and sum(seconds) < request.seconds):
+            seconds.append(sum(self._one() for _ in range(request.steps)))
         return messages.TimedSteps(
-            starts=(0.0,) * len(found), seconds=tuple(found), steps=order.steps
+            starts=(0.0,) * len(seconds), seconds=tuple(seconds), steps=request.steps
         )
 
     def _one(self) -> float:
@@ -204,7 +203,7 @@ FAKE = Case(workload="fake", backend="fake", key="fake@fake")
 
 
 class FakeCase(OpenCase):
-    """A case opened in such a worker; `pieces_added` is what a result would be made from."""
+    """A case opened in a fake worker; `pieces_added` collects the pieces of its result."""
 
     def __init__(
         self,
@@ -220,7 +219,7 @@ class FakeCase(OpenCase):
         self._fake: Any = worker
 
     def measure(self) -> list[Piece]:
-        """As `assay run` does in one process. Raises EndingError where it ends badly."""
+        """Measure like `assay run` in one process. Raises EndingError if it fails."""
         self.start()
         self.open()
         self.start_first_step()
@@ -238,7 +237,7 @@ class FakeCase(OpenCase):
 
 
 class _PieceList(ResultBuilder):
-    """In place of a result: nothing is asked of the machine, and no time is charged."""
+    """A ResultBuilder that collects pieces only."""
 
     def __init__(self, pieces: list[Piece]) -> None:
         self._pieces = pieces

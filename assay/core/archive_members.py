@@ -1,4 +1,4 @@
-"""What a tar or zip archive holds, member by member; nothing is written and nothing trusted."""
+"""Members of an untrusted tar or zip archive; nothing is written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ except ImportError:  # a Python without it reads no .xz
     LZMAError = zlib.error  # type: ignore[assignment,misc]
 
 DAMAGE = (tarfile.TarError, LZMAError, *BROKEN)  # what a damaged archive may raise
-MAX_HEADER = 1 << 20  # bytes of what tarfile reads at once: a long name, pax records
+MAX_HEADER = 1 << 20  # bytes that tarfile reads at once: a long name, pax records
 
 _READ_AT_ONCE = (
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
@@ -49,13 +49,13 @@ def is_archive(path: Path) -> bool:
 
 
 def members(archive: Path) -> Generator[Member]:
-    """To be read in their order: a member can be opened until the next one is asked for."""
+    """Members in order; each can be opened until the next is requested."""
     yield from _of_zip(archive) if zipfile.is_zipfile(archive) else _of_tar(archive)
 
 
 @contextmanager
 def reading(archive: Path) -> Iterator[None]:
-    """Errors of an archive that is damaged or cut. Errors of what is written do not belong here."""
+    """Convert errors of a damaged or truncated archive, not those of writing."""
     try:
         yield
     except DAMAGE as error:
@@ -64,13 +64,13 @@ def reading(archive: Path) -> Iterator[None]:
 
 
 def printable(text: str) -> str:
-    r"""Bytes of a name that are not UTF-8 as `\udcff`: surrogates cannot be encoded."""
+    r"""Replace bytes that are not UTF-8 by `\udcff`: surrogates cannot be encoded."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 class _Header(tarfile.TarInfo):
-    """A member of a tar file. What makes tarfile loop or fill the memory is damage, and so is a
-    header that tarfile itself takes for the end of the archive."""
+    """A member of a tar file. Headers that make tarfile loop, fill the memory or end early are
+    errors."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
@@ -103,7 +103,7 @@ def _of_tar(archive: Path) -> Iterator[Member]:
 
 
 def _of_zip(archive: Path) -> Iterator[Member]:
-    """A link, which zip keeps as a file with another mode, is no file."""
+    """Links, which zip stores as files with another mode, are "other"."""
     with zipfile.ZipFile(archive) as pack:
         for info in pack.infolist():
             mode = info.external_attr >> 16

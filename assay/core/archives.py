@@ -1,4 +1,4 @@
-"""Archives, unpacked without trusting them: all of it inside the folder, or nothing at all.
+"""Unpack untrusted archives: everything inside the folder, or nothing.
 
 tarfile and zipfile only read. tarfile's own filter is not relied on: Python before 3.11.4 lacks it,
 and before 3.11.13, 3.12.11 and 3.13.4 paths longer than PATH_MAX pass it (CVE-2025-4517).
@@ -31,8 +31,8 @@ _HINTS = {
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Everything into `folder`, or an error and nothing. Folders that are there are joined, and
-    files replaced; a link that is there is not followed."""
+    """Unpack everything into `folder`, or nothing and raise. Existing folders are merged and files
+    replaced; existing links are not followed."""
     with _explained(archive, folder):
         folder.mkdir(parents=True, exist_ok=True)
         with _unpacked(archive, folder) as (fresh, top, spare):
@@ -40,7 +40,7 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def unpack_folder(archive: Path, folder: str, into: Path) -> Path:
-    """The folder `folder` of an archive, as `into/folder`."""
+    """Unpack the folder `folder` of an archive to `into/folder`."""
     with _explained(archive, into / folder):
         into.mkdir(parents=True, exist_ok=True)
         with _unpacked(archive, into) as (fresh, top, _):
@@ -56,24 +56,24 @@ def _unpacked(archive: Path, folder: Path) -> Iterator[tuple[int, int, int]]:
     """Three open folders: the archive's members, `folder`, and a spare one. The first and the last
     lie in a temporary folder inside `folder`."""
     top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    place = f".unpacking-{secrets.token_hex(6)}"
+    temporary = f".unpacking-{secrets.token_hex(6)}"
     try:
-        os.mkdir(place, 0o700, dir_fd=top)
+        os.mkdir(temporary, 0o700, dir_fd=top)
         with (
-            open_folder(top, (place, "fresh"), create=True) as fresh,
-            open_folder(top, (place, "spare"), create=True) as spare,
+            open_folder(top, (temporary, "fresh"), create=True) as fresh,
+            open_folder(top, (temporary, "spare"), create=True) as spare,
         ):
             with closing(members(archive)) as all_members:
                 Unpacking(archive, fresh).make_all(all_members)
             yield fresh, top, spare
     finally:
-        shutil.rmtree(place, ignore_errors=True, dir_fd=top)
+        shutil.rmtree(temporary, ignore_errors=True, dir_fd=top)
         os.close(top)
 
 
 @contextmanager
 def _explained(archive: Path, folder: Path) -> Iterator[None]:
-    """Errors of the disk while something is written."""
+    """Convert an OSError to a NotPossibleError."""
     try:
         yield
     except OSError as error:

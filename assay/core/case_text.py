@@ -31,11 +31,11 @@ def parse_case(text: str) -> Case:
 def _rpartition_unquoted(text: str) -> tuple[str, bool, str]:
     """Split at the last @ that is not inside quotes."""
     quoted, last = False, -1
-    for place, letter in enumerate(text):
-        if letter == "'":
+    for index, character in enumerate(text):
+        if character == "'":
             quoted = not quoted
-        elif letter == "@" and not quoted:
-            last = place
+        elif character == "@" and not quoted:
+            last = index
     return (text, False, "") if last < 0 else (text[:last], True, text[last + 1 :])
 
 

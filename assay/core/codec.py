@@ -1,4 +1,4 @@
-"""Records to JSON and back, for every schema there ever was."""
+"""Records to JSON and back, for every version of the schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.core.records import SCHEMA, spelled
 # C0 but for tab and line feed, DEL, C1; marks that turn the direction of writing; line separators
 CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
-    "|[\ud800-\udfff]"  # what was no text at all
+    "|[\ud800-\udfff]"  # surrogates
 )
 
 # History of the schema.
@@ -23,7 +23,7 @@ CONTROLS = re.compile(
 
 T = TypeVar("T")
 
-# What msgspec raises over bytes that are no JSON, another record, not UTF-8, or nested without end.
+# Errors of msgspec: no JSON, another record, not UTF-8, nested too deeply.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 Document = dict[str, Any]
 
@@ -34,12 +34,12 @@ UPGRADES: dict[int, Callable[[Document], Document]] = {}
 def encode(record: object, indent: int = 0) -> bytes:
     """JSON, where a number that is not finite is the string nan, inf or -inf.
 
-    Characters that a terminal would obey are escaped: to a program they are what they were.
+    Control characters of terminals are escaped.
     """
     plain = _spell(msgspec.to_builtins(record))
     text = msgspec.json.encode(plain)
     if not text.isascii() or b"\x7f" in text:
-        text = CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
+        text = CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text.decode()).encode()
     return msgspec.json.format(text, indent=indent) if indent else text
 
 
@@ -54,7 +54,7 @@ def decode(data: bytes, kind: type[T], origin: str) -> T:
         ) from None
     if not isinstance(plain, dict):
         raise StoreError(f"{origin} holds no document of assay.", hint="Move it away to hide it.")
-    if isinstance(plain.get("case"), dict):  # a result, which may be anyone's: it trusts nothing
+    if isinstance(plain.get("case"), dict):  # a result may come from anyone: trust is dropped
         plain["case"].pop("trust", None)
     return _convert(upgraded(plain, origin), kind, origin)
 
@@ -66,7 +66,7 @@ def decode_part(data: bytes | str, kind: type[T]) -> T:
 
 
 def upgraded(plain: Document, origin: str) -> Document:
-    """The document in today's schema; one from the future is refused, never guessed at."""
+    """Convert a document to the current schema; a newer one is an error."""
     schema = plain.get("schema")
     if not isinstance(schema, int) or schema < 1:
         raise StoreError(f"{origin} has no schema number.", hint="Is it a file of assay?")
@@ -82,7 +82,7 @@ def upgraded(plain: Document, origin: str) -> Document:
 
 def _convert(plain: Document, kind: type[T], origin: str) -> T:
     try:
-        # not strict: only so does the string nan become the number
+        # not strict: the string nan becomes the number
         return msgspec.convert(plain, kind, strict=False)
     except (msgspec.ValidationError, AssayError, RecursionError, ArithmeticError) as error:
         raise StoreError(

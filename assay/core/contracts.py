@@ -1,4 +1,4 @@
-"""The things one can add to assay, and what each must offer."""
+"""Protocols of plug-ins: workloads, backends, monitors, stores."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     default: Value
     choices: tuple[Value, ...] = ()
     pattern: str = ""  # regular expression for values too many to list
-    like: str = ""  # one that fits it
+    like: str = ""  # example that matches it
     help: str = ""
-    synonyms: Mapping[str, str] = {}  # what others call its values, for a hint
+    synonyms: Mapping[str, str] = {}  # other tools' names for its values, for a hint
 
 
 @runtime_checkable
 class Workload(Protocol):
-    """What is run. `kinds` maps each making ("keras", "torch", …) to its builder.
+    """What is run. `kinds` maps each implementation ("keras", "torch", …) to its builder.
 
-    What some can do besides has a protocol of its own below.
+    Optional abilities have their own protocols below.
     """
 
     @property
@@ -52,7 +52,7 @@ class Workload(Protocol):
 
 @runtime_checkable
 class WithChoices(Protocol):
-    """A workload some of whose parameters take only certain values."""
+    """A workload with parameters that are limited to certain values."""
 
     @property
     def choices(self) -> Mapping[str, Sequence[Value]]: ...
@@ -60,10 +60,10 @@ class WithChoices(Protocol):
 
 @runtime_checkable
 class Refusing(Protocol):
-    """A workload that not every making can run with any parameters."""
+    """A workload with implementations that do not support all parameters."""
 
     def refuses(self, kind: str, params: Mapping[str, Value]) -> str:
-        """Why this making cannot run with these, known before a process starts, or ""."""
+        """Why this implementation cannot run with these parameters, or "". Called in the parent."""
 
 
 @runtime_checkable
@@ -75,15 +75,15 @@ class WithTrust(Protocol):
 
 @runtime_checkable
 class InferenceOnly(Protocol):
-    """A workload that may have nothing to train: its mode is then infer, and train is refused."""
+    """A workload that may have nothing to train: mode infer only."""
 
     @property
-    def inference_only(self) -> str: ...  # why, in words; "": it trains
+    def inference_only(self) -> str: ...  # reason; "": it can train
 
 
 @runtime_checkable
 class WithPictures(Protocol):
-    """A workload that says whether it is given pictures, which have a layout."""
+    """A workload that says whether its inputs are images, which have a layout."""
 
     @property
     def pictures(self) -> bool: ...
@@ -91,14 +91,14 @@ class WithPictures(Protocol):
 
 @runtime_checkable
 class WithExamples(Protocol):
-    """A workload that knows the pictures its network is evaluated on."""
+    """A workload with images to evaluate its network on."""
 
     def examples(self, data: str, split: str) -> Examples: ...
 
 
 @runtime_checkable
 class Evaluable(Protocol):
-    """A workload whose accuracy is known, or what is needed to know it."""
+    """A workload with a known accuracy, or one that can be evaluated."""
 
     @property
     def expected(self) -> float: ...  # percent of the whole test split; 0: not known
@@ -106,12 +106,12 @@ class Evaluable(Protocol):
     def lacks(
         self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
     ) -> str:
-        """What an evaluation needs and is not here, in words; or ""."""
+        """What an evaluation needs that is missing here, or ""."""
 
 
 @runtime_checkable
 class Trainable(Protocol):
-    """A workload that says how it is trained: by a recipe, or by a method of its own."""
+    """A workload that is trained by a recipe or by its own method."""
 
     @property
     def recipe(self) -> Recipe | None: ...
@@ -137,7 +137,7 @@ class Backend(Protocol):
         """Why it cannot be used here, with the remedy, or "". Imports no framework."""
 
     def refuses(self, case: Case) -> str:
-        """Why this combination cannot run, known before a process starts, or ""."""
+        """Why this combination cannot run, or "". Called in the parent."""
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
         """Variables the worker must have before the framework is imported; files go to `folder`."""
@@ -151,7 +151,7 @@ class EvaluatingBackend(Protocol):
     """A backend whose sessions predict."""
 
     @property
-    def for_evaluation(self) -> Mapping[str, Value]: ...  # options taken where none are chosen
+    def for_evaluation(self) -> Mapping[str, Value]: ...  # defaults of options
 
 
 @runtime_checkable
@@ -159,32 +159,32 @@ class TrainingBackend(Protocol):
     """A backend whose sessions train."""
 
     @property
-    def for_training(self) -> Mapping[str, Value]: ...  # options taken where none are chosen
+    def for_training(self) -> Mapping[str, Value]: ...  # defaults of options
 
 
 @runtime_checkable
 class ProfilingBackend(Protocol):
-    """A backend that can also record what its framework does."""
+    """A backend with a profiler."""
 
     def profile(
         self, folder: Path
     ) -> AbstractContextManager[Callable[[int], AbstractContextManager[object]]]:
-        """Called in the worker only: a trace in `folder`; the function given marks a step."""
+        """Called in the worker only: a trace in `folder`; the yielded function marks a step."""
 
 
-# A metric of a monitor, and what of its series the result keeps.
+# A metric of a monitor, and how its series is reduced for the result.
 Peak = tuple[str, Literal["max", "mean", "last"]]
 
 
 @runtime_checkable
 class Monitor(Protocol):
-    """Looks at a worker from the parent. It may keep state, so each worker gets a fresh one."""
+    """Samples a worker from the parent. It may keep state: a fresh one per worker."""
 
     @property
-    def period(self) -> float: ...  # seconds between looks; made longer where a look is slow
+    def period(self) -> float: ...  # seconds between samples; longer if sampling is slow
 
     @property
-    def peaks(self) -> Mapping[str, Peak]: ...  # name in Result.peaks → what it is made of
+    def peaks(self) -> Mapping[str, Peak]: ...  # name in Result.peaks → its source
 
     def missing(self) -> str:
         """Why it cannot be used here, or ""."""
@@ -197,13 +197,13 @@ class Monitor(Protocol):
 
 @runtime_checkable
 class Store(Protocol):
-    """Where runs and their results are kept and found again.
+    """Where runs and their results are stored.
 
-    It is made with what stands behind its name in `NAME://PLACE`. Several processes may append at
-    once. What cannot be read is passed over, and said in `problems`.
+    Constructed with the part after `NAME://`. Several processes may append at once. Unreadable
+    files are skipped and listed in `problems`.
     """
 
-    home: Path  # the folder on this machine that runs are measured in
+    home: Path  # local folder for runs
     problems: list[str]
 
     def new_run(self, plan: Plan) -> Path:
@@ -214,78 +214,78 @@ class Store(Protocol):
     def plan(self, run: str) -> Plan: ...
 
     def append(self, result: Result) -> None:
-        """Kept for good when this returns."""
+        """Durable when this returns."""
 
     def results(self, query: Query) -> Iterator[Result]:
         """Oldest first."""
 
     def entries(self, query: Query) -> list[Entry]:
-        """What the index knows of the results of a query, oldest first, without opening them."""
+        """Index entries of the results of a query, oldest first, without opening them."""
 
     def count(self, query: Query) -> int:
-        """How many results a query finds, whatever its limit."""
+        """Number of results of a query, ignoring its limit."""
 
     def find(self, text: str) -> list[str]:
-        """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
+        """Ids for RUN, RUN/NNN, a unique prefix or suffix of RUN, or `last`."""
 
     def find_run(self, text: str) -> str: ...
 
     def document(self, run: str, name: str) -> bytes | None:
-        """What a run found beside its results, under a name such as `race.json`, if it has it."""
+        """A further document of a run, such as `race.json`, if it has one."""
 
     def keep_document(self, run: str, name: str, data: bytes) -> None: ...
 
     def summary(self, result_id: str, version: int) -> Summary | None:
-        """The summary kept for a result, if it was made by this version of the analysis."""
+        """The stored summary of a result, if this version of the analysis made it."""
 
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None: ...
 
     def series(self, query: Query) -> list[KeptSeries]:
-        """Every metric of every series that a query's results belong to, from the index alone."""
+        """Every metric of every series of a query's results, from the index alone."""
 
     def one_series(self, series: str, metric: str) -> KeptSeries | None:
-        """One metric of one series by its id, if it has points."""
+        """One metric of a series by its id, if it has points."""
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
-        """Points of a series by its id, oldest first, without opening a result; 0: all, else the
-        newest so many. Only results that ended well and have a summary are points."""
+        """Points of a series by its id, oldest first, without opening a result; limit 0: all, else
+        the newest. Only successful results with a summary are points."""
 
     def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
-        """Points of every result that a query finds, oldest first, without opening one; of these
-        metrics, or of all."""
+        """Points of a query's results, oldest first, without opening them; of these metrics or of
+        all."""
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
-        """Ids of results that ended well and have no summary of this version: not points yet."""
+        """Ids of successful results without a summary of this version: not points yet."""
 
     def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
-        """Give a result another label and other tags; what was measured stays as it is."""
+        """Change the label and tags of a result, not its measurements."""
 
     def adopt(self, folder: Path) -> list[str]:
-        """Take in a run folder from elsewhere, as it is; the ids of its results."""
+        """Import a run folder unchanged; returns the ids of its results."""
 
     def delete(self, text: str) -> list[str]:
-        """Remove a run or a result for good; the ids of what is gone."""
+        """Remove a run or a result permanently; returns the removed ids."""
 
     def close(self) -> None: ...
 
 
 @runtime_checkable
 class SharedStore(Protocol):
-    """A store that several machines measure into, and whose files lie elsewhere."""
+    """A store that several machines write to, with remote files."""
 
     def taken(self, run: str) -> AbstractContextManager[None]:
-        """While it lasts, nobody else measures the run, here or on another machine."""
+        """Lock a run against other processes and machines."""
 
     def sizes(self, result_id: str) -> list[int]:
-        """Bytes of each file of a result, without bringing one here."""
+        """Bytes of each file of a result, without downloading them."""
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
-    """One making of a study's workload, which gets a table of its own."""
+    """A variant of a study's workload, with its own table."""
 
     title: str
     params: Mapping[str, Value] = {}
-    extra: str = ""  # made only if this is asked for
+    extra: str = ""  # included only on request
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True):
@@ -293,7 +293,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
 
     summary: str
     workload: str
-    sizes: Mapping[str, Mapping[str, Value]]  # parameters of each; the first is the usual one
+    sizes: Mapping[str, Mapping[str, Value]]  # parameters of each; the first is the default
     rows: tuple[str, tuple[Value, ...]]  # an option, whose values make rows beside the backend
     columns: tuple[str, tuple[Value, ...]]
     variants: tuple[Variant, ...]

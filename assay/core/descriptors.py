@@ -1,4 +1,4 @@
-"""Folders and files relative to an open folder, reached and moved without following a link.
+"""Open and move files relative to an open folder without following links.
 
 Each step of a path is opened relative to the folder before it, with O_NOFOLLOW. Neither a link that
 is there nor one that appears meanwhile leads out of the first folder.
@@ -21,8 +21,8 @@ Parts = tuple[str, ...]  # a path, split at its slashes
 
 @contextmanager
 def open_folder(top: int, parts: Sequence[str], create: bool = False) -> Iterator[int]:
-    """A folder below the open folder `top`; NotADirectoryError where a link or file is on the way.
-    With `create`, what is missing of it is made."""
+    """A folder below the open folder `top`; NotADirectoryError if the path contains a link or file.
+    `create` makes missing folders."""
     folder = os.dup(top)
     try:
         for part in parts:
@@ -35,7 +35,7 @@ def open_folder(top: int, parts: Sequence[str], create: bool = False) -> Iterato
 
 
 def mode_of(name: str, folder: int) -> int:
-    """The mode of what has this name, a link included; 0 where there is nothing."""
+    """The mode of a file, folder or link; 0 if there is none."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -43,11 +43,11 @@ def mode_of(name: str, folder: int) -> int:
 
 
 def join_folders(source: int, target: int, spare: int) -> None:
-    """Move all that is in `source` into `target`: all of it, or an OSError and nothing.
+    """Move the content of `source` into `target`: all of it, or nothing and an OSError.
 
-    Folders that are there are joined and files replaced. A link, or a file where the other side has
-    a folder, is an error before anything is moved. Replaced files wait in `spare`, so that an error
-    on the way can be undone.
+    Existing folders are merged and files replaced. A link, or a file where the other side has a
+    folder, is an error before anything is moved. Replaced files stay in `spare` until the end, so
+    that an error can be undone.
     """
     moves = list(_moves(source, target))
     try:
@@ -102,7 +102,7 @@ def _ends(move: _Move, source: int, target: int) -> Iterator[tuple[int, int]]:
 
 
 def _undo(move: _Move, number: int, old: int, new: int, spare: int) -> None:
-    """Whether a move was done, half done or not begun shows in where things lie."""
+    """Undo a move that is complete, half complete or not started."""
     if not mode_of(move.name, old):
         os.rename(move.name, move.name, src_dir_fd=new, dst_dir_fd=old)
     if move.replaces and mode_of(str(number), spare):

@@ -1,4 +1,4 @@
-"""What a user can do wrong, as exceptions: one sentence, one hint, one exit status."""
+"""Exceptions for mistakes of a user: one sentence, one hint, one exit status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 
 class AssayError(Exception):
-    """A mistake or a lack that is not our bug; the command line leaves with `status`."""
+    """A mistake of the user or a missing requirement; the command line exits with `status`."""
 
     status = 1
 
@@ -23,7 +23,7 @@ class UsageError(AssayError):
 
 
 class NotPossibleError(AssayError):
-    """Rightly asked, but this machine lacks what it needs."""
+    """A valid request that this machine does not support."""
 
     status = 3
 
@@ -35,7 +35,7 @@ class StoreError(AssayError):
 
 
 class EndingError(Exception):
-    """A case ended early. Never shown to a user as it is: it becomes the status of a result."""
+    """A case ended early. It becomes the status of a result, and is never shown as it is."""
 
     def __init__(self, status: str, reason: str, phases: Mapping[str, float] | None = None) -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class EndingError(Exception):
 
 
 def signal_name(number: int) -> str:
-    """`SIGKILL`; of those without a name, such as real-time signals, `signal 40`."""
+    """`SIGKILL`, or `signal 40` for signals without a name, such as real-time signals."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -53,7 +53,7 @@ def signal_name(number: int) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> UsageError:
-    """The error for a name that is not there, with the nearest one that is."""
+    """The error for an unknown name, with the nearest known one."""
     names = sorted(known)
     near = nearest(name, names)
     if near:
@@ -64,10 +64,10 @@ def unknown(kind: str, name: str, known: Iterable[str], hint: str = "") -> Usage
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.5) -> str:
-    """The one of the known names that is most like this one, whatever its case; or ""."""
-    import difflib  # only when something is wrong: it would cost every start 4 ms
+    """The known name that is most similar, ignoring case, or ""."""
+    import difflib  # not at start-up, where it would cost 4 ms
 
-    plain = {_plain(one): one for one in sorted(known, reverse=True)}
+    plain = {_plain(candidate): candidate for candidate in sorted(known, reverse=True)}
     near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=likeness)
     return plain[near[0]] if near else ""
 

@@ -11,30 +11,32 @@ from assay.core.records import Case
 
 
 class Unit(NamedTuple):
-    """What one node does by itself, without neighbours: a case, a pair or a heat."""
+    """Work for one node: a case, a pair or a heat."""
 
-    function: Callable[..., Any]  # of its places there, a callback for progress, and `args`
+    function: Callable[
+        ..., Any
+    ]  # called with its places there, a callback for progress, and `args`
     args: tuple[Any, ...]
-    case: Case  # that stands for it while nothing is known
-    places: tuple[CasePlace, ...]  # here, for the files it leaves behind
-    progress: ProgressCallback  # here
+    case: Case  # shown for it in progress
+    places: tuple[CasePlace, ...]  # on this machine, for its files
+    progress: ProgressCallback  # on this machine
 
 
 class LostUnit(NamedTuple):
-    """In the place of what a unit would have given: each time the machine was gone before."""
+    """Returned in place of a unit's value: every node that tried it was lost."""
 
     reason: str
 
 
 class Elsewhere(Protocol):
-    """Machines that carry out units."""
+    """Machines that run units."""
 
     def spread(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Any]]:
-        """What each unit gave, or a `LostUnit`, as they end; its files are in its places."""
+        """Return values of units, or `LostUnit`, as they end; their files are in their places."""
 
 
 class CasePlace(NamedTuple):
-    """Where one case is measured: the id its result will have, and a folder for its files."""
+    """Id of a future result, and a folder for its files."""
 
     id: str
     folder: Path

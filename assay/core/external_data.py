@@ -1,4 +1,4 @@
-"""Numbers of an ONNX model that lie in a file beside it: which bytes of which file."""
+"""External data of ONNX models: which bytes of which file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 from assay.core.protobuf import DamagedError, fields
 
 EXTERNAL = 1  # of TensorProto.DataLocation
-_HINT = "A model and the file of its weights belong into one folder, both whole."
+_HINT = "Keep a model and the complete file of its weights in one folder."
 
 
 class ExternalData(msgspec.Struct, frozen=True):
@@ -21,13 +21,13 @@ class ExternalData(msgspec.Struct, frozen=True):
 
 
 def external_data(model: Path, entries: Iterable[bytes]) -> ExternalData:
-    """What a tensor's `external_data` says; UsageError where the bytes are not there."""
-    told = dict(_entry(each) for each in entries)
+    """Parse a tensor's `external_data`; UsageError if the bytes do not exist."""
+    location_fields = dict(_entry(entry) for entry in entries)
     try:
-        location, offset = told["location"], int(told.get("offset", 0))
-        length = int(told.get("length", -1))
+        location, offset = location_fields["location"], int(location_fields.get("offset", 0))
+        length = int(location_fields.get("length", -1))
     except (KeyError, ValueError):
-        raise DamagedError("it does not say where its weights lie") from None
+        raise DamagedError("the location of its weights is missing") from None
     path = _beside(model, location)
     try:
         size = path.stat().st_size
@@ -53,16 +53,16 @@ def _entry(data: bytes) -> tuple[str, str]:
 
 
 def _beside(model: Path, location: str) -> Path:
-    """Inside the model's folder, by its name and by where its links lead: a file from somebody else
-    is not to have another one read. Of a link to a model (the cache of huggingface_hub is made of
-    them), the folder that the model really lies in will do as well."""
-    place = PurePosixPath(location)
-    path = model.parent / place
-    homes = {model.parent.resolve(), model.resolve().parent}
-    inside = not place.is_absolute() and ".." not in place.parts
-    if not inside or not any(path.resolve().is_relative_to(home) for home in homes):
+    """Path inside the model's folder, before and after links are resolved: an untrusted model must
+    not read other files. If the model is a link (as in the cache of huggingface_hub), the folder
+    of its target is allowed too."""
+    relative = PurePosixPath(location)
+    path = model.parent / relative
+    folders = {model.parent.resolve(), model.resolve().parent}
+    inside = not relative.is_absolute() and ".." not in relative.parts
+    if not inside or not any(path.resolve().is_relative_to(folder) for folder in folders):
         raise UsageError(
             f"{model.name} has its weights in {location}, which is outside of the model's folder.",
-            hint="Such a file is not read. Save the model anew, with its weights beside it.",
+            hint="Save the model again, with its weights in the same folder.",
         )
     return path

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: the one way in which assay writes them."""
+"""Atomic writes of files."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from assay.core.errors import AssayError, UsageError
 
 
 def user_path(text: str | Path) -> Path:
-    """A place as a user names it, `~` and `~name` included."""
+    """Expand `~` and `~name` in a path."""
     try:
         return Path(text).expanduser()
     except RuntimeError:
         raise UsageError(
-            f"'{text}' begins with the home folder of a user who is not here.",
+            f"'{text}' begins with the home folder of an unknown user.",
             hint="Give the whole path, or put ./ before a name that begins with ~.",
         ) from None
 
 
-def read_plain(path: Path, most: int) -> bytes:
-    """All of a plain file of at most `most` bytes. Anything else (a pipe, a device, a link) and
+def read_plain(path: Path, max_bytes: int) -> bytes:
+    """Read a plain file of at most `max_bytes` bytes. Anything else (a pipe, a device, a link) and
     anything larger is an OSError, before a byte is read: a pipe would never end."""
-    opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(opened).st_mode):
-        os.close(opened)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
         raise OSError(errno.EINVAL, "it is no plain file", str(path))
-    with open(opened, "rb") as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB", str(path))
+    with open(descriptor, "rb") as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {max_bytes >> 20} MiB", str(path))
     return data
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """All of it or nothing, even if the power fails."""
+    """Write all of it or nothing, even if the power fails."""
     with written_whole(path) as temporary:
         temporary.write_bytes(data)
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`: what is written there is synced, then takes its name."""
+    """A temporary path beside `path`, synced and renamed to it at the end."""
     temporary = path.with_name(f".{os.getpid()}-{path.name}")
     try:
         yield temporary
@@ -59,7 +59,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def modified(path: Path) -> float:
-    """When it was last written; 0 where another process has just removed it."""
+    """Time of modification; 0 if another process has just removed the file."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
@@ -68,21 +68,21 @@ def modified(path: Path) -> float:
 
 @contextmanager
 def user_file(path: str | Path) -> Iterator[Path]:
-    """`written_whole` where a user said so: its folder is made, and what fails is said in words."""
-    place = user_path(path)
+    """`written_whole` for an output path of the user; creates its folder."""
+    target = user_path(path)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(place) as temporary:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(target) as temporary:
             yield temporary
     except OSError as error:
         raise AssayError(
-            f"{place} cannot be written ({error.strerror}).", hint="Give another place."
+            f"{target} cannot be written ({error.strerror}).", hint="Choose another path."
         ) from None
 
 
 def _sync(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)

@@ -9,12 +9,12 @@ import msgspec
 
 from assay.core.records import LONGEST_STEP, SHORTEST_STEP, Result
 
-# Of what analysis makes of a result: a summary that another version made is made anew.
+# Version of the analysis: summaries of other versions are computed again.
 ANALYSIS = 9
 
 
 class Quantity(msgspec.Struct, frozen=True, kw_only=True):
-    """A number one may quote: with its interval, unit, estimator and count of values.
+    """A number with its interval, unit, estimator and count of values.
 
     `low` and `high` are nan where there is no interval: one value has none.
     """
@@ -28,7 +28,7 @@ class Quantity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
-    """A reason not to believe a number yet, and what to do about it."""
+    """A reason to distrust a number, and its remedy."""
 
     code: str
     text: str
@@ -36,39 +36,39 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """A quantity held against what was expected of it."""
+    """A quantity compared to its expected value."""
 
     metric: str
     rule: Literal["at least", "within"]
     expected: float
     tolerance: float
     verdict: Literal["pass", "fail"]
-    by: Literal["value", "interval"]  # what was held against it
+    by: Literal["value", "interval"]  # what was compared
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """One result, made smaller."""
+    """Statistics of one result."""
 
     quantities: dict[str, Quantity] = {}
     doubts: tuple[Doubt, ...] = ()
     checks: tuple[Check, ...] = ()
-    skipped: tuple[int, ...] = ()  # samples of each process that came before it was steady
+    skipped: tuple[int, ...] = ()  # samples per process before the steady state
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows of text for any view; numbers are already in human units."""
+    """Rows of text; numbers are formatted with units."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    numeric: frozenset[str] = frozenset()  # columns set to the right
+    numeric: frozenset[str] = frozenset()  # right-aligned columns
     title: str = ""
     notes: tuple[str, ...] = ()
-    spare: tuple[str, ...] = ()  # columns that text leaves out, the first of these first, to fit
-    shortened: frozenset[str] = frozenset()  # columns that text cuts in the middle, to fit
+    spare: tuple[str, ...] = ()  # columns dropped in this order if the terminal is too narrow
+    shortened: frozenset[str] = frozenset()  # columns shortened in the middle to fit
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
-    """What a verb shows: tables for people, the rest for programs. A format takes what it needs."""
+    """Output of a command: tables for people, the rest for programs."""
 
     tables: tuple[Table, ...] = ()
     page: str = ""  # text for a terminal, in place of the tables
@@ -77,26 +77,28 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """A result together with what follows from it."""
+    """A result and its summary."""
 
     result: Result
     summary: Summary
 
     def counted(self) -> list[tuple[float, ...]]:
-        """The step times that the summary is made of, process by process."""
-        found: dict[int, list[float]] = {}
+        """Step times that the summary uses, by process."""
+        by_process: dict[int, list[float]] = {}
         for part in self.result.own().samples:
             if part.metric == "step_time" and part.phase == "steady":
-                found.setdefault(part.process, []).extend(part.values)
+                by_process.setdefault(part.process, []).extend(part.values)
         longest = min(self.result.seconds or LONGEST_STEP, LONGEST_STEP)
-        usable = [[v for v in part if SHORTEST_STEP <= v <= longest] for part in found.values()]
+        usable = [
+            [v for v in part if SHORTEST_STEP <= v <= longest] for part in by_process.values()
+        ]
         skipped = self.summary.skipped or (0,) * len(usable)
         kept = filter(None, usable)
         return [tuple(part[skip:]) for part, skip in zip(kept, skipped, strict=False)]
 
     @property
     def own(self) -> dict[str, Quantity]:
-        """Quantities of what assay measured, without those the program told under its names."""
+        """Quantities that assay measured, without those that the program reported."""
         reported = self.result.reported
         return {name: q for name, q in self.summary.quantities.items() if name not in reported}
 
@@ -110,13 +112,13 @@ class Unlikeness(msgspec.Struct, frozen=True, kw_only=True):
     unfair: bool  # False: a case chose it, or it is a framework's own choice
 
     def sentence(self, named: bool = True) -> str:
-        """`named`: with the workload, where others may stand beside it."""
+        """`named`: prefixed with the workload."""
         text = f"{self.workload}: {self.text}" if named else self.text
         return f"UNFAIR: {text}" if self.unfair else text
 
 
 class RunResults(Iterator[Result]):
-    """Results as they come; from `readings`, each with its summary."""
+    """Iterator of results; `readings` has their summaries too."""
 
     def __init__(self, readings: Iterator[Reading]) -> None:
         self.readings = readings

@@ -1,4 +1,4 @@
-"""What is kept of a model's outputs and weights: enough to see whether two contenders are one."""
+"""Fingerprints of a model's outputs and weights, to compare contenders."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 
 from assay.core.records import Value
 
-VALUES = 16  # outputs that are kept, spread evenly over all
-MOST = 1 << 20  # outputs that are looked at, spread evenly over all, where there are more
-PIECE = 1 << 20  # values summed in their own precision, before a sum in a wider one
+VALUES = 16  # outputs that are stored, evenly spaced
+MOST = 1 << 20  # outputs that are used at most, evenly spaced
+PIECE = 1 << 20  # values summed in their own precision, before they are added in double precision
 
 
-def places(count: int, most: int = MOST) -> Any:
-    """Which of so many values are looked at: the same in every framework."""
+def places(count: int, limit: int = MOST) -> Any:
+    """Indices of the values that are used: the same in every framework."""
     import numpy as np
 
-    return np.linspace(0, count - 1, min(most, count)).round().astype(np.int64)
+    return np.linspace(0, count - 1, min(limit, count)).round().astype(np.int64)
 
 
 def of_outputs(shape: Sequence[int], flat: Any) -> dict[str, Value]:
-    """Shape, norm, largest, and some values: they tell a wrong order, which a norm does not.
+    """Shape, norm, maximum, and some values, which show a wrong order of axes.
 
-    Of outputs of this shape, or of the sample of them that `places` names.
+    `flat`: all outputs of this shape, or those at `places`.
     """
     import numpy as np
 
@@ -35,7 +35,7 @@ def of_outputs(shape: Sequence[int], flat: Any) -> dict[str, Value]:
 
 
 def of_weights(arrays: Iterable[Any]) -> dict[str, Value]:
-    """Their norm, which is the same in every framework's order of axes."""
+    """Norm of all weights, which does not depend on the order of axes."""
     return {"weights_norm": _norm(arrays)}
 
 

@@ -1,4 +1,4 @@
-"""A format of result files: how it is known by its content, read into results, and written."""
+"""Formats of result files: detection by content, reader and writer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from assay.core.errors import UsageError
 from assay.core.findings import Reading
 from assay.core.records import Result
 
-MOST_BYTES = 64 * 2**20  # of a file to import: parsed it takes ten times as much memory
+MOST_BYTES = 64 * 2**20  # of a file to import: parsing takes ten times as much memory
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A file from elsewhere, looked into once for all formats."""
+    """An external file, parsed once for all formats."""
 
     origin: str  # names the file in errors
     data: bytes
@@ -27,8 +27,8 @@ class Content(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def json(self) -> Any:
-        """The JSON document, where nan and infinity are numbers; None where it is none."""
-        import json  # msgspec's has no nan; and a list of workloads needs none of it
+        """The JSON document with nan and infinity, or None if it is not JSON."""
+        import json  # msgspec has no nan; imported late for start-up time
 
         try:
             return json.loads(self.text)
@@ -40,14 +40,14 @@ class Content(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return isinstance(self.json, dict) and all(name in self.json for name in names)
 
     def wrong(self, what: str, hint: str = "") -> UsageError:
-        """The error for a file that is of a format, but not as it has to be."""
+        """The error for a malformed file of a format."""
         return UsageError(f"{self.origin} {what}.", hint=hint or "Nothing of it was imported.")
 
 
 class Format(msgspec.Struct, frozen=True, kw_only=True):
-    """What another tool writes or reads. A format that is only written has no `read`."""
+    """A file format of another tool. A write-only format has no `read`."""
 
-    summary: str  # one line: whose it is, and what it holds
+    summary: str  # one line: tool and content
     suffix: str  # of its files
     matches: Callable[[Content], bool] | None = None  # by content, never by the file's name
     read: Callable[[Content], Sequence[Result]] | None = None  # ids are left empty

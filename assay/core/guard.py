@@ -1,8 +1,8 @@
-"""Nothing outlives assay: every process it starts carries a mark, and a guard ends what is left.
+"""No process outlives assay: each carries a mark, and a guard process kills what is left.
 
-A mark is a variable of the environment, so that children, orphans and daemons have it too, whatever
-group or session they moved to. The guard is a process of its own, without one: it waits until assay
-is gone, however that came (kill -9 too), and ends all that carry assay's mark.
+A mark is an environment variable, so children, orphans and daemons inherit it, in any group or
+session. The guard has no mark: it waits until assay exits (also by kill -9), and then kills all
+processes with assay's mark.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MARK = "ASSAY_STARTED_BY"
-ROUNDS = 50  # looks for what is left, while something is: it may be forking
+ROUNDS = 50  # of search and kill: a process may be forking
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
 
 _own = ""  # this process's mark, once it has a guard
 _guard: subprocess.Popen[bytes] | None = None
-_spared: set[int] | None = None  # children that are none of ours; None: orphans are not adopted
+_spared: set[int] | None = None  # children not started by us; None: orphans are not adopted
 _numbers = itertools.count(1)
 
 
 def marked() -> dict[str, str]:
-    """Variables for one process that is about to be started; its mark is told from all others."""
+    """Environment variables for one new process, with a unique mark."""
     _start_guard()
     outer = os.environ.get(MARK, "")
     return {MARK: f"{outer}:{_own}.{next(_numbers)}."}
 
 
 def end_marked(variables: dict[str, str], group: int = 0) -> list[str]:
-    """End what a process left behind after its own end; the names of those, as `sleep (1234)`.
+    """Kill processes that a process left behind; returns their names, as `sleep (1234)`.
 
-    Its `group` has been ended already: who was in it is not named.
+    Its `group` has been killed already: members of it are not named.
     """
     mark = variables[MARK].rpartition(":")[2]
     left = _ended(mark.encode(), {os.getpid()}, group)
@@ -49,8 +49,8 @@ def end_marked(variables: dict[str, str], group: int = 0) -> list[str]:
 
 @contextlib.contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Orphans become children of this process, where they are seen even without their mark. For
-    the command line alone: the user of a library may have such children of his own."""
+    """Adopt orphans, so that they are seen even without a mark. For the command line only: the
+    user of a library may have orphans of their own."""
     global _spared
     if _spared is None and _become_subreaper(1):
         _spared = set(_children())
@@ -63,10 +63,10 @@ def adopting_orphans() -> Iterator[None]:
 
 def _become_subreaper(yes: int) -> bool:
     try:
-        done: int = ctypes.CDLL(None).prctl(_SUBREAPER, yes, 0, 0, 0)
+        status: int = ctypes.CDLL(None).prctl(_SUBREAPER, yes, 0, 0, 0)
     except (OSError, AttributeError):  # not Linux
         return False
-    return done == 0
+    return status == 0
 
 
 def _start_guard() -> None:
@@ -84,15 +84,15 @@ def _start_guard() -> None:
             start_new_session=True,  # no signal to our group reaches it
             cwd="/",
         )
-    except OSError:  # no process or descriptor is left: the measurement will say so itself
+    except OSError:  # out of processes or descriptors: the measurement will report it
         _guard = None
         return
     atexit.register(_dismiss, _guard, os.getpid())
 
 
 def _dismiss(guard: subprocess.Popen[bytes], owner: int) -> None:
-    """At a good end: it looks once more, and is waited for, so that it outlives nobody either."""
-    if os.getpid() != owner:  # a fork of ours is leaving, not we
+    """At a normal exit, let the guard search once more, and wait for it."""
+    if os.getpid() != owner:  # a fork of this process exits
         return
     with contextlib.suppress(OSError, subprocess.TimeoutExpired):
         assert guard.stdin
@@ -100,16 +100,16 @@ def _dismiss(guard: subprocess.Popen[bytes], owner: int) -> None:
         guard.wait(10)
 
 
-def _ended(mark: bytes, spared: set[int], unnamed: int = 0) -> list[str]:
-    """All processes with this mark are ended; who they were. New ones may come while we look."""
+def _ended(mark: bytes, excluded: set[int], unnamed_group: int = 0) -> list[str]:
+    """Kill all processes with this mark; returns their names. New ones may start meanwhile."""
     names: dict[int, str] = {}
     for _ in range(ROUNDS):
-        found = [pid for pid in _with_mark(mark) if pid not in spared]
-        if not found:
+        pids = [pid for pid in _with_mark(mark) if pid not in excluded]
+        if not pids:
             break
-        for pid in found:
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                if os.getpgid(pid) != unnamed:
+                if os.getpgid(pid) != unnamed_group:
                     names.setdefault(pid, f"{_name(pid)} ({pid})")
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.01)
@@ -117,7 +117,7 @@ def _ended(mark: bytes, spared: set[int], unnamed: int = 0) -> list[str]:
 
 
 def _with_mark(mark: bytes) -> Iterator[int]:
-    """A zombie has no environment any more, and is not found."""
+    """Zombies have no environment and are skipped."""
     for entry in os.listdir("/proc"):
         if entry.isdecimal():
             try:
@@ -129,8 +129,8 @@ def _with_mark(mark: bytes) -> Iterator[int]:
 
 
 def _adopted_and_ended() -> list[str]:
-    """Orphans without a mark. What assay itself starts for a moment stays in its session, and a
-    worker or command of ours is not yet reaped, but has its mark."""
+    """Orphans without a mark. Short-lived helpers of assay stay in its session, and a worker that
+    is not reaped yet has its mark."""
     names = []
     ours = os.getsid(0)
     for pid in _children():
@@ -149,12 +149,12 @@ def _adopted_and_ended() -> list[str]:
 
 
 def _children() -> list[int]:
-    found: list[int] = []
+    pids: list[int] = []
     for task in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError):
             text = Path(f"/proc/self/task/{task}/children").read_text()
-            found += map(int, text.split())
-    return found
+            pids += map(int, text.split())
+    return pids
 
 
 def _name(pid: int) -> str:
@@ -165,7 +165,7 @@ def _name(pid: int) -> str:
 
 
 def _stand_guard() -> None:
-    """The guard's own life: until its master is gone, or sends it away."""
+    """Main function of the guard: runs until its master exits or closes stdin."""
     master, mark = int(sys.argv[1]), sys.argv[2].encode()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
@@ -180,7 +180,7 @@ def _until_gone(master: int) -> None:
         life = os.pidfd_open(master)
     except OSError:
         return
-    if os.getppid() == master:  # else it went before we looked
+    if os.getppid() == master:  # else it exited before
         select.select([life, sys.stdin], [], [])
 
 

@@ -1,4 +1,4 @@
-"""Which of a user's files this process is loading; what the file begins then is a mistake."""
+"""Detect runs started while a worker imports the user's file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def loading(file: str) -> Iterator[None]:
 
 
 def check_not_loading() -> None:
-    """A run begun by a file that a worker loads would load it again, and so on without end."""
+    """Raise if a worker is importing a file: its run would import the file again, endlessly."""
     if _files:
         raise UsageError(
-            f"{_files[-1]} begins a run while a worker loads it; "
+            f"{_files[-1]} starts a run while a worker imports it; "
             'put that under: if __name__ == "__main__":',
         )

@@ -1,4 +1,4 @@
-"""What parent and worker say to each other, over two pipes: a length, then a msgpack message.
+"""Messages between parent and worker, over two pipes: a length, then a msgpack message.
 
 Not JSON: a loss may be nan, and must arrive as nan.
 """
@@ -14,11 +14,11 @@ from assay.core.recipe import Training
 from assay.core.records import Case, Samples, Value
 
 MODEL_FILES = {".keras", ".h5", ".hdf5"}  # suffixes of files that hold a whole model
-LARGEST = 1 << 28  # bytes of one message: four letters of any text read as a length are more
-# How a worker may say that a case ended. That it went well, or was interrupted, the parent knows.
+LARGEST = 1 << 28  # bytes of one message: four characters of text, read as a length, are more
+# Statuses that a worker may send; the parent sets the others.
 ENDINGS = ("failed", "crashed", "timeout", "out-of-memory", "skipped")
-VERSION = 2  # a worker of another version is refused in words, not misread
-WITH_TRUST = 3  # of a file that may hold code: an older worker would run it, and so refuses
+VERSION = 2  # workers of another version are refused
+WITH_TRUST = 3  # for files that may hold code: older workers, which would run it, refuse
 
 
 class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
@@ -26,8 +26,8 @@ class Open(msgspec.Struct, tag="open", frozen=True, kw_only=True):
 
     case: Case
     memory: int = 0  # bytes the worker may take from the host; 0: as many as there are
-    outputs: bool = True  # look at outputs and weights before the first step
-    counts: bool = True  # count its work; not again in a case's later processes
+    outputs: bool = True  # fingerprint outputs and weights before the first step
+    counts: bool = True  # count its work, in a case's first process only
     version: int = VERSION
 
     def __post_init__(self) -> None:
@@ -52,28 +52,28 @@ class RunSelfTimed(msgspec.Struct, tag="tell", frozen=True, kw_only=True):
 
 
 class GetOutputs(msgspec.Struct, tag="outputs", frozen=True, kw_only=True):
-    """Run the batch forward without dropout, with the weights as they are, and say what comes."""
+    """Send the outputs of a forward pass of the batch without dropout."""
 
 
 class CheckWait(msgspec.Struct, tag="check", frozen=True, kw_only=True):
-    """Look whether `wait` waits. It takes steps of its own, so it comes after all samples."""
+    """Check that `wait` waits. It takes steps, so it comes after all samples."""
 
 
 class Evaluate(msgspec.Struct, tag="evaluate", frozen=True, kw_only=True):
-    """Predict the class of every example of a split, and say how many are right."""
+    """Predict the class of every example of a split and count the correct ones."""
 
     split: str
-    first: int  # so many of it; 0: all
+    first: int  # number of examples; 0: all
     file: str  # where the predicted classes go
 
 
 class Train(msgspec.Struct, tag="train", frozen=True, kw_only=True):
-    """Train the model, tell every epoch, and write the weights to a file."""
+    """Train the model, report every epoch, and write the weights to a file."""
 
     training: Training
     weights: str
-    checkpoint: str  # written now and then, and removed at the end
-    earlier: str = ""  # that of a training that was cut short, removed too
+    checkpoint: str  # written periodically, removed at the end
+    earlier: str = ""  # checkpoint of an interrupted training, removed too
 
 
 class ProfileSteps(msgspec.Struct, tag="profile", frozen=True, kw_only=True):
@@ -87,15 +87,15 @@ class ProfileSteps(msgspec.Struct, tag="profile", frozen=True, kw_only=True):
 
 
 class TimeTokens(msgspec.Struct, tag="tokens", frozen=True, kw_only=True):
-    """Of a session that makes text: time requests token by token, for so many seconds."""
+    """Time requests of a text generation session by token, for `seconds`."""
 
     seconds: float
-    warm_up: int = 2  # requests before: the first token alone is compiled apart from the step
+    warm_up: int = 2  # requests: the first token is compiled separately from the step
     least: int = 3  # requests, however long they take
 
 
 class Close(msgspec.Struct, tag="close", frozen=True, kw_only=True):
-    """Leave in good order."""
+    """Exit normally."""
 
 
 Request = (
@@ -113,7 +113,7 @@ Request = (
 )
 
 
-# Checked where an answer is read: nobody divides by what a broken worker says.
+# Checked by the decoder, so that no parent divides by a broken worker's 0.
 Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 53)]
 
 
@@ -126,9 +126,9 @@ class Opened(msgspec.Struct, tag="opened", frozen=True, kw_only=True):
     python: dict[str, Value]
     workload_version: str
     version: int = VERSION
-    outputs: bool = False  # whether it can be asked for them
+    outputs: bool = False  # whether GetOutputs is supported
     phases: dict[str, float] = {}  # seconds of opening, by phase
-    generates: bool = False  # whether its step makes text, whose tokens can be timed
+    generates: bool = False  # whether TimeTokens is supported
 
 
 class TimedSteps(msgspec.Struct, tag="taken", frozen=True, kw_only=True):
@@ -161,30 +161,30 @@ class LateFacts(msgspec.Struct, tag="checked", frozen=True, kw_only=True):
 
 
 class Done(msgspec.Struct, tag="done", frozen=True, kw_only=True):
-    """The order is carried out; nothing more follows."""
+    """The request is complete; nothing more follows."""
 
 
 class Failed(msgspec.Struct, tag="failed", frozen=True, kw_only=True):
     status: str
     reason: str
-    phases: dict[str, float] = {}  # of an opening that failed: seconds, by what it was doing
+    phases: dict[str, float] = {}  # seconds by phase, if opening failed
 
 
 Answer = Opened | TimedSteps | Calibrated | Reported | OutputValues | LateFacts | Done | Failed
 
 
 class CaptureRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process that captures a model is to capture; it leaves its answer in a file."""
+    """Request to the process that captures a model; its answer is a file."""
 
     model: str  # a file of MODEL_FILES, or a workload
     weights: str = ""
-    params: dict[str, Value] = {}  # of the workload, every one
-    data: str = ""  # folder for the test and tune pictures, as HPVM's programs read them; "": none
+    params: dict[str, Value] = {}  # all of the workload's
+    data: str = ""  # folder for the test and tune images in HPVM's format; "": none
     save: str = ""  # file for the model's weights; "": none
 
 
 class CaptureRefused(msgspec.Struct, frozen=True, kw_only=True):
-    """An AssayError on its way between processes."""
+    """An AssayError sent between processes."""
 
     sentence: str
     hint: str = ""
@@ -197,7 +197,7 @@ def pack(message: Request | Answer) -> bytes:
 
 
 def unpack(buffer: bytearray) -> Iterator[bytes]:
-    """Whole messages, taken off the front of what has arrived so far."""
+    """Complete messages, removed from the front of the buffer."""
     while len(buffer) >= 4:
         end = 4 + int.from_bytes(buffer[:4], "little")
         if len(buffer) < end:

@@ -1,4 +1,4 @@
-"""What an option says beside its type and default, and the options that many commands share."""
+"""Annotations of command-line options, and the options that many commands share."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Flag(msgspec.Struct, frozen=True):
     metavar: str = ""
     flags: str = ""  # "-o --output", or "--on/--off"; "": --the-parameter
     complete: str = ""  # function of cli/complete.py, or values:OPTION
-    choices: str = ""  # choices that are known only at run time
-    read: str = ""  # how its texts become a value: pairs, axes, several, list, needs, truth
+    choices: str = ""  # source of choices that are known only at run time
+    read: str = ""  # parser: pairs, axes, several, list, needs, truth
     min: float | None = None
     max: float | None = None
     required: bool = False  # at the command line
@@ -35,7 +35,7 @@ class Flag(msgspec.Struct, frozen=True):
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """A word of the command line that no flag stands before, in the annotation of a parameter."""
+    """A positional argument, in the annotation of a parameter."""
 
     metavar: str = ""
     complete: str = ""

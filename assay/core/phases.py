@@ -1,7 +1,7 @@
-"""Where the time of a case goes: every second belongs to one phase, none to two.
+"""Seconds of a case by phase. Phases do not overlap and add up to the total.
 
-In a worker, what begins inside a phase stops it until it ends: weights that are made while a model
-is built are not building. In the parent, time is given to whatever comes at its end.
+In a worker, an inner phase interrupts the outer one: weights that are created while a model is
+built count as `weights`. In the parent, time is charged when a phase ends.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-# In the order they come. `start` is the process and assay's own code until it opens the case;
-# `waiting` is what a contender stands still while others have their turn.
+# In order. `start` is the process and assay's code until it opens the case; `waiting` is the time
+# that a contender is paused while others take samples.
 ORDER = (
     *("start", "import", "build", "weights", "first step", "warm-up"),
     *("sampling", "waiting", "checks", "end"),
@@ -26,7 +26,7 @@ class Phases:
         self._last = time.monotonic()
 
     def until_now(self, phase: str, inner: Mapping[str, float] | None = None) -> None:
-        """All since the last call was this phase, but for what is known to have been others."""
+        """Charge the time since the last call to this phase, except for the `inner` phases."""
         now = time.monotonic()
         passed, self._last = now - self._last, now
         for name, seconds in (inner or {}).items():
@@ -48,7 +48,7 @@ _stack = ["build"]
 
 @contextmanager
 def during(phase: str) -> Iterator[None]:
-    """What happens inside is this phase, in this process."""
+    """Charge the block to this phase, in this process."""
     _here.until_now(_stack[-1])
     _stack.append(phase)
     try:
@@ -59,7 +59,7 @@ def during(phase: str) -> Iterator[None]:
 
 @contextmanager
 def recorded() -> Iterator[Phases]:
-    """The phases of what happens inside; what none is named for is `build`."""
+    """Record the phases of the block; time of no phase is `build`."""
     global _here
     _here = Phases()
     try:

@@ -1,4 +1,4 @@
-"""How far a measurement has come, for whoever shows it."""
+"""Progress of a measurement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.core.records import Case, Phase
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a case has come."""
+    """Progress of a case."""
 
     case: Case
     phase: Phase
@@ -18,17 +18,17 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     estimate: float = 0.0
     half_width: float = 0.0
     left: float = 0.0  # seconds of budget
-    note: str = ""  # how a training goes, in words
+    note: str = ""  # text, such as an epoch's loss
     number: int = 0  # of this case among `count`; 0: not known
     count: int = 0
     process: int = 1  # of this case, among `processes`
     processes: int = 1
-    node: str = ""  # of a cluster, that it is on
-    at_once: int = 0  # cases that are measured at the same time, on all nodes
+    node: str = ""  # of a cluster
+    at_once: int = 0  # cases measured concurrently on all nodes
 
 
 ProgressCallback = Callable[[Progress], None]
 
 
 def ignore(*_: object) -> None:
-    """The callback of those who do not want to know."""
+    """A callback that does nothing."""

@@ -1,6 +1,6 @@
-"""Protobuf's wire format without protobuf, read and written: a message is the bytes of its fields.
+"""Read and write protobuf's wire format without protobuf: a message is the bytes of its fields.
 
-A key holds a field's number and one of four wire types; what a number means, the reader knows.
+A key holds a field's number and one of four wire types.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ Message = bytes
 
 
 class DamagedError(ValueError):
-    """The bytes are no such message."""
+    """The bytes are not a valid message."""
 
 
 def fields(data: bytes) -> Iterator[Field]:
-    """All fields in their order; whole numbers as int64, fixed ones as floating point."""
-    place = 0
-    while place < len(data):
-        key, place = _read_varint(data, place)
+    """All fields in order; varints as int64, fixed-size numbers as floating point."""
+    offset = 0
+    while offset < len(data):
+        key, offset = _read_varint(data, offset)
         kind = key & 7
         value: Scalar
         if kind == _VARINT:
-            value, place = _read_varint(data, place)
+            value, offset = _read_varint(data, offset)
             value = value - 2 * _NEGATIVE if value >= _NEGATIVE else value
         elif kind == _EIGHT:
-            (value,), place = struct.unpack_from("<d", data, place), place + 8
+            (value,), offset = struct.unpack_from("<d", data, offset), offset + 8
         elif kind == _FOUR:
-            (value,), place = struct.unpack_from("<f", data, place), place + 4
+            (value,), offset = struct.unpack_from("<f", data, offset), offset + 4
         elif kind == _BYTES:
-            size, place = _read_varint(data, place)
-            value, place = data[place : place + size], place + size
-            if place > len(data):
+            size, offset = _read_varint(data, offset)
+            value, offset = data[offset : offset + size], offset + size
+            if offset > len(data):
                 raise DamagedError("it is cut short")
         else:
             raise DamagedError(f"it holds wire type {kind}, which no such file has")
@@ -45,10 +45,10 @@ def fields(data: bytes) -> Iterator[Field]:
 
 
 def varints(data: bytes) -> Iterator[int]:
-    """Whole numbers packed into one field, as int64."""
-    place = 0
-    while place < len(data):
-        value, place = _read_varint(data, place)
+    """Integers packed into one field, as int64."""
+    offset = 0
+    while offset < len(data):
+        value, offset = _read_varint(data, offset)
         yield value - 2 * _NEGATIVE if value >= _NEGATIVE else value
 
 
@@ -65,7 +65,7 @@ def number(value: Scalar) -> float:
 
 
 def whole(field: int, value: int) -> bytes:
-    """An integer, negative ones in two's complement of 64 bits."""
+    """Negative integers in two's complement of 64 bits."""
     return _write_varint(field << 3) + _write_varint(value & (1 << 64) - 1)
 
 
@@ -82,20 +82,20 @@ def chunk(field: int, value: bytes | Message) -> bytes:
     return _write_varint(field << 3 | 2) + _write_varint(len(value)) + value
 
 
-def _read_varint(data: bytes, place: int) -> tuple[int, int]:
+def _read_varint(data: bytes, offset: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
-        byte = data[place]
-        value, place = value | (byte & 127) << shift, place + 1
+        byte = data[offset]
+        value, offset = value | (byte & 127) << shift, offset + 1
         if byte < 128:
-            return value, place
+            return value, offset
     raise DamagedError("it holds a number that does not end")
 
 
 def _write_varint(value: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while value > 127:
-        found.append(value & 127 | 128)
+        encoded.append(value & 127 | 128)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    encoded.append(value)
+    return bytes(encoded)

@@ -1,4 +1,4 @@
-"""How a network is trained, as data: what one training loop is told."""
+"""Parameters of a training loop."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _check(holds: bool, name: str, received: object, expected: str) -> None:
 
 
 class Augmentation(msgspec.Struct, frozen=True, kw_only=True):
-    """How a training picture is changed before each use, drawn anew for every picture."""
+    """Random changes of a training image, drawn for every image and use."""
 
-    shift: int = 0  # pixels at most, up or down and left or right; what comes in is 0
-    flip: bool = False  # left and right exchanged, in half of the cases
+    shift: int = 0  # at most, in pixels along each axis; filled with 0
+    flip: bool = False  # horizontal, with probability 1/2
     rotation: float = 0.0  # degrees at most, either way
 
     def __post_init__(self) -> None:
@@ -33,17 +33,17 @@ class Augmentation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """The rate rises from 0 to its peak over the warm-up, then falls to 0 along a cosine."""
+    """Learning rate: linear warm-up from 0 to its peak, then cosine decay to 0."""
 
     epochs: int
     batch_size: int
     optimizer: OptimizerName
     learning_rate: float  # at its peak
-    warmup: float = 1.0  # epochs; shortened where all epochs are fewer than five times as many
-    momentum: float = 0.9  # of sgd, in Nesterov's way
-    weight_decay: float = 0.0  # of kernels, times the rate, beside the gradient, as in AdamW
+    warmup: float = 1.0  # epochs; at most a fifth of all
+    momentum: float = 0.9  # of sgd, Nesterov
+    weight_decay: float = 0.0  # of kernels, times the rate, decoupled as in AdamW
     label_smoothing: float = 0.0
-    clip: float = 0.0  # the norm of all gradients together at most; 0: as it comes
+    clip: float = 0.0  # maximum global norm of gradients; 0: no clipping
     augmentation: Augmentation = Augmentation()
     # Weights to start from. he: He et al. (2015), for deep networks of relus without a norm.
     # quiet-branches: he, but each residual branch ends in zeros, as in Fixup (Zhang et al., 2019).
@@ -57,10 +57,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Training(msgspec.Struct, frozen=True, kw_only=True):
-    """One training: by a recipe, or by the model's own method, and how far."""
+    """One training, by a recipe or by the model's own method."""
 
     recipe: Recipe | None = None  # None: the model trains itself
-    until: float = 0.0  # percent of the test pictures right, where it may stop; 0: all epochs
-    first: int = 0  # of the training pictures; 0: all
-    cut: str = ""  # what makes it less than the known recipe, in words; "": nothing
+    until: float = 0.0  # stop at this test accuracy in percent; 0: all epochs
+    first: int = 0  # number of training images; 0: all
+    cut: str = ""  # how it is shorter than the known recipe; "": it is not
     save: str = ""  # a file for the weights, beside the one in the case's folder

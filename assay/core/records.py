@@ -1,4 +1,4 @@
-"""What was asked and what was measured: frozen records of raw values."""
+"""Cases, plans and results: frozen records of raw values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Status = Literal["ok", "failed", "crashed", "timeout", "out-of-memory", "skipped
 Phase = Literal["open", "first", "warmup", "steady"]
 
 SHORTEST_STEP, LONGEST_STEP = 1e-12, 1e9  # seconds that a step can take at all
-LARGEST = 2**63 - 1  # a whole number that JSON's readers and SQLite can keep
-MOST = 10**9  # samples, steps or processes that can be asked for
+LARGEST = 2**63 - 1  # the largest integer that JSON's readers and SQLite can store
+MOST = 10**9  # samples, steps or processes that a user may request
 SCHEMA = 1  # of every document; its history is in codec.py
-LEFT_BEHIND = "left_behind"  # the fact that names processes which outlived theirs, and were ended
-REPORTED = "metric "  # how a fact begins that says how a metric of the program's own fared
-NOT_FINITE = ("nan", "inf", "-inf")  # how documents spell the numbers that JSON cannot represent
+LEFT_BEHIND = "left_behind"  # fact: processes that outlived the worker and were killed
+REPORTED = "metric "  # prefix of facts about metrics that the program reports
+NOT_FINITE = ("nan", "inf", "-inf")  # text for numbers that JSON cannot represent
 
 
 def _check(holds: bool, name: str, received: object, expected: str, hint: str) -> None:
@@ -31,13 +31,12 @@ def _check(holds: bool, name: str, received: object, expected: str, hint: str) -
 
 
 def spelled(value: Value) -> Value:
-    """A number that is not finite as the text nan, inf or -inf; anything else as it is."""
+    """Convert a number that is not finite to the text nan, inf or -inf."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def arguments(params: Mapping[str, Value], defaults: Mapping[str, Value]) -> dict[str, Value]:
-    """Parameters of a case as its workload takes them: nan, inf and -inf are numbers again where
-    the default is a float."""
+    """Parameters for the workload: nan, inf, -inf become numbers where the default is a float."""
     return {
         name: float(value)
         if value in NOT_FINITE and isinstance(defaults.get(name), float)
@@ -57,16 +56,16 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     backend: str
     params: dict[str, Value] = {}
     options: dict[str, Value] = {}
-    key: str = ""  # the shortest text that names this case again
-    # The user lets its file run code (--trust). It is no part of the key, and no stored result has
-    # it (codec.py): whoever measures one again has to be trusted by a plan, or anew.
+    key: str = ""  # shortest text that parses to this case
+    # The user allows its file to run code (--trust). Not part of the key and never stored
+    # (codec.py), so a plan or the user has to allow it again.
     trust: bool | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         for name in ("workload", "backend"):
             if not getattr(self, name):
                 raise UsageError(
-                    f"A case was made without a {name}.",
+                    f"A case has no {name}.",
                     hint="A case is WORKLOAD@BACKEND, as in mnist-mlp@keras-jax.",
                 )
         for name in ("params", "options"):
@@ -75,7 +74,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         for name, value in (*self.params.items(), *self.options.items()):
             if isinstance(value, int) and abs(value) > LARGEST:
                 raise UsageError(
-                    f"{name} is {str(value)[:40]}, which is more than a number may be here.",
+                    f"{name} is {str(value)[:40]}, which is too large.",
                     hint=f"At most {LARGEST}.",
                 )
 
@@ -86,13 +85,13 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
     budget: float = 10.0  # seconds of sampling, for one case, shared by its processes
     target: float = 0.01  # half-width of the interval, as a share of the median
     timeout: float = 600.0  # seconds, for one whole case
-    processes: int = 1  # fresh ones, one after the other
-    samples: int = 0  # exactly so many in each process; 0: as many as the target needs
-    steps_per_sample: int = 0  # exactly so many; 0: enough to make the timer's cost vanish
-    latency: bool = False  # one step a sample, each waited for
-    cold: bool = False  # nothing compiled is shared between processes
-    metric: str = ""  # what turns are taken of; "": steps
-    communication: bool = False  # then some steps under the profiler, for its share of a step
+    processes: int = 1  # fresh ones, sequentially
+    samples: int = 0  # exact number in each process; 0: as many as the target needs
+    steps_per_sample: int = 0  # exact number; 0: enough to make the timer's cost negligible
+    latency: bool = False  # one step per sample, synchronized
+    cold: bool = False  # share no compilation cache between processes
+    metric: str = ""  # metric of interleaved samples; "": steps
+    communication: bool = False  # profile some steps for its share of a step
 
     def __post_init__(self) -> None:
         for name, read, usual in (
@@ -100,10 +99,10 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
             ("target", as_share, "1%"),
             ("timeout", as_seconds, "10m"),
         ):
-            given = getattr(self, name)
-            found = read(given, name, usual)
-            if isinstance(given, str):  # as a user types it: Procedure(budget="2s")
-                msgspec.structs.force_setattr(self, name, found)
+            received = getattr(self, name)
+            number = read(received, name, usual)
+            if isinstance(received, str):  # Procedure(budget="2s")
+                msgspec.structs.force_setattr(self, name, number)
         _check(self.processes > 0, "processes", self.processes, "1 or more", "5 is a good number.")
         for name in ("processes", "samples", "steps_per_sample"):
             value = getattr(self, name)
@@ -118,23 +117,25 @@ class Procedure(msgspec.Struct, frozen=True, kw_only=True):
         )
         if self.latency and self.steps_per_sample > 1:
             raise UsageError(
-                f"latency was given with {self.steps_per_sample} steps per sample.",
+                f"latency is set with {self.steps_per_sample} steps per sample.",
                 hint="Latency is the time of one step: leave one of the two out.",
             )
 
 
 def changed_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Those parts of a procedure that are not its defaults."""
-    made, usual = Procedure(**parts), Procedure()
-    return {name: parts[name] for name in parts if getattr(made, name) != getattr(usual, name)}
+    """Parts of a procedure that differ from their defaults."""
+    procedure, defaults = Procedure(**parts), Procedure()
+    return {
+        name: parts[name] for name in parts if getattr(procedure, name) != getattr(defaults, name)
+    }
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run is to find out of accuracy, instead of time."""
+    """Measure accuracy instead of time."""
 
     split: str = "test"  # or tune
     first: int = 0  # examples of the split; 0: all
-    expected: float = 0.0  # percent that must come out; 0: at least what the workload knows
+    expected: float = 0.0  # required percentage; 0: the workload's own
     tolerance: float = 0.05  # points
 
     def __post_init__(self) -> None:
@@ -148,15 +149,15 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run is to measure."""
+    """Cases that one run measures, and how."""
 
     cases: tuple[Case, ...]
     procedure: Procedure = Procedure()
-    evaluation: Evaluation | None = None  # None: how fast it is, as the procedure says
-    training: Training | None = None  # that comes before the evaluation
+    evaluation: Evaluation | None = None  # None: measure speed
+    training: Training | None = None  # before the evaluation
     label: str = ""
     tags: dict[str, str] = {}
-    verb: str = "run"  # of the command line, which knows how to go on with it
+    verb: str = "run"  # command that can resume it
     schema: int = SCHEMA
     kind: Literal["plan"] = "plan"
 
@@ -175,12 +176,12 @@ class Samples(msgspec.Struct, frozen=True, kw_only=True):
     phase: Phase
     values: tuple[float, ...]
     starts: tuple[float, ...] = ()  # seconds since the worker opened the case
-    steps: int = 1  # steps behind each value, which is their mean
+    steps: int = 1  # steps per value, which is their mean
     process: int = 0  # which of the case's processes
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
-    """Where it was measured. Values that look secret are never in here."""
+    """Where it was measured, without values that look secret."""
 
     machine: dict[str, Value] = {}
     system: dict[str, Value] = {}
@@ -192,7 +193,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """How one case ended, whatever the ending. Stored at once and never changed."""
+    """Outcome of one case, failures included. Stored at once and never changed."""
 
     id: str  # RUN/NNN
     case: Case
@@ -201,10 +202,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     started: str = ""  # UTC, ISO 8601
     seconds: float = 0.0  # the whole case, opening included
-    phases: dict[str, float] = {}  # where they went (core/phases.py); they add up to them
+    phases: dict[str, float] = {}  # by phase (core/phases.py); they add up to `seconds`
     samples: tuple[Samples, ...] = ()
-    items: int = 0  # what one step handles
-    facts: dict[str, Value] = {}  # what the backend really did: dtype, layout, threads, …
+    items: int = 0  # items per step
+    facts: dict[str, Value] = {}  # what the backend used: dtype, layout, threads, …
     peaks: dict[str, float] = {}  # highest values the monitors saw
     environment: Environment = Environment()
     workload_version: str = ""
@@ -219,18 +220,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reported(self) -> frozenset[str]:
-        """Metrics that the measured program named, in its log or reports: `loss` or `step_time`
-        among them is the program's, and never what assay calls so."""
+        """Metrics reported by the measured program; its `loss` or `step_time` is not assay's."""
         names = (name for name in self.facts if name.startswith(REPORTED))
         return frozenset(name.removeprefix(REPORTED) for name in names)
 
     def own(self) -> Result:
-        """Only what assay itself measured: without the samples of metrics the program named."""
+        """The result without samples of metrics that the program reported."""
         reported = self.reported
         if not reported:
             return self
-        kept = tuple(p for p in self.samples if p.phase != "steady" or p.metric not in reported)
-        return msgspec.structs.replace(self, samples=kept)
+        samples = tuple(p for p in self.samples if p.phase != "steady" or p.metric not in reported)
+        return msgspec.structs.replace(self, samples=samples)
 
     def values(self, metric: str, phase: Phase = "steady") -> tuple[float, ...]:
         """All raw values of a metric in a phase, over every process."""
@@ -250,9 +250,9 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     backend: str = ""
     label: str = ""
     status: str = ""
-    since: str = ""  # UTC, ISO 8601, or the beginning of one, such as 2026-11
-    until: str = ""  # not after it; of a beginning, all that begins so
+    since: str = ""  # UTC, ISO 8601, or a prefix such as 2026-11
+    until: str = ""  # inclusive; a prefix includes all that starts with it
     machine: str = ""  # a part of its host name or processor
     tags: Mapping[str, str] = {}
-    commit: str = ""  # or the beginning of one
-    limit: int = 0  # the newest so many
+    commit: str = ""  # or a prefix
+    limit: int = 0  # newest N results

@@ -1,7 +1,6 @@
-"""What looks secret is never stored: by its name, by its place in a URL, or by its shape.
+"""Redact secrets, by name, position in a URL, or shape, before anything is stored.
 
-Every pattern here takes time in proportion to the text, whatever the text is: a run of letters is
-looked at from its beginning only. Texts beyond MOST letters are cut.
+Every pattern takes linear time for any text. Texts beyond MOST characters are cut.
 """
 
 from __future__ import annotations
@@ -10,14 +9,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 HIDDEN = "(not stored)"
-MOST = 65_536  # letters of a text that is stored; longer ones are cut
+MOST = 65_536  # of a text that is stored; longer ones are cut
 
 _SECRET = re.compile(
     r"key|token(?!i[sz])|secret|passw|passphrase|pwd|credential|auth(?!or)|session|cookie|bearer",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[\w.\-]+")
-# Behind a name: `=` or `:` and a value. Not `://`, which begins a place.
+# Behind a name: `=` or `:` and a value. Not `://`, which begins a URL.
 _VALUE = re.compile(r"\s{0,9}[=:]\s{0,9}(?!//)(?=\S)")
 # Behind a flag also a space and a word, which may be quoted.
 _NEXT_WORD = re.compile(r"""\s{1,9}('[^']*'|"[^"]*"|[^\s-]\S*)""")
@@ -39,7 +38,7 @@ def safe_text(text: str) -> str:
     for name in _NAME.finditer(text):
         if name.start() < end or not _SECRET.search(name[0]):
             continue
-        if value := _VALUE.match(text, name.end()):  # it may go on for any number of words
+        if value := _VALUE.match(text, name.end()):  # a value may have any number of words
             return "".join((*safe, text[end : value.end()], HIDDEN))
         word = _NEXT_WORD.match(text, name.end()) if name[0].startswith("-") else None
         if word:
@@ -49,11 +48,11 @@ def safe_text(text: str) -> str:
 
 
 def without_tokens(text: str) -> str:
-    """The text without what is secret by itself, whatever stands before it: for error messages."""
-    if not text.isascii():  # bytes that are no text, as Python has them from the environment
+    """Redact what is secret in any context: for error messages."""
+    if not text.isascii():  # undecodable bytes of the environment
         text = _LONE.sub("\ufffd", text).encode(errors="surrogateescape").decode(errors="replace")
     if len(text) > MOST:
-        text = f"{text[:MOST]} … ({len(text) - MOST} letters more were cut)"
+        text = f"{text[:MOST]} … ({len(text) - MOST} characters more were cut)"
     return _SHAPES.sub(HIDDEN, _SCHEME.sub(rf"\1{HIDDEN}", _USERINFO.sub("", text)))
 
 

@@ -1,10 +1,10 @@
-"""Name → thing: what is built in, by folder, and what others bring, by entry point.
+"""Plug-ins by name: built-in ones by folder, external ones by entry point.
 
 A direct child of `assay/workloads`, `assay/backends`, `assay/monitors`, `assay/stores` or
-`assay/formats` (`NAME.py` or `NAME/__init__.py`) lists what it offers in a dict `PROVIDES`; deeper
-files are loaded only by who needs them, so a parent process never loads a framework. The folder
-itself may have `resolve(name)` for names that no dict can list. A package outside names an object
-in the entry-point group `assay.workloads` or alike.
+`assay/formats` (`NAME.py` or `NAME/__init__.py`) lists its plug-ins in a dict `PROVIDES`; deeper
+files are loaded only when used, so a parent process never loads a framework. The folder itself may
+have `resolve(name)` for names that no dict can list. An external package names an object in the
+entry-point group `assay.workloads` or the like.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ _CONTRACTS: dict[Kind, Any] = {
 
 def workload(name: str) -> Workload:
     """A workload by name, a user's `./my.py:MyNet`, a model file (an object's too), or a hub's."""
-    found: Workload = _get("workloads", name)
-    return found
+    plugin: Workload = _get("workloads", name)
+    return plugin
 
 
 def backend(name: str) -> Backend:
-    found: Backend = _get("backends", name)
-    return found
+    plugin: Backend = _get("backends", name)
+    return plugin
 
 
 def monitor(name: str) -> Callable[[], Monitor]:
-    """What makes a monitor of that name."""
-    found: Callable[[], Monitor] = _get("monitors", name)
-    return found
+    """Factory of a monitor."""
+    plugin: Callable[[], Monitor] = _get("monitors", name)
+    return plugin
 
 
 def open_store(home: Home = None) -> Store:
-    """The store at `NAME://PLACE`; a plain path is a folder that SQLite has the index of."""
-    place = settings.place(home)
-    name, mark, rest = place.partition("://")
-    found: Store = _get("stores", name)(rest) if mark else _get("stores", "sqlite")(place)
-    return found
+    """The store at `NAME://PLACE`; a plain path is a folder with an SQLite index."""
+    location = settings.place(home)
+    name, mark, rest = location.partition("://")
+    store: Store = _get("stores", name)(rest) if mark else _get("stores", "sqlite")(location)
+    return store
 
 
 def file_format(name: str) -> Format:
     """A format of result files by name."""
-    found: Format = _get("formats", name)
-    return found
+    plugin: Format = _get("formats", name)
+    return plugin
 
 
 def names(kind: Kind) -> tuple[str, ...]:
@@ -70,14 +70,14 @@ def names(kind: Kind) -> tuple[str, ...]:
 
 
 def everything(kind: Kind) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """All that works, by name, and what is wrong with packages that extend assay, in words."""
-    found, problems = dict(_built_in(kind)), []
+    """Plug-ins by name, and error messages of those that cannot be loaded."""
+    plugins, problems = dict(_built_in(kind)), []
     for name, target in _outsiders(kind).items():
         try:
-            found[name] = _load(kind, name, target)
+            plugins[name] = _load(kind, name, target)
         except AssayError as error:
             problems.append(f"{error} {error.hint}")
-    return dict(sorted(found.items())), tuple(problems)
+    return dict(sorted(plugins.items())), tuple(problems)
 
 
 def _get(kind: Kind, name: str) -> Any:
@@ -87,7 +87,7 @@ def _get(kind: Kind, name: str) -> Any:
     built_in = _built_in(kind)
     if name in built_in:
         return built_in[name]
-    outsiders = _outsiders(kind)  # looked for only now: it reads a file of every package
+    outsiders = _outsiders(kind)  # last, because it reads a file of every package
     if name in outsiders:
         return _load(kind, name, outsiders[name])
     raise unknown(kind.removesuffix("s"), name, [*built_in, *outsiders])
@@ -95,20 +95,20 @@ def _get(kind: Kind, name: str) -> Any:
 
 @cache
 def _built_in(kind: Kind) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    plugins: dict[str, Any] = {}
     folder = Path(__file__).parents[1] / kind
     names = {file.stem for file in folder.glob("[!_]*.py")}
     names |= {file.parent.name for file in folder.glob("*/__init__.py")}
     for stem in sorted(names):
         module = importlib.import_module(f"assay.{kind}.{stem}")
         for name, thing in getattr(module, "PROVIDES", {}).items():
-            found[name] = _checked(kind, name, thing, module.__name__)
-    return found
+            plugins[name] = _checked(kind, name, thing, module.__name__)
+    return plugins
 
 
 @cache
 def _outsiders(kind: Kind) -> dict[str, str]:
-    """Entry points of other packages, name → `module:object`, not loaded yet."""
+    """Entry points of other packages: name → `module:object`, not loaded."""
     return {name: target for group, name, target in _entry_points() if group == f"assay.{kind}"}
 
 
@@ -125,14 +125,14 @@ def _load(kind: Kind, name: str, target: str) -> Any:
 
 
 def _checked(kind: Kind, name: str, thing: object, origin: str) -> object:
-    """Refuse a wrong plugin where it registers, by name, with what it lacks."""
+    """Raise where a plug-in has missing members."""
     contract = _CONTRACTS[kind]
-    parts = [part for part in vars(contract) if not part.startswith("_")]
+    members = [part for part in vars(contract) if not part.startswith("_")]
     offers = dir(thing)  # not hasattr, which would evaluate properties of every backend
-    lacks = sorted(part for part in parts if part not in offers)
-    if lacks:
+    missing = sorted(part for part in members if part not in offers)
+    if missing:
         raise UsageError(
-            f"'{name}' from {origin} is no {kind.removesuffix('s')}: it lacks {', '.join(lacks)}.",
+            f"'{name}' from {origin} is no {kind.removesuffix('s')}: missing {', '.join(missing)}.",
             hint=f"assay.core.contracts.{contract.__name__} says what each must offer.",
         )
     return thing
@@ -177,6 +177,6 @@ def _read_entry_points(file: str) -> Iterator[tuple[str, str, str]]:
 
 
 def opening(workload: Workload) -> tuple[str, ...]:
-    """Names of the backends that can open a workload, usable here or not."""
+    """Names of backends that can open a workload, installed or not."""
     kinds = set(workload.kinds)
     return tuple(name for name in names("backends") if backend(name).accepts & kinds)

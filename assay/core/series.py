@@ -1,4 +1,4 @@
-"""One measurement repeated over time: what makes two results points of the same series."""
+"""Series: one measurement repeated over time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.core.records import Environment, Result, Value
 
 
 class SeriesKey(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that stays the same from point to point; the metric is chosen beside it."""
+    """Everything that is equal for all points of a series, except the metric."""
 
     workload: str
     version: str = ""  # of the workload
@@ -20,28 +20,28 @@ class SeriesKey(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, Value] = {}
     machine: str = ""
     key: str = ""  # of the case, for people
-    how: str = ""  # of processes that took turns: they are not comparable to those alone
+    how: str = ""  # interleaved processes are not comparable to solo ones
 
     @property
     def id(self) -> str:
-        """The same for the same series, on every machine and in every store."""
+        """Equal for the same series on every machine and in every store."""
         parts = msgspec.structs.replace(self, key="")
         return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:16]
 
 
 class KeptSeries(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of a series, as a store knows it without opening a result."""
+    """One metric of a series, from the index of a store."""
 
     series: SeriesKey
     metric: str
     unit: str
     count: int
-    first: str  # when its points began, UTC
+    first: str  # time of the first point, UTC
     last: str
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What a store knows of a result without opening it."""
+    """Index entry of a result."""
 
     id: str
     started: str
@@ -60,7 +60,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Point(NamedTuple):
-    """One result of a series. `low` and `high` are nan where it has no interval."""
+    """One result of a series. `low` and `high` are nan without an interval."""
 
     id: str
     started: str
@@ -72,7 +72,7 @@ class Point(NamedTuple):
 
 
 class KeptPoint(NamedTuple):
-    """A point with what it is a point of."""
+    """A point with its series and metric."""
 
     series: SeriesKey
     metric: str
@@ -87,7 +87,7 @@ def series_of(result: Result) -> SeriesKey:
         version=result.workload_version,
         params=case.params,
         backend=case.backend,
-        # what was added later, at its default, is left out: a series goes on
+        # later options at their defaults are left out, to continue older series
         options={k: v for k, v in case.options.items() if (k, v) != ("devices", 1)},
         machine=machine_of(result.environment),
         key=case.key,
@@ -96,7 +96,7 @@ def series_of(result: Result) -> SeriesKey:
 
 
 def machine_of(environment: Environment) -> str:
-    """The name that ASSAY_MACHINE gave it, else its hardware: a container's host name changes."""
+    """$ASSAY_MACHINE, else its hardware: a container's host name changes."""
     named = environment.variables.get("ASSAY_MACHINE", "")
     if named:
         return named

@@ -1,4 +1,4 @@
-"""Where assay keeps things: a store, and a folder of this machine; chosen or by default."""
+"""Locations of the store and of local files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from assay.core.errors import UsageError
 from assay.core.files import user_path
 
 Home = str | Path | None
-ELSEWHERE = ("postgresql", "postgres")  # stores that lie in no folder
+ELSEWHERE = ("postgresql", "postgres")  # stores that are not a folder
 _MISTYPED = re.compile(r"postgres(ql)?(:(?!//)|//)")
 
 
 def place(chosen: Home = None) -> str:
-    """Of the store: `chosen`, else $ASSAY_STORE, else $ASSAY_HOME, else ~/.assay. A folder, or
-    `NAME://PLACE`; `sqlite:FOLDER` is the same as the folder alone."""
+    """The store: `chosen`, else $ASSAY_STORE, else $ASSAY_HOME, else ~/.assay. A folder, or
+    `NAME://PLACE`; `sqlite:FOLDER` is the same as the folder."""
     usual = os.environ.get("ASSAY_STORE") or os.environ.get("ASSAY_HOME")
     text = str(chosen or usual or "~/.assay")
     if _MISTYPED.match(text):  # else it would be a folder; what follows may hold a password
@@ -30,7 +30,7 @@ def place(chosen: Home = None) -> str:
 
 
 def home(chosen: Home = None) -> Path:
-    """The folder of data and the doctor's findings on this machine: the store's, if it is one."""
+    """Local folder for data and the doctor's findings: the store, if it is a folder."""
     name, mark, rest = place(chosen).partition("://")
     if name not in ELSEWHERE:
         return Path(rest if mark else name)
@@ -39,8 +39,7 @@ def home(chosen: Home = None) -> Path:
 
 
 def runs(chosen: Home = None) -> Path:
-    """The folder that runs are measured in on this machine; of a store elsewhere, one of its own,
-    whose name says nothing of a password."""
+    """Local folder for runs; a remote store gets its own, with a name that reveals no password."""
     name, _, rest = place(chosen).partition("://")
     if name not in ELSEWHERE:
         return home(chosen) / "runs"
@@ -53,6 +52,6 @@ def runs(chosen: Home = None) -> Path:
     return home(chosen) / "stores" / f"{plain}-{digest}" / "runs"
 
 
-SINKS = "sinks.toml"  # in the home folder: where every run goes by itself
+SINKS = "sinks.toml"  # in the home folder: where every run is uploaded
 SHARED_CACHE = "ASSAY_SHARED_CACHE"  # a folder that the processes of one run share
-KEPT_WEIGHTS = "ASSAY_KEPT_WEIGHTS"  # a folder with the weights that they make once
+KEPT_WEIGHTS = "ASSAY_KEPT_WEIGHTS"  # folder with weights that are created once

@@ -1,10 +1,10 @@
-"""Starts a Python process of ours without the current folder: `PYTHON start.py PLACE MODULE …`.
+"""Start a Python process without the current folder in its path: `PYTHON start.py PATH MODULE …`.
 
-`python -m` would put the current folder first, so that a `json.py` or `torch.py` lying there would
-run inside every worker. A script has its own folder there instead, and that goes at once. What of
-a user's own is needed is added later, on purpose and last.
+`python -m` would put the current folder first, so that a `json.py` or `torch.py` there would run in
+every worker. A script has its own folder there instead, which is removed. A user's folders are
+added later, explicitly and last.
 
-It is run by foreign interpreters too, of any version, and needs the standard library alone.
+Foreign interpreters of any version run it too, so it needs the standard library only.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ PACKAGE = os.path.dirname(HERE)
 
 
 def command(module: str, python: str = sys.executable, borrowed: str = "") -> list[str]:
-    """The words that start a module of assay. It is this very assay, wherever it lies; a foreign
-    interpreter takes that of the folder `borrowed`, unless it has one of its own."""
+    """Command that starts a module of this assay. A foreign interpreter uses its own assay, or that
+    in the folder `borrowed`."""
     return [python, os.path.join(HERE, "start.py"), borrowed, module]
 
 
 def main() -> None:
     borrowed, module = sys.argv[1:3]
     del sys.argv[1:3]
-    sys.path[:] = [place for place in sys.path if place not in _unwanted()]
+    sys.path[:] = [path for path in sys.path if path not in _unwanted()]
     if borrowed:
         sys.path.append(borrowed)
     else:
@@ -37,8 +37,8 @@ def main() -> None:
 
 
 def _unwanted() -> set[str]:
-    """The script's own folder; and the current one, where nobody named it: an empty part of
-    PYTHONPATH, such as `:/mine` has, stands for it."""
+    """The script's own folder, and the current one if only an empty part of PYTHONPATH names it, as
+    in `:/mine`."""
     named = os.environ.get("PYTHONPATH", "")
     try:
         current = {os.getcwd()} if named and "" in named.split(os.pathsep) else set()
@@ -48,7 +48,7 @@ def _unwanted() -> set[str]:
 
 
 def _load_this_assay() -> None:
-    """By its own file: what else lies in the folder above is not found before anything."""
+    """Load assay from its file, without putting the folder above first in the path."""
     file = os.path.join(PACKAGE, "__init__.py")
     spec = importlib.util.spec_from_file_location("assay", file)
     assert spec and spec.loader

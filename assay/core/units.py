@@ -1,4 +1,4 @@
-"""Human units at the edge: text to SI numbers, and back."""
+"""Text with human units to SI numbers, and back."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def seconds(text: str) -> float:
         pass
     while rest:
         number = rest[: len(rest) - len(rest.lstrip("0123456789.e"))]
-        letters = rest[len(number) :]
-        unit = letters[: len(letters) - len(letters.lstrip("nuµmsh"))]
+        characters = rest[len(number) :]
+        unit = characters[: len(characters) - len(characters.lstrip("nuµmsh"))]
         if unit not in _DURATIONS:
             raise _no_duration(text)
         try:
             total += float(number) * _DURATIONS[unit]
         except ValueError:
             raise _no_duration(text) from None
-        rest = letters[len(unit) :]
+        rest = characters[len(unit) :]
     if not text.strip():
         raise _no_duration(text)
     return total
@@ -46,31 +46,33 @@ def share(text: str) -> float:
     return number / 100 if stripped.endswith("%") else number
 
 
-def as_seconds(given: float | str, name: str, usual: str) -> float:
-    """A budget or limit as a user gives it, a number of seconds or a text: more than nothing.
+def as_seconds(value: float | str, name: str, usual: str) -> float:
+    """A positive budget or limit from a number of seconds or a text.
 
-    `usual` is the default, to be named where it is refused.
+    `usual` is the default, for the error.
     """
-    found = seconds(given) if isinstance(given, str) else _number(given, name, "Write 10 or '10s'.")
-    if not 0 < found < math.inf:
+    number = (
+        seconds(value) if isinstance(value, str) else _number(value, name, "Write 10 or '10s'.")
+    )
+    if not 0 < number < math.inf:
         raise UsageError(
-            f"{name} is {found:g}, but has to be more than 0 s.", hint=f"{usual} is the default."
+            f"{name} is {number:g}, but has to be more than 0 s.", hint=f"{usual} is the default."
         )
-    return found
+    return number
 
 
-def as_share(given: float | str, name: str, usual: str) -> float:
-    """Likewise a target or a smallest effect: between nothing and the whole."""
-    found = share(given) if isinstance(given, str) else _number(given, name, "Write 0.01 or '1%'.")
-    if not 0 < found < 1:
+def as_share(value: float | str, name: str, usual: str) -> float:
+    """A target or smallest effect between 0 and 1."""
+    number = share(value) if isinstance(value, str) else _number(value, name, "Write 0.01 or '1%'.")
+    if not 0 < number < 1:
         raise UsageError(
-            f"{name} is {found:g}, but has to be between 0 and 1.", hint=f"{usual} is the default."
+            f"{name} is {number:g}, but has to be between 0 and 1.", hint=f"{usual} is the default."
         )
-    return found
+    return number
 
 
 def as_choice(value: str, name: str, choices: Sequence[str]) -> str:
-    """One of the choices, or a mistake."""
+    """Check that a value is one of the choices."""
     if value in choices:
         return value
     near = nearest(str(value), choices)
@@ -81,7 +83,7 @@ def as_choice(value: str, name: str, choices: Sequence[str]) -> str:
 
 
 def human(value: float, unit: str, digits: int = 3) -> str:
-    """Three significant digits with the prefix that suits: 0.00341 s reads `3.41 ms`."""
+    """Format with a unit prefix: 0.00341 s is `3.41 ms`."""
     if not math.isfinite(value):
         return str(value)
     if unit == "s":
@@ -96,7 +98,7 @@ def human(value: float, unit: str, digits: int = 3) -> str:
 
 
 def plain(value: float, digits: int = 3) -> str:
-    """Significant digits without an exponent: 1234.5 reads `1234`, 0.01234 reads `0.0123`."""
+    """Significant digits without an exponent: 1234.5 is `1234`, 0.01234 is `0.0123`."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     rounded = float(f"{value:.{digits - 1}e}")  # first: 0.9996 is 1.00, not 1.000
@@ -113,10 +115,10 @@ def _scaled(value: float, scale: tuple[tuple[str, float], ...], digits: int) -> 
     return f"{plain(value / factor, digits)} {name}"
 
 
-def _number(given: object, name: str, hint: str) -> float:
-    if isinstance(given, bool) or not hasattr(given, "__float__"):
-        raise UsageError(f"{name} is {given!r}, which is no number and no text.", hint=hint)
-    return float(given)
+def _number(value: object, name: str, hint: str) -> float:
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise UsageError(f"{name} is {value!r}, which is no number and no text.", hint=hint)
+    return float(value)
 
 
 def _finite(number: float) -> float:
@@ -130,5 +132,5 @@ def _no_duration(text: str) -> UsageError:
 
 
 def change(ratio: float) -> str:
-    """`−4.8 %` of a ratio of 0.952."""
+    """`−4.8 %` for a ratio of 0.952."""
     return f"{100 * (ratio - 1):+.2f} %".replace("-", "−")

@@ -1,8 +1,7 @@
-"""Makes the members of an archive below an open folder, one by one and without following a link.
+"""Extract the members of an archive below an open folder without following links.
 
-Links are made because archives from elsewhere have harmless ones, though no dataset of the catalog
-needs them. A link has to point at a file or folder of its own archive, and neither its path nor its
-target may pass through another link. So symbolic links come last, when all else is there.
+A link has to point at a file or folder of its own archive, and neither its path nor its target may
+pass through another link. So symbolic links are extracted last.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _TOO_LARGE = "If you trust this archive, unpack it with tar or unzip instead."
 
 
 class Unpacking:
-    """Makes the members of an archive in an open folder, and counts what is written."""
+    """Extracts members of an archive to an open folder and counts the bytes written."""
 
     def __init__(self, archive: Path, top: int) -> None:
         self._archive, self._top = archive, top
@@ -78,8 +77,8 @@ class Unpacking:
 
     def _make_file(self, member: Member, parts: Parts, folder: int) -> None:
         mode = 0o777 if member.executable else 0o666
-        made = os.open(parts[-1], NEW_FILE, mode, dir_fd=folder)
-        with open(made, "wb", buffering=0) as file, self._opened(member) as source:
+        descriptor = os.open(parts[-1], NEW_FILE, mode, dir_fd=folder)
+        with open(descriptor, "wb", buffering=0) as file, self._opened(member) as source:
             while True:
                 with reading(self._archive):
                     chunk = memoryview(source.read(_CHUNK))
@@ -94,32 +93,32 @@ class Unpacking:
 
     def _make_hard_link(self, member: Member, parts: Parts, folder: int) -> None:
         if posixpath.isabs(member.target):
-            raise self._refused(member, f"is a link that leads outside, to {member.target}")
+            raise self._refused(member, f"is a link to a path outside, {member.target}")
         source = _split(member.target)
         if not stat.S_ISREG(self._mode_of(source)):
             raise self._refused(
-                member, f"is a hard link to {member.target}, no file that is before it"
+                member, f"is a hard link to {member.target}, which is no earlier file"
             )
-        with open_folder(self._top, source[:-1]) as of_source:
-            ends = {"src_dir_fd": of_source, "dst_dir_fd": folder}
+        with open_folder(self._top, source[:-1]) as source_folder:
+            ends = {"src_dir_fd": source_folder, "dst_dir_fd": folder}
             os.link(source[-1], parts[-1], **ends, follow_symlinks=False)
 
     def _make_symbolic_link(self, member: Member, parts: Parts, folder: int) -> None:
-        """`..` only at the start of the target: behind a name, what it means could change when
-        another archive puts a link there."""
+        """`..` is allowed only at the start of the target: behind a name, its meaning could change
+        when another archive puts a link there."""
         steps = _split(member.target)
-        up = next((at for at, step in enumerate(steps) if step != ".."), len(steps))
+        up = next((index for index, step in enumerate(steps) if step != ".."), len(steps))
         start = len(parts) - 1 - up
         target = (*parts[: max(0, start)], *steps[up:])
         if posixpath.isabs(member.target) or start < 0 or not target:
-            raise self._refused(member, f"is a link that leads outside, to {member.target}")
+            raise self._refused(member, f"is a link to a path outside, {member.target}")
         if ".." in target or not stat.S_IFMT(self._mode_of(target)):
             why = "which is no file or folder of the archive, or leads through another link"
             raise self._refused(member, f"is a link to {member.target}, {why}")
         os.symlink(member.target, parts[-1], dir_fd=folder)
 
     def _mode_of(self, parts: Parts) -> int:
-        """Of a file or folder that was made already; 0 where there is none, or a link."""
+        """Mode of an extracted file or folder; 0 if there is none, or a link."""
         try:
             with open_folder(self._top, parts[:-1]) as folder:
                 mode = mode_of(parts[-1], folder) if parts and ".." not in parts else 0
@@ -135,7 +134,7 @@ class Unpacking:
             return source
 
     def _checked(self, member: Member) -> Parts:
-        """The parts of its path."""
+        """Check a member and return the parts of its path."""
         parts = _split(member.name)
         if why := _fault(member, parts):
             raise self._refused(member, why)

@@ -1,4 +1,4 @@
-"""A folder of numbered files with so many pictures each, whatever is inside a file."""
+"""Datasets as a folder of numbered files with equally many images each."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 from assay.core.corrupt import damaged
 from assay.datasets.dataset import OpenedDataset, Pictures
 
-# A file, how many pictures it must hold, first row, row after the last.
+# File, expected number of images, first row, end row.
 ReadFile = Callable[[Path, int, int, int], Pictures]
 
 
 @dataclass(frozen=True)
 class Batches:
-    """The form of a folder; call it with the folder above."""
+    """The form of a folder; called with its parent folder."""
 
-    folders: tuple[str, ...]  # names it goes by
+    folders: tuple[str, ...]  # possible names
     parts: Mapping[str, tuple[str, ...]]  # part → its files, in order
-    each: Mapping[str, int]  # part → pictures in every file of it
+    each: Mapping[str, int]  # part → images per file
     read: ReadFile
 
     def __call__(self, folder: Path) -> OpenedDataset | None:
         for name in self.folders:
-            held = tuple(p for p, files in self.parts.items() if _any(folder / name, files))
-            if held:
-                return OpenedDataset(folder / name, held, self._size, self._reader(folder / name))
+            parts = tuple(p for p, files in self.parts.items() if _any(folder / name, files))
+            if parts:
+                return OpenedDataset(folder / name, parts, self._size, self._reader(folder / name))
         return None
 
     def _size(self, part: str) -> int:
@@ -36,21 +36,21 @@ class Batches:
 
     def _reader(self, folder: Path) -> Callable[[str, int, int], Pictures]:
         def read(part: str, start: int, stop: int) -> Pictures:
-            found = []
+            blocks = []
             for file, first, last in _pieces(self.parts[part], self.each[part], start, stop):
                 path = folder / file
                 if not path.is_file():
-                    raise damaged(folder, f"it has no {file}", "its neighbours are there")
-                found.append(self.read(path, self.each[part], first, last))
-            return joined(found)
+                    raise damaged(folder, f"it has no {file}", "it has the other files")
+                blocks.append(self.read(path, self.each[part], first, last))
+            return joined(blocks)
 
         return read
 
 
-def joined(found: Sequence[Pictures]) -> Pictures:
-    if len(found) == 1:
-        return found[0]
-    return Pictures(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+def joined(blocks: Sequence[Pictures]) -> Pictures:
+    if len(blocks) == 1:
+        return blocks[0]
+    return Pictures(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))
 
 
 def _any(folder: Path, files: Sequence[str]) -> bool:
@@ -58,10 +58,10 @@ def _any(folder: Path, files: Sequence[str]) -> bool:
 
 
 def _pieces(
-    files: Sequence[str], each: int, start: int, stop: int
+    files: Sequence[str], count: int, start: int, stop: int
 ) -> Iterator[tuple[str, int, int]]:
-    """The files that rows start … stop lie in, with the rows of each."""
+    """Files that contain rows start … stop, with the rows in each."""
     for number, file in enumerate(files):
-        first, last = max(start - number * each, 0), min(stop - number * each, each)
+        first, last = max(start - number * count, 0), min(stop - number * count, count)
         if first < last:
             yield file, first, last

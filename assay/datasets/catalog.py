@@ -1,4 +1,4 @@
-"""The datasets that are known, by name."""
+"""Known datasets by name."""
 
 from __future__ import annotations
 

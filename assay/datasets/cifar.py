@@ -1,4 +1,4 @@
-"""CIFAR-10 and CIFAR-100 in the forms they are handed around: pickles, binary files, sheets."""
+"""CIFAR-10 and CIFAR-100 in their published forms: pickles, binary files, sheets."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from assay.datasets.pickles import load_arrays
 
 SIDE = 32
 PIXELS = 3 * SIDE * SIDE
-GRID = 100  # pictures in a row, and in a column, of a sheet
+GRID = 100  # images in a row, and in a column, of a sheet
 
 
 def pickled_rows(path: Path, count: int, start: int, stop: int) -> Pictures:
     """Rows of a batch of the Python version."""
     batch = load_arrays(path)
     data, labels = batch.get(b"data"), batch.get(b"fine_labels", batch.get(b"labels"))
-    expected = f"{count} pictures of {PIXELS} bytes with a label each were expected"
+    expected = f"{count} images of {PIXELS} bytes with a label each were expected"
     if not isinstance(data, np.ndarray) or not isinstance(labels, list | np.ndarray):
         raise damaged(path, "it has no data and labels", expected)
     if data.shape != (count, PIXELS) or data.dtype != np.uint8 or len(labels) != count:
-        found = f"it has data {data.shape} of {data.dtype} and {len(labels)} labels"
-        raise damaged(path, found, expected)
+        content = f"it has data {data.shape} of {data.dtype} and {len(labels)} labels"
+        raise damaged(path, content, expected)
     return Pictures(_planes(data[start:stop]), np.asarray(labels[start:stop], np.int32))
 
 
@@ -47,8 +47,8 @@ def binary_rows(path: Path, count: int, start: int, stop: int) -> Pictures:
 
 
 def sheet_rows(path: Path, count: int, start: int, stop: int) -> Pictures:
-    """Rows of one lossless sheet, GRID x GRID pictures; the labels lie beside it in one file."""
-    with intact(path, f"a sheet of {GRID} x {GRID} pictures was expected"):
+    """Rows of one lossless sheet, GRID x GRID images; labels are in one file in the same folder."""
+    with intact(path, f"a sheet of {GRID} x {GRID} images was expected"):
         with pillow().open(path) as image:
             sheet = np.asarray(image.convert("RGB"))
         tiles = sheet.reshape(GRID, SIDE, GRID, SIDE, 3).transpose(0, 2, 1, 3, 4)
@@ -64,7 +64,7 @@ def pillow() -> Any:
         from PIL import Image
     except ImportError:
         raise NotPossibleError(
-            "Pictures in .webp or .jpeg files need Pillow, which is not installed.",
+            "Images in .webp or .jpeg files need Pillow, which is not installed.",
             hint="pip install 'assay[data]'",
         ) from None
     return Image

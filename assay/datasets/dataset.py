@@ -1,4 +1,4 @@
-"""What a dataset is: its pictures, the forms they have on disk, where they can be had."""
+"""Datasets: images, forms on disk, downloads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assay.core.errors import UsageError, unknown
 
 SPLITS = ("train", "test", "tune")
-LARGEST = 5000  # pictures of test and of tune, as HPVM's benchmarks have them
+LARGEST = 5000  # images of test and of tune, as in HPVM's benchmarks
 
 
 class Pictures(NamedTuple):
@@ -25,25 +25,25 @@ class Pictures(NamedTuple):
 
 @dataclass(frozen=True)
 class Remote:
-    """A file others serve. Without a published checksum, what it holds is checked instead."""
+    """A file to download. Without a published checksum, its content is checked instead."""
 
     url: str
-    file: str  # what it is called here
+    file: str  # local name
     checksum: str = ""  # sha256:… or md5:…
-    folder: str = ""  # of an archive: the folder it must hold
+    folder: str = ""  # folder in an archive
 
 
 @dataclass(frozen=True)
 class OpenedDataset:
-    """Data found on disk. Nothing is decoded before `read` is called."""
+    """A dataset on disk. Nothing is decoded before `read` is called."""
 
     place: Path
-    parts: tuple[str, ...]  # train and test, or what else is stored apart
-    size: Callable[[str], int]  # part → pictures in it
-    read: Callable[[str, int, int], Pictures]  # part, first row, row after the last
+    parts: tuple[str, ...]  # train, test, or other stored parts
+    size: Callable[[str], int]  # part → number of images
+    read: Callable[[str, int, int], Pictures]  # part, first row, end row
 
 
-Form = Callable[[Path], OpenedDataset | None]  # a folder → what it holds in this form, if anything
+Form = Callable[[Path], OpenedDataset | None]  # folder → its dataset in this form, if any
 
 
 @dataclass(frozen=True)
@@ -51,25 +51,25 @@ class Dataset:
     name: str
     summary: str
     classes: int
-    shape: tuple[int, int, int]  # of one picture, channels last
-    preparation: str  # the rule of prepare.py its pictures are made ready with
+    shape: tuple[int, int, int]  # of one image, channels last
+    preparation: str  # rule of prepare.py for its images
     forms: tuple[Form, ...]  # tried in order, in each folder
     remote: Remote | None = None
-    obtain: str = ""  # what to do by hand, where nothing can be fetched
+    obtain: str = ""  # manual instructions, if it cannot be fetched
 
 
 def rows(opened: OpenedDataset, split: str) -> tuple[str, int, int]:
-    """Where a split lies: part, first row, row after the last.
+    """Location of a split: part, first row, end row.
 
-    Test is the first 5000 pictures of the test set and tune the last 5000; of a smaller set, each
-    is half of it, so that they never share a picture.
+    Test is the first 5000 images of the test set and tune the last 5000; of a smaller set, each is
+    one half, so that they never overlap.
     """
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
     part = "test" if split == "tune" and "tune" not in opened.parts else split
     if part not in opened.parts:
         raise UsageError(
-            f"{opened.place} has no {split} pictures, only {', '.join(opened.parts)}.",
+            f"{opened.place} has no {split} images, only {', '.join(opened.parts)}.",
             hint="Choose another split, or a folder that has them.",
         )
     size = opened.size(part)
@@ -80,7 +80,7 @@ def rows(opened: OpenedDataset, split: str) -> tuple[str, int, int]:
 
 
 def split_sizes(opened: OpenedDataset) -> dict[str, int]:
-    """Split → pictures in it, of the splits that are there."""
+    """Split → number of images, of the existing splits."""
     parts = {*opened.parts, *(("tune",) if "test" in opened.parts else ())}
-    found = {split: rows(opened, split) for split in SPLITS if split in parts}
-    return {split: stop - start for split, (_, start, stop) in found.items()}
+    spans = {split: rows(opened, split) for split in SPLITS if split in parts}
+    return {split: stop - start for split, (_, start, stop) in spans.items()}

@@ -1,4 +1,4 @@
-"""Get one file over HTTP: resumed where it was cut, checked, and there only when whole."""
+"""Download one file over HTTP: resumable, checked, atomic."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from assay.core.corrupt import writing
 from assay.core.errors import AssayError, NotPossibleError
 from assay.datasets.dataset import Remote
 
-FRUITLESS = 3  # tries in a row that got nothing new, after which it is given up
+FRUITLESS = 3  # consecutive attempts without new data before giving up
 _CHUNK = 1 << 20
-_SILENCE = 60.0  # seconds without a byte that count as a cut
-_GONE = 416  # the range asked for starts at or behind the end
+_SILENCE = 60.0  # seconds without data before a timeout
+_GONE = 416  # the requested range starts at or after the end
 
 DownloadProgress = Callable[
     [str, int, int | None], None
-]  # file, bytes so far, bytes in all if known
+]  # file, bytes so far, total bytes if known
 Pause = Callable[[float], None]
 
 
 @dataclass
 class _Part:
-    """The file so far, under another name until it is whole; it survives a lost process."""
+    """The partial file, under another name until it is complete; it survives a crash."""
 
     path: Path
     file: BinaryIO
@@ -42,7 +42,7 @@ class _Part:
 
     @property
     def mark(self) -> Path:
-        """Holds the server's mark of the version begun, so that two versions never mix."""
+        """File with the server's ETag, so that two versions never mix."""
         return self.path.with_name(self.path.name + ".etag")
 
     def add(self, chunk: bytes) -> None:
@@ -58,14 +58,14 @@ class _Part:
 def download(
     remote: Remote, folder: Path, progress: DownloadProgress, pause: Pause = time.sleep
 ) -> Path:
-    """The whole file in `folder`; where that fails, what has come is kept for the next try."""
+    """Download to `folder`; after a failure the partial file is kept for the next attempt."""
     target = folder / remote.file
     with writing(target), _part(folder / f".{remote.file}.part") as part:
         _receive_all(remote, part, progress, pause)
         try:
             check(remote, part.path)
         except AssayError:
-            part.restart()  # nothing to go on with
+            part.restart()  # it cannot be resumed
             raise
         os.fsync(part.file.fileno())
         os.rename(part.path, target)
@@ -74,23 +74,23 @@ def download(
 
 
 def check(remote: Remote, path: Path) -> None:
-    """Refuse a file that has not the published checksum."""
+    """Raise if a file does not have the published checksum."""
     import hashlib
 
     if not remote.checksum:
         return
     kind, _, expected = remote.checksum.partition(":")
     with open(path, "rb") as file:
-        found = hashlib.file_digest(file, kind).hexdigest()
-    if found != expected:
+        digest = hashlib.file_digest(file, kind).hexdigest()
+    if digest != expected:
         raise AssayError(
-            f"{remote.file} has the {kind} checksum {found}, but {expected} was expected.",
-            hint=f"Try again; if it stays so, {remote.url} serves another file than it did.",
+            f"{remote.file} has the {kind} checksum {digest}, but {expected} was expected.",
+            hint=f"Try again; if it persists, the file at {remote.url} has changed.",
         )
 
 
 def _receive_all(remote: Remote, part: _Part, progress: DownloadProgress, pause: Pause) -> None:
-    furthest, fruitless, trouble = part.size, 0, ""
+    received, fruitless, trouble = part.size, 0, ""
     while fruitless < FRUITLESS:
         if trouble:
             pause(2.0**fruitless)
@@ -105,13 +105,13 @@ def _receive_all(remote: Remote, part: _Part, progress: DownloadProgress, pause:
                 trouble = f"{error.code} {error.reason}"
         except (http.client.HTTPException, OSError) as error:  # of the network: see _Part.add
             trouble = str(getattr(error, "reason", error)) or type(error).__name__
-        fruitless = 0 if part.size > furthest else fruitless + 1
-        furthest = max(furthest, part.size)
+        fruitless = 0 if part.size > received else fruitless + 1
+        received = max(received, part.size)
     raise _refused(remote, part, f"{trouble}, {FRUITLESS} times in a row without a new byte")
 
 
 def _receive(remote: Remote, part: _Part, progress: DownloadProgress) -> bool:
-    """Ask for what is missing and write it; whether the file is whole now."""
+    """Download what is missing; returns whether the file is complete."""
     request = urllib.request.Request(remote.url, headers=_headers(part))
     try:
         response = urllib.request.urlopen(request, timeout=_SILENCE)
@@ -125,7 +125,7 @@ def _receive(remote: Remote, part: _Part, progress: DownloadProgress) -> bool:
         return False
     with response:
         if not _goes_on(response, part.size):
-            part.restart()  # the server sends all of it, asked for or not
+            part.restart()  # the server ignores the range
         if tag := response.headers.get("ETag", ""):
             part.mark.write_text(tag)
         left = response.headers.get("Content-Length", "").strip()
@@ -151,10 +151,10 @@ def _headers(part: _Part) -> dict[str, str]:
 
 
 def _refused(remote: Remote, part: _Part, why: str) -> NotPossibleError:
-    kept = f" {part.size} bytes are kept for the next try." if part.size else ""
+    note = f" {part.size} bytes are kept for the next try." if part.size else ""
     return NotPossibleError(
-        f"{remote.file} could not be fetched from {remote.url}: {why}.{kept}",
-        hint=f"Try again later, or put it by hand as {part.path.with_name(remote.file)}",
+        f"{remote.file} could not be fetched from {remote.url}: {why}.{note}",
+        hint=f"Try again later, or save it as {part.path.with_name(remote.file)}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Have a dataset: found on disk, unpacked from a file that lies there, or downloaded."""
+"""Get a dataset: from disk, from a local archive, or by download."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from assay.datasets.library import Home, cache, find, folders, load
 
 
 def fetch(name: str, home: Home = None, progress: DownloadProgress = lambda *_: None) -> list[str]:
-    """Where it is now; a name such as model_params stands for all that begin with it."""
-    group = [known for known in DATASETS if known.startswith(f"{name}/")]
-    datasets = [DATASETS[known] for known in group] or [get(name)]
+    """Fetch a dataset, or all of a group such as model_params; returns their paths."""
+    group = [dataset_name for dataset_name in DATASETS if dataset_name.startswith(f"{name}/")]
+    datasets = [DATASETS[dataset_name] for dataset_name in group] or [get(name)]
     return sorted({str(_had(dataset, home, progress).place) for dataset in datasets})
 
 
@@ -28,28 +28,30 @@ def _had(dataset: Dataset, home: Home, progress: DownloadProgress) -> OpenedData
         opened = find(dataset, home)
     if opened is None:
         raise NotPossibleError(
-            f"{dataset.name} was fetched, but nothing of it was found in {cache(home)}.",
+            f"{dataset.name} was fetched, but it is not in {cache(home)}.",
             hint="Delete that folder and try again.",
         )
     for split in split_sizes(opened):
-        load(dataset, split, first=1, home=home)  # refuses what has the wrong structure
+        load(dataset, split, first=1, home=home)  # checks the structure
     return opened
 
 
 def _bring(remote: Remote, home: Home, progress: DownloadProgress) -> None:
-    begun = cache(home) / remote.folder
-    if remote.folder and begun.exists():
-        raise AssayError(f"{begun} is there, but lacks files.", hint="Delete it, then try again.")
-    lying = _lying(remote, home)
-    if lying:
-        check(remote, lying)
-    file = lying or download(remote, cache(home), progress)
+    target = cache(home) / remote.folder
+    if remote.folder and target.exists():
+        raise AssayError(
+            f"{target} exists, but has missing files.", hint="Delete it, then try again."
+        )
+    local = _lying(remote, home)
+    if local:
+        check(remote, local)
+    file = local or download(remote, cache(home), progress)
     if remote.folder:
         unpack_folder(file, remote.folder, cache(home))
-        if not lying:
-            file.unlink()  # what it held is there now
+        if not local:
+            file.unlink()  # it is unpacked
 
 
 def _lying(remote: Remote, home: Home) -> Path | None:
-    """The file itself, put into a folder by hand."""
+    """The file, if a user has put it into a folder."""
     return next((p for folder in folders(home) if (p := folder / remote.file).is_file()), None)

@@ -1,4 +1,4 @@
-"""Datasets on disk: find one, load a split of it, say what is here."""
+"""Datasets on disk: find, load and list them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from assay.datasets.dataset import Dataset, OpenedDataset, Pictures, rows, split
 
 @dataclass(frozen=True)
 class Held:
-    """One dataset as it is here, or how to get it."""
+    """A dataset's location, or how to get it."""
 
     name: str
     summary: str
     classes: int
-    sizes: dict[str, int]  # split → pictures; empty where it is not here
-    place: str  # "" where it is not here
-    note: str  # what is wrong with it, or how to get it
+    sizes: dict[str, int]  # split → number of images; empty if it is missing
+    place: str  # "" if it is missing
+    note: str  # error, or how to get it
 
 
 def find(dataset: Dataset, home: Home = None) -> OpenedDataset | None:
-    """The data on disk, not yet read; a damaged file is refused here or when it is read."""
+    """The dataset on disk, not read yet; damaged files raise here or when they are read."""
     for folder in folders(home):
         for form in dataset.forms:
             if opened := form(folder):
@@ -35,70 +35,72 @@ def find(dataset: Dataset, home: Home = None) -> OpenedDataset | None:
 
 
 def load(name: str | Dataset, split: str, first: int | None = None, home: Home = None) -> Pictures:
-    """A split, or its first so many pictures. Only local files are read: `fetch` gets them."""
+    """Load a split, or its first images, from local files: `fetch` downloads them."""
     dataset = get(name) if isinstance(name, str) else name
     opened = find(dataset, home)
     if opened is None:
         raise NotPossibleError(
-            f"The pictures of {dataset.name} are neither in ASSAY_DATA nor fetched.",
+            f"The images of {dataset.name} are neither in ASSAY_DATA nor fetched.",
             hint=how(dataset),
         )
     part, start, stop = rows(opened, split)
     if first is not None:
         if not 0 < first <= stop - start:
             raise UsageError(
-                f"The first {first} pictures of {split} were asked for, "
+                f"The first {first} images of {split} were requested, "
                 f"but {opened.place} has {stop - start}.",
-                hint=f"Ask for 1 to {stop - start}.",
+                hint=f"Request 1 to {stop - start}.",
             )
         stop = start + first
     return _checked(dataset, opened, opened.read(part, start, stop))
 
 
 def held(home: Home = None) -> list[Held]:
-    """Every dataset, and where it is."""
+    """All datasets with their locations."""
     return [_held(dataset, home) for dataset in DATASETS.values()]
 
 
 def how(dataset: Dataset) -> str:
-    """What to do to have it."""
+    """How to get a dataset."""
     if not dataset.remote:
         return dataset.obtain
-    fetched = dataset.name.partition("/")[0]
-    return f"assay data fetch {fetched}"
+    group = dataset.name.partition("/")[0]
+    return f"assay data fetch {group}"
 
 
 def _held(dataset: Dataset, home: Home) -> Held:
-    place, sizes, note = "", {}, ""
+    path, sizes, note = "", {}, ""
     try:
         opened = find(dataset, home)
         if opened is None:
             note = how(dataset)
         else:
-            place, sizes = str(opened.place), split_sizes(opened)
+            path, sizes = str(opened.place), split_sizes(opened)
     except AssayError as error:
         note = str(error)
-    return Held(dataset.name, dataset.summary, dataset.classes, sizes, place, note)
+    return Held(dataset.name, dataset.summary, dataset.classes, sizes, path, note)
 
 
-def _checked(dataset: Dataset, opened: OpenedDataset, pictures: Pictures) -> Pictures:
-    inputs, labels = pictures
+def _checked(dataset: Dataset, opened: OpenedDataset, images: Pictures) -> Pictures:
+    inputs, labels = images
     if inputs.shape[1:] != dataset.shape:
         expected = f"those of {dataset.name} are {dataset.shape}"
-        raise damaged(opened.place, f"its pictures are {inputs.shape[1:]}", expected)
+        raise damaged(opened.place, f"its images are {inputs.shape[1:]}", expected)
     wrong = (labels < 0) | (labels >= dataset.classes)
     if wrong.any():
-        at = int(wrong.argmax())
+        index = int(wrong.argmax())
         expected = f"{dataset.name} has classes 0 to {dataset.classes - 1}"
-        raise damaged(opened.place, f"label {labels[at]} of picture {at} is out of range", expected)
-    return pictures
+        raise damaged(
+            opened.place, f"label {labels[index]} of image {index} is out of range", expected
+        )
+    return images
 
 
 Home = str | Path | None
 
 
 def folders(home: Home = None) -> tuple[Path, ...]:
-    """In the order they are searched."""
+    """Folders in search order."""
     chosen = os.environ.get("ASSAY_DATA")
     if not chosen:
         return (cache(home),)
@@ -106,12 +108,12 @@ def folders(home: Home = None) -> tuple[Path, ...]:
     if not folder.is_dir():
         raise UsageError(
             f"ASSAY_DATA is {chosen}, but there is no such folder.",
-            hint="Make it, or unset ASSAY_DATA to use what assay fetched itself.",
+            hint="Create it, or unset ASSAY_DATA to use what assay has fetched.",
         )
     return (folder, cache(home))
 
 
 def cache(home: Home = None) -> Path:
-    """`data` in the home folder; a worker knows the home by its environment alone."""
+    """`data` in the home folder; a worker gets the home from its environment."""
     chosen = home or os.environ.get("ASSAY_HOME") or "~/.assay"
     return user_path(chosen) / "data"

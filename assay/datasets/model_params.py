@@ -1,4 +1,4 @@
-"""HPVM's model_params: test and tune pictures of its ten networks, made ready, as .bin files."""
+"""HPVM's model_params: preprocessed test and tune images of its ten networks, as .bin files."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ _WORD = 4  # bytes of a float32, and of a label
 
 
 def bins(network: str, shape: tuple[int, int, int]) -> Form:
-    """The form of one network's folder: float32 pictures, channels first, and uint32 labels."""
+    """The form of one network's folder: float32 images, channels first, and uint32 labels."""
 
     def find(folder: Path) -> OpenedDataset | None:
-        place = folder / "model_params" / network
-        if not place.is_dir():
+        path = folder / "model_params" / network
+        if not path.is_dir():
             return None
-        sizes = {part: _size(place, part, shape) for part in _PARTS}
+        sizes = {part: _size(path, part, shape) for part in _PARTS}
 
         def read(part: str, start: int, stop: int) -> Pictures:
             count, item = stop - start, math.prod(shape)
             inputs = np.fromfile(
-                place / f"{part}_input.bin", "<f4", count * item, offset=start * item * _WORD
+                path / f"{part}_input.bin", "<f4", count * item, offset=start * item * _WORD
             ).reshape(count, shape[2], *shape[:2])
             labels = np.fromfile(
-                place / f"{part}_labels.bin", "<u4", count, offset=start * _WORD
+                path / f"{part}_labels.bin", "<u4", count, offset=start * _WORD
             ).astype(np.int32)
             return Pictures(inputs.transpose(0, 2, 3, 1), labels)
 
-        return OpenedDataset(place, _PARTS, sizes.__getitem__, read)
+        return OpenedDataset(path, _PARTS, sizes.__getitem__, read)
 
     return find
 
 
-def _size(place: Path, part: str, shape: tuple[int, int, int]) -> int:
-    """Pictures in a part, after both of its files have been found whole."""
-    pictures, labels = place / f"{part}_input.bin", place / f"{part}_labels.bin"
-    for file in (pictures, labels):
+def _size(folder: Path, part: str, shape: tuple[int, int, int]) -> int:
+    """Number of images in a part, after a check of both files."""
+    images, labels = folder / f"{part}_input.bin", folder / f"{part}_labels.bin"
+    for file in (images, labels):
         if not file.is_file():
-            raise damaged(place, f"it has no {file.name}", "every network has one")
+            raise damaged(folder, f"it has no {file.name}", "every network has one")
     count, rest = divmod(os.path.getsize(labels), _WORD)
     if rest or not count:
         raise damaged(labels, f"it has {os.path.getsize(labels)} bytes", "a label has four")
     expected = count * math.prod(shape) * _WORD
-    if os.path.getsize(pictures) != expected:
+    if os.path.getsize(images) != expected:
         raise damaged(
-            pictures,
-            f"it has {os.path.getsize(pictures)} bytes",
-            f"{count} labels make {expected} bytes of pictures",
+            images,
+            f"it has {os.path.getsize(images)} bytes",
+            f"{count} labels need {expected} bytes of images",
         )
     return count
 
@@ -66,7 +66,7 @@ def _size(place: Path, part: str, shape: tuple[int, int, int]) -> int:
 def _dataset(network: str, classes: int, shape: tuple[int, int, int]) -> Dataset:
     return Dataset(
         name=f"model_params/{network}",
-        summary=f"HPVM's own pictures for {network}, made ready",
+        summary=f"HPVM's images for {network}, preprocessed",
         classes=classes,
         shape=shape,
         preparation="none",

@@ -1,4 +1,4 @@
-"""Pictures in a NumPy archive with x_train, y_train, x_test, y_test, as Keras serves MNIST."""
+"""Images in a NumPy archive with x_train, y_train, x_test, y_test, as Keras' MNIST."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0
 
 
 def archive(file: str) -> Form:
-    """The form of one `.npz` file; a picture without a channel axis gets one."""
+    """The form of one `.npz` file; adds a missing channel axis."""
 
     def find(folder: Path) -> OpenedDataset | None:
         path = folder / file
@@ -33,7 +33,7 @@ def archive(file: str) -> Form:
 
 
 def member_rows(path: Path, key: str, start: int, stop: int) -> NDArray[Any]:
-    """Rows of one array of an archive; what lies behind them is not unpacked."""
+    """Rows of one array of an archive; the rest after them is not decompressed."""
     with intact(path, f"an array '{key}' with {stop} rows should be in it"):
         with zipfile.ZipFile(path) as file, file.open(f"{key}.npy") as stream:
             shape, fortran, dtype = _header(stream)
@@ -50,16 +50,16 @@ def _parts(path: Path) -> tuple[str, ...]:
         names = set(file.namelist())
     parts = tuple(p for p in ("train", "test") if {f"x_{p}.npy", f"y_{p}.npy"} <= names)
     if not parts:
-        held = ", ".join(sorted(names)) or "nothing"
-        raise damaged(path, f"it holds {held}", "x_test and y_test should be in it")
+        content = ", ".join(sorted(names)) or "nothing"
+        raise damaged(path, f"it holds {content}", "x_test and y_test should be in it")
     return parts
 
 
 def _size(path: Path, part: str) -> int:
-    pictures, labels = _length(path, f"x_{part}"), _length(path, f"y_{part}")
-    if pictures != labels:
-        raise damaged(path, f"it has {pictures} pictures", f"{labels} labels")
-    return pictures
+    images, labels = _length(path, f"x_{part}"), _length(path, f"y_{part}")
+    if images != labels:
+        raise damaged(path, f"it has {images} images", f"{labels} labels")
+    return images
 
 
 def _length(path: Path, key: str) -> int:
@@ -70,8 +70,8 @@ def _length(path: Path, key: str) -> int:
 
 
 def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    found: tuple[tuple[int, ...], bool, np.dtype[Any]] = _HEADERS[npy.read_magic(stream)](stream)
-    return found
+    header: tuple[tuple[int, ...], bool, np.dtype[Any]] = _HEADERS[npy.read_magic(stream)](stream)
+    return header
 
 
 def _pictures(path: Path, part: str, start: int, stop: int) -> Pictures:

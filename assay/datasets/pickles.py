@@ -1,7 +1,7 @@
-"""Pickles of plain values and NumPy arrays, read without letting the file name any code to run.
+"""Unpickle plain values and NumPy arrays without running code from the file.
 
-Not even NumPy's own unpickling is used: a hostile file can crash it. Stand-ins take down what the
-file says of an array, and the array is made from that.
+NumPy's own unpickling is not used, because a hostile file can crash it. Stand-in classes record the
+state of an array, which is then constructed from it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assay.core.corrupt import REPLACE, damaged
 from assay.core.errors import AssayError
 
-# What the pickle module says a damaged file may raise.
+# Exceptions of the pickle module for damaged files.
 _BROKEN = (
     *(pickle.UnpicklingError, EOFError, OSError, ValueError, TypeError, AttributeError),
     *(IndexError, KeyError, MemoryError, OverflowError),
@@ -24,14 +24,14 @@ _BROKEN = (
 
 
 def load_arrays(path: Path) -> dict[bytes, Any]:
-    """The dict a file holds; text that Python 2 wrote comes as bytes."""
+    """The dict in a file; text of Python 2 becomes bytes."""
     expected = "a pickled dict of arrays was expected"
     try:
         with open(path, "rb") as file:
-            found = _Unpickler(path, file).load()
-        if not isinstance(found, dict):
-            raise ValueError(f"it holds a {type(found).__name__}")
-        return {_key(key): _value(value) for key, value in found.items()}
+            content = _Unpickler(path, file).load()
+        if not isinstance(content, dict):
+            raise ValueError(f"it holds a {type(content).__name__}")
+        return {_key(key): _value(value) for key, value in content.items()}
     except _BROKEN as error:
         raise damaged(path, f"unpickling it failed ({error})", expected) from None
 
@@ -55,7 +55,7 @@ class _Dtype:
         self.name = name.decode() if isinstance(name, bytes) else name
 
     def __setstate__(self, state: object) -> None:
-        """Byte order and the like, which the few kinds allowed have not."""
+        """Byte order and the like, not used by the allowed types."""
 
 
 class _Array:
@@ -75,7 +75,7 @@ class _Array:
 
 
 def _bytes(text: str, encoding: str | bytes) -> bytes:
-    """How Python 3 writes bytes for Python 2; any other encoding has no business here."""
+    """Encoding of bytes by Python 3 for Python 2; others are errors."""
     if encoding not in {"latin1", b"latin1"}:
         raise ValueError(f"bytes encoded as {encoding!r}")
     return text.encode("latin1")
@@ -98,7 +98,7 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
             raise AssayError(
-                f"{self._path} asks for {module}.{name}, but only arrays may be pickled in it.",
+                f"{self._path} needs {module}.{name}, but may only contain arrays.",
                 hint=f"It may be hostile. {REPLACE}",
             )
         return _ALLOWED[module, name]

@@ -1,4 +1,4 @@
-"""Stored pictures → the float32 numbers a network was trained on."""
+"""Preprocess stored images to the float32 inputs of a network."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FORMATS = ("channels_last", "channels_first")
 
 @dataclass(frozen=True)
 class Rule:
-    """(x - mean) / deviation, with one number for all channels or one for each."""
+    """(x - mean) / deviation, with one mean for all channels or one per channel."""
 
     mean: float | tuple[float, float, float]
     deviation: float
 
 
-# Over all channels of the training pictures, as HPVM's scripts take them.
+# Over all channels of the training images, as in HPVM's scripts.
 _CIFAR10_MEAN, _CIFAR10_DEVIATION = 120.70757293701172, 64.15007019042969
 
 RULES = {
@@ -30,40 +30,40 @@ RULES = {
     "cifar10": Rule(_CIFAR10_MEAN, _CIFAR10_DEVIATION + 1e-7),
     # HPVM trained its ResNet-18 without the deviation; its own weights need this one.
     "cifar10-centred": Rule(_CIFAR10_MEAN, 255.0),
-    # As published with cifar-vgg (Geifman, 2018), where HPVM's VGG16 comes from.
+    # As published with cifar-vgg (Geifman, 2018), the source of HPVM's VGG16.
     "cifar100": Rule(121.936, 68.389 + 1e-7),
-    # Red, green, blue: the means VGG16 was published with (Simonyan and Zisserman, 2014).
+    # Red, green, blue: means of VGG16 (Simonyan and Zisserman, 2014).
     "imagenet-means": Rule((123.68, 116.779, 103.939), 1.0),
 }
 
 
 def prepare(
-    pictures: NDArray[Any], rule: str, data_format: str = "channels_last"
+    images: NDArray[Any], rule: str, data_format: str = "channels_last"
 ) -> NDArray[np.float32]:
-    """Channels-last pictures as stored → float32 as a network takes them."""
+    """Stored channels-last images → float32 inputs."""
     if rule not in RULES:
         raise unknown("preparation", rule, RULES)
-    ready: NDArray[np.float32] = arranged(_scaled(pictures, RULES[rule]), data_format)
+    ready: NDArray[np.float32] = arranged(_scaled(images, RULES[rule]), data_format)
     return ready
 
 
-def arranged(pictures: NDArray[Any], data_format: str) -> NDArray[Any]:
-    """Channels-last pictures in the order asked for, one picture after the other in memory."""
+def arranged(images: NDArray[Any], data_format: str) -> NDArray[Any]:
+    """Convert channels-last images to a data format, contiguous in memory."""
     if data_format not in FORMATS:
         raise unknown("data format", data_format, FORMATS)
-    if pictures.ndim != 4:
+    if images.ndim != 4:
         raise UsageError(
-            f"Pictures of shape {pictures.shape} were given, but four axes are needed.",
-            hint="Pictures, rows, columns, channels.",
+            f"Images have the shape {images.shape}, but need four axes.",
+            hint="Images, rows, columns, channels.",
         )
-    moved = pictures if data_format == "channels_last" else pictures.transpose(0, 3, 1, 2)
-    return np.ascontiguousarray(moved)
+    ordered = images if data_format == "channels_last" else images.transpose(0, 3, 1, 2)
+    return np.ascontiguousarray(ordered)
 
 
-def _scaled(pictures: NDArray[Any], rule: Rule) -> NDArray[np.float32]:
-    if pictures.dtype == np.float32 and rule == RULES["none"]:
-        return pictures
-    ready = pictures.astype(np.float32)
+def _scaled(images: NDArray[Any], rule: Rule) -> NDArray[np.float32]:
+    if images.dtype == np.float32 and rule == RULES["none"]:
+        return images
+    ready = images.astype(np.float32)
     ready -= np.asarray(rule.mean, np.float32)
     ready /= np.float32(rule.deviation)
     return ready

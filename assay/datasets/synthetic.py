@@ -1,4 +1,4 @@
-"""Pictures made from a seed: always here, and learnable, for trying a network out."""
+"""Learnable images generated from a seed, to try a network."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from assay.datasets.batches import joined
 from assay.datasets.dataset import Dataset, OpenedDataset, Pictures
 
 SIZES = {"train": 10000, "test": 10000}
-_BLOCK = 500  # pictures drawn together; the first N are the same whatever N is
+_BLOCK = 500  # images generated together; the first N do not depend on N
 
 
 def synthetic(
     shape: tuple[int, int, int] = (32, 32, 3), classes: int = 10, seed: int = 0
 ) -> Dataset:
-    """Each class is a pattern; a picture is its class's pattern under as much noise."""
+    """Each class is a pattern; an image is the pattern plus noise of equal range."""
 
     def find(folder: Path) -> OpenedDataset:
         def read(part: str, start: int, stop: int) -> Pictures:
@@ -28,15 +28,15 @@ def synthetic(
                 _block(shape, classes, (seed, list(SIZES).index(part), number))
                 for number in range(first, (stop - 1) // _BLOCK + 1)
             ]
-            all_of_them = joined(blocks)
+            images = joined(blocks)
             cut = slice(start - first * _BLOCK, stop - first * _BLOCK)
-            return Pictures(all_of_them.inputs[cut], all_of_them.labels[cut])
+            return Pictures(images.inputs[cut], images.labels[cut])
 
         return OpenedDataset(Path("synthetic"), tuple(SIZES), SIZES.__getitem__, read)
 
     return Dataset(
         name="synthetic",
-        summary="pictures made from a seed, ten learnable classes",
+        summary="images generated from a seed, ten learnable classes",
         classes=classes,
         shape=shape,
         preparation="mnist",

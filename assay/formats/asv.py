@@ -1,4 +1,4 @@
-"""airspeed velocity's result file, of one machine and commit: a row a benchmark."""
+"""airspeed velocity's result file of one machine and commit: one row per benchmark."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS = [
     "stats_repeat",
     "samples",
 ]
-# What a benchmark's name begins with says what it measures; the file itself has no units.
+# Prefix of a benchmark's name → metric and unit; the file has no units.
 _MEASURES = {
     "time": (common.STEP, "s"),
     "timeraw": (common.WALL, "s"),
@@ -39,7 +39,7 @@ _MEASURES = {
     "mem": ("memory", "B"),
     "track": ("value", ""),
 }
-_Index = tuple[int, tuple[str, ...]]  # place in the product of parameters, and its values
+_Index = tuple[int, tuple[str, ...]]  # index in the product of parameters, and its values
 
 
 def matches(content: Content) -> bool:
@@ -64,8 +64,8 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = common.by_name(KIND, readings)
-    results = [result for same in found.values() for result in same]
+    by_name = common.by_name(KIND, readings)
+    results = [result for members in by_name.values() for result in members]
     commits = {str(r.environment.git.get("commit", "")) for r in results} - {""}
     if len(commits) != 1:
         raise UsageError(
@@ -92,7 +92,9 @@ def write(readings: Iterable[Reading]) -> bytes:
             "requirements": dict(here.packages),
             "env_vars": {},
             "result_columns": COLUMNS,
-            "results": {_name(name, same[0]): _row(same) for name, same in found.items()},
+            "results": {
+                _name(name, members[0]): _row(members) for name, members in by_name.items()
+            },
             "durations": {},
             "version": NEWEST,
         }
@@ -100,7 +102,7 @@ def write(readings: Iterable[Reading]) -> bytes:
 
 
 def _fields(content: Content, columns: Sequence[str], row: object) -> dict[str, Any]:
-    """Rows end where nothing more is known."""
+    """Rows may be shorter than the columns."""
     if not isinstance(row, list):
         raise content.wrong("has a result that is no list")
     return dict(zip(columns, row, strict=False))
@@ -112,8 +114,8 @@ def _benchmark(
     axes = fields.get("params") or []
     if not all(isinstance(axis, list) for axis in axes):
         raise content.wrong(f"has params of {common.plain(name)} that are no lists")
-    for at, chosen in enumerate(itertools.product(*axes)):
-        yield _result(content, name, fields, environment, (at, tuple(map(str, chosen))))
+    for index, chosen in enumerate(itertools.product(*axes)):
+        yield _result(content, name, fields, environment, (index, tuple(map(str, chosen))))
 
 
 def _result(
@@ -123,13 +125,13 @@ def _result(
     environment: Environment,
     index: _Index,
 ) -> Result:
-    at, chosen = index
-    raw, single = _at(fields.get("samples"), at), _at(fields.get("result"), at)
+    position, chosen = index
+    raw, single = _at(fields.get("samples"), position), _at(fields.get("result"), position)
     stem = name.rpartition(".")[2].partition("_")[0]
     metric, unit = _MEASURES.get(stem, _MEASURES["track"])
     failed = single is None and not raw
     values = common.numbers(content, raw if raw else [single], "samples")
-    steps = _at(fields.get("stats_number"), at)
+    steps = _at(fields.get("stats_number"), position)
     sample = Samples(
         metric=metric,
         unit=unit,
@@ -155,8 +157,8 @@ def _result(
     )
 
 
-def _at(column: object, at: int) -> Any:
-    return column[at] if isinstance(column, list) and at < len(column) else None
+def _at(column: object, index: int) -> Any:
+    return column[index] if isinstance(column, list) and index < len(column) else None
 
 
 def _environment(content: Content, document: dict[str, Any]) -> Environment:
@@ -174,7 +176,7 @@ def _environment(content: Content, document: dict[str, Any]) -> Environment:
 
 
 def _name(name: str, result: Result) -> str:
-    """A case of ours gets an ending that tells asv what is measured."""
+    """Cases of assay get a suffix with the metric for asv."""
     if result.case.backend == KIND:
         return name
     part = common.main_parts(result)[0]
@@ -183,18 +185,18 @@ def _name(name: str, result: Result) -> str:
 
 
 def _row(results: Sequence[Result]) -> list[Any]:
-    """One benchmark; cases that differ in parameters are the product that asv has."""
+    """One benchmark; cases with different parameters form asv's product."""
     names = list(dict.fromkeys(name for result in results for name in result.case.params))
-    own = names if results[0].case.backend == KIND else []
-    axes = [list(dict.fromkeys(str(r.case.params.get(n)) for r in results)) for n in own]
-    cells = {tuple(str(r.case.params.get(n)) for n in own): r for r in results}
+    axis_names = names if results[0].case.backend == KIND else []
+    axes = [list(dict.fromkeys(str(r.case.params.get(n)) for r in results)) for n in axis_names]
+    cells = {tuple(str(r.case.params.get(n)) for n in axis_names): r for r in results}
     filled = [cells.get(chosen) for chosen in itertools.product(*axes)]
     columns = zip(*(_cell(result) for result in filled), strict=True)
     version = results[0].facts.get("asv.version") or _digest(results[0])
     result, low, high, q1, q3, number, repeat, samples = (list(column) for column in columns)
-    begun = _milliseconds(results[0].started)
-    seconds = sum(one.seconds for one in results)
-    return [result, axes, version, begun, seconds, low, high, q1, q3, number, repeat, samples]
+    started = _milliseconds(results[0].started)
+    seconds = sum(each_result.seconds for each_result in results)
+    return [result, axes, version, started, seconds, low, high, q1, q3, number, repeat, samples]
 
 
 def _cell(result: Result | None) -> tuple[Any, ...]:
@@ -204,7 +206,7 @@ def _cell(result: Result | None) -> tuple[Any, ...]:
         return (None,) * 8
     middle = statistics.median(values)
     quarters = statistics.quantiles(values, n=4) if len(values) > 1 else [middle] * 3
-    few = (-math.inf, math.inf)  # as asv says it where it has no interval
+    few = (-math.inf, math.inf)  # asv's value without an interval
     return (middle, *few, quarters[0], quarters[2], parts[0].steps, len(values), values)
 
 

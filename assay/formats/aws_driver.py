@@ -10,7 +10,7 @@ from assay.core.records import Result
 from assay.formats import common
 
 KIND = "aws-driver"
-# What the driver adds to every run, in its own units → how much that is in ours.
+# Metrics that the driver adds to every run → unit and factor.
 _ADDED = {
     "cpu_memory_usage": ("B", 1024.0),
     "gpu_memory_usage_mean": ("B", 2.0**20),
@@ -21,21 +21,21 @@ _ADDED = {
 
 
 def matches(content: Content) -> bool:
-    found = content.json
+    document = content.json
     return (
-        isinstance(found, dict)
-        and bool(found)
-        and all("." in name and isinstance(found[name], int | float) for name in found)
-        and any(part in _ADDED for name in found for part in name.split("."))
+        isinstance(document, dict)
+        and bool(document)
+        and all("." in name and isinstance(document[name], int | float) for name in document)
+        and any(part in _ADDED for name in document for part in name.split("."))
     )
 
 
 def read(content: Content) -> Sequence[Result]:
-    """What all keys begin with is framework and task, what they end with the suffix."""
+    """The common prefix of keys is framework and task, the common end the suffix."""
     parts = {name: name.split(".") for name in content.json}
     added = next(n for n in parts if any(part in _ADDED for part in parts[n]))
-    at = next(at for at, part in enumerate(parts[added]) if part in _ADDED)
-    head, tail = parts[added][:at], parts[added][at + 1 :]
+    index = next(index for index, part in enumerate(parts[added]) if part in _ADDED)
+    head, tail = parts[added][:index], parts[added][index + 1 :]
     for name, words in parts.items():
         if words[: len(head)] != head or (tail and words[-len(tail) :] != tail):
             raise content.wrong(f"has the key {common.plain(name)!r}, which is of another task")

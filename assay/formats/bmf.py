@@ -17,36 +17,42 @@ _NANOSECONDS = common.SECONDS["ns"]
 
 
 def matches(content: Content) -> bool:
-    found = content.json
-    return isinstance(found, dict) and bool(found) and all(_is_measured(m) for m in found.values())
+    document = content.json
+    return (
+        isinstance(document, dict)
+        and bool(document)
+        and all(_is_measured(m) for m in document.values())
+    )
 
 
 def read(content: Content) -> Sequence[Result]:
     return [
         common.imported(
-            KIND, name, [_samples(content, name, one, at) for one, at in measures.items()]
+            KIND,
+            name,
+            [_samples(content, name, measure, metric) for measure, metric in measures.items()],
         )
         for name, measures in content.json.items()
     ]
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    """Of several results of one case the last counts: a file of Bencher's has one value."""
-    found = {
+    """The last result of a case is written: a file has one value per measure."""
+    measures = {
         common.name_for(KIND, reading.result): _measures(reading)
         for reading in readings
         if reading.summary.quantities
     }
-    if not found:
+    if not measures:
         raise common.nothing(KIND)
-    return common.as_json(found)
+    return common.as_json(measures)
 
 
 def _is_measured(measures: object) -> bool:
     return (
         isinstance(measures, dict)
         and bool(measures)
-        and all(isinstance(one, dict) and "value" in one for one in measures.values())
+        and all(isinstance(metric, dict) and "value" in metric for metric in measures.values())
     )
 
 

@@ -1,4 +1,4 @@
-"""What readers and writers of other tools' files share: names, numbers, units, kept fields."""
+"""Shared by readers and writers of other tools' files: names, numbers, units, extra fields."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from assay.core.redaction import safe_value
 
 STEP, WALL = "step_time", "wall_time"
 SECONDS = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9, "ps": 1e12}  # in one second
-LONGEST_NAME, LONGEST_TEXT = 300, 2000  # letters
+LONGEST_NAME, LONGEST_TEXT = 300, 2000  # characters
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -44,9 +44,9 @@ def imported(
     status: Status = "ok",
     reason: str = "",
 ) -> Result:
-    """A result as other tools tell it. Its case is of that tool: nothing here can run it again."""
-    found = tuple(part for part in samples if part.values)
-    if status == "ok" and not found:
+    """A result of another tool. Its case belongs to that tool and cannot be run again."""
+    parts = tuple(part for part in samples if part.values)
+    if status == "ok" and not parts:
         status, reason = "failed", "the file has no value for it"
     workload = plain(name) or "unnamed"
     return Result(
@@ -61,17 +61,17 @@ def imported(
         status=status,
         reason=plain(reason, LONGEST_TEXT),
         started=started,
-        samples=found,
-        facts={**dict(facts or {}), **_told(found)},
+        samples=parts,
+        facts={**dict(facts or {}), **_told(parts)},
         peaks=dict(peaks or {}),
         environment=environment,
     )
 
 
-def plain(text: object, most: int = LONGEST_NAME) -> str:
-    """A text from elsewhere that is safe to print: control characters are spelled out."""
-    spelled = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text).strip())
-    return spelled if len(spelled) <= most else f"{spelled[: most - 1]}…"
+def plain(text: object, limit: int = LONGEST_NAME) -> str:
+    """External text that is safe to print: control characters are escaped."""
+    spelled = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", str(text).strip())
+    return spelled if len(spelled) <= limit else f"{spelled[: limit - 1]}…"
 
 
 def steady(metric: str, unit: str, values: Iterable[float], **more: Any) -> Samples:
@@ -79,7 +79,7 @@ def steady(metric: str, unit: str, values: Iterable[float], **more: Any) -> Samp
 
 
 def numbers(content: Content, values: object, what: str) -> tuple[float, ...]:
-    """A list of numbers as they are; null is nan, and what is no number is refused."""
+    """A list of numbers; null is nan, anything else an error."""
     if not isinstance(values, list):
         raise content.wrong(f"has {plain(what)} that is no list of numbers")
     return tuple(number(content, value, what) for value in values)
@@ -101,7 +101,7 @@ def number(content: Content, value: object, what: str) -> float:
 
 
 def count(content: Content, value: object, what: str) -> int:
-    """How many of something: a number that is finite."""
+    """A count: a finite number."""
     size = number(content, value, what)
     if not math.isfinite(size):
         raise content.wrong(f"has {plain(what)} of {size}, which is no count")
@@ -127,7 +127,7 @@ def rows(content: Content, value: object, what: str) -> list[dict[str, Any]]:
 
 
 def per_second(content: Content, unit: object) -> float:
-    """How many of a time unit make a second."""
+    """Number of time units per second."""
     if unit not in SECONDS:
         raise content.wrong(
             f"has the time unit {plain(unit)!r}", hint=f"Known: {', '.join(SECONDS)}."
@@ -136,11 +136,11 @@ def per_second(content: Content, unit: object) -> float:
 
 
 def scalars(fields: Mapping[str, Any], prefix: str = "", without: Iterable[str] = ()) -> Any:
-    """Fields that a result has no place for, as facts: lists and objects as JSON text."""
-    left_out = set(without)
-    found: dict[str, Value] = {}
+    """Extra fields as facts: lists and objects as JSON text."""
+    excluded = set(without)
+    facts: dict[str, Value] = {}
     for name, value in fields.items():
-        if name in left_out or value is None:
+        if name in excluded or value is None:
             continue
         if not isinstance(value, str | int | float | bool):
             value = json.dumps(value, separators=(",", ":"))
@@ -148,55 +148,55 @@ def scalars(fields: Mapping[str, Any], prefix: str = "", without: Iterable[str] 
                 continue
         if isinstance(value, str):
             value = safe_value(str(name), plain(value, LONGEST_TEXT))
-        found[plain(f"{prefix}{name}")] = value
-    return found
+        facts[plain(f"{prefix}{name}")] = value
+    return facts
 
 
 def restored(facts: Mapping[str, Value], prefix: str) -> dict[str, Any]:
-    """Those facts again, as the fields they were."""
-    found: dict[str, Any] = {}
+    """The inverse of `scalars`: facts with a prefix as fields."""
+    fields: dict[str, Any] = {}
     for name, value in facts.items():
         if name.startswith(prefix):
             is_json = isinstance(value, str) and value[:1] in ("{", "[")
-            found[name.removeprefix(prefix)] = _json(str(value)) if is_json else value
-    return found
+            fields[name.removeprefix(prefix)] = _json(str(value)) if is_json else value
+    return fields
 
 
 def when(value: object) -> str:
-    """UTC in ISO 8601, of what tools write: ISO text, or seconds or milliseconds since 1970."""
+    """Convert ISO text, or seconds or milliseconds since 1970, to UTC in ISO 8601."""
     try:
         if isinstance(value, int | float):
             seconds = value / 1e3 if value > 1e11 else float(value)
-            found = datetime.fromtimestamp(seconds, UTC)
+            time = datetime.fromtimestamp(seconds, UTC)
         else:
-            found = datetime.fromisoformat(str(value))
+            time = datetime.fromisoformat(str(value))
     except (ValueError, OverflowError, OSError):
         return ""
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=UTC)
-    return found.astimezone(UTC).isoformat(timespec="milliseconds")
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-def known_version(content: Content, found: object, newest: int, what: str) -> None:
-    """Refuse what was written by a version of the format that is not known."""
+def known_version(content: Content, version: object, newest: int, what: str) -> None:
+    """Raise for a newer or unknown version of a format."""
     try:
-        major = int(float(str(found)))
+        major = int(float(str(version)))
     except (ValueError, OverflowError):
-        raise content.wrong(f"has no version of {what}, but {plain(found)!r}") from None
+        raise content.wrong(f"has no version of {what}, but {plain(version)!r}") from None
     if major > newest:
         raise content.wrong(
-            f"has version {plain(found)} of {what}, but up to {newest} is read here",
+            f"has version {plain(version)} of {what}, but up to {newest} is read here",
             hint="Upgrade assay, or write it with an older version of the tool.",
         )
 
 
 def name_for(kind: str, result: Result) -> str:
-    """What a case is called in a file of that kind: what was imported keeps its name."""
+    """Name of a case in a file of that kind; imported cases keep their names."""
     return result.case.workload if result.case.backend == kind else result.case.key
 
 
 def main_parts(result: Result) -> list[Samples]:
-    """The steady samples one would quote: of steps, else of the whole, else of the first metric."""
+    """Steady samples of the main metric: step time, else wall time, else the first."""
     parts = [part for part in result.samples if part.phase == "steady"]
     metrics = dict.fromkeys(part.metric for part in parts)
     chosen = next((m for m in (STEP, WALL) if m in metrics), next(iter(metrics), ""))
@@ -208,20 +208,20 @@ def finite(values: Iterable[float]) -> list[float]:
 
 
 def by_name(kind: str, readings: Iterable[Reading]) -> dict[str, list[Result]]:
-    """Results that have values, those of one case together; refused where none has any."""
-    found: dict[str, list[Result]] = {}
+    """Results with values, grouped by case; an error if there are none."""
+    groups: dict[str, list[Result]] = {}
     for reading in readings:
         if any(finite(part.values) for part in main_parts(reading.result)):
-            found.setdefault(name_for(kind, reading.result), []).append(reading.result)
-    if not found:
+            groups.setdefault(name_for(kind, reading.result), []).append(reading.result)
+    if not groups:
         raise nothing(kind)
-    return found
+    return groups
 
 
 def nothing(kind: str) -> UsageError:
     return UsageError(
         f"None of these results has a value that a file of {kind} could hold.",
-        hint="assay list results shows which ended well.",
+        hint="assay list results shows the status of results.",
     )
 
 
@@ -234,7 +234,7 @@ def git_of(results: Sequence[Result]) -> dict[str, Value]:
 
 
 def _told(samples: Sequence[Samples]) -> dict[str, Value]:
-    """Metrics beside the times are the tool's own, and not what assay calls so."""
+    """Facts that mark metrics other than times as reported by the tool."""
     return {
         f"{REPORTED}{part.metric}": f"{len(part.values)} imported"
         for part in samples

@@ -15,8 +15,8 @@ _TIME_UNITS = {"s": "s", "ns": "ns", "seconds": "s"}
 
 
 def matches(content: Content) -> bool:
-    found = _all(content)
-    return bool(found) and all(_is_result(one) for one in found)
+    documents = _all(content)
+    return bool(documents) and all(_is_result(document) for document in documents)
 
 
 def read(content: Content) -> Sequence[Result]:
@@ -24,18 +24,22 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = [_document(reading.result) for reading in readings]
-    if not found:
+    documents = [_document(reading.result) for reading in readings]
+    if not documents:
         raise common.nothing(KIND)
-    return common.as_json(found)
+    return common.as_json(documents)
 
 
 def _all(content: Content) -> list[Any]:
     return content.json if isinstance(content.json, list) else [content.json]
 
 
-def _is_result(one: object) -> bool:
-    return isinstance(one, dict) and "tags" in one and ("stats" in one or "error" in one)
+def _is_result(document: object) -> bool:
+    return (
+        isinstance(document, dict)
+        and "tags" in document
+        and ("stats" in document or "error" in document)
+    )
 
 
 def _result(content: Content, document: dict[str, Any]) -> Result:
@@ -74,22 +78,22 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
 
 
 def _document(result: Result) -> dict[str, Any]:
-    """What a run failed with is told in `error`, in place of its data."""
+    """A failed run has `error` in place of data."""
     parts = common.main_parts(result)
     values = common.finite(value for part in parts for value in part.values)
     here = result.environment
-    told: dict[str, Any] = {"error": {"status": result.status, "reason": result.reason}}
+    outcome: dict[str, Any] = {"error": {"status": result.status, "reason": result.reason}}
     if values:
         unit = parts[0].unit or "i/s"
-        told = {"stats": {"data": values, "unit": unit, "times": [], "time_unit": "s"}}
-        told["stats"]["iterations"] = len(values)
+        outcome = {"stats": {"data": values, "unit": unit, "times": [], "time_unit": "s"}}
+        outcome["stats"]["iterations"] = len(values)
     return {
         "run_id": result.run,
         "run_name": result.label or result.run,
         "run_tags": dict(result.tags),
         "batch_id": result.run,
         "timestamp": result.started,
-        **told,
+        **outcome,
         "tags": {"name": common.name_for(KIND, result), **result.case.params},
         "info": dict(here.packages) | common.restored(result.facts, "info."),
         "context": {"benchmark_language": "Python", **common.restored(result.facts, "con.")},

@@ -1,4 +1,4 @@
-"""A row a value as comma-separated text, for a spreadsheet or any tool that reads tables."""
+"""One row per value as comma-separated text, for spreadsheets and other tools."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ def matches(content: Content) -> bool:
 
 
 def read(content: Content) -> Sequence[Result]:
-    found = list(csv.DictReader(io.StringIO(content.text)))
-    short = next((at for at, row in enumerate(found) if None in row.values() or None in row), None)
+    table = list(csv.DictReader(io.StringIO(content.text)))
+    short = next(
+        (index for index, row in enumerate(table) if None in row.values() or None in row), None
+    )
     if short is not None:
         raise content.wrong(f"has a row {short + 1} that does not fit its columns")
-    return rows.results(content, KIND, found)
+    return rows.results(content, KIND, table)
 
 
 def write(readings: Iterable[Reading]) -> bytes:

@@ -15,8 +15,8 @@ KIND = "github-action"
 
 
 def matches(content: Content) -> bool:
-    found = content.json
-    return isinstance(found, list) and bool(found) and all(_is_row(row) for row in found)
+    rows = content.json
+    return isinstance(rows, list) and bool(rows) and all(_is_row(row) for row in rows)
 
 
 def read(content: Content) -> Sequence[Result]:
@@ -24,10 +24,10 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = [row for reading in readings for row in _rows(reading)]
-    if not found:
+    rows = [row for reading in readings for row in _rows(reading)]
+    if not rows:
         raise common.nothing(KIND)
-    return common.as_json(found)
+    return common.as_json(rows)
 
 
 def _is_row(row: object) -> bool:
@@ -43,12 +43,12 @@ def _result(content: Content, row: dict[str, Any]) -> Result:
         if timed
         else common.steady("value", common.plain(unit), (value,))
     )
-    kept = common.scalars(row, "github-action.", ("name", "unit", "value"))
-    return common.imported(KIND, name, [sample], facts=kept)
+    facts = common.scalars(row, "github-action.", ("name", "unit", "value"))
+    return common.imported(KIND, name, [sample], facts=facts)
 
 
 def _rows(reading: Reading) -> Iterable[dict[str, Any]]:
-    """The main metric alone: what is better when it is larger has no place in this list."""
+    """The main metric only: the list is for metrics where smaller is better."""
     main = common.main_parts(reading.result)
     quantity = reading.summary.quantities.get(main[0].metric) if main else None
     if quantity is None or not math.isfinite(quantity.value):

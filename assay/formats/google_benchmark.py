@@ -1,4 +1,4 @@
-"""google-benchmark's JSON: a row a repetition, with real and CPU time in a unit, and counters."""
+"""google-benchmark's JSON: one row per repetition, with real and CPU time, and counters."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _NANOSECONDS = common.SECONDS["ns"]
 def matches(content: Content) -> bool:
     if not content.has("context", "benchmarks"):
         return False
-    found = content.json["benchmarks"]
-    return isinstance(found, list) and all(isinstance(one, dict) and "name" in one for one in found)
+    rows = content.json["benchmarks"]
+    return isinstance(rows, list) and all(isinstance(row, dict) and "name" in row for row in rows)
 
 
 def read(content: Content) -> Sequence[Result]:
@@ -43,8 +43,8 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = common.by_name(KIND, readings)
-    first = next(iter(found.values()))[0]
+    by_name = common.by_name(KIND, readings)
+    first = next(iter(by_name.values()))[0]
     context = {
         "date": first.started,
         "host_name": str(first.environment.system.get("hostname", "")),
@@ -57,7 +57,7 @@ def write(readings: Iterable[Reading]) -> bytes:
         **common.restored(first.facts, "context."),
         "json_schema_version": NEWEST,
     }
-    rows = [row for name, results in found.items() for row in _rows(name, results)]
+    rows = [row for name, results in by_name.items() for row in _rows(name, results)]
     return common.as_json({"context": context, "benchmarks": rows})
 
 
@@ -65,13 +65,13 @@ def _result(
     content: Content, context: dict[str, Any], name: str, rows: Sequence[dict[str, Any]]
 ) -> Result:
     wrong = next((row for row in rows if row.get("error_occurred") or row.get("skipped")), None)
-    told = (wrong or {}).get("error_message") or (wrong or {}).get("skip_message") or ""
+    reason = (wrong or {}).get("error_message") or (wrong or {}).get("skip_message") or ""
     skipped = wrong is not None and not wrong.get("error_occurred")
-    taken, note = _taken(rows)
+    used, note = _taken(rows)
     return common.imported(
         KIND,
         name,
-        () if wrong else _samples(content, taken),
+        () if wrong else _samples(content, used),
         params=_params(name),
         facts={
             **common.scalars(context, "context.", ("date", "host_name", "num_cpus")),
@@ -84,24 +84,24 @@ def _result(
             system=common.scalars({"hostname": context.get("host_name")}),
         ),
         status="skipped" if skipped else "failed" if wrong else "ok",
-        reason=str(told),
+        reason=str(reason),
     )
 
 
 def _taken(rows: Sequence[dict[str, Any]]) -> tuple[Sequence[dict[str, Any]], dict[str, Value]]:
-    """The repetitions; of a file that has aggregates alone, their median or mean."""
+    """Repetitions, or the median or mean of a file with aggregates only."""
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
     if single:
         return single, {}
-    for wanted in ("median", "mean"):
-        found = [row for row in rows if row.get("aggregate_name") == wanted]
-        if found:
-            return found, {"note": f"the file has only aggregates; this is the {wanted}"}
+    for aggregate in ("median", "mean"):
+        aggregates = [row for row in rows if row.get("aggregate_name") == aggregate]
+        if aggregates:
+            return aggregates, {"note": f"the file has only aggregates; this is the {aggregate}"}
     return [], {}
 
 
 def _samples(content: Content, rows: Sequence[dict[str, Any]]) -> Iterator[Samples]:
-    """Repetitions of equally many iterations together, in their order."""
+    """Repetitions grouped by number of iterations, in order."""
     for count in dict.fromkeys(row.get("iterations", 1) for row in rows):
         same = [row for row in rows if row.get("iterations", 1) == count]
         steps = max(1, common.count(content, count, "iterations"))
@@ -109,8 +109,8 @@ def _samples(content: Content, rows: Sequence[dict[str, Any]]) -> Iterator[Sampl
             values = [_seconds(content, row, field) for row in same if field in row]
             yield common.steady(metric, "s", values, steps=steps)
         for name in dict.fromkeys(name for row in same for name in row if name not in _ROW):
-            given = [row[name] for row in same if isinstance(row.get(name), int | float)]
-            yield common.steady(name, _UNITS.get(name, ""), map(float, given))
+            counters = [row[name] for row in same if isinstance(row.get(name), int | float)]
+            yield common.steady(name, _UNITS.get(name, ""), map(float, counters))
 
 
 def _seconds(content: Content, row: dict[str, Any], field: str) -> float:
@@ -141,23 +141,23 @@ def _rows(name: str, results: Sequence[Result]) -> Iterator[dict[str, Any]]:
             "threads": 1,
             "iterations": steps,
             "real_time": value * _NANOSECONDS,
-            CPU: 0.0,  # every reader wants it; 0 where it was not measured
+            CPU: 0.0,  # required by readers; 0: not measured
             "time_unit": "ns",
             **others,
         }
 
 
 def _beside(result: Result, main: Samples) -> list[dict[str, float]]:
-    """What else was measured of each value, where there is as much of it."""
-    alike = [
+    """Other metrics with equally many values, by value."""
+    parts = [
         part
         for part in result.samples
         if part.phase == "steady" and part is not main and len(part.values) == len(main.values)
         if part.process == main.process and part.metric != main.metric
     ]
     return [
-        {p.metric: p.values[at] * (_NANOSECONDS if p.metric == CPU else 1) for p in alike}
-        for at in range(len(main.values))
+        {p.metric: p.values[index] * (_NANOSECONDS if p.metric == CPU else 1) for p in parts}
+        for index in range(len(main.values))
     ]
 
 

@@ -33,37 +33,39 @@ _ONCE = {"user": "user_time", "system": "system_time"}  # means over all runs
 def matches(content: Content) -> bool:
     if not content.has("results"):
         return False
-    found = content.json["results"]
-    return isinstance(found, list) and all(isinstance(r, dict) and "command" in r for r in found)
+    rows = content.json["results"]
+    return isinstance(rows, list) and all(isinstance(r, dict) and "command" in r for r in rows)
 
 
 def read(content: Content) -> Sequence[Result]:
-    found = common.rows(content, content.json["results"], "results")
-    return [_result(content, row) for row in found]
+    rows = common.rows(content, content.json["results"], "results")
+    return [_result(content, row) for row in rows]
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = common.by_name(KIND, readings)
-    return common.as_json({"results": [_row(name, results) for name, results in found.items()]})
+    by_name = common.by_name(KIND, readings)
+    return common.as_json({"results": [_row(name, results) for name, results in by_name.items()]})
 
 
 def _result(content: Content, row: dict[str, Any]) -> Result:
     params = common.table(content, row.get("parameters"), "parameters")
-    ended = [code for code in row.get("exit_codes") or () if code]
+    failed_codes = [code for code in row.get("exit_codes") or () if code]
     return common.imported(
         KIND,
         safe_text(common.plain(row["command"])),
         _samples(content, row),
         params=common.scalars(params),
         facts=common.scalars(row, "hyperfine.", _PLACED),
-        status="failed" if ended else "ok",
-        reason=f"{len(ended)} of its runs ended with a status such as {ended[0]}" if ended else "",
+        status="failed" if failed_codes else "ok",
+        reason=f"{len(failed_codes)} of its runs ended with a status such as {failed_codes[0]}"
+        if failed_codes
+        else "",
     )
 
 
 def _samples(content: Content, row: dict[str, Any]) -> Iterator[Samples]:
     times = row.get("times")
-    if times is None:  # written by --export-json of the first versions, or cut by hand
+    if times is None:  # written by early versions, or edited
         times = [row.get("median", row.get("mean"))]
     for number, value in enumerate(common.numbers(content, times, "times")):
         yield common.steady(common.WALL, "s", (value,), process=number)

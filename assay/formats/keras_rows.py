@@ -12,7 +12,7 @@ from assay.core.records import Environment, Result
 from assay.formats import common
 
 KIND = "keras-benchmarks"
-# old name → (workload with parameters, what the old table called its samples)
+# old name → (workload with parameters, type of samples in the old table)
 MODELS = {
     "mnist_mlp": ("mnist-mlp", "images"),
     "cifar10_cnn": ("cifar10-cnn", "images"),
@@ -24,14 +24,14 @@ MODELS = {
     "vgg16": ("vgg16:batch_size=8", "images"),
     "xception": ("xception", "images"),
 }
-EPOCHS = 4  # of one fit(); the first builds and compiles, and is left out
+EPOCHS = 4  # of one fit(); the first builds and compiles, and is skipped
 _LIBRARY = {"tensorflow": "tf.keras"}  # as the old table called it there
 _PLACED = ("test_name", "recorded_time", "metrics", "keras_backend", "keras_version", "cpu_info")
 
 
 def matches(content: Content) -> bool:
-    found = _rows(content)
-    return bool(found) and all(_is_row(row) for row in found)
+    rows = _rows(content)
+    return bool(rows) and all(_is_row(row) for row in rows)
 
 
 def read(content: Content) -> Sequence[Result]:
@@ -39,7 +39,7 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def _rows(content: Content) -> list[Any]:
-    """One object, a list, or one object a line as BigQuery exports them."""
+    """One object, a list, or one object per line as in exports of BigQuery."""
     if isinstance(content.json, list):
         return content.json
     if content.json is not None:
@@ -81,7 +81,7 @@ def _result(content: Content, row: dict[str, Any]) -> Result:
 
 
 def model_of(result: Result) -> str:
-    """The old name of a result's model; of one that the old tool did not have, its own."""
+    """The old name of a result's model, or its workload if the old tool lacks it."""
     style = {"eager": "_eager", "subclassed": "_subclass"}.get(
         str(result.case.params.get("style", "")), ""
     )
@@ -89,7 +89,7 @@ def model_of(result: Result) -> str:
 
 
 def row(result: Result, model: str) -> dict[str, Any]:
-    """The row the old tool inserted, with the hardware that was found rather than declared."""
+    """The row of the old tool, with detected hardware."""
     machine, packages = result.environment.machine, result.environment.packages
     engine = str(result.case.backend).removeprefix("keras-")
     later = [value for part in result.samples if part.phase == "steady" for value in part.values]
@@ -127,7 +127,7 @@ def _version(packages: dict[str, str], engine: str) -> str:
 
 
 def _test_id(result: Result) -> int:
-    """48 bits, as the old tool's; the same for the same result, so that a row is known again."""
+    """48 bits, as in the old tool; derived from the result, so that rows can be recognized."""
     text = f"{result.id} {result.started} {result.environment.system.get('hostname', '')}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
 

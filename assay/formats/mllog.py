@@ -17,7 +17,7 @@ KIND = "mllog"
 MARK = ":::MLLOG"
 _NAME, _START, _STOP = "submission_benchmark", "run_start", "run_stop"
 _UNITS = {common.STEP: "s"}
-_TOLD = (common.STEP, "eval_accuracy", "eval_loss", "train_loss")  # what is told again and again
+_TOLD = (common.STEP, "eval_accuracy", "eval_loss", "train_loss")  # repeated measurements
 
 
 def matches(content: Content) -> bool:
@@ -25,7 +25,7 @@ def matches(content: Content) -> bool:
 
 
 def read(content: Content) -> Sequence[Result]:
-    """Each run from its name, or its start, to its stop."""
+    """Split events into runs, each from its name or start to its stop."""
     runs: list[list[dict[str, Any]]] = [[]]
     for event in _events(content):
         begins = event.get("key") == _NAME and any(e.get("key") == _STOP for e in runs[-1])
@@ -48,12 +48,12 @@ def _events(content: Content) -> Iterator[dict[str, Any]]:
         if not mark:
             continue
         try:
-            found = json.loads(text)
+            event = json.loads(text)
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            event = None
+        if not isinstance(event, dict):
             raise content.wrong(f"has a damaged event in line {number}")
-        yield found
+        yield event
 
 
 def _result(content: Content, events: Sequence[dict[str, Any]]) -> Result:
@@ -74,7 +74,7 @@ def _result(content: Content, events: Sequence[dict[str, Any]]) -> Result:
 
 
 def _is_told(event: dict[str, Any]) -> bool:
-    """A measured value, rather than a setting: by its key, or by the step or epoch it is of."""
+    """Whether it is a measurement, not a setting: by its key, or if it has a step or epoch."""
     details = event.get("metadata")
     counted = isinstance(details, dict) and bool({"step_num", "epoch_num", "unit"} & details.keys())
     number = isinstance(event.get("value"), int | float)
@@ -84,35 +84,35 @@ def _is_told(event: dict[str, Any]) -> bool:
 def _samples(
     content: Content, events: Sequence[dict[str, Any]], times: dict[str, Any]
 ) -> Iterator[Samples]:
-    told: dict[tuple[str, str, int], list[float]] = {}
+    groups: dict[tuple[str, str, int], list[float]] = {}
     for event in filter(_is_told, events):
         details = event.get("metadata") or {}
         process = details.get("process", 0)
         kind = (str(event["key"]), str(details.get("unit", _UNITS.get(str(event["key"]), ""))))
-        place = (*kind, process if isinstance(process, int) else 0)
-        told.setdefault(place, []).append(common.number(content, event["value"], kind[0]))
-    for (name, unit, process), values in told.items():
+        group = (*kind, process if isinstance(process, int) else 0)
+        groups.setdefault(group, []).append(common.number(content, event["value"], kind[0]))
+    for (name, unit, process), values in groups.items():
         yield common.steady(name, common.plain(unit), values, process=process)
-    begun, ended = times.get(_START), times.get(_STOP)
-    if not told and isinstance(begun, int | float) and isinstance(ended, int | float):
-        yield common.steady(common.WALL, "s", ((ended - begun) / 1e3,))
+    start, ended = times.get(_START), times.get(_STOP)
+    if not groups and isinstance(start, int | float) and isinstance(ended, int | float):
+        yield common.steady(common.WALL, "s", ((ended - start) / 1e3,))
 
 
 def _lines(result: Result) -> Iterator[str]:
-    begun = _milliseconds(result.started)
-    yield _line(begun, _NAME, common.name_for(KIND, result))
+    start = _milliseconds(result.started)
+    yield _line(start, _NAME, common.name_for(KIND, result))
     for name, value in result.case.params.items():
-        yield _line(begun, {"batch_size": "global_batch_size"}.get(name, name), value)
+        yield _line(start, {"batch_size": "global_batch_size"}.get(name, name), value)
     for name, value in common.restored(result.facts, "mllog.").items():
-        yield _line(begun, name, value)
-    yield _line(begun, _START, None, "INTERVAL_START")
+        yield _line(start, name, value)
+    yield _line(start, _START, None, "INTERVAL_START")
     for part in result.samples:
         if part.phase == "steady":
             for value in part.values:
                 details = {"unit": part.unit, "process": part.process, "steps": part.steps}
-                yield _line(begun, part.metric, value, "POINT_IN_TIME", details)
+                yield _line(start, part.metric, value, "POINT_IN_TIME", details)
     status = {"status": "success" if result.status == "ok" else "aborted"}
-    yield _line(begun + _whole(1e3 * result.seconds), _STOP, None, "INTERVAL_END", status)
+    yield _line(start + _whole(1e3 * result.seconds), _STOP, None, "INTERVAL_END", status)
 
 
 def _line(

@@ -43,7 +43,7 @@ def read(content: Content) -> Sequence[Result]:
                 series.setdefault(gpu, {}).setdefault(column, []).append(value)
     if not series:
         raise content.wrong("has no reading of a GPU")
-    return [_result(gpu, found, texts.get(gpu, {})) for gpu, found in series.items()]
+    return [_result(gpu, columns, texts.get(gpu, {})) for gpu, columns in series.items()]
 
 
 def _result(gpu: str, series: dict[_Column, list[float]], texts: dict[str, str]) -> Result:
@@ -61,12 +61,12 @@ def _result(gpu: str, series: dict[_Column, list[float]], texts: dict[str, str])
 
 
 def _value(cell: str, unit: str) -> float | None:
-    """A cell in our unit; what the GPU does not tell (-, N/A) is left out."""
+    """A cell in SI units; None for values that the GPU does not report (-, N/A)."""
     text = cell.removesuffix(unit).strip() if unit else cell.partition(" ")[0]
     if not _NUMBER.match(text):
         return None
-    found = float(text) * _SCALES.get(unit, ("", 1.0))[1]
-    return found if math.isfinite(found) else None
+    value = float(text) * _SCALES.get(unit, ("", 1.0))[1]
+    return value if math.isfinite(value) else None
 
 
 def _dmon_heads(content: Content) -> list[_Column] | None:
@@ -90,22 +90,22 @@ def _dmon(content: Content) -> Iterator[dict[_Column, str]]:
 
 
 def _csv_columns(content: Content) -> list[_Column]:
-    """`index, memory.used [MiB]`, each a name that nvidia-smi can be asked for."""
+    """Columns such as `index, memory.used [MiB]`; empty if they are not of nvidia-smi."""
     first = content.text.lstrip().split("\n", 1)[0]
-    found = [_HEAD.match(cell.strip()) for cell in first.split(",")]
-    names = [match["name"] for match in found if match]
-    whole = len(names) == len(found) and (
+    heads = [_HEAD.match(cell.strip()) for cell in first.split(",")]
+    names = [match["name"] for match in heads if match]
+    is_header = len(names) == len(heads) and (
         "[" in first or any("." in name for name in names) or set(names) & {"pstate"}
     )
     known = [name for name in names if name in _GPU or name.partition(".")[0] in _ASKED]
-    return [_Column(m["name"], m["unit"] or "") for m in found if m] if whole and known else []
+    return [_Column(m["name"], m["unit"] or "") for m in heads if m] if is_header and known else []
 
 
 _ASKED = {"memory", "utilization", "temperature", "power", "clocks", "fan", "pstate", "timestamp"}
 
 
 def _csv(content: Content) -> Iterator[dict[_Column, str]]:
-    """The header may come again where -f was appended to."""
+    """The header may repeat if -f appended to a file."""
     columns = _csv_columns(content)
     for cells in csv.reader(content.text.splitlines(), skipinitialspace=True):
         stripped = [cell.strip() for cell in cells]

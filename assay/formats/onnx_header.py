@@ -1,7 +1,7 @@
-"""What an ONNX file says of itself before anyone runs it: opset, inputs, how many parameters.
+"""Header of an ONNX file: opset, inputs, number of parameters.
 
-The file is mapped, not read, so that a model of some gigabytes costs nothing here. Field numbers
-are those of onnx.proto.
+The file is mapped, not read, so that large models cost nothing. Field numbers are those of
+onnx.proto.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TYPES = {
     13: "uint64",
 }
 FLOATING = frozenset({"float32", "float16", "float64"})
-_PASSING = frozenset({"Cast", "Identity"})  # what goes in comes out, for our purposes
+_PASSING = frozenset({"Cast", "Identity"})  # treated as identity
 
 
 class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,19 +43,19 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     dtype: str  # numpy's name
-    sizes: tuple[int | str, ...]  # the name of an axis whose size is free
-    below: int = 0  # whole numbers have to be; 0: not known
+    sizes: tuple[int | str, ...]  # a name for an axis of free size
+    below: int = 0  # exclusive upper bound of integers; 0: not known
 
 
 class OnnxHeader(msgspec.Struct, frozen=True, kw_only=True):
     opset: int
     inputs: tuple[ModelInput, ...]
-    parameters: int  # floating-point numbers the file brings
-    beside: tuple[Path, ...] = ()  # files with values of its tensors
+    parameters: int  # floating-point numbers in the file
+    beside: tuple[Path, ...] = ()  # external files with values of its tensors
 
 
 def read(path: Path) -> OnnxHeader:
-    """Raises UsageError over what is no ONNX file, or not all of one with the files beside it."""
+    """Raises UsageError if it is no ONNX file, or if it or an external file is incomplete."""
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -67,7 +67,7 @@ def read(path: Path) -> OnnxHeader:
     except (DamagedError, ValueError, IndexError, KeyError, struct.error) as error:
         raise UsageError(
             f"{path} is no ONNX model, or not all of one ({error}).",
-            hint="Was it copied whole? python -m onnx.checker tells more.",
+            hint="Is the copy complete? python -m onnx.checker shows more.",
         ) from None
 
 
@@ -86,16 +86,16 @@ def _header(data: Any, path: Path) -> OnnxHeader:
 
 
 def _graph(data: Any, opset: int, path: Path) -> OnnxHeader:
-    """Initializers may stand before or after the nodes."""
+    """Initializers may come before or after the nodes."""
     inputs: list[ModelInput] = []
-    rows: dict[str, int] = {}  # of each tensor that the file has the values of
+    rows: dict[str, int] = {}  # of each tensor with values in the file
     beside: set[Path] = set()
     lookups: list[tuple[str, str]] = []  # table, what is looked up
-    same: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     parameters = 0
     for number, value in fields(data):
         if number == 1:
-            _look_at_node(value, lookups, same)
+            _look_at_node(value, lookups, aliases)
         elif number == 5:
             name, dims, kind, where = _tensor(value)
             rows[name] = dims[0] if dims else 1
@@ -103,51 +103,53 @@ def _graph(data: Any, opset: int, path: Path) -> OnnxHeader:
             beside |= {external_data(path, where).path} if where else set()
         elif number == 11:
             inputs.append(_input(value))
-    tables = _tables(rows, [(table, _origin(what, same)) for table, what in lookups])
-    own = [one for one in inputs if one.name not in rows]
-    bounded = (msgspec.structs.replace(one, below=tables.get(one.name, 0)) for one in own)
+    tables = _tables(rows, [(table, _origin(what, aliases)) for table, what in lookups])
+    true_inputs = [item for item in inputs if item.name not in rows]
+    bounded = (
+        msgspec.structs.replace(item, below=tables.get(item.name, 0)) for item in true_inputs
+    )
     return OnnxHeader(
         opset=opset, inputs=tuple(bounded), parameters=parameters, beside=tuple(sorted(beside))
     )
 
 
 def _tables(rows: Mapping[str, int], lookups: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """How many rows the table has that each input looks up, the smallest of several."""
-    found: dict[str, int] = {}
+    """Rows of the table that each input indexes, the smallest of several."""
+    sizes: dict[str, int] = {}
     for table, origin in lookups:
         if table in rows:
-            found[origin] = min(rows[table], found.get(origin, rows[table]))
-    return found
+            sizes[origin] = min(rows[table], sizes.get(origin, rows[table]))
+    return sizes
 
 
-def _look_at_node(data: Any, lookups: list[tuple[str, str]], same: dict[str, str]) -> None:
-    taken: list[str] = []
-    given: list[str] = []
+def _look_at_node(data: Any, lookups: list[tuple[str, str]], aliases: dict[str, str]) -> None:
+    inputs: list[str] = []
+    outputs: list[str] = []
     kind = ""
     for number, value in fields(data):
         if number == 1:
-            taken.append(_text(value))
+            inputs.append(_text(value))
         elif number == 2:
-            given.append(_text(value))
+            outputs.append(_text(value))
         elif number == 4:
             kind = _text(value)
-    if kind == "Gather" and len(taken) == 2:
-        lookups.append((taken[0], taken[1]))
-    elif kind in _PASSING and taken and given:
-        same[given[0]] = taken[0]
+    if kind == "Gather" and len(inputs) == 2:
+        lookups.append((inputs[0], inputs[1]))
+    elif kind in _PASSING and inputs and outputs:
+        aliases[outputs[0]] = inputs[0]
 
 
-def _origin(name: str, same: dict[str, str]) -> str:
-    while name in same:
-        name = same[name]
+def _origin(name: str, aliases: dict[str, str]) -> str:
+    while name in aliases:
+        name = aliases[name]
     return name
 
 
 def _tensor(data: Any) -> tuple[str, list[int], int, list[Any]]:
-    """Name, sizes and type, and where its values lie if not here; values are stepped over."""
+    """Name, sizes, type, and location of external values; values are skipped."""
     name, dims, kind, where, location = "", [], 0, [], 0
     for number, value in fields(data):
-        if number == 1:  # one by one, or packed
+        if number == 1:  # single or packed
             dims += [value] if isinstance(value, int) else list(_packed(value))
         elif number == 2:
             kind = int(value)

@@ -35,8 +35,8 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = common.by_name(KIND, readings)
-    results = [result for same in found.values() for result in same]
+    by_name = common.by_name(KIND, readings)
+    results = [result for same in by_name.values() for result in same]
     models = {_model(result) for result in results}
     if len(models) > 1 or len({_target(result) for result in results}) < len(results):
         raise UsageError(
@@ -64,11 +64,11 @@ def _targets(document: object) -> dict[str, dict[str, Any]]:
     if not isinstance(document, dict):
         return {}
     report = document.get("report", document)
-    found = report if isinstance(report, dict) else {}
-    whole = found and all(
-        isinstance(one, dict) and set(_PARTS[:3]) <= one.keys() for one in found.values()
+    targets = report if isinstance(report, dict) else {}
+    valid = targets and all(
+        isinstance(target, dict) and set(_PARTS[:3]) <= target.keys() for target in targets.values()
     )
-    return found if whole else {}
+    return targets if valid else {}
 
 
 def _result(

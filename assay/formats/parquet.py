@@ -1,4 +1,4 @@
-"""A row a value in Apache Parquet, for pandas, polars or DuckDB; a whole store fits."""
+"""One row per value in Apache Parquet, for pandas, polars or DuckDB; large enough for a store."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def read(content: Content) -> Sequence[Result]:
     arrow = _arrow()
     try:
         file = arrow.parquet.ParquetFile(io.BytesIO(content.data))
-        lacking = set(rows.COLUMNS) - set(file.schema_arrow.names)
-        if lacking:
-            raise content.wrong(f"lacks the columns {', '.join(sorted(lacking))}")
+        missing = set(rows.COLUMNS) - set(file.schema_arrow.names)
+        if missing:
+            raise content.wrong(f"has no columns {', '.join(sorted(missing))}")
         if file.metadata.num_rows > MOST_ROWS:
-            raise content.wrong(f"has {file.metadata.num_rows} rows, but {MOST_ROWS} are read")
-        found = file.read(columns=list(rows.COLUMNS)).to_pylist()
+            raise content.wrong(f"has {file.metadata.num_rows} rows, more than {MOST_ROWS}")
+        records = file.read(columns=list(rows.COLUMNS)).to_pylist()
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise content.wrong(f"is damaged ({common.plain(error)})") from None
-    return rows.results(content, KIND, found)
+    return rows.results(content, KIND, records)
 
 
 def write(readings: Iterable[Reading]) -> bytes:
@@ -43,10 +43,10 @@ def write(readings: Iterable[Reading]) -> bytes:
     texts = [(name, arrow.dictionary(arrow.int32(), arrow.string())) for name in rows.TEXT]
     counts = [(name, arrow.int64()) for name in rows.COUNTS]
     schema = arrow.schema([*texts, *counts, ("value", arrow.float64())])
-    every = (row for reading in readings for row in rows.rows(reading.result))
+    records = (row for reading in readings for row in rows.rows(reading.result))
     file, count = io.BytesIO(), 0
     with arrow.parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        while batch := list(itertools.islice(every, AT_ONCE)):
+        while batch := list(itertools.islice(records, AT_ONCE)):
             writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
             count += len(batch)
     if not count:

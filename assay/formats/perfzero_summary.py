@@ -16,8 +16,10 @@ _PEAKS = ("max_rss", "max_vms", "max_cpu_percent")
 
 
 def matches(content: Content) -> bool:
-    found = _all(content)
-    return bool(found) and all(isinstance(one, dict) and "benchmark_result" in one for one in found)
+    documents = _all(content)
+    return bool(documents) and all(
+        isinstance(document, dict) and "benchmark_result" in document for document in documents
+    )
 
 
 def read(content: Content) -> Sequence[Result]:
@@ -26,10 +28,10 @@ def read(content: Content) -> Sequence[Result]:
 
 def write(readings: Iterable[Reading]) -> bytes:
     """One summary, or a list of them."""
-    found = [document(reading) for reading in readings]
-    if not found:
+    documents = [document(reading) for reading in readings]
+    if not documents:
         raise common.nothing(KIND)
-    return common.as_json(found if len(found) > 1 else found[0])
+    return common.as_json(documents if len(documents) > 1 else documents[0])
 
 
 def _all(content: Content) -> list[Any]:
@@ -37,19 +39,19 @@ def _all(content: Content) -> list[Any]:
 
 
 def _result(content: Content, document: dict[str, Any]) -> Result:
-    told = common.table(content, document["benchmark_result"], "benchmark_result")
+    outcome = common.table(content, document["benchmark_result"], "benchmark_result")
     info = common.table(content, document.get("benchmark_info"), "benchmark_info")
     system = common.table(content, document.get("system_info"), "system_info")
     framework = common.table(content, document.get("ml_framework_info"), "ml_framework_info")
     process = common.table(content, document.get("process_info"), "process_info")
     name, version = framework.get("name"), framework.get("version")
-    failed = told.get("succeeded") is False
+    failed = outcome.get("succeeded") is False
     return common.imported(
         KIND,
-        str(told.get("name", "")),
-        _samples(content, told),
+        str(outcome.get("name", "")),
+        _samples(content, outcome),
         facts={
-            **common.scalars(told, "perfzero.", ("name", "wall_time", "metrics", "extras")),
+            **common.scalars(outcome, "perfzero.", ("name", "wall_time", "metrics", "extras")),
             **common.scalars({n: document.get(n) for n in ("execution_id",)}, "perfzero."),
             **common.scalars(info, "perfzero."),
         },
@@ -68,26 +70,26 @@ def _result(content: Content, document: dict[str, Any]) -> Result:
         ),
         peaks={n: common.number(content, process[n], n) for n in _PEAKS if n in process},
         status="failed" if failed else "ok",
-        reason="PerfZero says that it did not succeed" if failed else "",
+        reason="PerfZero reports that it did not succeed" if failed else "",
     )
 
 
-def _samples(content: Content, told: dict[str, Any]) -> Iterator[Samples]:
-    wall = common.number(content, told.get("wall_time"), "wall_time")
+def _samples(content: Content, outcome: dict[str, Any]) -> Iterator[Samples]:
+    wall = common.number(content, outcome.get("wall_time"), "wall_time")
     if wall >= 0:  # -1: nothing was reported
         yield common.steady(common.WALL, "s", (wall,))
-    for metric in told.get("metrics") or ():
+    for metric in outcome.get("metrics") or ():
         row = common.table(content, metric, "metrics")
         value = common.number(content, row.get("value"), f"the metric {row.get('name')}")
         yield common.steady(str(row.get("name", "")), "", (value,))
-    for extra in told.get("extras") or ():
+    for extra in outcome.get("extras") or ():
         row = common.table(content, extra, "extras")
         if isinstance(row.get("value"), int | float):
             yield common.steady(str(row.get("name", "")), "", (float(row["value"]),))
 
 
 def document(reading: Reading) -> dict[str, Any]:
-    """The summary of one result, whatever measured it."""
+    """The summary of any result."""
     result, quantities = reading.result, reading.summary.quantities
     main = common.main_parts(result)
     metric = main[0].metric if main else ""

@@ -36,14 +36,14 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = foreign.by_name(KIND, readings)
-    benchmarks = [_benchmark(name, results) for name, results in found.items()]
+    by_name = foreign.by_name(KIND, readings)
+    benchmarks = [_benchmark(name, results) for name, results in by_name.items()]
     return foreign.as_json({"version": "1.0", "metadata": {}, "benchmarks": benchmarks})
 
 
 def _list(content: Content) -> list[Any]:
-    found = content.json["benchmarks"]
-    return found if isinstance(found, list) else []
+    benchmarks = content.json["benchmarks"]
+    return benchmarks if isinstance(benchmarks, list) else []
 
 
 def _result(content: Content, common: dict[str, Any], benchmark: dict[str, Any]) -> Result:
@@ -69,7 +69,7 @@ def _result(content: Content, common: dict[str, Any], benchmark: dict[str, Any])
 def _run(
     content: Content, metadata: dict[str, Any], run: dict[str, Any], number: int
 ) -> Iterator[Samples]:
-    """Warm-ups, each with its own count of loops, then values; a calibrating run has none."""
+    """Warm-ups, each with its number of loops, then values; a calibration run has none."""
     settings = {**metadata, **foreign.table(content, run.get("metadata"), "metadata")}
     inner = _count(settings.get("inner_loops"))
     metric, unit = _METRICS[metadata.get("unit", "second")]

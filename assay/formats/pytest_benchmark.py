@@ -18,8 +18,10 @@ _PLACED = ("name", "fullname", "params", "extra_info", "stats")
 def matches(content: Content) -> bool:
     if not content.has("machine_info", "benchmarks"):
         return False
-    found = content.json["benchmarks"]
-    return isinstance(found, list) and all(isinstance(b, dict) and "stats" in b for b in found)
+    benchmarks = content.json["benchmarks"]
+    return isinstance(benchmarks, list) and all(
+        isinstance(b, dict) and "stats" in b for b in benchmarks
+    )
 
 
 def read(content: Content) -> Sequence[Result]:
@@ -33,8 +35,8 @@ def read(content: Content) -> Sequence[Result]:
 
 
 def write(readings: Iterable[Reading]) -> bytes:
-    found = common.by_name(KIND, readings)
-    results = [result for same in found.values() for result in same]
+    by_name = common.by_name(KIND, readings)
+    results = [result for same in by_name.values() for result in same]
     first = results[0]
     here, git = first.environment, common.git_of(results)
     return common.as_json(
@@ -60,7 +62,7 @@ def write(readings: Iterable[Reading]) -> bytes:
                 "author_time": None,
                 "project": "assay",
             },
-            "benchmarks": [_benchmark(name, same) for name, same in found.items()],
+            "benchmarks": [_benchmark(name, same) for name, same in by_name.items()],
             "datetime": first.started,
             "version": str(first.facts.get("pytest-benchmark.version", "5.0.0")),
         }
@@ -143,7 +145,7 @@ def _benchmark(name: str, results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _stats(values: Sequence[float]) -> dict[str, Any]:
-    """As pytest-benchmark computes them: outliers are told by deviation, then by IQR."""
+    """Statistics as in pytest-benchmark: outliers by deviation, then by IQR."""
     ordered, count = sorted(values), len(values)
     middle, mean = statistics.median(ordered), statistics.fmean(ordered)
     q1, q3 = _quarter(ordered), -_quarter([-value for value in ordered[::-1]])

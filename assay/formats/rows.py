@@ -1,4 +1,4 @@
-"""Results as a long table, for those who analyse elsewhere: a row a value, and back to results."""
+"""Results as a long table with one row per value, and back."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ Row = dict[str, Any]
 
 
 def rows(result: Result) -> Iterator[Row]:
-    """A result without any value has one row, so that it is not lost."""
+    """Rows of a result; one row if it has no values."""
     common = _common(result)
-    found = False
+    has_values = False
     for part in result.samples:
         kind = {"metric": part.metric, "unit": part.unit, "phase": part.phase}
         for position, value in enumerate(part.values):
-            found = True
+            has_values = True
             counts = {"process": part.process, "steps": part.steps, "position": position}
             yield {**common, **kind, **counts, "value": value}
-    if not found:
+    if not has_values:
         blank = {"metric": "", "unit": "", "phase": "", **dict.fromkeys(COUNTS, 0)}
         yield {**common, **blank, "value": math.nan}
 
 
-def results(content: Content, kind: str, found: Iterable[Mapping[str, Any]]) -> Sequence[Result]:
+def results(content: Content, kind: str, records: Iterable[Mapping[str, Any]]) -> Sequence[Result]:
     groups: dict[str, list[Mapping[str, Any]]] = {}
-    for row in found:
+    for row in records:
         groups.setdefault(str(row["id"]), []).append(row)
     if not groups:
         raise content.wrong("has no rows", hint="There is nothing to import in it.")
-    return [_result(content, kind, same) for same in groups.values()]
+    return [_result(content, kind, members) for members in groups.values()]
 
 
 def _common(result: Result) -> Row:
@@ -74,7 +74,7 @@ def _result(content: Content, kind: str, same: Sequence[Mapping[str, Any]]) -> R
     first = same[0]
     git = {"commit": first["commit"]} if first["commit"] else {}
     known = first["status"] in ("ok", "failed", "crashed", "timeout", "out-of-memory", "skipped")
-    found = foreign.imported(
+    imported = foreign.imported(
         kind,
         str(first["case"]),
         _samples(content, same),
@@ -90,11 +90,11 @@ def _result(content: Content, kind: str, same: Sequence[Mapping[str, Any]]) -> R
         status=first["status"] if known else "interrupted",
         reason=str(first["reason"]),
     )
-    return msgspec.structs.replace(found, case=_case(content, first), label=str(first["label"]))
+    return msgspec.structs.replace(imported, case=_case(content, first), label=str(first["label"]))
 
 
 def _case(content: Content, row: Mapping[str, Any]) -> Case:
-    """The very one that was exported: this table is our own."""
+    """The exported case."""
     return Case(
         workload=foreign.plain(row["workload"]) or "unnamed",
         backend=foreign.plain(row["backend"]) or "unnamed",
@@ -108,8 +108,8 @@ def _samples(content: Content, same: Sequence[Mapping[str, Any]]) -> Iterator[Sa
     groups: dict[tuple[Any, ...], list[float]] = {}
     for row in same:
         if row["metric"]:
-            place = tuple(row[name] for name in ("metric", "unit", "phase", "process", "steps"))
-            groups.setdefault(place, []).append(_value(content, row["value"]))
+            group = tuple(row[name] for name in ("metric", "unit", "phase", "process", "steps"))
+            groups.setdefault(group, []).append(_value(content, row["value"]))
     for (metric, unit, phase, process, steps), values in groups.items():
         if phase not in ("open", "first", "warmup", "steady"):
             raise content.wrong(f"has the phase {foreign.plain(phase)!r}")

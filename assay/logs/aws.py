@@ -13,13 +13,16 @@ from assay.logs.overrides import needs_shell
 from assay.logs.paths import at, ini_line, section_alone
 from assay.logs.task import FieldError, Metric, Task
 
-_FIELDS = {"pattern": "patterns", "compute": "compute_method"}  # of a metric → of the file
+_FIELDS = {
+    "pattern": "patterns",
+    "compute": "compute_method",
+}  # field of a metric → option of the file
 _PERCENT = re.compile(r"%%|%\((\w+)\)s")
 _LISTS = ("patterns", "metrics", "compute_method")
 
 
 def result_key(task: str, metric: str, framework: str = "", suffix: str = "") -> str:
-    """The old result file's name of a metric: `[framework.]task.metric[.suffix]`."""
+    """Name of a metric in the old result file: `[framework.]task.metric[.suffix]`."""
     return ".".join(part for part in (framework, task, metric, suffix) if part)
 
 
@@ -33,13 +36,13 @@ def read_aws(text: str, origin: str, only: str = "") -> dict[str, Task]:
 
 
 def aws_names(text: str, origin: str) -> list[str]:
-    """The sections of a file, whatever is wrong inside of them."""
+    """Section names, even if sections have errors."""
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(text, origin)
     except configparser.MissingSectionHeaderError as error:
         raise _malformed(origin, error.lineno, "no [section] stands before it") from None
-    except configparser.ParsingError:  # the lines it could not read belong to some section
+    except configparser.ParsingError:  # unreadable lines belong to a section
         pass
     return parser.sections()
 
@@ -75,16 +78,16 @@ def _malformed(origin: str, line: int, what: str) -> UsageError:
 
 
 def _interpolated(options: Mapping[str, str]) -> dict[str, str]:
-    """`%(name)s` and `%%` as ConfigParser means them; any other % is just that."""
+    """Expand `%(name)s` and `%%` like ConfigParser; any other % is literal."""
 
-    def fill(found: re.Match[str]) -> str:
-        return "%" if found[0] == "%%" else options.get(found[1].lower(), found[0])
+    def fill(match: re.Match[str]) -> str:
+        return "%" if match[0] == "%%" else options.get(match[1].lower(), match[0])
 
     return {name: _PERCENT.sub(fill, value) for name, value in options.items()}
 
 
 class _Section:
-    """One section on its way to be a task."""
+    """Converts a section to a task."""
 
     def __init__(self, name: str, options: Mapping[str, str], text: str, origin: str) -> None:
         self._name, self._options, self._text, self._origin = name, options, text, origin
@@ -113,7 +116,7 @@ class _Section:
                 UsageError(
                     f"[{self._name}] has {len(patterns)} patterns, {len(names)} metrics and "
                     f"{len(methods)} compute methods, but needs as many of each.",
-                    hint="They belong together by their order.",
+                    hint="They are matched by order.",
                 ),
             )
         unique, notes = _unique(names)
@@ -130,12 +133,12 @@ class _Section:
     def _list(self, option: str) -> list[str]:
         written = self._options.get(option, "[]")
         try:
-            with warnings.catch_warnings():  # '\d' is no escape, and meant as it stands
+            with warnings.catch_warnings():  # '\d' is no escape and stays as it is
                 warnings.simplefilter("ignore")
-                found = ast.literal_eval(written.strip())
+                items = ast.literal_eval(written.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            found = None
-        if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+            items = None
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
             raise self._wrong(
                 option,
                 UsageError(
@@ -143,12 +146,12 @@ class _Section:
                     hint=f"Write {option} = ['…', '…'].",
                 ),
             )
-        return found
+        return items
 
     def _num_gpus(self) -> int:
         written = self._options.get("num_gpus", "0").strip()
         if not (written.isascii() and written.isdecimal() and len(written) < 10):
-            wrong = f"num_gpus of [{self._name}] is '{written}', but has to be a whole number."
+            wrong = f"num_gpus of [{self._name}] is '{written}', but has to be an integer."
             raise self._wrong("num_gpus", UsageError(wrong))
         return int(written)
 
@@ -157,13 +160,13 @@ class _Section:
 
 
 def _unique(names: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The last of equal names keeps it, as in the old result file; no other is lost."""
+    """Make names unique: the last of equal names keeps it, as in the old result file."""
     unique: list[str] = []
-    for place, name in enumerate(names):
-        number = names[:place].count(name) + 1
-        unique.append(f"{name}#{number}" if name in names[place + 1 :] else name)
+    for index, name in enumerate(names):
+        number = names[:index].count(name) + 1
+        unique.append(f"{name}#{number}" if name in names[index + 1 :] else name)
     notes = tuple(
-        f"the metric '{name}' is there more than once: the last keeps the name, "
+        f"the metric '{name}' occurs more than once: the last keeps the name, "
         f"the others are {name}#1 and so on"
         for name in dict.fromkeys(names)
         if names.count(name) > 1

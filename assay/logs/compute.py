@@ -1,4 +1,4 @@
-"""Values of a metric → the one number its task asks for."""
+"""Reduce the values of a metric to one number."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _SIGN = 1 << 63
 
 
 class NotComputableError(Exception):
-    """The values do not allow this method; becomes the reason of one metric."""
+    """The method cannot be applied to the values; becomes the reason of the metric."""
 
 
 def compute(method: str, values: Values, skip: int = 0, workers: int = 0) -> float:
-    """`workers` is DEEPLEARNING_WORKERS_COUNT: with it a total is shared out among workers."""
+    """`workers` is DEEPLEARNING_WORKERS_COUNT: it divides a total."""
     if len(values) <= skip:
         raise NotComputableError(f"all {len(values)} values are among the {skip} skipped")
     return METHODS[method](_Kept(values, skip), workers)
 
 
 class _Kept:
-    """The values that count, to be gone through as often as a method needs."""
+    """The values after the skipped ones, for repeated iteration."""
 
     def __init__(self, values: Values, skip: int) -> None:
         self._values, self._skip = values, skip
@@ -46,7 +46,7 @@ class _Kept:
 def _sum(values: Iterable[float]) -> float:
     try:
         return math.fsum(values)
-    except (ValueError, OverflowError):  # inf and -inf together; or beyond what a float holds
+    except (ValueError, OverflowError):  # inf and -inf together, or overflow
         return math.nan
 
 
@@ -84,25 +84,25 @@ def _last(kept: _Kept, workers: int) -> float:
 
 def _extreme(choose: Callable[..., float]) -> Method:
     def extreme(kept: _Kept, workers: int) -> float:
-        found = [choose(chunk) for chunk in kept.chunks()]
-        # comparing with nan is always false, so it would be lost or win by its place
-        return math.nan if _has_nan(kept) else choose(found)
+        extremes = [choose(chunk) for chunk in kept.chunks()]
+        # comparisons with nan are false, so the result would depend on its position
+        return math.nan if _has_nan(kept) else choose(extremes)
 
     return extreme
 
 
 def _percentile(share: float) -> Method:
-    """Linear between the two nearest ranks, as numpy and the old driver have it."""
+    """Linear interpolation between ranks, as in numpy and the old driver."""
 
     def percentile(kept: _Kept, workers: int) -> float:
         if _has_nan(kept):
             return math.nan
-        place = (kept.count - 1) * share
-        low = math.floor(place)
+        position = (kept.count - 1) * share
+        low = math.floor(position)
         below = _ranked(kept, low)
-        if place == low:
+        if position == low:
             return below
-        return below + (_ranked(kept, low + 1) - below) * (place - low)
+        return below + (_ranked(kept, low + 1) - below) * (position - low)
 
     return percentile
 
@@ -112,7 +112,7 @@ def _has_nan(kept: _Kept) -> bool:
 
 
 def _ranked(kept: _Kept, rank: int) -> float:
-    """The value of a rank, exactly, with bounded memory: 16 bits of the answer in each pass."""
+    """The exact value of a rank with bounded memory: 16 bits per pass."""
     import numpy
 
     prefix, shift = 0, 64
@@ -126,12 +126,12 @@ def _ranked(kept: _Kept, rank: int) -> float:
         rank -= int(up_to[digit] - counts[digit])
         prefix, shift = prefix << 16 | digit, shift - 16
         if shift == 0 or counts[digit] <= COLLECTED:
-            found = numpy.sort(numpy.concatenate(list(_keys(kept, prefix, shift))))
-            return _value(int(found[rank]))
+            ordered = numpy.sort(numpy.concatenate(list(_keys(kept, prefix, shift))))
+            return _value(int(ordered[rank]))
 
 
 def _keys(kept: _Kept, prefix: int, shift: int) -> Iterator[NDArray[numpy.uint64]]:
-    """The values whose first bits are `prefix`, as integers in the same order as the values."""
+    """Values with the leading bits `prefix`, as integers in the same order."""
     import numpy
 
     for chunk in kept.chunks():

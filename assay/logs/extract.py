@@ -1,4 +1,4 @@
-"""What is looked for in a log: patterns, `key=value`, JSON lines and `:::MLLOG` lines."""
+"""Extractors of values from a log: patterns, `key=value`, JSON lines and `:::MLLOG` lines."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from assay.logs.values import Values
 
 _OBJECT = re.compile(r'\{\s*"')
 
-SHOWN = 60  # characters of a bad text that are quoted
+SHOWN = 60  # characters of a bad text in messages
 
 
 class Extractor(Protocol):
-    """Takes its values from texts of whole lines; each text is seen once, in order."""
+    """Extracts values from texts of complete lines, once and in order."""
 
-    literals: tuple[str, ...]  # a line that lacks one of these holds nothing for it
+    literals: tuple[str, ...]  # a line without one of these has no value for it
     finds: Finds
 
     def take(self, text: str) -> None: ...
 
 
 class Finds:
-    """Numbers found so far, with what was matched but holds no number."""
+    """Extracted numbers, and matches without a number."""
 
     def __init__(self, unit: str) -> None:
         self.values = Values()
@@ -38,8 +38,8 @@ class Finds:
     def add(self, texts: Sequence[str]) -> None:
         if not texts:
             return
-        found, bad = numbers(texts, self._unit)
-        self.values.extend(found)
+        parsed, bad = numbers(texts, self._unit)
+        self.values.extend(parsed)
         self.last = next((text for text in reversed(texts) if text not in bad), self.last)
         for text in bad:
             self.refuse(f"'{text[:SHOWN]}' is not one number")
@@ -50,8 +50,8 @@ class Finds:
 
 
 class ByPattern:
-    """A regular expression. One group, or the one named `value`, holds the number; without a
-    group the whole match does; of several groups exactly one may take part in a match."""
+    """A regular expression. The number is its only group, the group `value`, or the whole match; of
+    several groups exactly one may match."""
 
     def __init__(self, pattern: Pattern, unit: str = "") -> None:
         self.crossing = pattern.crossing
@@ -70,45 +70,44 @@ class ByPattern:
             self._add(list(self._regex.finditer(text)))
 
     def take_window(self, text: str, start: int, stop: int) -> int:
-        """Matches that begin between start and stop, wherever they end; where to go on."""
-        found = []
+        """Add matches that begin between start and stop; returns where to continue."""
+        matches = []
         if all(literal in text for literal in self.literals):
             for match in self._regex.finditer(text, start):
                 if match.start() >= stop:
                     break
-                found.append(match)
+                matches.append(match)
                 start = match.end() + (match.end() == match.start())
-        self._add(found)
+        self._add(matches)
         return max(start, stop)
 
-    def _add(self, found: list[re.Match[str]]) -> None:
+    def _add(self, matches: list[re.Match[str]]) -> None:
         if not self._several:
-            self.finds.add([match[self._group] or "" for match in found])
+            self.finds.add([match[self._group] or "" for match in matches])
             return
-        for match in found:
+        for match in matches:
             texts = [text for text in match.groups() if text is not None]
             if len(texts) == 1:
                 self.finds.add(texts)
             else:
                 self.finds.refuse(
-                    f"{len(texts)} groups of the pattern took part in one match; "
-                    "name the one meant (?P<value>…)"
+                    f"{len(texts)} groups of the pattern matched; name the right one (?P<value>…)"
                 )
 
 
 class ByDocument:
-    """A field of JSON objects printed one a line, whatever stands before or after the object."""
+    """A field of JSON objects, one per line, with any text before or after."""
 
     def __init__(self, path: Sequence[str], marks: tuple[str, ...] = (), unit: str = "") -> None:
         quoted = [json.dumps(part) for part in path if part.isascii()]
-        # {"a.b": 1} is found by the path a.b too, so only a lone name surely stands in quotes
+        # {"a.b": 1} matches the path a.b too, so only a single name is always quoted
         self.literals = (*marks, *(quoted if len(path) == 1 else [q[1:-1] for q in quoted]))
         self.finds = Finds(unit)
         self._path = path
-        self._decode = json.JSONDecoder().raw_decode  # unlike others it reads NaN and Infinity
+        self._decode = json.JSONDecoder().raw_decode  # it reads NaN and Infinity
 
     def take(self, text: str) -> None:
-        found = []
+        texts = []
         for line in text.split("\n"):
             if all(literal in line for literal in self.literals):
                 value = self._look_up(self._document(line))
@@ -116,8 +115,8 @@ class ByDocument:
                     if value is not Missing:
                         self.finds.refuse(f"{json.dumps(value)[:SHOWN]} is no number")
                 else:
-                    found.append(str(value))
-        self.finds.add(found)
+                    texts.append(str(value))
+        self.finds.add(texts)
 
     def _document(self, line: str) -> Any:
         for brace in _OBJECT.finditer(line):
@@ -153,7 +152,7 @@ class ByMllog(ByDocument):
 
 
 class Missing:
-    """What a JSON object that lacks the field gives; null is a value."""
+    """Marker of a missing field; null is a value."""
 
 
 def by_json(path: str, unit: str = "") -> ByDocument:

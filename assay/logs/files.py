@@ -1,4 +1,4 @@
-"""Task files: our own TOML, or the INI of the AWS driver, checked to the line."""
+"""Task files: TOML, or the INI of the AWS driver; errors name the line."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from assay.logs.aws import aws_names, read_aws
 from assay.logs.paths import at, toml_line
 from assay.logs.task import FieldError, Metric, Task
 
-_OWN = {"name", "origin", "notes"}  # set by the reader, never written in a file
+_OWN = {"name", "origin", "notes"}  # set by the reader, not in files
 TASK_FIELDS = tuple(name for name in Task.__struct_fields__ if name not in _OWN)
 METRIC_FIELDS = tuple(name for name in Metric.__struct_fields__ if name != "name")
 
 
 def read_tasks(path: str | Path) -> dict[str, Task]:
-    """Every task of a file, by name. `.toml` is ours, everything else the AWS driver's INI."""
+    """All tasks of a file by name; other suffixes than .toml are the AWS driver's INI."""
     text = _text(Path(path))
     return (read_toml if _is_toml(path) else read_aws)(text, str(path))
 
 
 def find_task(path: str | Path, name: str) -> Task:
-    """One task of a file; what is wrong with the others is not its business."""
+    """One task of a file; errors in others are ignored."""
     text = _text(Path(path))
     names = (toml_names if _is_toml(path) else aws_names)(text, str(path))
     if name not in names:
@@ -37,7 +37,7 @@ def find_task(path: str | Path, name: str) -> Task:
 
 
 def task_names(path: str | Path) -> list[str]:
-    """Of all tasks and metric policies, also of those that could not be read."""
+    """Names of all tasks and metric policies, even with errors."""
     return (toml_names if _is_toml(path) else aws_names)(_text(Path(path)), str(path))
 
 
@@ -77,8 +77,8 @@ def _tables(text: str, origin: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits too
-        what, _, place = str(error).rpartition(" (at ")
-        line = place.removesuffix(")").removeprefix("line ").partition(",")[0]
+        what, _, position = str(error).rpartition(" (at ")
+        line = position.removesuffix(")").removeprefix("line ").partition(",")[0]
         where = f", line {line}" if line.isdecimal() else ", at its end"
         raise UsageError(
             f"{origin}{where}: this is not TOML: {what or error}.",
@@ -97,14 +97,16 @@ def _task(name: str, table: Any, origin: str, text: str) -> Task:
     _expect(table, dict, name, "a table", at_line=(origin, text, path))
     metrics = table.get("metrics", {})
     _expect(metrics, dict, "metrics", "a table", at_line=(origin, text, [*path, "metrics"]))
-    found = []
+    metric_records = []
     for metric, settings in metrics.items():
-        place = [*path, "metrics", metric]
+        metric_path = [*path, "metrics", metric]
         if isinstance(settings, str):
             settings = {"pattern": settings}
-        _expect(settings, dict, metric, "a table or a pattern", at_line=(origin, text, place))
-        made = _made(Metric, settings | {"name": metric}, METRIC_FIELDS, origin, text, place)
-        found.append(made)
+        _expect(settings, dict, metric, "a table or a pattern", at_line=(origin, text, metric_path))
+        record = _made(
+            Metric, settings | {"name": metric}, METRIC_FIELDS, origin, text, metric_path
+        )
+        metric_records.append(record)
     plain = {key: value for key, value in table.items() if key != "metrics"}
     if isinstance(plain.get("timeout"), str):
         try:
@@ -113,7 +115,7 @@ def _task(name: str, table: Any, origin: str, text: str) -> Task:
             raise at(origin, toml_line(text, [*path, "timeout"]), error) from None
     plain |= {"name": name, "origin": origin}
     task: Task = _made(Task, plain, TASK_FIELDS, origin, text, path)
-    return msgspec.structs.replace(task, metrics=tuple(found))
+    return msgspec.structs.replace(task, metrics=tuple(metric_records))
 
 
 def _made(
@@ -137,26 +139,26 @@ def _made(
     except FieldError as error:
         raise at(origin, toml_line(text, [*path, error.field]), error) from None
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$.")
-        field = place.rstrip("`").partition("[")[0]
+        what, _, json_path = str(error).partition(" - at `$.")
+        field = json_path.rstrip("`").partition("[")[0]
         raise at(
             origin,
             toml_line(text, [*path, field]),
-            UsageError(f"{field} of the {noun} '{path[-1]}' is not right: {what}."),
+            UsageError(f"{field} of the {noun} '{path[-1]}' is invalid: {what}."),
         ) from None
 
 
 def _expect(
-    value: object, kind: type, name: str, wanted: str, at_line: tuple[str, str, list[str]]
+    value: object, kind: type, name: str, expected: str, at_line: tuple[str, str, list[str]]
 ) -> None:
     if not isinstance(value, kind):
         origin, text, path = at_line
-        wrong = UsageError(f"'{name}' is {json.dumps(value)}, but has to be {wanted}.")
+        wrong = UsageError(f"'{name}' is {json.dumps(value)}, but has to be {expected}.")
         raise at(origin, toml_line(text, path), wrong)
 
 
 def write_toml(tasks: Iterable[Task]) -> str:
-    """The text of a task file; settings that have their default are left out."""
+    """The text of a task file, without settings at their defaults."""
     lines: list[str] = []
     for task in tasks:
         lines += [f"[tasks.{_key(task.name)}]"]
@@ -169,12 +171,12 @@ def write_toml(tasks: Iterable[Task]) -> str:
 
 
 def _settings(record: Task | Metric, fields: Iterable[str]) -> list[str]:
-    usual = {field.name: field.default for field in msgspec.structs.fields(record)}
+    defaults = {field.name: field.default for field in msgspec.structs.fields(record)}
     pairs = [(name, getattr(record, name)) for name in fields]
     return [
         f"{name} = {_literal(value)}"
         for name, value in pairs
-        if value != usual[name] and value not in ("", {}, ())
+        if value != defaults[name] and value not in ("", {}, ())
     ]
 
 
@@ -185,7 +187,7 @@ def _literal(value: Any) -> str:
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, str) and "\\" in value and value.isprintable() and "'" not in value:
         return f"'{value}'"  # patterns read best unescaped
-    return json.dumps(value)  # a JSON text, number or truth is one of TOML too
+    return json.dumps(value)  # JSON strings, numbers and booleans are TOML too
 
 
 def _key(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The number grammar of logs: text as programs print it → float."""
+"""Grammar of numbers in logs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-# Sign, thousands separators, fraction, exponent, nan and inf. Only what can never be needed by
-# what follows in a pattern is possessive: `(\d+),(\d+)` still reads `12,345` as two columns.
+# Sign, thousands separators, fraction, exponent, nan and inf. Possessive only where the rest of a
+# pattern never needs it: `(\d+),(\d+)` still reads `12,345` as two columns.
 NUMBER = (
     r"[-+]?(?:\d++(?:,\d{3}(?!\d))*(?:\.\d++)?|\.\d++)(?:[eE][-+]?\d++)?"
     r"|[-+]?(?i:nan|inf(?:inity)?)(?!\w)"
@@ -16,7 +16,7 @@ NUMBER = (
 
 
 def fraction(digits: int = 1) -> str:
-    """NUMBER, but only with a fraction of so many digits, or an exponent: no whole number."""
+    """NUMBER with a fraction of at least so many digits, or an exponent: no integer."""
     return (
         r"[-+]?(?:\d++(?:,\d{3}(?!\d))*\.\d{" + str(digits) + r",}+(?:[eE][-+]?\d++)?"
         r"|\d++[eE][-+]?\d++)|[-+]?(?i:nan|inf(?:inity)?)(?!\w)"
@@ -44,32 +44,32 @@ _SIZES = {
 }  # fmt: skip
 _COUNTS = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
-# A number with a unit that is known; in `step=5 k=3` the k is no unit.
+# A number with a known unit; in `step=5 k=3` the k is no unit.
 _UNITS = "|".join(sorted(_TIMES | _SIZES | _COUNTS, key=len, reverse=True))
 QUANTITY = rf"(?:{NUMBER})(?:[ \t]?(?:%|(?:{_UNITS})(?:/[a-zA-Z]+)?(?![\w=:])))?"
 
 
 def numbers(texts: Sequence[str], unit: str = "") -> tuple[list[float], list[str]]:
-    """Every text as a number, and the texts that hold none or several."""
-    try:  # one call for all of them, five times quicker than a call each
-        quick = _LIST.decode(f"[{','.join(texts)}]")
+    """Texts as numbers, and texts with no number or several."""
+    try:  # one call for all is five times faster
+        decoded = _LIST.decode(f"[{','.join(texts)}]")
     except msgspec.DecodeError:
-        quick = []
-    if len(quick) == len(texts):  # it is not where a text has commas of its own: 1,234
-        return quick, []
-    found: list[float] = []
+        decoded = []
+    if len(decoded) == len(texts):  # false if a text has commas: 1,234
+        return decoded, []
+    parsed: list[float] = []
     bad: list[str] = []
     for text in texts:
         value = number(text, unit)
         if value is None:
             bad.append(text)
         else:
-            found.append(value)
-    return found, bad
+            parsed.append(value)
+    return parsed, bad
 
 
 def number(text: str, unit: str = "") -> float | None:
-    """The one number in a text, or None; a unit printed behind it is turned into `unit`."""
+    """The only number in a text, or None; its unit is converted to `unit`."""
     try:
         return float(text)
     except ValueError:
@@ -80,20 +80,20 @@ def number(text: str, unit: str = "") -> float | None:
     return _plain(tokens[0][0]) * scale(text[tokens[0].end() :].strip(), unit)
 
 
-def scale(printed: str, wanted: str) -> float:
-    """What a number of one unit is multiplied by to be of the other; 1 where they do not relate.
+def scale(unit: str, target: str) -> float:
+    """Factor from one unit to another; 1 if they are unrelated.
 
-    Without a wanted unit the result is in seconds, bytes or plain counts. What stands after a
-    slash (`ms/step`) is left alone.
+    Without a target the result is in seconds, bytes or plain counts. Text after a slash (`ms/step`)
+    is ignored.
     """
-    printed, wanted = printed.partition("/")[0], wanted.partition("/")[0]
-    if wanted in _SIZES and printed in _COUNTS:
-        printed = f"{printed.upper()}iB"  # programs that print 1234M of memory mean MiB
+    unit, target = unit.partition("/")[0], target.partition("/")[0]
+    if target in _SIZES and unit in _COUNTS:
+        unit = f"{unit.upper()}iB"  # 1234M of memory means MiB
     for family in (_TIMES, _SIZES):
-        if printed in family and (wanted in family or not wanted):
-            return family[printed] / family.get(wanted, 1.0)
-    if printed in _COUNTS and wanted not in _TIMES:
-        return _COUNTS[printed] / _COUNTS.get(wanted, 1.0)
+        if unit in family and (target in family or not target):
+            return family[unit] / family.get(target, 1.0)
+    if unit in _COUNTS and target not in _TIMES:
+        return _COUNTS[unit] / _COUNTS.get(target, 1.0)
     return 1.0
 
 

@@ -1,4 +1,4 @@
-"""Changing a command by its arguments: placeholders, and the options the old driver overrode."""
+"""Change arguments of a command: placeholders, and the options that the old driver overrode."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.core.records import Value
 
 Command = str | tuple[str, ...]
 
-# What each override is called in the commands people have.
+# Options of common commands for each override.
 OPTIONS = {
     "num_gpus": ("--gpus", "--num-gpus", "--num_gpus"),
     "epochs": ("--epochs", "--num-epochs", "--num_epochs"),
@@ -26,17 +26,17 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Overridden:
-    """The changed command and which overrides found nothing to change in it."""
+    """The changed command, and overrides without a matching option."""
 
     command: Command
     unused: tuple[str, ...]
 
 
 def override(command: Command, values: Mapping[str, Value]) -> Overridden:
-    """Each given value in place of the argument of its option, by whole arguments.
+    """Replace the arguments of options.
 
-    num_gpus 0 takes the option away. A list of devices (`--gpus 1,0,2,3`) keeps its first
-    num_gpus entries.
+    num_gpus 0 removes the option. A list of devices (`--gpus 1,0,2,3`) keeps its first num_gpus
+    entries.
     """
     unused = []
     for name, value in values.items():
@@ -49,19 +49,19 @@ def override(command: Command, values: Mapping[str, Value]) -> Overridden:
 
 
 def fill(command: Command, values: Mapping[str, Value]) -> Command:
-    """`{num_gpus}` and the like; braces around any other name stay as they are."""
+    """Fill placeholders such as `{num_gpus}`; braces around other names stay."""
 
-    def replacement(found: re.Match[str]) -> str:
-        return str(values[found[1]]) if found[1] in values else found[0]
+    def replacement(match: re.Match[str]) -> str:
+        return str(values[match[1]]) if match[1] in values else match[0]
 
     if isinstance(command, str):
         quoted = {name: shlex.quote(str(value)) for name, value in values.items()}
-        return _PLACEHOLDER.sub(lambda found: quoted.get(found[1], found[0]), command)
+        return _PLACEHOLDER.sub(lambda match: quoted.get(match[1], match[0]), command)
     return tuple(_PLACEHOLDER.sub(replacement, word) for word in command)
 
 
 def arguments(command: Command) -> tuple[str, ...]:
-    """The words of a command that needs no shell."""
+    """Split a command that needs no shell."""
     if not isinstance(command, str):
         return command
     try:
@@ -74,7 +74,7 @@ def arguments(command: Command) -> tuple[str, ...]:
 
 
 def needs_shell(command: str) -> bool:
-    """Whether a command says something only a shell understands, outside of quotes."""
+    """Whether a command has shell syntax outside of quotes."""
     bare = re.sub(r"""\\.|'[^']*'""", "", command)
     if re.search(r'"[^"]*[$`]', bare):
         return True
@@ -83,56 +83,56 @@ def needs_shell(command: str) -> bool:
 
 
 def _one(command: Command, name: str, value: Value) -> Command | None:
-    """The command with one override, or None where it has no such option."""
+    """The command with one override, or None without such an option."""
 
-    def wanted(old: str) -> str:
+    def replacement(old: str) -> str:
         return _gpus(old, int(value)) if name == "num_gpus" else str(value)
 
     if isinstance(command, str):
-        return _in_text(command, OPTIONS[name], wanted)
-    return _in_words(command, OPTIONS[name], wanted)
+        return _in_text(command, OPTIONS[name], replacement)
+    return _in_words(command, OPTIONS[name], replacement)
 
 
 def _in_words(
-    words: tuple[str, ...], options: tuple[str, ...], wanted: Callable[[str], str]
+    words: tuple[str, ...], options: tuple[str, ...], replacement: Callable[[str], str]
 ) -> tuple[str, ...] | None:
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         option, equals, joined = word.partition("=")
         if option not in options:
             continue
-        end = place + (1 if equals else 2)
+        end = index + (1 if equals else 2)
         if not equals and end > len(words):
             return None
-        new = wanted(joined if equals else words[place + 1])
-        kept = (f"{option}={new}",) if equals else (option, new)
-        return words[:place] + (kept if new else ()) + words[end:]
+        new = replacement(joined if equals else words[index + 1])
+        argument = (f"{option}={new}",) if equals else (option, new)
+        return words[:index] + (argument if new else ()) + words[end:]
     return None
 
 
-def _in_text(text: str, options: tuple[str, ...], wanted: Callable[[str], str]) -> str | None:
-    """The same in a text, touching nothing but the option: quotes and shell words stay."""
+def _in_text(text: str, options: tuple[str, ...], replacement: Callable[[str], str]) -> str | None:
+    """Override an option in a text, preserving quotes and shell syntax."""
     words = list(_WORD.finditer(text))
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         option, equals, _ = word[0].partition("=")
-        if option not in options or (not equals and place + 1 == len(words)):
+        if option not in options or (not equals and index + 1 == len(words)):
             continue
-        last = word if equals else words[place + 1]
+        last = word if equals else words[index + 1]
         start = word.start() + len(option) + 1 if equals else last.start()
-        new = wanted("".join(shlex.split(text[start : last.end()])))
+        new = replacement("".join(shlex.split(text[start : last.end()])))
         if not new:
             return text[: word.start()].rstrip(" ") + text[last.end() :]
         return text[:start] + shlex.quote(new) + text[last.end() :]
     return None
 
 
-def _gpus(old: str, wanted: int) -> str:
+def _gpus(old: str, count: int) -> str:
     """A number of devices, or a list of them; "" for none."""
     if "," not in old:
-        return str(wanted) if wanted else ""
+        return str(count) if count else ""
     devices = old.split(",")
-    if wanted > len(devices):
+    if count > len(devices):
         raise UsageError(
-            f"The command names the devices {old}, which are fewer than the {wanted} asked for.",
+            f"The command names the devices {old}, fewer than the requested {count}.",
             hint="Name more devices in the command, or ask for fewer.",
         )
-    return ",".join(devices[:wanted])
+    return ",".join(devices[:count])

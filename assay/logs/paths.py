@@ -1,4 +1,4 @@
-"""Where in a task file a setting stands: TOML and INI readers do not tell."""
+"""Line of a setting in a task file, which TOML and INI readers do not report."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 from assay.core.errors import UsageError
 
-DEFAULT = "DEFAULT"  # the section whose options all others have too
+DEFAULT = "DEFAULT"  # section of options for all sections
 _SECTION = re.compile(r"\s*\[([^\]]+)\]\s*(?:[#;].*)?$")
 _OPTION = re.compile(r"\s*([^\s#;=:\[][^=:]*?)\s*[=:]")
 
 
 def at(origin: str, line: int, error: UsageError) -> UsageError:
-    """The same mistake with the file and line in front."""
-    place = f"{origin}, line {line}" if line else origin
-    return UsageError(f"{place}: {error}", hint=error.hint)
+    """The error prefixed with file and line."""
+    location = f"{origin}, line {line}" if line else origin
+    return UsageError(f"{location}: {error}", hint=error.hint)
 
 
 def toml_line(text: str, path: Sequence[str]) -> int:
-    """The line of the deepest part of a dotted path that the text spells out; 0: none."""
+    """Line of the deepest part of a dotted path in the text; 0: none."""
     best, deepest, table = 0, 0, ()  # type: int, int, tuple[str, ...]
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
@@ -41,14 +41,14 @@ def toml_line(text: str, path: Sequence[str]) -> int:
 
 
 def _names(setting: str) -> tuple[str, ...]:
-    """The dotted key of one setting, quotes undone; empty where it is none."""
+    """The dotted key of a setting, unquoted; empty if it is none."""
     try:
-        found: Any = tomllib.loads(setting)
+        value: Any = tomllib.loads(setting)
     except (ValueError, RecursionError):
         return ()
     names = []
-    while isinstance(found, dict):
-        ((name, found),) = found.items()
+    while isinstance(value, dict):
+        ((name, value),) = value.items()
         names.append(name)
     return tuple(names)
 
@@ -57,29 +57,29 @@ def _spelled(name: str, inline: str) -> bool:
     return re.search(rf"[{{,]\s*['\"]?{re.escape(name)}['\"]?\s*[=.]", inline) is not None
 
 
-def section_alone(text: str, wanted: str, sections: Sequence[str]) -> str:
-    """The text with every line of another section left empty, so that line numbers stay."""
-    kept, inside = [], True
+def section_alone(text: str, section: str, sections: Sequence[str]) -> str:
+    """The text with lines of other sections blanked, to keep line numbers."""
+    lines, inside = [], True
     for line in text.split("\n"):
         header = _SECTION.match(line)
         if header and header[1] in (*sections, DEFAULT):
-            inside = header[1] in (wanted, DEFAULT)
-        kept.append(line if inside else "")
-    return "\n".join(kept)
+            inside = header[1] in (section, DEFAULT)
+        lines.append(line if inside else "")
+    return "\n".join(lines)
 
 
 def ini_line(text: str, section: str, option: str = "", item: str = "") -> int:
-    """The line of a section, of an option in it, or of an item in that option's value; 0: none."""
-    inside, found = False, 0
+    """Line of a section, of an option in it, or of an item in the option's value; 0: none."""
+    inside, option_line = False, 0
     for number, line in enumerate(text.split("\n"), 1):
         header = _SECTION.match(line)
         setting = _OPTION.match(line)
-        if header and not (found and item):
+        if header and not (option_line and item):
             inside = header[1] == section
             if inside and not option:
                 return number
         elif inside and setting and setting[1].strip().lower() == option:
-            found = number
-        if found and (not item or item in line):
+            option_line = number
+        if option_line and (not item or item in line):
             return number
-    return found
+    return option_line

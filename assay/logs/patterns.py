@@ -1,4 +1,4 @@
-"""A metric's pattern, compiled: what it captures, whether it can cross lines, what it needs."""
+"""Compiled patterns of metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from assay.core.errors import UsageError
 from assay.logs.numbers import NUMBER, QUANTITY, fraction
 
-# Groups people write for "a number", which lose signs, exponents and nan: they get all of NUMBER.
+# Common groups for numbers, without signs, exponents and nan: replaced by NUMBER.
 IDIOMS = (
     r"(\d+\.\d+|\d+)",
     r"(\d+|\d+\.\d+)",
@@ -24,36 +24,36 @@ IDIOMS = (
     r"([0-9.]+)",
     r"([0-9]*\.?[0-9]+)",
 )
-# Groups that ask for a fraction, of so many digits at least: 2018 of a date stays no number.
+# Groups that require a fraction with a minimum of digits: 2018 of a date does not match.
 _FRACTION = re.compile(r"(?<!\\)((?:\\\\)*)\((?:\\d|\[0-9\])\+\\\.((?:(?:\\d|\[0-9\])\+)+)\)")
 FLAGS = re.ASCII | re.MULTILINE
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A regular expression ready for a log."""
+    """A regular expression for logs."""
 
     source: str  # as written
     regex: re.Pattern[str]
-    crossing: bool  # may match a line end, so it needs a window of lines
-    literals: tuple[str, ...]  # texts that every match contains
+    crossing: bool  # may match a line end and needs a window of lines
+    literals: tuple[str, ...]  # substrings of every match
 
 
 def compile_pattern(source: str) -> Pattern:
-    """Placeholders and idioms filled in; ^ and $ are the ends of a line, \\d is 0 to 9."""
+    """Expand placeholders and idioms; ^ and $ match at line ends, \\d is 0 to 9."""
     text = expand(source)
     try:
         regex = re.compile(text, FLAGS)
     except re.error as error:
-        place = f" at position {error.pos}" if error.pos is not None and text == source else ""
+        position = f" at position {error.pos}" if error.pos is not None and text == source else ""
         raise UsageError(
-            f"The pattern '{source}' is no regular expression: {error.msg}{place}.",
-            hint="Put a backslash before a bracket, dot or star that is meant literally.",
+            f"The pattern '{source}' is no regular expression: {error.msg}{position}.",
+            hint="Put a backslash before a literal bracket, dot or star.",
         ) from None
     tree = parser.parse(text, FLAGS)
     if any(_of(tree, {codes.AT_BEGINNING_STRING, codes.AT_END_STRING})):
         raise UsageError(
-            f"The pattern '{source}' asks for the end of the whole log (\\A or \\Z).",
+            f"The pattern '{source}' matches at an end of the whole log (\\A or \\Z).",
             hint="Write ^ and $: the ends of a line.",
         )
     literals = () if regex.flags & re.IGNORECASE else tuple(_literals(tree))
@@ -62,26 +62,26 @@ def compile_pattern(source: str) -> Pattern:
 
 
 def expand(source: str) -> str:
-    """The pattern with the whole number grammar where it says {number}, {quantity} or an idiom."""
+    """Replace {number}, {quantity} and idioms by the number grammar."""
     text = source.replace("{number}", f"({NUMBER})").replace("{quantity}", f"({QUANTITY})")
     for idiom in IDIOMS:
         text = _replace_unescaped(text, idiom)
-    return _FRACTION.sub(lambda found: f"{found[1]}({fraction(found[2].count('+'))})", text)
+    return _FRACTION.sub(lambda match: f"{match[1]}({fraction(match[2].count('+'))})", text)
 
 
 def _replace_unescaped(text: str, idiom: str) -> str:
-    """`\\(\\d+\\.\\d+)` opens no group: the idiom counts only where its bracket is one."""
+    """Replace an idiom unless its bracket is escaped, as in `\\(\\d+\\.\\d+)`."""
     return re.sub(
-        r"(?<!\\)((?:\\\\)*)" + re.escape(idiom), lambda found: f"{found[1]}({NUMBER})", text
+        r"(?<!\\)((?:\\\\)*)" + re.escape(idiom), lambda match: f"{match[1]}({NUMBER})", text
     )
 
 
-def _of(tree: Any, wanted: set[Any]) -> Iterator[bool]:
+def _of(tree: Any, anchors: set[Any]) -> Iterator[bool]:
     for code, argument in tree:
-        if code is codes.AT and argument in wanted:
+        if code is codes.AT and argument in anchors:
             yield True
         for part in _inside(code, argument):
-            yield from _of(part, wanted)
+            yield from _of(part, anchors)
 
 
 def _inside(code: Any, argument: Any) -> tuple[Any, ...]:
@@ -130,7 +130,7 @@ def _holds_line_end(items: Any) -> bool:
 
 
 def _literals(tree: Any) -> Iterator[str]:
-    """Runs of characters that stand in every match, longest first."""
+    """Substrings of every match, longest first."""
     yield from sorted(set(_runs(tree)), key=lambda run: (-len(run), run))
 
 
@@ -140,7 +140,7 @@ def _runs(tree: Any) -> Iterator[str]:
         if code is codes.LITERAL:
             run += chr(argument)
             continue
-        if code is codes.AT:  # takes no room, so what stands around it is adjacent
+        if code is codes.AT:  # zero width: its neighbours are adjacent
             continue
         if run:
             yield run
@@ -153,7 +153,7 @@ def _runs(tree: Any) -> Iterator[str]:
 
 
 def _always(code: Any, argument: Any) -> bool:
-    """Whether what is inside a node stands in every match as it is written."""
+    """Whether the content of a node is a literal part of every match."""
     if code is codes.SUBPATTERN:
         return not argument[1] & re.IGNORECASE
     if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):

@@ -1,4 +1,4 @@
-"""A log read while it is written: bytes in, at the end one outcome for each metric."""
+"""Read a log while it is written; one outcome per metric."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from assay.logs.stream import Lines
 from assay.logs.task import Metric
 from assay.logs.values import Values
 
-CHUNK = 1 << 16  # bytes to read at a time: larger ones cost more, in fresh memory, than they save
-TAIL = 1 << 14  # characters of the end, to see how the command ended
-RAW = 10_000  # values of a metric that are handed on one by one
-CHECKED = 1_000_000  # values that a closing mean is checked against
+CHUNK = 1 << 16  # bytes per read: larger chunks are slower, as memory is allocated anew
+TAIL = 1 << 14  # characters of the end, to classify the exit
+RAW = 10_000  # values of a metric that are returned
+CHECKED = 1_000_000  # values to check a closing mean with
 
 
 class FoundMetric(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log gave for one metric. A number stands even where a bound makes it a failure."""
+    """Outcome of one metric; it has a value even if a bound makes it a failure."""
 
     metric: Metric
     status: Status
     reason: str = ""
     value: float = math.nan
-    computed: bool = False  # whether there is a value at all; a computed one may be nan too
-    count: int = 0  # values in the log, skipped ones included
-    raw: tuple[float, ...] = ()  # the values that count, unless they are more than RAW
+    computed: bool = False  # whether there is a value, which may be nan
+    count: int = 0  # values in the log, including skipped ones
+    raw: tuple[float, ...] = ()  # values that count, if at most RAW
     closing: Closing | None = None
     notes: tuple[str, ...] = ()
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a whole log gave."""
+    """Outcome of a log."""
 
     status: Status
     reason: str
@@ -51,7 +51,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogReader:
-    """Feed it chunks as they come; `finish` closes it."""
+    """Feed it chunks; `finish` closes it."""
 
     def __init__(self, metrics: Sequence[Metric], workers: int = 0) -> None:
         self._metrics = metrics
@@ -78,26 +78,26 @@ class LogReader:
         self._take(self._lines.feed(chunk))
 
     def counts(self) -> dict[str, int]:
-        """Values of each metric so far, for showing progress."""
+        """Number of values of each metric so far."""
         return {
             metric.name: len(extractor.finds.values)
             for metric, extractor in zip(self._metrics, self._extractors, strict=True)
         }
 
     def finish(self, returncode: int | None = None) -> Outcome:
-        """Every metric's ending and the command's; without an exit status the log tells it."""
+        """Outcomes of all metrics and the command; without an exit status the log is classified."""
         self._take(self._lines.finish())
         self._scanner.finish()
         status, reason = ending(self._tail, returncode)
-        found = tuple(
+        outcomes = tuple(
             self._found(metric, extractor)
             for metric, extractor in zip(self._metrics, self._extractors, strict=True)
         )
-        bad = [one for one in found if one.status != "ok"]
+        bad = [outcome for outcome in outcomes if outcome.status != "ok"]
         if status == "ok" and bad:
-            status, reason = "failed", _summed_up(bad, len(found))
+            status, reason = "failed", _summed_up(bad, len(outcomes))
         self.close()
-        return Outcome(status=status, reason=reason, metrics=found, bytes=self._lines.bytes)
+        return Outcome(status=status, reason=reason, metrics=outcomes, bytes=self._lines.bytes)
 
     def close(self) -> None:
         for extractor in (*self._extractors, *self._closings.values()):
@@ -111,27 +111,27 @@ class LogReader:
     def _found(self, metric: Metric, extractor: Extractor) -> FoundMetric:
         finds = extractor.finds
         count = len(finds.values)
-        bad = f"{finds.bad} of the matches gave no number; the first: {finds.first_bad}"
+        bad = f"{finds.bad} of the matches have no number; the first: {finds.first_bad}"
         if not count:
             reason = bad if finds.bad else f"{_source(metric)} was not in the log"
             return FoundMetric(metric=metric, status="failed", reason=reason)
-        found = FoundMetric(
+        outcome = FoundMetric(
             metric=metric, status="ok", count=count, notes=(bad,) if finds.bad else ()
         )
         try:
             value = compute(metric.compute, finds.values, metric.skip, self._workers)
         except NotComputableError as error:
-            return msgspec.structs.replace(found, status="failed", reason=str(error))
+            return msgspec.structs.replace(outcome, status="failed", reason=str(error))
         reason = _no_good(metric, value)
         return msgspec.structs.replace(
-            found,
+            outcome,
             status="failed" if reason else "ok",
             reason=reason,
             value=value,
             computed=True,
             raw=_up_to(RAW, finds.values, metric.skip),
             closing=self._closing(metric, extractor),
-            notes=(*found.notes, *_not_finite(finds.values)),
+            notes=(*outcome.notes, *_not_finite(finds.values)),
         )
 
     def _closing(self, metric: Metric, extractor: Extractor) -> Closing | None:
@@ -160,33 +160,33 @@ def _source(metric: Metric) -> str:
 
 
 def _up_to(limit: int, values: Values, skip: int = 0) -> tuple[float, ...]:
-    """All values, or none where they are more than the limit."""
+    """All values, or none if there are more than the limit."""
     many = len(values) - skip > limit
     return () if many else tuple(chain.from_iterable(values.chunks(skip)))
 
 
 def _no_good(metric: Metric, value: float) -> str:
-    """Why a value is a failure, though it was computed: nan and infinity are within no bounds."""
+    """Why a computed value is a failure: not finite or out of bounds."""
     if not math.isfinite(value):
         return f"its value is {value:g}"
     if metric.min is not None and not value >= metric.min:
-        return f"{value:g} is below the least allowed, {metric.min:g}"
+        return f"{value:g} is below the minimum {metric.min:g}"
     if metric.max is not None and not value <= metric.max:
-        return f"{value:g} is above the most allowed, {metric.max:g}"
+        return f"{value:g} is above the maximum {metric.max:g}"
     return ""
 
 
 def _not_finite(values: Values) -> tuple[str, ...]:
     if math.isfinite(compute("total", values)):
         return ()
-    strange = [
-        place
-        for place, value in enumerate(chain.from_iterable(values.chunks()), 1)
+    positions = [
+        position
+        for position, value in enumerate(chain.from_iterable(values.chunks()), 1)
         if not math.isfinite(value)
     ]
-    if not strange:
+    if not positions:
         return ()
-    return (f"{len(strange)} values are nan or infinite; the first is value {strange[0]}",)
+    return (f"{len(positions)} values are nan or infinite; the first is value {positions[0]}",)
 
 
 def _summed_up(bad: Sequence[FoundMetric], count: int) -> str:
@@ -198,27 +198,30 @@ TOLERANCE = 0.001  # share; samples are printed rounded too
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a closing mean follows from the samples, and by which rule."""
+    """A mean printed by the program at its end, compared to the samples."""
 
     printed: float
     mean: float  # of the samples
-    rule: str  # which statistic of the samples it is; "": none of those known
+    rule: str  # matching statistic of the samples; "": none
     text: str  # one sentence
 
     @property
     def agrees(self) -> bool:
-        """The plain mean of all samples, or of those that count, is what was printed."""
+        """The printed value is the mean of all samples, or of those that count."""
         return self.rule in ("mean", "mean of the samples that count")
 
 
 def check_closing(printed: str, values: Sequence[float], skip: int = 0) -> Closing:
-    """`printed` is the text of the closing mean: its digits say how exact it can be."""
+    """`printed`: text of the closing mean; its digits give its precision."""
     value = number(printed)
     if value is None or not values:
         raise ValueError("a closing mean and at least one sample are needed")
     mean = math.fsum(values) / len(values)
-    room = _half_digit(printed) + TOLERANCE * abs(value)
-    rule = next((name for name, one in _rules(values, skip) if abs(one - value) <= room), "")
+    tolerance = _half_digit(printed) + TOLERANCE * abs(value)
+    rule = next(
+        (name for name, candidate in _rules(values, skip) if abs(candidate - value) <= tolerance),
+        "",
+    )
     return Closing(printed=value, mean=mean, rule=rule, text=_sentence(value, mean, rule))
 
 
@@ -252,7 +255,7 @@ def _sentence(value: float, mean: float, rule: str) -> str:
     return f"{start}: what it printed is the {rule}." if rule else f"{start}."
 
 
-LAST = 40  # lines of the end that are looked at
+LAST = 40  # lines of the end that are searched
 
 _OUT_OF_MEMORY = re.compile(
     r"out of memory|OutOfMemory|\bOOM\b|ResourceExhausted|RESOURCE_EXHAUSTED"
@@ -264,7 +267,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 
 def ending(tail: str, returncode: int | None = None) -> tuple[Status, str]:
-    """Status and reason. Without an exit status (a log found later) the log's end decides."""
+    """Status and reason, from the exit status or else from the end of the log."""
     if returncode == 0:
         return "ok", ""
     lines = [line for line in tail.split("\n") if line.strip()][-LAST:]
@@ -281,7 +284,7 @@ def ending(tail: str, returncode: int | None = None) -> tuple[Status, str]:
 
 def _from_log(lines: list[str], memory: str, end: str) -> tuple[Status, str]:
     raised = _raised(end)
-    # Many programs go on after they caught one: only an error nothing but itself follows counts.
+    # Programs may continue after caught errors: only an error at the end counts.
     if memory and (raised or memory in lines[-3:]):
         return "out-of-memory", f"the log ends with: {memory.strip()[:200]}"
     if lines and lines[-1].strip() == "Killed":
@@ -292,12 +295,12 @@ def _from_log(lines: list[str], memory: str, end: str) -> tuple[Status, str]:
 
 
 def _raised(end: str) -> str:
-    """The exception that a traceback near the end names, where nothing much follows it."""
-    place = end.rfind(_TRACEBACK)
-    found = list(_RAISED.finditer(end, place)) if place >= 0 else []
-    if not found or end.count("\n", found[-1].end()) > 5:
+    """Last line of a traceback at the end, if at most a few lines follow."""
+    start = end.rfind(_TRACEBACK)
+    exceptions = list(_RAISED.finditer(end, start)) if start >= 0 else []
+    if not exceptions or end.count("\n", exceptions[-1].end()) > 5:
         return ""
-    return found[-1][0].strip()
+    return exceptions[-1][0].strip()
 
 
 def _how(returncode: int) -> str:

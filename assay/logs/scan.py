@@ -1,8 +1,8 @@
-"""Many extractors over one stream of text, each line looked at no more often than it must be.
+"""Run many extractors over one stream of text efficiently.
 
-Reading a log is searching: most of the time goes into text that holds nothing. So extractors share
-probes: characters or short texts that are rare in this log and without which none of them can
-match. Only lines with the probe are searched. An extractor no probe would help sees everything.
+Most lines have no value. So extractors share probes: rare characters or short texts that every
+match of them contains. Only lines with the probe are searched. Extractors without a useful probe
+see every line.
 """
 
 from __future__ import annotations
@@ -12,27 +12,31 @@ from dataclasses import dataclass
 
 from assay.logs.extract import ByPattern, Extractor
 
-WINDOW = 16  # lines that a match across lines may span
-SMALL = 4096  # characters; a shorter block is not worth any choosing
-SAMPLE = 1 << 15  # characters that probes are chosen by
-AGAIN = 1024  # blocks after which they are chosen anew
-GRAM = 4  # length of the texts that several literals may share
+WINDOW = 16  # lines that a match may span
+SMALL = 4096  # characters; no probes for shorter blocks
+SAMPLE = 1 << 15  # characters to choose probes from
+AGAIN = 1024  # blocks until probes are chosen again
+GRAM = 4  # length of substrings that literals may share
 
 # Rough costs in seconds, measured with CPython 3.11; only their ratios matter.
-SEARCH_CHARACTER = 0.01e-9  # a character of the log, looking for one character
-SEARCH_TEXT = 0.15e-9  # looking for a text,
-SEARCH_SHORT = 2e-9  # and so much more over its length: a long one is looked for in long steps
-SEARCH_PATTERN = 0.7e-9  # looking for a pattern
-HIT = 0.6e-6  # cutting out one line
+SEARCH_CHARACTER = 0.01e-9  # per character of the log, search for a character
+SEARCH_TEXT = 0.15e-9  # search for a text,
+SEARCH_SHORT = 2e-9  # plus this over its length
+SEARCH_PATTERN = 0.7e-9  # search for a pattern
+HIT = 0.6e-6  # extracting one line
 
 
 class Scanner:
-    """Feeds blocks of whole lines to extractors."""
+    """Feeds blocks of complete lines to extractors."""
 
     def __init__(self, extractors: Iterable[Extractor]) -> None:
-        every = list(extractors)
-        crossing = [one for one in every if isinstance(one, ByPattern) and one.crossing]
-        self._lone = [one for one in every if one not in crossing]
+        all_extractors = list(extractors)
+        crossing = [
+            extractor
+            for extractor in all_extractors
+            if isinstance(extractor, ByPattern) and extractor.crossing
+        ]
+        self._lone = [extractor for extractor in all_extractors if extractor not in crossing]
         self._window = _Window(crossing) if crossing else None
         self._everywhere: list[Extractor] = []
         self._probes: list[_Probe] = []
@@ -53,7 +57,7 @@ class Scanner:
         for probe in self._probes:
             text = _lines_with(probe.text, block)
             if len(text) > len(block) * (4 * probe.share + 0.01):
-                self._left = 0  # it is not as rare as it was
+                self._left = 0  # it became more frequent
             _take(probe.members, text)
 
     def finish(self) -> None:
@@ -68,7 +72,7 @@ def _take(extractors: Sequence[Extractor], text: str) -> None:
 
 
 class _Window:
-    """Patterns that cross lines: each sees every line together with the next ones."""
+    """Patterns that cross lines see every line with the next ones."""
 
     def __init__(self, extractors: list[ByPattern]) -> None:
         self._extractors = extractors
@@ -82,43 +86,43 @@ class _Window:
             extractor.take_window(text, start, stop)
             for extractor, start in zip(self._extractors, self._starts, strict=True)
         ]
-        keep = text.rfind("\n", 0, max(0, stop - 1)) + 1  # one line more, to look back into
+        keep = text.rfind("\n", 0, max(0, stop - 1)) + 1  # one more line, for lookbehind
         self._text = text[keep:]
         self._starts = [start - keep for start in self._starts]
 
 
 def _last_lines(text: str) -> int:
-    """Where the last lines begin: what starts there may need lines yet to come."""
-    place = len(text)
+    """Start of the last lines, whose matches may need further lines."""
+    start = len(text)
     for _ in range(WINDOW):
-        place = text.rfind("\n", 0, max(0, place - 1)) + 1
-        if place == 0:
+        start = text.rfind("\n", 0, max(0, start - 1)) + 1
+        if start == 0:
             break
-    return place
+    return start
 
 
 def _lines_with(probe: str, block: str) -> str:
-    picked = []
-    place = block.find(probe)
-    while place >= 0:
-        end = block.find("\n", place) + 1
-        picked.append(block[block.rfind("\n", 0, place) + 1 : end])
-        place = block.find(probe, end)
-    return "".join(picked)
+    lines = []
+    start = block.find(probe)
+    while start >= 0:
+        end = block.find("\n", start) + 1
+        lines.append(block[block.rfind("\n", 0, start) + 1 : end])
+        start = block.find(probe, end)
+    return "".join(lines)
 
 
 @dataclass(frozen=True)
 class _Probe:
-    """A text that stands in every line any of its members can match."""
+    """A substring of every line that its members can match."""
 
     text: str
     members: list[Extractor]
-    share: float  # of the lines that have it
+    share: float  # of lines that contain it
 
 
 def _choose(extractors: Sequence[Extractor], sample: str) -> tuple[list[Extractor], list[_Probe]]:
-    """Who sees everything, and the cheapest probes for the others (greedy set cover)."""
-    needs = {number: set(_candidates(one)) for number, one in enumerate(extractors)}
+    """Extractors that see every line, and the cheapest probes for others (greedy set cover)."""
+    needs = {number: set(_candidates(extractor)) for number, extractor in enumerate(extractors)}
     lines = sample.split("\n")
     shares = {
         text: sum(text in line for line in lines) / len(lines)
@@ -158,6 +162,6 @@ def _holders(needs: dict[int, set[str]], left: set[int]) -> dict[str, set[int]]:
 
 
 def _cost(text: str, share: float, line: float, members: int) -> float:
-    """Seconds a character of the log, for each member; `line` is the usual length of one."""
+    """Seconds per character of the log and member; `line`: average length of a line."""
     search = SEARCH_CHARACTER if len(text) == 1 else SEARCH_TEXT + SEARCH_SHORT / len(text)
     return (search + HIT * share / line) / members + SEARCH_PATTERN * share

@@ -1,25 +1,25 @@
-"""Bytes as they come → text of whole lines: progress bars, colours and encodings undone."""
+"""Bytes → text of complete lines, without control sequences, in any encoding."""
 
 from __future__ import annotations
 
 import codecs
 import re
 
-LONGEST = 1 << 20  # bytes of a line before it is cut: a log without line ends must not fill memory
+LONGEST = 1 << 20  # bytes of a line; longer ones are split, to bound memory
 
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*([@-~])"  # colours and cursor moves
     r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles and links
     r"|\x1b[()#][0-9A-Za-z]|\x1b[=>78McDEHNOZ\\]"
 )
-_MOVES = frozenset("ABCDEFGHfJ")  # what follows is written elsewhere on the screen
+_MOVES = frozenset("ABCDEFGHfJ")  # cursor moves count as line ends
 _LINE_END = re.compile(rb"[\r\n]")
 _BACKSPACES = re.compile("\b+")
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
 def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
-    """A byte that is no UTF-8 stands for the character of that number."""
+    """Error handler: decode invalid UTF-8 as Latin-1."""
     assert isinstance(error, UnicodeDecodeError)
     return error.object[error.start : error.end].decode("latin-1"), error.end
 
@@ -28,10 +28,10 @@ codecs.register_error("assay-latin-1", _as_latin_1)
 
 
 class Lines:
-    """Chunks of any size in, text of whole lines out; how it was cut into chunks never shows.
+    """Converts chunks of any size to text of complete lines, independent of the chunks.
 
-    Each redraw of a progress bar is a line of its own. UTF-8, with Latin-1 for bytes that are not;
-    UTF-16 where the log begins as such.
+    Each redraw of a progress bar is a line. UTF-8, with Latin-1 for invalid bytes; UTF-16 if the
+    log begins so.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Lines:
         self._begun = False
 
     def feed(self, chunk: bytes) -> str:
-        """The lines that are complete now, each with its end, or ""."""
+        """The lines that are complete now, with line ends, or ""."""
         self.bytes += len(chunk)
         if len(chunk) <= LONGEST:
             return self._feed(chunk)
@@ -49,7 +49,7 @@ class Lines:
         return "".join(self._feed(chunk[start : start + LONGEST]) for start in pieces)
 
     def finish(self) -> str:
-        """What was left without a line end."""
+        """The rest without a line end."""
         data = self._rest if self._begun else self._begin(self._rest)
         if self._wide:
             data += self._wide.decode(b"", True).encode()
@@ -96,5 +96,5 @@ def _plain(data: bytes) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\x1b" in text:
-        text = _CONTROL.sub(lambda found: "\n" if found[1] and found[1] in _MOVES else "", text)
+        text = _CONTROL.sub(lambda match: "\n" if match[1] and match[1] in _MOVES else "", text)
     return _BACKSPACES.sub("\n", text) if "\b" in text else text

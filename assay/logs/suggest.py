@@ -1,4 +1,4 @@
-"""Metrics that a log seems to hold: lines that repeat with changing numbers, named."""
+"""Suggest metrics of a log: lines that repeat with changing numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from assay.logs.scan import Scanner
 from assay.logs.stream import Lines
 from assay.logs.task import Direction, Metric
 
-SLOTS = 2000  # contexts of numbers that are told apart
-REPEATS = 2  # numbers in one context before they are worth a metric
-CONTEXT = 40  # characters before a number that name it
-LENGTH = 2000  # characters of a line that are looked at
+SLOTS = 2000  # different contexts of numbers
+REPEATS = 2  # minimum of numbers in one context
+CONTEXT = 40  # characters before a number that may name it
+LENGTH = 2000  # characters of a line that are used
 
-# Not the 4 of BLEU-4, nor what begins a word: 3x3.
+# Not the 4 of BLEU-4, nor the start of a word: 3x3.
 _NUMBER = re.compile(rf"(?<![\w.@])(?<!\w[-+])(?:{NUMBER})(?![\d_]|x\d)", re.ASCII)
 _WORD = re.compile(r"(?<!\w)\d*[A-Za-z][\w/]*(?:[@-]\d+)?", re.ASCII)
 _UNIT = re.compile(
@@ -42,7 +42,7 @@ _VAGUE = frozenset(("cost", "rate", "value", "mean", "average", "avg", "total", 
 
 @dataclass(frozen=True)
 class _Meaning:
-    """What a name or a unit says about a number."""
+    """Properties of a metric by its name or unit."""
 
     words: re.Pattern[str]
     compute: str
@@ -67,13 +67,13 @@ _KINDS = (
         "median",
         "lower",
     ),
-    _Meaning(re.compile(r"elapsed"), "last", "lower"),  # goes on counting, so the last is all
+    _Meaning(re.compile(r"elapsed"), "last", "lower"),  # cumulative
     _Meaning(
         re.compile(r"^(?!.*(?:step|batch|iter)).*(?:cost|epoch\w*time|total\w*time|train\w*time)"),
         "total",
         "lower",
     ),
-    # any other time comes once a step or batch, as far as one can tell
+    # other times are probably per step or batch
     _Meaning(re.compile(r"time|duration|took|cost|\b[mnuµ]?s$|\bsec"), "median", "lower"),
     _Meaning(re.compile(r"mem|[KMG]i?B$"), "max", "lower"),
 )
@@ -81,14 +81,14 @@ _KINDS = (
 
 @dataclass
 class _Slot:
-    """Numbers that stand behind the same words."""
+    """Numbers after the same words."""
 
     before: str
-    unit: str  # with the blank before it
+    unit: str  # with a leading space
     first: str
     count: int = 0
     varies: bool = False
-    digest: int = 0  # of the numbers, in their order
+    digest: int = 0  # of the numbers in order
 
     def add(self, text: str) -> None:
         self.count += 1
@@ -99,7 +99,7 @@ class _Slot:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A metric, and the numbers it was made from: how many, and their digest."""
+    """A metric, with number and digest of its values."""
 
     metric: Metric
     count: int
@@ -107,7 +107,7 @@ class Suggestion:
 
 
 class Suggester:
-    """Feed it a log's bytes; it remembers the words around numbers, never lines."""
+    """Collects the contexts of numbers in a log."""
 
     def __init__(self) -> None:
         self._lines = Lines()
@@ -117,14 +117,16 @@ class Suggester:
         self._take(self._lines.feed(chunk))
 
     def finish(self) -> tuple[Suggestion, ...]:
-        """Most telling first: speeds, then accuracies, losses, times, the rest."""
+        """Suggestions: speeds, accuracies, losses, times, the rest."""
         self._take(self._lines.finish())
-        found: dict[str, tuple[int, Suggestion]] = {}
+        by_name: dict[str, tuple[int, Suggestion]] = {}
         for slot in self._slots.values():
             kind = _kind_of(slot)
             if slot.count >= REPEATS and slot.varies and kind >= 0:
-                _add(found, kind, slot)
-        return tuple(made for _, made in sorted(found.values(), key=lambda pair: pair[0]))
+                _add(by_name, kind, slot)
+        return tuple(
+            suggestion for _, suggestion in sorted(by_name.values(), key=lambda pair: pair[0])
+        )
 
     def _take(self, text: str) -> None:
         for line in text.split("\n"):
@@ -132,21 +134,23 @@ class Suggester:
 
     def _learn(self, line: str) -> None:
         end = 0
-        for found in _NUMBER.finditer(line):
-            before = _context(line[end : found.start()], behind_number=end > 0)
-            end = found.end()
+        for match in _NUMBER.finditer(line):
+            before = _context(line[end : match.start()], behind_number=end > 0)
+            end = match.end()
             unit = _UNIT.match(line, end)
             key = before, unit[0] if unit else ""
             if key not in self._slots:
                 if len(self._slots) >= SLOTS:
                     continue
-                self._slots[key] = _Slot(*key, first=found[0])
-            self._slots[key].add(found[0])
+                self._slots[key] = _Slot(*key, first=match[0])
+            self._slots[key].add(match[0])
 
 
-def confirmed(found: Sequence[Suggestion], log: Iterable[bytes]) -> tuple[Metric, ...]:
-    """The suggestions whose patterns find, in their own log, the very numbers they come from."""
-    extractors = [ByPattern(compile_pattern(one.metric.pattern)) for one in found]
+def confirmed(suggestions: Sequence[Suggestion], log: Iterable[bytes]) -> tuple[Metric, ...]:
+    """Metrics whose patterns reproduce their numbers in the same log."""
+    extractors = [
+        ByPattern(compile_pattern(suggestion.metric.pattern)) for suggestion in suggestions
+    ]
     scanner, lines = Scanner(extractors), Lines()
     for chunk in log:
         if text := lines.feed(chunk):
@@ -155,42 +159,42 @@ def confirmed(found: Sequence[Suggestion], log: Iterable[bytes]) -> tuple[Metric
         scanner.feed(text)
     scanner.finish()
     return tuple(
-        one.metric
-        for one, extractor in zip(found, extractors, strict=True)
-        if _same(one, extractor)
+        suggestion.metric
+        for suggestion, extractor in zip(suggestions, extractors, strict=True)
+        if _same(suggestion, extractor)
     )
 
 
-def _same(one: Suggestion, extractor: ByPattern) -> bool:
+def _same(suggestion: Suggestion, extractor: ByPattern) -> bool:
     values, digest = extractor.finds.values, 0
     for chunk in values.chunks():
         digest = zlib.crc32(chunk.tobytes(), digest)
     count = len(values)
     values.close()
-    return (count, digest) == (one.count, one.digest)
+    return (count, digest) == (suggestion.count, suggestion.digest)
 
 
 def suggestion_table(outcome: Outcome) -> Table:
-    """What each suggested metric gives for the log it was suggested from."""
+    """Table of the values of suggested metrics."""
     return Table(
         columns=("metric", "compute", "value", "unit", "values", "pattern"),
         rows=tuple(
             (
-                found.metric.name,
-                found.metric.compute,
-                f"{found.value:.6g}",
-                found.metric.unit,
-                str(found.count),
-                found.metric.pattern,
+                entry.metric.name,
+                entry.metric.compute,
+                f"{entry.value:.6g}",
+                entry.metric.unit,
+                str(entry.count),
+                entry.metric.pattern,
             )
-            for found in outcome.metrics
+            for entry in outcome.metrics
         ),
         numeric=frozenset(("value", "values")),
     )
 
 
 def _context(before: str, behind_number: bool) -> str:
-    """What names a number: the text since the one before it, without that one's unit."""
+    """Context of a number: the text since the previous number and its unit."""
     unit = _UNIT.match(before) if behind_number else None
     before = before[unit.end() :] if unit else before
     before = before[before.rfind("{") :] if "{" in before else before  # an object begins
@@ -200,37 +204,41 @@ def _context(before: str, behind_number: bool) -> str:
 
 
 def _kind_of(slot: _Slot) -> int:
-    """Which kind it is; -1: none, so most likely a counter or a setting."""
+    """Index in _KINDS; -1: none, probably a counter or setting."""
     words = _words(slot)
     if not words or words[-1] in _COUNTERS:
         return -1
-    spelled = _WORD.findall(slot.before)[-1:]
-    for text in (*(word.lower() for word in spelled if "/" in word), slot.unit.strip(), words[-1]):
-        for place, kind in enumerate(_KINDS):
+    last_words = _WORD.findall(slot.before)[-1:]
+    for text in (
+        *(word.lower() for word in last_words if "/" in word),
+        slot.unit.strip(),
+        words[-1],
+    ):
+        for index, kind in enumerate(_KINDS):
             if text and kind.words.search(text):
-                return place
+                return index
     return -1
 
 
 def _words(slot: _Slot) -> list[str]:
-    """The words before the number; where there are none, a rate is named by its unit."""
-    found = _WORD.findall(slot.before) or ([slot.unit.strip()] if "/" in slot.unit else [])
-    return [_plain(word.strip("/_").lower()) for word in found]
+    """Words before the number, or the unit of a rate."""
+    words = _WORD.findall(slot.before) or ([slot.unit.strip()] if "/" in slot.unit else [])
+    return [_plain(word.strip("/_").lower()) for word in words]
 
 
 def _plain(word: str) -> str:
-    """Without a slash: images/sec and ms/batch are so much per something, train/loss is not."""
+    """Replace slashes: by _per_ in images/sec and ms/batch, by _ in train/loss."""
     first, _, last = word.partition("/")
     between = "_per_" if _TIME.fullmatch(first) or _TIME.fullmatch(last) else "_"
     return word.replace("/", between)
 
 
-def _add(found: dict[str, tuple[int, Suggestion]], kind: int, slot: _Slot) -> None:
-    """Under its last word, or with those before it where that is vague or taken."""
+def _add(by_name: dict[str, tuple[int, Suggestion]], kind: int, slot: _Slot) -> None:
+    """Add a suggestion, named by its last word, or more words if that is vague or not unique."""
     words = _words(slot)
     shortest = 2 if words[-1] in _VAGUE and len(words) > 1 else 1
     names = ("_".join(words[-length:]) for length in range(shortest, len(words) + 1))
-    name = next((name for name in names if name not in found), "")
+    name = next((name for name in names if name not in by_name), "")
     if name:
         metric = Metric(
             name=name,
@@ -239,11 +247,11 @@ def _add(found: dict[str, tuple[int, Suggestion]], kind: int, slot: _Slot) -> No
             direction=_KINDS[kind].direction,
             unit=slot.unit.strip(),
         )
-        found[name] = kind, Suggestion(metric, slot.count, slot.digest)
+        by_name[name] = kind, Suggestion(metric, slot.count, slot.digest)
 
 
 def _pattern(slot: _Slot) -> str:
-    """The words before the number and the unit behind it; blanks may differ in width."""
+    """Pattern of the words before the number and the unit after it, with any number of spaces."""
     before = re.sub(r"\\ ", " +", re.escape(slot.before)).replace("\\\t", r"\t")
     start = r"(?<![\w.-])" if slot.before[:1].isalnum() else ""
     return f"{start}{before}{{number}}{re.escape(slot.unit)}".replace("\\ ", " ")

@@ -15,7 +15,7 @@ SOURCES = ("pattern", "key", "json", "mllog")
 
 
 class FieldError(UsageError):
-    """A mistake in one field; a reader of files adds where it stands."""
+    """An invalid field; a reader of files adds the line."""
 
     def __init__(self, field: str, sentence: str, hint: str = "") -> None:
         super().__init__(sentence, hint)
@@ -23,7 +23,7 @@ class FieldError(UsageError):
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One number of a log: where its values stand and what is made of them."""
+    """One number of a log: source of its values and how they are reduced."""
 
     name: str
     pattern: str = ""  # a regular expression,
@@ -39,12 +39,12 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     closing: str = ""  # pattern of the mean that the program prints itself
 
     def __post_init__(self) -> None:
-        given = [source for source in SOURCES if getattr(self, source)]
-        if len(given) != 1:
+        sources = [source for source in SOURCES if getattr(self, source)]
+        if len(sources) != 1:
             raise FieldError(
-                given[1] if given else "",
-                f"The metric '{self.name}' has {' and '.join(given) or 'no source'}, "
-                "but takes its values from exactly one.",
+                sources[1] if sources else "",
+                f"The metric '{self.name}' has {' and '.join(sources) or 'no source'}, "
+                "but needs exactly one source.",
                 hint=f"Give one of {', '.join(SOURCES)}.",
             )
         if self.compute not in METHODS:
@@ -63,13 +63,13 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise FieldError(
                 "skip",
                 f"skip of the metric '{self.name}' is {self.skip}, but has to be 0 or more.",
-                hint="It is how many first values are left out.",
+                hint="It is the number of first values to skip.",
             )
         if self.min is not None and self.max is not None and self.min > self.max:
             raise FieldError(
                 "min",
                 f"min of the metric '{self.name}' is {self.min}, above its max {self.max}.",
-                hint="Exchange them.",
+                hint="Swap them.",
             )
 
 
@@ -78,7 +78,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     name: str
     description: str = ""
-    command: str | tuple[str, ...] = ""  # a tuple is never split; "": only a metric policy
+    command: str | tuple[str, ...] = ""  # a tuple is not split; "": a metric policy
     shell: bool = False
     directory: str = ""  # relative to the task's file
     environment: dict[str, str] = {}
@@ -87,19 +87,19 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     num_gpus: int = 0
     metrics: tuple[Metric, ...] = ()
     origin: str = ""  # the file it was read from
-    notes: tuple[str, ...] = ()  # what the reader had to decide
+    notes: tuple[str, ...] = ()  # from the reader
 
     def __post_init__(self) -> None:
-        for field, least in (("repeats", 1), ("timeout", 0), ("num_gpus", 0)):
-            if getattr(self, field) < least:
+        for field, minimum in (("repeats", 1), ("timeout", 0), ("num_gpus", 0)):
+            if getattr(self, field) < minimum:
                 raise FieldError(
                     field,
                     f"{field} of the task '{self.name}' is {getattr(self, field)}, "
-                    f"but has to be {least} or more.",
+                    f"but has to be {minimum} or more.",
                 )
         if self.shell and not isinstance(self.command, str):
             raise FieldError(
                 "shell",
-                f"The task '{self.name}' gives a shell a list of arguments.",
-                hint="Write the command as one text, or leave shell out.",
+                f"The task '{self.name}' has a list of arguments for a shell.",
+                hint="Write the command as one text, or remove shell.",
             )

@@ -1,4 +1,4 @@
-"""Values of one metric in the order they came; the early ones move to a file."""
+"""Values of one metric in order; older ones are moved to a file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SIZE = 8  # bytes of a double
 
 
 class Values:
-    """A list of floats whose memory does not grow."""
+    """A list of floats with bounded memory."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
+    def __init__(self, limit: int = KEPT) -> None:
+        self._kept = limit
         self._recent: array[float] = array("d")
         self._file: IO[bytes] | None = None
         self._spilled = 0
@@ -29,7 +29,7 @@ class Values:
             self._spill()
 
     def chunks(self, skip: int = 0) -> Iterator[array[float]]:
-        """All values after the first `skip`, in pieces."""
+        """All values after the first `skip`, in chunks."""
         if self._file:
             for start in range(min(skip, self._spilled), self._spilled, self._kept):
                 count = min(self._kept, self._spilled - start)

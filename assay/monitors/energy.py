@@ -12,9 +12,9 @@ FOLDER = Path("/sys/class/powercap")
 
 
 class EnergyMonitor:
-    """Of the whole machine: RAPL cannot tell one process from another."""
+    """Energy of the whole machine: RAPL has no counters per process."""
 
-    period = 1.0  # far more often than the counters wrap, which takes a minute or more
+    period = 1.0  # counters wrap after a minute or more
     peaks: Mapping[str, Peak] = {"cpu_energy_joules": ("cpu_energy", "last")}
 
     def __init__(self, folder: Path = FOLDER) -> None:
@@ -23,10 +23,10 @@ class EnergyMonitor:
     def missing(self) -> str:
         if any(counter.readable for counter in self._counters):
             return ""
-        return "RAPL counters cannot be read: they are the root user's, or this machine has none"
+        return "RAPL counters cannot be read: they need root, or this machine has none"
 
     def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
-        """Joules since the first look."""
+        """Joules since the first sample."""
         return {"cpu_energy": sum(counter.joules() for counter in self._counters)}
 
     def close(self) -> None:
@@ -35,7 +35,7 @@ class EnergyMonitor:
 
 
 class _Counter:
-    """One zone's microjoules, which start again at zero when the counter is full."""
+    """Microjoules of one zone; the counter wraps to zero."""
 
     def __init__(self, zone: Path) -> None:
         self._file = KeptFile(str(zone / "energy_uj"))
@@ -59,8 +59,8 @@ class _Counter:
 def _zones(folder: Path) -> list[Path]:
     """Packages and their DRAM. Cores are part of a package, and psys counts packages again."""
     try:
-        found = sorted(folder.glob("intel-rapl:*"))
-        return [z for z in found if (z / "name").read_text().startswith(("package", "dram"))]
+        zones = sorted(folder.glob("intel-rapl:*"))
+        return [z for z in zones if (z / "name").read_text().startswith(("package", "dram"))]
     except OSError:
         return []
 

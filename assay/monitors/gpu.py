@@ -1,4 +1,4 @@
-"""Power, memory, use, clocks, heat and energy of the GPUs that a process tree uses."""
+"""Power, memory, utilization, clocks, temperature and energy of GPUs of a process tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.monitors.sources.gpu_sample import Source, memory_of_each, ours, toge
 
 
 class GpuMonitor:
-    """NVML where there is its Python package, else nvidia-smi; the kernel's files for AMD."""
+    """NVML if its Python package is installed, else nvidia-smi; the kernel's files for AMD."""
 
     period = 0.1
     peaks: Mapping[str, Peak] = {
@@ -41,15 +41,15 @@ class GpuMonitor:
 
     def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
         looks = self._source.looks(pids) if self._source else []
-        if not looks:  # nothing new since the last time
+        if not looks:  # no new data
             return {}
         now = self._clock()
         passed, self._last = max(0.0, now - self._last), now
-        found = together([looks[number] for number in ours(looks)]) | memory_of_each(looks)
-        if "gpu_power" in found and self._source and not self._source.counts_energy:
-            self._energy += found["gpu_power"] * passed
-            found["gpu_energy"] = self._energy
-        return found
+        metrics = together([looks[number] for number in ours(looks)]) | memory_of_each(looks)
+        if "gpu_power" in metrics and self._source and not self._source.counts_energy:
+            self._energy += metrics["gpu_power"] * passed
+            metrics["gpu_energy"] = self._energy
+        return metrics
 
     def close(self) -> None:
         if self._source:

@@ -1,4 +1,4 @@
-"""Energy of the GPUs a process tree uses, by NVIDIA's own counters."""
+"""Energy of the GPUs of a process tree, by NVIDIA's counters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.monitors.sources import nvml
 
 
 class GpuEnergyMonitor:
-    """Apart from the other looks at a GPU, because a counter takes milliseconds to read."""
+    """Separate from GpuMonitor, because reading a counter takes milliseconds."""
 
     period = 10.0
     peaks: Mapping[str, Peak] = {"gpu_energy_joules": ("gpu_energy", "last")}
@@ -23,13 +23,15 @@ class GpuEnergyMonitor:
         return "" if any(self._start) else "NVML, or a GPU with an energy counter, was not found"
 
     def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
-        """Joules since the worker started, of the GPUs it was ever seen on; if of none, of all."""
+        """Joules since the worker started, of all GPUs it has used, or of all if none is known."""
         if not self._source:
             return {}
         looks = self._source.looks(pids)
         self._used |= {number for number, look in enumerate(looks) if look.memory}
-        risen = [now - then for now, then in zip(self._source.energies(), self._start, strict=True)]
-        return {"gpu_energy": sum(risen[i] for i in self._used or range(len(risen)))}
+        used_joules = [
+            now - then for now, then in zip(self._source.energies(), self._start, strict=True)
+        ]
+        return {"gpu_energy": sum(used_joules[i] for i in self._used or range(len(used_joules)))}
 
     def close(self) -> None:
         """NVML stays started, see `_nvml`."""

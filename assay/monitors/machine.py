@@ -1,4 +1,4 @@
-"""What else the machine does while a case runs: other load, stolen time, swap, throttling."""
+"""Other activity of the machine during a case: load, steal time, swap, throttling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _THROTTLES = "/sys/devices/system/cpu/cpu0/thermal_throttle/"
 
 
 class MachineMonitor:
-    """Differences of the kernel's counters since the first look."""
+    """Differences of kernel counters since the first sample."""
 
     period = 2.0
     peaks: Mapping[str, Peak] = {
@@ -40,28 +40,28 @@ class MachineMonitor:
         return "" if self._before else "/proc/stat cannot be read"
 
     def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
-        found = {
+        metrics = {
             name: value - self._start[name]
             for name, value in self._counters().items()
             if name in self._start
         }
         now = _ticks(self._ticks.read())
         if now and self._before:
-            found |= _shares([b - a for a, b in zip(self._before, now, strict=True)])
+            metrics |= _shares([b - a for a, b in zip(self._before, now, strict=True)])
         self._before = now
-        return found
+        return metrics
 
     def close(self) -> None:
         for file in (self._ticks, *self._files.values()):
             file.close()
 
     def _counters(self) -> dict[str, float]:
-        found = {
+        counters = {
             "swapped": _swapped(self._files["swapped"].read()),
             "cgroup_throttled": _throttled(self._files["cgroup_throttled"].read()),
             "thermal_throttles": self._files["thermal_throttles"].number(),
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in counters.items() if value is not None}
 
 
 def _ticks(text: bytes) -> list[int]:
@@ -72,7 +72,7 @@ def _ticks(text: bytes) -> list[int]:
 
 def _shares(ticks: list[int]) -> dict[str, float]:
     total = sum(ticks)
-    if total <= 0 or min(ticks) < 0:  # too soon, or a counter was set back
+    if total <= 0 or min(ticks) < 0:  # too early, or a counter was reset
         return {}
     user, nice, system, _, _, interrupts, soft, steal = ticks
     busy = user + nice + system + interrupts + soft
@@ -88,7 +88,7 @@ def _swapped(text: bytes) -> float | None:
 
 
 def _throttled(text: bytes) -> float | None:
-    """Seconds this group had to wait for its quota: microseconds in version 2, nano in 1."""
+    """Seconds that this cgroup was throttled: microseconds in version 2, nanoseconds in 1."""
     for name, scale in ((b"throttled_usec ", 1e-6), (b"throttled_time ", 1e-9)):
         value = line_value(text, name)
         if value is not None:

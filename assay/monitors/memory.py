@@ -1,4 +1,4 @@
-"""What of a process tree's memory is its own, and the highest mark of its worker."""
+"""Proportional memory of a process tree, and the peak of its worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.monitors.sources.proc import FilePerProcess, line_value
 
 
 class MemoryMonitor:
-    """Dear to ask: the kernel walks all pages for `pss`. So once a second, or more rarely."""
+    """Expensive, as the kernel walks all pages for `pss`: once a second, or less often."""
 
     period = 1.0
     peaks: Mapping[str, Peak] = {"max_pss": ("pss", "max"), "high_water": ("high_water", "max")}
@@ -26,11 +26,11 @@ class MemoryMonitor:
         """`high_water` is the worker's VmHWM; the tree's processes need not peak together."""
         shares = [line_value(self._rollups.read(pid), b"Pss:") for pid in pids]
         known = [1024 * share for share in shares if share is not None]
-        found: dict[str, float] = {"pss": sum(known)} if any(known) else {}
-        mark = line_value(self._status.read(pids[0]), b"VmHWM:") if pids else None
-        if mark is not None:
-            found["high_water"] = 1024 * mark
-        return found
+        metrics: dict[str, float] = {"pss": sum(known)} if any(known) else {}
+        peak = line_value(self._status.read(pids[0]), b"VmHWM:") if pids else None
+        if peak is not None:
+            metrics["high_water"] = 1024 * peak
+        return metrics
 
     def close(self) -> None:
         self._rollups.close()

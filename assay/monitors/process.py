@@ -16,7 +16,7 @@ class ProcessMonitor:
 
     CPU time is read from the clock of another process, which has the number (~pid << 3) | 2
     (CPUCLOCK_SCHED in the kernel's posix-timers.h): it counts nanoseconds, where /proc/PID/stat
-    counts hundredths of a second, too coarse for ten looks a second.
+    counts hundredths of a second, too coarse for ten samples a second.
     """
 
     period = 0.1
@@ -31,18 +31,16 @@ class ProcessMonitor:
         self._proc = proc
         self._clock = clock
         self._last: float | None = None
-        self._used: dict[int, float] = {}  # CPU seconds at the last look
-        self._open: dict[int, int] = {}  # kept open: the number of a dead process may be given anew
+        self._used: dict[int, float] = {}  # CPU seconds at the last sample
+        self._open: dict[int, int] = {}  # kept open: pids are reused
 
     def missing(self) -> str:
         return "" if os.path.exists("/proc/self/statm") else "this system has no /proc"
 
     def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
-        """Empty when the whole tree is gone, or has exited and was not waited for; without CPU at
-        the first look, before which nothing is known.
+        """Empty if the whole tree has exited; without CPU use in the first sample.
 
-        Written flat: ten times a second, with cold caches, each call of a function costs more than
-        what it does.
+        Without function calls, as they are expensive ten times a second with cold caches.
         """
         virtual = resident = 0
         spent = 0.0
@@ -52,12 +50,12 @@ class ProcessMonitor:
                     self._open[pid] = os.open(f"{self._proc}/{pid}/statm", os.O_RDONLY)
                 size, pages, _ = os.pread(self._open[pid], 128, 0).split(maxsplit=2)
                 used = time.clock_gettime((~pid << 3) | 2)
-            except (OSError, ValueError):  # gone, or going: the file is empty
+            except (OSError, ValueError):  # exited, or exiting: the file is empty
                 self._forget(pid)
                 continue
             virtual += int(size)
             resident += int(pages)
-            # what one used before it was first seen was not used since the last look
+            # CPU time of a new process before its first sample does not count
             spent += max(0.0, used - self._used.get(pid, used))
             self._used[pid] = used
         if not self._open or not virtual:

@@ -20,12 +20,12 @@ COLUMNS = (
 
 
 def evaluated(readings: Sequence[Reading]) -> bool:
-    """Whether an accuracy was asked of all of these."""
+    """Whether all of these are evaluations."""
     return bool(readings) and all(_evaluated(reading) for reading in readings)
 
 
 def accuracy_table(readings: Sequence[Reading], title: str = "") -> Table:
-    """One row a result. Why there is no accuracy, and what was evaluated, stand below."""
+    """One row per result; notes have the weights and reasons of missing accuracies."""
     several = any("top5_accuracy" in reading.summary.quantities for reading in readings)
     chosen = tuple(name for name in COLUMNS if several or name != "top 5")
     rows = [dict(zip(COLUMNS, _row(reading), strict=True)) for reading in readings]
@@ -39,24 +39,24 @@ def accuracy_table(readings: Sequence[Reading], title: str = "") -> Table:
 
 
 def standing(reading: Reading) -> str:
-    """How a result ended, and the check it failed: `ok` alone would hide that."""
+    """Status of a result, with its failed check."""
     failed = next((check for check in reading.summary.checks if check.verdict == "fail"), None)
     if failed is None:
         return reading.result.status
-    wanted = f"{failed.expected:.2f} %"
-    against = f"< {wanted}" if failed.rule == "at least" else f"≠ {wanted} ± {failed.tolerance:g}"
+    bound = f"{failed.expected:.2f} %"
+    against = f"< {bound}" if failed.rule == "at least" else f"≠ {bound} ± {failed.tolerance:g}"
     answer = f"{_percent(reading.summary.quantities.get(failed.metric))} {against}"
     return f"{reading.result.status}, {failed.metric} check: fail ({answer})"
 
 
 def _evaluated(reading: Reading) -> bool:
-    """A benchmark method may tell an accuracy too; nobody chose a split for it."""
+    """A benchmark method may report an accuracy too, but has no split."""
     return not {"split", "expected_accuracy"}.isdisjoint(reading.result.facts)
 
 
 def _row(reading: Reading) -> tuple[str, ...]:
-    found, facts = reading.summary.quantities, reading.result.facts
-    accuracy, checks = found.get("accuracy"), reading.summary.checks
+    quantities, facts = reading.summary.quantities, reading.result.facts
+    accuracy, checks = quantities.get("accuracy"), reading.summary.checks
     expected = facts.get("expected_accuracy")
     bound = "≥ " if facts.get("expectation") == "at least" else ""
     return (
@@ -64,7 +64,7 @@ def _row(reading: Reading) -> tuple[str, ...]:
         _backend(reading.result.case.key),
         _percent(accuracy),
         f"{accuracy.low:.2f} – {accuracy.high:.2f}" if accuracy else "",
-        _percent(found.get("top5_accuracy")),
+        _percent(quantities.get("top5_accuracy")),
         str(accuracy.n) if accuracy else "",
         f"{bound}{expected:.2f}" if expected else "",
         checks[0].verdict if checks else reading.result.status,
@@ -74,17 +74,17 @@ def _row(reading: Reading) -> tuple[str, ...]:
 def _notes(reading: Reading) -> Iterator[str]:
     result, facts = reading.result, reading.result.facts
     if result.status == "skipped":
-        named = result.reason.startswith(result.case.workload)
-        yield result.reason if named else f"{result.case.workload}: {result.reason}"
+        is_named = result.reason.startswith(result.case.workload)
+        yield result.reason if is_named else f"{result.case.workload}: {result.reason}"
     elif result.reason:
         yield f"{result.case.key}: {result.status}: {result.reason}"
     if file := facts.get("weights_file"):
         digest = str(facts.get("weights_digest", ""))[:15]
         yield f"{result.case.workload}: weights {file} ({digest}…)"
-    if cut := facts.get("cut_short"):
+    if reason := facts.get("cut_short"):
         expected = facts.get("expected_accuracy")
-        held = f"; it is not held to {expected:.2f} %" if expected else ""
-        yield f"{result.case.workload}: trained on less than its recipe ({cut}){held}"
+        unchecked = f"; {expected:.2f} % is not expected of it" if expected else ""
+        yield f"{result.case.workload}: trained on less than its recipe ({reason}){unchecked}"
     if any(check.by == "interval" for check in reading.summary.checks):
         yield (
             "expected is known of 5000 test pictures; of others a verdict is fail only if the "
@@ -93,7 +93,7 @@ def _notes(reading: Reading) -> Iterator[str]:
 
 
 def _backend(key: str) -> str:
-    """As it was named, with its options; that it only inferred goes without saying."""
+    """Backend with its options, except mode=infer."""
     name = key.rpartition("@")[2].replace(":mode=infer", ":", 1).replace(":,", ":", 1)
     return name.removesuffix(":").replace(",mode=infer", "", 1)
 
@@ -114,22 +114,22 @@ def trained(readings: Sequence[Reading]) -> bool:
 
 
 def trainings_table(readings: Sequence[Reading], title: str = "") -> Table:
-    """One row a result, as in the table of accuracies, with its epochs and what they took."""
-    usual = accuracy_table(readings, title)
+    """One row per result, as in the table of accuracies, with epochs and times."""
+    evaluations = accuracy_table(readings, title)
     rows = []
-    for reading, row in zip(readings, usual.rows, strict=True):
-        cells = dict(zip(usual.columns, row, strict=True))
-        found = reading.summary.quantities
+    for reading, row in zip(readings, evaluations.rows, strict=True):
+        cells = dict(zip(evaluations.columns, row, strict=True))
+        quantities = reading.summary.quantities
         cells["epochs"] = str(len(reading.result.values("epoch_accuracy")) or "")
-        cells["training"] = _seconds(found.get("train_time"))
-        cells["to the expected"] = _seconds(found.get("time_to_accuracy"))
+        cells["training"] = _seconds(quantities.get("train_time"))
+        cells["to the expected"] = _seconds(quantities.get("time_to_accuracy"))
         rows.append(tuple(cells[name] for name in TRAIN_COLUMNS))
     return Table(
         columns=TRAIN_COLUMNS,
         rows=tuple(rows),
         numeric=frozenset(TRAIN_COLUMNS) - {"net", "backend", "verdict"},
         title=title,
-        notes=usual.notes,
+        notes=evaluations.notes,
     )
 
 

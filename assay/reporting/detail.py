@@ -1,4 +1,4 @@
-"""One reading → a page of text: numbers, phases, how the samples are spread, doubts, memory."""
+"""A page of text about one result: numbers, phases, distribution, doubts, facts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from assay.core.units import human, plain
 from assay.reporting.accuracy import standing
 
 BARS = " ▁▂▃▄▅▆▇█"
-WIDTH = 60  # of a picture, in letters
+WIDTH = 60  # of a chart, in characters
 
-# name of a quantity → how it is called here; in the order of the page
+# quantity → title, in the order of the page
 LINES = {
     "step_time": "step time",
     "throughput": "items per second",
@@ -43,7 +43,7 @@ _RAN = (
     *("parameters", "multiply_adds", "counted_multiply_adds"),
 )
 _OUTPUTS = ("weights_norm", "outputs_norm", "outputs_largest", "outputs")
-# of the peaks, those that tell of others than this case
+# peaks that concern the machine, not the case
 _MEANWHILE = (
     *("machine_busy_cores", "steal_share", "swapped_bytes", "cgroup_throttled_seconds"),
     "monitor_cost",
@@ -60,7 +60,7 @@ PHASES = {"open_time": "open", "first_step": "first step", "total_time": "in all
 
 
 def detail(reading: Reading) -> str:
-    """All that is known of one result, for a terminal."""
+    """A page about one result, for a terminal."""
     result = reading.result
     blocks = [
         [f"{result.case.key}  {standing(reading)}", f"{result.id}  {result.started[:19]}"],
@@ -75,47 +75,49 @@ def detail(reading: Reading) -> str:
 
 
 def histogram(values: Sequence[float], width: int = WIDTH) -> tuple[str, float, float]:
-    """Bars of how often, and the range they span: outliers, a fiftieth at each end, left out."""
+    """Bars of frequencies and their range, without the 2 % outliers at each end."""
     ordered = sorted(values)
     edge = len(ordered) // 50
     ordered = ordered[edge : len(ordered) - edge]
     low, high = ordered[0], ordered[-1]
     counts = [0] * (width if high > low else 1)
     for value in ordered:
-        place = int((value - low) / (high - low) * len(counts)) if high > low else 0
-        counts[min(place, len(counts) - 1)] += 1
+        index = int((value - low) / (high - low) * len(counts)) if high > low else 0
+        counts[min(index, len(counts) - 1)] += 1
     return _bars(counts, max(counts)), low, high
 
 
 def course(values: Sequence[float], width: int = WIDTH) -> str:
-    """Bars of the medians over time, from the lowest to the highest of them."""
+    """Bars of medians over time."""
     size = -(-len(values) // width)
-    groups = [sorted(values[at : at + size]) for at in range(0, len(values), size)]
+    groups = [sorted(values[start : start + size]) for start in range(0, len(values), size)]
     middles = [group[len(group) // 2] for group in groups]
     low, high = min(middles), max(middles)
     return _bars([value - low + (high - low) / 8 for value in middles], (high - low) * 9 / 8)
 
 
-def _bars(heights: Sequence[float], most: float) -> str:
+def _bars(heights: Sequence[float], highest: float) -> str:
     full = len(BARS) - 1
-    return "".join(BARS[-int(-full * height // most) if most else 1] for height in heights)
+    return "".join(BARS[-int(-full * height // highest) if highest else 1] for height in heights)
 
 
-def _numbers(found: dict[str, Quantity], lines: dict[str, str]) -> list[str]:
-    wide = max(map(len, lines.values()))
-    others = {name: name for name in found if name not in LINES and name not in PHASES}
-    shown = lines | (others if lines is LINES else {})
+def _numbers(quantities: dict[str, Quantity], lines: dict[str, str]) -> list[str]:
+    width = max(map(len, lines.values()))
+    other_lines = {name: name for name in quantities if name not in LINES and name not in PHASES}
+    shown = lines | (other_lines if lines is LINES else {})
     return [
-        f"{title:<{wide}}  {_number(found[name])}" for name, title in shown.items() if name in found
+        f"{title:<{width}}  {_number(quantities[name])}"
+        for name, title in shown.items()
+        if name in quantities
     ]
 
 
 def _reported(reading: Reading) -> list[str]:
-    """What the program reported, under its own names."""
-    wide = max(map(len, LINES.values()))
+    """Metrics that the program reported."""
+    width = max(map(len, LINES.values()))
     reported = reading.result.reported
-    found = {name: q for name, q in reading.summary.quantities.items() if name in reported}
-    return [f"{name:<{wide}}  {_number(quantity)}" for name, quantity in found.items()]
+    quantities = {name: q for name, q in reading.summary.quantities.items() if name in reported}
+    return [f"{name:<{width}}  {_number(quantity)}" for name, quantity in quantities.items()]
 
 
 def _number(quantity: Quantity) -> str:
@@ -145,17 +147,17 @@ def _phases(reading: Reading) -> list[str]:
 
 
 def _spent(result: Result) -> dict[str, str]:
-    """Seconds and share of every phase; they add up to the time in all."""
-    whole = sum(result.phases.values()) or 1.0
-    wide = max((len(human(value, "s")) for value in result.phases.values()), default=0)
+    """Seconds and share of every phase; they add up to the total."""
+    total = sum(result.phases.values()) or 1.0
+    width = max((len(human(value, "s")) for value in result.phases.values()), default=0)
     return {
-        name: f"{human(value, 's'):>{wide}}  {value / whole:4.0%}"
+        name: f"{human(value, 's'):>{width}}  {value / total:4.0%}"
         for name, value in result.phases.items()
     }
 
 
 def _pictures(reading: Reading) -> Iterator[str]:
-    """Of the samples that count; how many came before the steady state, and do not, is said."""
+    """Charts of the steady samples."""
     processes = reading.counted()
     skipped = sum(reading.summary.skipped)
     if skipped:
@@ -170,10 +172,11 @@ def _pictures(reading: Reading) -> Iterator[str]:
         yield f"{name}over time"
         yield f"  {course(values)}"
     for metric in reading.summary.quantities:  # of a task or benchmark class
-        told = [value for value in reading.result.values(metric) if math.isfinite(value)]
-        if metric != "step_time" and len(told) > 2:
-            yield f"{metric}, {len(told)} repeats, from {plain(min(told))} to {plain(max(told))}"
-            yield f"  {course(told)}"
+        repeats = [value for value in reading.result.values(metric) if math.isfinite(value)]
+        if metric != "step_time" and len(repeats) > 2:
+            lowest, highest = plain(min(repeats)), plain(max(repeats))
+            yield f"{metric}, {len(repeats)} repeats, from {lowest} to {highest}"
+            yield f"  {course(repeats)}"
 
 
 def _doubts(reading: Reading) -> list[str]:
@@ -181,7 +184,7 @@ def _doubts(reading: Reading) -> list[str]:
 
 
 def _grouped(result: Result) -> Iterator[list[str]]:
-    """Blocks of lines, each below its heading; facts of no group are `other facts`."""
+    """Blocks of lines with headings; facts of no group are `other facts`."""
     facts = {name: str(value) for name, value in result.facts.items()}
     peaks = {name: human(value, unit_of(name)) for name, value in result.peaks.items()}
     ran, outputs = _picked(facts, _RAN), _picked(facts, _OUTPUTS)
@@ -198,11 +201,11 @@ def _picked(values: dict[str, str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _block(heading: str, lines: Mapping[str, str]) -> list[str]:
-    wide = max(map(len, lines), default=0)
-    answer = [f"  {name:<{wide}}  {text}".rstrip() for name, text in lines.items()]
-    return [heading, *answer] if answer else []
+    width = max(map(len, lines), default=0)
+    texts = [f"  {name:<{width}}  {text}".rstrip() for name, text in lines.items()]
+    return [heading, *texts] if texts else []
 
 
 def unit_of(name: str) -> str:
-    """Of a peak, by the end of its name."""
+    """Unit of a peak, by the suffix of its name."""
     return next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")

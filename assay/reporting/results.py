@@ -1,4 +1,4 @@
-"""Readings of any verb → what is shown of them: the table that suits them, JSON, values for CSV."""
+"""Results of any command as an Output: table, JSON document, values for CSV."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ from assay.reporting import accuracy, detail, timings
 
 def output(
     readings: Sequence[Reading],
-    unlike: Sequence[Unlikeness] = (),
+    mismatches: Sequence[Unlikeness] = (),
     columns: Sequence[str] = (),
     detailed: bool = False,
     raw: bool = False,
 ) -> Output:
-    """`detailed`: a single one is shown with all that is known of it. `raw`: with all samples."""
+    """`detailed`: a page for a single result. `raw`: with all samples."""
     return Output(
-        tables=(table(readings, unlike, columns), *timings.generation_tables(readings)),
+        tables=(table(readings, mismatches, columns), *timings.generation_tables(readings)),
         page=detail.detail(readings[0]) if detailed and len(readings) == 1 and not columns else "",
-        document=results_document(readings, unlike, raw),
+        document=results_document(readings, mismatches, raw),
         values=results_values(readings),
     )
 
 
 def table(
-    readings: Sequence[Reading], unlike: Sequence[Unlikeness] = (), columns: Sequence[str] = ()
+    readings: Sequence[Reading], mismatches: Sequence[Unlikeness] = (), columns: Sequence[str] = ()
 ) -> Table:
-    """The one that suits all of them; with chosen columns the one that has them."""
+    """The table that fits all results, or the one with the chosen columns."""
     if columns:
-        return timings.results_table(readings, unlike=unlike, columns=columns)
+        return timings.results_table(readings, mismatches=mismatches, columns=columns)
     if accuracy.trained(readings):
         return accuracy.trainings_table(readings)
     if accuracy.evaluated(readings):
         return accuracy.accuracy_table(readings)
     if report_their_own(readings):
         return reported_table(readings)
-    return timings.results_table(readings, unlike=unlike)
+    return timings.results_table(readings, mismatches=mismatches)
 
 
 def results_document(
-    readings: Sequence[Reading], unlike: Sequence[Unlikeness] = (), raw: bool = False
+    readings: Sequence[Reading], mismatches: Sequence[Unlikeness] = (), raw: bool = False
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "kind": "results",
         "results": [_result(reading, raw) for reading in readings],
-        "fairness": msgspec.to_builtins(unlike),
+        "fairness": msgspec.to_builtins(mismatches),
     }
 
 
 def results_values(readings: Sequence[Reading]) -> Table:
-    """Plain SI numbers for a spreadsheet: a row for each quantity and peak of each result."""
+    """SI numbers for a spreadsheet: a row per quantity and peak of each result."""
     own = ("id", "started", "case", "workload", "backend", "batch_size", "params", "options")
     return Table(
         columns=(*own, "label", "status", "metric", "value", "low", "high", "unit", "n"),
@@ -85,9 +85,9 @@ def _values(reading: Reading) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _result(reading: Reading, raw: bool) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(reading.result)
-    kept = ("id", "status", "reason", "started", "seconds", "case", "procedure", "items", "facts")
+    fields = ("id", "status", "reason", "started", "seconds", "case", "procedure", "items", "facts")
     return {
-        **{name: plain[name] for name in kept},
+        **{name: plain[name] for name in fields},
         "phases": plain["phases"],
         "summary": msgspec.to_builtins(reading.summary.quantities),
         "checks": msgspec.to_builtins(reading.summary.checks),
@@ -102,13 +102,13 @@ def _result(reading: Reading, raw: bool) -> dict[str, Any]:
 
 
 def report_their_own(readings: Sequence[Reading]) -> bool:
-    """Whether these are all of sessions that tell their own numbers, so that no step was timed."""
+    """Whether all are results of self-timed sessions, without timed steps."""
     steady = [part.metric for r in readings for part in r.result.samples if part.phase == "steady"]
     return bool(steady) and not any(r.result.own().values("step_time") for r in readings)
 
 
 def reported_table(readings: Sequence[Reading]) -> Table:
-    """One row a metric of a result."""
+    """One row per metric of a result."""
     return Table(
         columns=("id", "case", "metric", "median", "values", "status"),
         rows=tuple(
@@ -126,11 +126,11 @@ def reported_table(readings: Sequence[Reading]) -> Table:
 
 def _reported_quantities(reading: Reading) -> list[tuple[str, Quantity | None]]:
     metrics = {part.metric for part in reading.result.samples if part.phase == "steady"}
-    found = {name: q for name, q in reading.summary.quantities.items() if name in metrics}
-    return list(found.items()) or [("", None)]
+    quantities = {name: q for name, q in reading.summary.quantities.items() if name in metrics}
+    return list(quantities.items()) or [("", None)]
 
 
 def status_notes(result: Result) -> list[str]:
     why = [f"{result.case.key}: {result.status}: {result.reason}"] if result.reason else []
-    said = result.facts.get("note")
-    return why + ([f"{result.case.key}: {said}"] if said else [])
+    note = result.facts.get("note")
+    return why + ([f"{result.case.key}: {note}"] if note else [])

@@ -1,4 +1,4 @@
-"""Readings → a table in human units: a row a case, and the columns that suit or are chosen."""
+"""Table of results in human units: one row per case, chosen or default columns."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Cell = Callable[[Reading], str]
 def results_table(
     readings: Sequence[Reading],
     title: str = "",
-    unlike: Sequence[Unlikeness] = (),
+    mismatches: Sequence[Unlikeness] = (),
     columns: Sequence[str] = (),
 ) -> Table:
-    """One row a result; reasons and doubts stand below, beside the name they belong to."""
+    """One row per result; reasons and doubts are notes with the case's name."""
     check_columns(columns)
     chosen = columns or _usual(readings)
     speeds = _speeds(readings)
@@ -42,24 +42,24 @@ def results_table(
             *_winner(readings, names),
             *notes(readings, names),
             *_lacking(readings, columns),
-            *fairness_notes(unlike),
+            *fairness_notes(mismatches),
         ),
     )
 
 
 def _lacking(readings: Sequence[Reading], chosen: Sequence[str]) -> list[str]:
-    """Why a column that somebody chose is empty."""
+    """Reasons of empty columns that were requested."""
     empty = [c for c in chosen if c in _NEEDS and not any(COLUMNS[c](r) for r in readings)]
     needs = dict.fromkeys(_NEEDS[column] for column in empty)
     return [f"{', '.join(c for c in empty if _NEEDS[c] == need)}: {need}" for need in needs]
 
 
-def fairness_notes(unlike: Sequence[Unlikeness]) -> tuple[str, ...]:
-    return tuple(one.sentence() for one in unlike)
+def fairness_notes(mismatches: Sequence[Unlikeness]) -> tuple[str, ...]:
+    return tuple(mismatch.sentence() for mismatch in mismatches)
 
 
 def interval(quantity: Quantity | None) -> str:
-    """`3.1 ms – 3.4 ms`, or nothing where there is none."""
+    """`3.1 ms – 3.4 ms`, or "" without an interval."""
     if quantity is None or not math.isfinite(quantity.low):
         return ""
     return f"{human(quantity.low, quantity.unit)} – {human(quantity.high, quantity.unit)}"
@@ -70,21 +70,20 @@ def value(quantity: Quantity | None) -> str:
 
 
 def case_names(readings: Sequence[Reading]) -> list[str]:
-    """The keys of the cases; what varies among those of one workload or of one backend is in every
-    name, a default too. That backends differ in their defaults is no reason."""
+    """Keys of cases, with parameters that vary within a workload and options within a backend."""
     cases = [reading.result.case for reading in readings]
     params = _varying((case.workload, case.params) for case in cases)
     options = _varying((case.backend, case.options) for case in cases)
     return [_name(case, params, options) for case in cases]
 
 
-def _varying(given: Iterable[tuple[str, Mapping[str, Value]]]) -> list[str]:
-    """Names that have several values within one group."""
-    found: dict[str, dict[str, set[str]]] = {}
-    for group, values in given:
-        for name, chosen in values.items():
-            found.setdefault(name, {}).setdefault(group, set()).add(str(chosen))
-    return [name for name, groups in found.items() if max(map(len, groups.values())) > 1]
+def _varying(settings: Iterable[tuple[str, Mapping[str, Value]]]) -> list[str]:
+    """Names with several values within one group."""
+    varying: dict[str, dict[str, set[str]]] = {}
+    for group, values in settings:
+        for name, value in values.items():
+            varying.setdefault(name, {}).setdefault(group, set()).add(str(value))
+    return [name for name, groups in varying.items() if max(map(len, groups.values())) > 1]
 
 
 def _name(case: Case, params: Sequence[str], options: Sequence[str]) -> str:
@@ -95,10 +94,14 @@ def _name(case: Case, params: Sequence[str], options: Sequence[str]) -> str:
 
 
 def _with(text: str, varying: Sequence[str], values: Mapping[str, Value]) -> str:
-    """A workload or backend with the values that vary, where its key left them out."""
-    more = [f"{n}={values[n]}" for n in varying if n in values and f"{n}=" not in text]
-    own = [pair for pair in more if not any(sign in pair for sign in " ,'@")]
-    return f"{text}{',' if ':' in text and '=' in text else ':'}{','.join(own)}" if own else text
+    """A workload or backend with the varying values that its key omits."""
+    pairs = [f"{n}={values[n]}" for n in varying if n in values and f"{n}=" not in text]
+    plain_pairs = [pair for pair in pairs if not any(sign in pair for sign in " ,'@")]
+    return (
+        f"{text}{',' if ':' in text and '=' in text else ':'}{','.join(plain_pairs)}"
+        if plain_pairs
+        else text
+    )
 
 
 def _usual(readings: Sequence[Reading]) -> list[str]:
@@ -133,27 +136,27 @@ def _quantity(name: str) -> Cell:
 
 def _peak(name: str, unit: str) -> Cell:
     def cell(reading: Reading) -> str:
-        found = reading.result.peaks.get(name)
-        return "" if found is None else human(found, unit)
+        peak = reading.result.peaks.get(name)
+        return "" if peak is None else human(peak, unit)
 
     return cell
 
 
 def _rate(reading: Reading) -> str:
-    found = reading.own.get("throughput")
-    return human(found.value, "") if found else ""
+    rate = reading.own.get("throughput")
+    return human(rate.value, "") if rate else ""
 
 
 def _samples(reading: Reading) -> str:
-    found = reading.own.get("step_time")
-    return str(found.n) if found else ""
+    step = reading.own.get("step_time")
+    return str(step.n) if step else ""
 
 
-# name of a column → what stands in it
+# column → text of a cell
 COLUMNS: dict[str, Cell] = {
     "step time": _quantity("step_time"),
     "95 % interval": lambda reading: interval(reading.own.get("step_time")),
-    "speed": lambda reading: "",  # against the other rows
+    "speed": lambda reading: "",  # relative to other rows, see _speeds
     "items/s": _rate,
     **{name: _quantity(name) for name in ("p50", "p90", "p99", "mean", "min")},
     "spread": _quantity("coefficient_of_variation"),
@@ -173,29 +176,29 @@ COLUMNS: dict[str, Cell] = {
     "id": lambda reading: reading.result.id,
 }
 
-# name of a column → what it takes for it to be filled
+# column → requirement of its values
 _NEEDS = {
     **dict.fromkeys(("p50", "p90", "p99"), "measured with --latency only"),
     "energy": "no energy counter could be read here",
-    "communication": "measured with --communication, of several devices",
-    "gpu memory": "no GPU was used, or none could be read",
-    "flops": "not known of this workload",
+    "communication": "measured with --communication on several devices only",
+    "gpu memory": "no GPU was used, or its memory could not be read",
+    "flops": "not known for this workload",
 }
 
 
 def _rates(readings: Sequence[Reading]) -> dict[int, Quantity]:
-    """Row → items per second, of rows of one workload: of several, none can be compared."""
-    found = {
+    """Row → items per second, if all rows have one workload: otherwise not comparable."""
+    rates = {
         row: reading.own["throughput"]
         for row, reading in enumerate(readings)
         if "throughput" in reading.own
     }
-    workloads = {readings[row].result.case.workload for row in found}
-    return found if len(workloads) == 1 else {}
+    workloads = {readings[row].result.case.workload for row in rates}
+    return rates if len(workloads) == 1 else {}
 
 
 def _speeds(readings: Sequence[Reading]) -> list[str]:
-    """Of each row, as a share of the fastest by items per second."""
+    """Speed of each row relative to the fastest, by items per second."""
     rates = _rates(readings)
     best = max((rate.value for rate in rates.values()), default=math.nan)
     return [
@@ -204,15 +207,15 @@ def _speeds(readings: Sequence[Reading]) -> list[str]:
 
 
 def _winner(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
-    """Who is fastest, or who cannot be told from the fastest, and what would tell."""
+    """Note naming the fastest case, or the tie and the `ab` command that would break it."""
     rates = _rates(readings)
     if len(rates) < 2 or len(set(names)) < 2 or any("pair" in r.result.tags for r in readings):
         return []
     order = sorted(rates, key=lambda row: -rates[row].value)
     first, second = order[:2]
     if rates[second].high < rates[first].low:
-        by = rates[first].value / rates[second].value
-        return [f"fastest: {names[first]}, {by:.2f} times the next ({names[second]})"]
+        ratio = rates[first].value / rates[second].value
+        return [f"fastest: {names[first]}, {ratio:.2f} times the next ({names[second]})"]
     return [
         f"{names[first]} and {names[second]} cannot be told apart here; "
         f"assay ab '{readings[second].result.case.key}' '{readings[first].result.case.key}' can"
@@ -234,29 +237,29 @@ SHOWN = ("prompt", "batch_size", "generated", "task")  # parameters
 
 
 def generation_tables(readings: Sequence[Reading]) -> tuple[Table, ...]:
-    """One, of those that made text; none where none did."""
-    made = [r for r in readings if "time_to_first_token" in r.own]
-    if not made:
+    """One table of text generation, if any."""
+    generating = [r for r in readings if "time_to_first_token" in r.own]
+    if not generating:
         return ()
-    made.sort(key=lambda r: (_token_case_name(r), *map(int, _sizes(r))))
-    shown = [title for title, key in TOKEN_COLUMNS.items() if any(key in r.own for r in made)]
+    generating.sort(key=lambda r: (_token_case_name(r), *map(int, _sizes(r))))
+    shown = [title for title, key in TOKEN_COLUMNS.items() if any(key in r.own for r in generating)]
     return (
         Table(
             columns=("case", "prompt", "batch", "generated", *shown, "tokens/s"),
-            rows=tuple((_token_case_name(r), *_sizes(r), *_cells(r, shown)) for r in made),
+            rows=tuple((_token_case_name(r), *_sizes(r), *_cells(r, shown)) for r in generating),
             numeric=frozenset({"prompt", "batch", "generated", *TOKEN_COLUMNS, "tokens/s"}),
             title="Generation",
-            notes=_notes(made, shown),
+            notes=_notes(generating, shown),
         ),
     )
 
 
 def _token_case_name(reading: Reading) -> str:
-    """The case's key without what has a column of its own."""
+    """The case's key without parameters that have their own columns."""
     left, at, right = reading.result.case.key.rpartition("@")
     workload, colon, pairs = left.partition(":")
-    kept = ",".join(pair for pair in pairs.split(",") if pair.partition("=")[0] not in SHOWN)
-    return f"{workload}{colon if kept else ''}{kept}{at}{right}"
+    rest = ",".join(pair for pair in pairs.split(",") if pair.partition("=")[0] not in SHOWN)
+    return f"{workload}{colon if rest else ''}{rest}{at}{right}"
 
 
 def _sizes(reading: Reading) -> tuple[str, str, str]:
@@ -272,17 +275,19 @@ def _cells(reading: Reading, shown: Sequence[str]) -> list[str]:
 
 
 def _notes(readings: Sequence[Reading], shown: Sequence[str]) -> tuple[str, ...]:
-    """What the times are of; and what would show more."""
-    over: dict[str, list[str]] = {}
+    """Notes on what was timed."""
+    backends: dict[str, list[str]] = {}
     for reading in readings:
         facts, backend = reading.result.facts, reading.result.case.backend
-        names = over.setdefault(str(facts.get("timed_over", "")), [])
+        names = backends.setdefault(str(facts.get("timed_over", "")), [])
         names += [backend] if backend not in names else []
     words = {
         "tokens": "the host sees every token: times per token are over tokens",
-        "requests": "one loop makes all tokens of a request: times per token are over requests",
+        "requests": "one loop generates all tokens of a request: times per token are over requests",
     }
-    notes = [f"{', '.join(names)}: {words[kind]}" for kind, names in over.items() if kind in words]
+    notes = [
+        f"{', '.join(names)}: {words[kind]}" for kind, names in backends.items() if kind in words
+    ]
     if "decode MFU" not in shown:
-        notes.append("shares of this machine's peaks are shown once assay doctor has measured them")
+        notes.append("run assay doctor to show shares of this machine's peaks")
     return tuple(notes)

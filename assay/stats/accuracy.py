@@ -1,4 +1,4 @@
-"""Counts of right predictions → accuracies with intervals, held against what was expected."""
+"""Counts of correct predictions → accuracies with intervals, compared to the expected accuracy."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from assay.core.findings import Check, Quantity
 from assay.core.records import Result
 
 Z = 1.959964  # normal quantile of 97.5 %
-COUNTS = ("evaluated", "correct", "top5_correct")  # raw metrics of an evaluation, batch by batch
-KNOWN_ON = 5000  # test pictures that an expected accuracy was found on
+COUNTS = ("evaluated", "correct", "top5_correct")  # raw metrics of an evaluation, by batch
+KNOWN_ON = 5000  # test images that expected accuracies refer to
 
 
 def quantities(result: Result) -> dict[str, Quantity]:
-    """`accuracy`, and `top5_accuracy` where it was counted, in percent."""
+    """`accuracy`, and `top5_accuracy` if it was counted, in percent."""
     count = _total(result, "evaluated")
-    found = {}
+    accuracies = {}
     for name, metric in (("accuracy", "correct"), ("top5_accuracy", "top5_correct")):
         if count and result.values(metric):
-            found[name] = _percent(_total(result, metric), count)
-    return found
+            accuracies[name] = _percent(_total(result, metric), count)
+    return accuracies
 
 
-def checks(result: Result, found: Mapping[str, Quantity]) -> tuple[Check, ...]:
-    """What a run expected of its accuracy, if it did and there is one.
+def checks(result: Result, quantities: Mapping[str, Quantity]) -> tuple[Check, ...]:
+    """The check of the accuracy, if a run expects one and has one.
 
-    Nothing is expected of a training that was asked to be less than its recipe.
-
-    A floor was found on the whole test split. Of other examples the interval is held against it:
-    chance alone must not fail a model.
+    A training that is shorter than its recipe is not checked. The expected accuracy refers to the
+    whole test split. For other examples the upper bound of the interval is compared, so that a
+    model does not fail by chance.
     """
-    accuracy, expected = found.get("accuracy"), float(result.facts.get("expected_accuracy", 0.0))
+    accuracy, expected = (
+        quantities.get("accuracy"),
+        float(result.facts.get("expected_accuracy", 0.0)),
+    )
     if accuracy is None or not expected or "cut_short" in result.facts:
         return ()
     tolerance = float(result.facts.get("tolerance", 0.0))
@@ -45,7 +47,7 @@ def checks(result: Result, found: Mapping[str, Quantity]) -> tuple[Check, ...]:
             rule="within" if exact else "at least",
             expected=expected,
             tolerance=tolerance,
-            # a count is whole, but its percentage and the tolerance are rounded
+            # counts are integers, but the percentage and the tolerance are rounded
             verdict="pass" if off <= tolerance + 1e-9 else "fail",
             by="value" if exact or same else "interval",
         ),
@@ -53,7 +55,7 @@ def checks(result: Result, found: Mapping[str, Quantity]) -> tuple[Check, ...]:
 
 
 def _total(result: Result, metric: str) -> int:
-    """Of a damaged result, without what is no count."""
+    """Sum without invalid counts of damaged results."""
     return round(sum(value for value in result.values(metric) if 0 <= value < math.inf))
 
 
@@ -70,9 +72,9 @@ def _percent(correct: int, count: int) -> Quantity:
 
 
 def wilson(correct: int, count: int) -> tuple[float, float]:
-    """The 95 % score interval of a share (Wilson, 1927), which has a width at 0 and 1 too."""
+    """The 95 % score interval of a share (Wilson, 1927), not empty at 0 and 1."""
     share = correct / count
-    middle = share + Z**2 / (2 * count)
+    center = share + Z**2 / (2 * count)
     reach = Z * math.sqrt(share * (1 - share) / count + (Z / (2 * count)) ** 2)
-    whole = 1 + Z**2 / count
-    return max(0.0, (middle - reach) / whole), min(1.0, (middle + reach) / whole)
+    scale = 1 + Z**2 / count
+    return max(0.0, (center - reach) / scale), min(1.0, (center + reach) / scale)

@@ -1,4 +1,4 @@
-"""What differs between two results, most likely reason first."""
+"""Differences between two results, most likely cause first."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _THREADS = re.compile(r"(OMP|MKL|OPENBLAS|KMP|GOMP)_\w+|TF_NUM_\w+")
 _COMPILER = re.compile(
     r"XLA_\w+|TORCH\w*|INDUCTOR_\w+|TRITON_\w+|JAX_\w+|TF_\w+|ONEDNN_\w+|DNNL_\w+"
 )
-LOADED = 0.25  # of all CPUs: a smaller difference of the load is none
-_SPARE = 0.2  # as a share: peaks that differ by less do not
+LOADED = 0.25  # of all CPUs: smaller differences of the load are ignored
+_SPARE = 0.2  # smaller relative differences of peaks are ignored
 
 
 class _Known(NamedTuple):
-    """A fact of the machine or the system: how much it weighs, and why."""
+    """Weight of a fact of the machine or system, and why it matters."""
 
     weight: int
     why: str
@@ -62,8 +62,8 @@ _OFTEN |= {"yardstick", "yardstick_python"}
 
 
 def differences(before: Result, after: Result) -> list[Changed]:
-    """All of them, by weight; what differs between any two runs is left out or weighs little."""
-    found = [
+    """Differences by weight; facts that differ between any two runs are ignored or weigh little."""
+    changes = [
         *_asked(before, after),
         *_commits(before, after),
         *_packages(before, after),
@@ -74,29 +74,29 @@ def differences(before: Result, after: Result) -> list[Changed]:
         *_facts(before, after),
         *_peaks(before, after),
     ]
-    return sorted(found, key=lambda one: (-one.weight, one.kind, one.what))
+    return sorted(changes, key=lambda change: (-change.weight, change.kind, change.what))
 
 
 def _changes(
     before: Mapping[str, object], after: Mapping[str, object]
 ) -> Iterator[tuple[str, str, str]]:
     for name in sorted({*before, *after}):
-        one, other = str(before.get(name, "")), str(after.get(name, ""))
-        if one != other:
-            yield name, one, other
+        old, new = str(before.get(name, "")), str(after.get(name, ""))
+        if old != new:
+            yield name, old, new
 
 
 def _asked(before: Result, after: Result) -> Iterator[Changed]:
-    """What was measured is not the same: no environment has to explain that."""
+    """Differences of the cases themselves."""
     first, second = before.case, after.case
-    for kind, one, other in (
+    for kind, olds, news in (
         ("workload", {"workload": first.workload}, {"workload": second.workload}),
         ("workload", {"version": before.workload_version}, {"version": after.workload_version}),
         ("backend", {"backend": first.backend}, {"backend": second.backend}),
         ("parameter", first.params, second.params),
         ("option", first.options, second.options),
     ):
-        for name, old, new in _changes(one, other):
+        for name, old, new in _changes(olds, news):
             yield Changed(
                 kind=kind,
                 what=name,
@@ -163,12 +163,12 @@ def _variables(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[
 
 
 def _machine(before: Result, after: Result) -> Iterator[Changed]:
-    for one, other in (
+    for olds, news in (
         (before.environment.machine, after.environment.machine),
         (before.environment.system, after.environment.system),
         (_python(before), _python(after)),
     ):
-        for name, old, new in _changes(one, other):
+        for name, old, new in _changes(olds, news):
             if name in _OFTEN or name.startswith("peak"):
                 continue
             known = _FACTS.get(name, _Known(20, "", "python" if name == "python" else "machine"))
@@ -187,7 +187,7 @@ def _python(result: Result) -> dict[str, object]:
 
 
 def _load(before: Result, after: Result) -> Iterator[Changed]:
-    """What neighbours did: the load when each began, beside the number of CPUs."""
+    """Load average at the start, relative to the number of CPUs."""
     loads = [r.environment.machine.get("load_average") for r in (before, after)]
     cpus = after.environment.machine.get("cpus_allowed") or 1
     if not all(isinstance(load, float | int) for load in loads) or not isinstance(cpus, int):
@@ -206,7 +206,7 @@ def _load(before: Result, after: Result) -> Iterator[Changed]:
 
 
 def _speed(before: Result, after: Result) -> Iterator[Changed]:
-    """Of the machine itself, by a fixed computation timed beside both."""
+    """Speed of the machine, by a fixed computation timed with both."""
     change = machine_change(before, [after])
     if change:
         yield Changed(
@@ -249,12 +249,12 @@ def _peaks(before: Result, after: Result) -> Iterator[Changed]:
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing in which two results differ, and whether it is known to matter."""
+    """A difference between two results, and whether it is known to matter."""
 
     kind: str  # workload, parameter, option, commit, package, driver, variable, machine, …
     what: str
-    before: str  # "" where it was not there
+    before: str  # "" if missing
     after: str
-    weight: int  # 0 to 100: how often such a difference is the reason
-    why: str = ""  # what it is known to do; "": nothing is known
-    proof: str = ""  # the command that would decide it, or what to do in place of one
+    weight: int  # 0 to 100: how often such a difference is the cause
+    why: str = ""  # known effect; "": none
+    proof: str = ""  # a command or advice to verify it

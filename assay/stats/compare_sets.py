@@ -1,7 +1,7 @@
-"""Two sets of kept results → a ratio with an interval for each case, and their geometric mean.
+"""Two sets of stored results → a ratio with an interval for each case, and their geometric mean.
 
-What is compared was measured at two times, so a process is one draw: values of one process tell
-nothing of how the next would have fared. docs/design/compare.md says what follows from it.
+The sets were measured at different times, so the unit of replication is the process. See
+docs/design/compare.md.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from assay.stats.intervals import quantile, student
 from assay.stats.paired_ratio import FASTEST, MINIMUM, ONCE, PROCESS_NOISE, Terms, verdict
 
 LEVEL = 0.05
-FEWEST = 4  # processes a side, for an interval over processes
-MANY = 400  # pairs from which on the exact distribution is as good as normal
+FEWEST = 4  # processes per side, for an interval over processes
+MANY = 400  # pairs; with more, the normal approximation is used
 MAIN = ("step_time", "wall_time")
 EXACT = "median of all ratios of processes, exact 95 % interval"
 FEW = f"fewer than {FEWEST} processes a side: widened by the process noise of 25 %"
 
 
 class Side(NamedTuple):
-    """What one side has of a metric of a case."""
+    """Values of a metric of a case in one set."""
 
-    medians: list[float]  # one a process
+    medians: list[float]  # one per process
     error: float  # standard error of the logarithm, within processes
     unit: str
 
@@ -45,7 +45,7 @@ def difference(
     if min(*first.medians, *second.medians) > 0:
         ratio, low, high = _interval(first, second)
     count = min(len(first.medians), len(second.medians))
-    found = Quantity(value=ratio, low=low, high=high, unit="", estimator="", n=count)
+    interval = Quantity(value=ratio, low=low, high=high, unit="", estimator="", n=count)
     return Difference(
         key=key,
         metric=metric,
@@ -54,12 +54,12 @@ def difference(
         ratio=ratio,
         low=low,
         high=high,
-        verdict=_verdict(found, first.unit, minimum) if ratio == ratio else "cannot-tell",
+        verdict=_verdict(interval, first.unit, minimum) if ratio == ratio else "cannot-tell",
     )
 
 
 def side(results: Iterable[Result], metric: str) -> Side | None:
-    """All sound results of one case; None without a value."""
+    """All successful results of one case; None without a value."""
     medians: list[float] = []
     errors: list[float] = []
     unit = ""
@@ -74,19 +74,18 @@ def side(results: Iterable[Result], metric: str) -> Side | None:
 
 
 def points_side(points: Sequence[KeptPoint]) -> Side:
-    """Of one metric of a case, from the index: a result counts as one process, and what its
-    interval spans as the error within."""
+    """A side from points of the index: a result is one process, its interval the error."""
     reach = 2 * student(math.inf)
     errors = [
         math.log(high / low) / reach if low > 0 and high > low else 0.0
-        for *_, low, high in (one.point for one in points)
+        for *_, low, high in (entry.point for entry in points)
     ]
     error = math.sqrt(sum(error**2 for error in errors)) / len(errors)
-    return Side([one.point.value for one in points], error, points[0].unit)
+    return Side([entry.point.value for entry in points], error, points[0].unit)
 
 
 def metrics(results: Iterable[Result]) -> list[str]:
-    """What results have steady values of, in the order it appears."""
+    """Metrics with steady values, in order of appearance."""
     return list(
         dict.fromkeys(
             part.metric
@@ -98,23 +97,27 @@ def metrics(results: Iterable[Result]) -> list[str]:
 
 
 def main_metric(results: Sequence[Result]) -> str:
-    """What a case is about: its steps, else the whole of it, else what it reports first."""
-    found = metrics(results)
-    return next((name for name in MAIN if name in found), found[0] if found else "")
+    """Step time, else wall time, else the first reported metric."""
+    names = metrics(results)
+    return next((name for name in MAIN if name in names), names[0] if names else "")
 
 
 def means(differences: Sequence[Difference], minimum: float = MINIMUM) -> list[GroupMean]:
-    """Over all cases of a metric, and over those of each group where there are several."""
-    usable = [one for one in differences if one.verdict != "not-comparable" and one.ratio > 0]
-    found = []
-    for metric in dict.fromkeys(one.metric for one in usable):
-        same = [one for one in usable if one.metric == metric]
-        groups = dict.fromkeys(one.group for one in same)
+    """Means over all cases of a metric, and over each group if there are several."""
+    usable = [
+        difference
+        for difference in differences
+        if difference.verdict != "not-comparable" and difference.ratio > 0
+    ]
+    group_means = []
+    for metric in dict.fromkeys(difference.metric for difference in usable):
+        same = [difference for difference in usable if difference.metric == metric]
+        groups = dict.fromkeys(difference.group for difference in same)
         for group in [g for g in groups if g] if len(groups) > 1 else []:
-            found.append(_mean(group, metric, [o for o in same if o.group == group], minimum))
+            group_means.append(_mean(group, metric, [o for o in same if o.group == group], minimum))
         if len(same) > 1:
-            found.append(_mean("", metric, same, minimum))
-    return found
+            group_means.append(_mean("", metric, same, minimum))
+    return group_means
 
 
 def ratio_interval(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:
@@ -126,7 +129,7 @@ def ratio_interval(first: Sequence[float], second: Sequence[float]) -> tuple[flo
 
 
 def _interval(first: Side, second: Side) -> tuple[float, float, float]:
-    """With few processes, how far two of the same kind may lie apart is not known from them."""
+    """With few processes, their own noise cannot be estimated from them."""
     if min(len(first.medians), len(second.medians)) >= FEWEST:
         return ratio_interval(first.medians, second.medians)
     middle = _mean_log(second.medians) - _mean_log(first.medians)
@@ -140,9 +143,9 @@ def _mean_log(values: Sequence[float]) -> float:
 
 
 def _mean(group: str, metric: str, differences: Sequence[Difference], minimum: float) -> GroupMean:
-    """Of these very cases: their errors add up as squares, and no case stands for others."""
-    logs = [math.log(one.ratio) for one in differences]
-    halves = [_half(one) for one in differences]
+    """Geometric mean of exactly these cases: their squared errors add up."""
+    logs = [math.log(difference.ratio) for difference in differences]
+    halves = [_half(difference) for difference in differences]
     middle = sum(logs) / len(logs)
     reach = math.sqrt(sum(half**2 for half in halves)) / len(halves)
     ratio = Quantity(
@@ -159,30 +162,32 @@ def _mean(group: str, metric: str, differences: Sequence[Difference], minimum: f
     )
 
 
-def _half(one: Difference) -> float:
-    if one.low <= 0 or math.isinf(one.high):
+def _half(difference: Difference) -> float:
+    if difference.low <= 0 or math.isinf(difference.high):
         return math.inf
-    return max(math.log(one.high / one.ratio), math.log(one.ratio / one.low))
+    return max(
+        math.log(difference.high / difference.ratio), math.log(difference.ratio / difference.low)
+    )
 
 
 def _verdict(ratio: Quantity, unit: str, minimum: float) -> str:
-    """In words that suit the unit: of times faster, of rates too, of anything else higher."""
-    found = verdict(ratio, Terms("", minimum, higher_is_better=unit.endswith("/s")))
-    if found in ("same", "cannot-tell") or unit == "s" or unit.endswith("/s"):
-        return found
+    """faster or slower for times and rates, higher or lower for other units."""
+    word = verdict(ratio, Terms("", minimum, higher_is_better=unit.endswith("/s")))
+    if word in ("same", "cannot-tell") or unit == "s" or unit.endswith("/s"):
+        return word
     return "higher" if ratio.value > 1 else "lower"
 
 
 def processes(result: Result, metric: str) -> Iterator[Sequence[float]]:
-    """The values of each process that ended well."""
+    """Finite values of each successful process."""
     if result.status != "ok":
         return
-    told = metric in result.reported
-    if metric in ONCE and not told:
+    reported = metric in result.reported
+    if metric in ONCE and not reported:
         parts = estimates.by_process(result, *ONCE[metric])
-    elif metric in result.peaks and not told:
+    elif metric in result.peaks and not reported:
         parts = [(result.peaks[metric],)]
-    elif metric in ("step_time", FASTEST) and not told:
+    elif metric in ("step_time", FASTEST) and not reported:
         parts = [tuple(p.values.tolist()) for p in estimates.processes(result.own())]
         parts = [(min(part),) for part in parts if part] if metric == FASTEST else parts
     else:
@@ -205,23 +210,23 @@ def _unit(result: Result, metric: str) -> str:
     return known.get(metric, "s" if metric in (*ONCE, FASTEST) else "")
 
 
-def _median(found: Side) -> Quantity:
-    only = len(found.medians) == 1
+def _median(side: Side) -> Quantity:
+    only = len(side.medians) == 1
     value, low, high, _ = (
-        (found.medians[0], math.nan, math.nan, 1.0) if only else quantile(found.medians)
+        (side.medians[0], math.nan, math.nan, 1.0) if only else quantile(side.medians)
     )
     return Quantity(
         value=value,
         low=low,
         high=high,
-        unit=found.unit,
+        unit=side.unit,
         estimator="median of processes",
-        n=len(found.medians),
+        n=len(side.medians),
     )
 
 
 def _cut(first: int, second: int) -> int:
-    """How many ratios lie outside on each side: P(U < cut) of Mann and Whitney's U ≤ 2.5 %."""
+    """Ratios to cut on each side: P(U < cut) ≤ 2.5 % for Mann and Whitney's U."""
     pairs = first * second
     if pairs > MANY:
         deviation = math.sqrt(pairs * (first + second + 1) / 12)
@@ -235,7 +240,7 @@ def _cut(first: int, second: int) -> int:
 
 @cache
 def _ways(first: int, second: int) -> tuple[int, ...]:
-    """How many orders of two samples give each U (Mann and Whitney, 1947, their recurrence)."""
+    """Number of orders of two samples for each U (recurrence of Mann and Whitney, 1947)."""
     if not first or not second:
         return (1,)
     without = _ways(first, second - 1)
@@ -258,8 +263,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     verdict: str  # faster, slower (of times), lower, higher, same, cannot-tell, not-comparable
-    group: str = ""  # what it was asked to be grouped by
-    notes: tuple[str, ...] = ()  # what differs besides, by name
+    group: str = ""  # value of the requested grouping
+    notes: tuple[str, ...] = ()  # names of other differences
 
 
 class GroupMean(msgspec.Struct, frozen=True, kw_only=True):

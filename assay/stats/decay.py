@@ -1,8 +1,8 @@
-"""How much of a slow change is still to come: a decay fitted to the whole series of step times.
+"""Fit an exponential decay to the whole series of step times, to estimate the remaining drift.
 
-A processor that heats up, a cache or an allocator that fills: what remains of it within the samples
-is soon smaller than their noise, and yet larger than their interval. A comparison of two halves
-does not see it; a fit to all values, from the first step of the warm-up on, does.
+The remaining effect of a processor that heats up, or of a cache or allocator that fills, is soon
+smaller than the noise of the samples, but larger than their interval. A comparison of two halves
+misses it; a fit to all values from the first step of the warm-up on does not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from assay.stats.intervals import Array, inefficiency
 
 BLOCKS = 128  # means at most, whatever the number of values
 LENGTHS = tuple(32.0 ** (place / 20 - 1) for place in range(21))  # of the series, to 1/e
-WINDOW = 16  # values at least, whose median is their level
-OUTLYING = 2.5  # standard deviations from that level; what is beyond is held there
-SURE = 2.5  # standard errors; of series without a decay 1 to 3 % have one as clear, by chance
+WINDOW = 16  # minimum number of values for a local median
+OUTLYING = 2.5  # standard deviations from that median; values beyond are clipped
+SURE = 2.5  # standard errors; 1 to 3 % of series without a decay exceed it by chance
 
 
 class Decay(NamedTuple):
@@ -28,23 +28,23 @@ class Decay(NamedTuple):
 
     height: float
     length: float  # values, to 1/e
-    begin: int = 0  # values before it, of another kind
+    begin: int = 0  # values before the decay
 
     def left(self, start: int, count: int) -> float:
-        """Its mean from `start` to the end of a series of `count`: what a middle is off by."""
+        """Its mean from `start` to the end of a series of `count`: the bias of a median."""
         return -self.moved(start, count) * self.length / max(count - start, 1)
 
     def moved(self, start: int, end: int) -> float:
-        """By how much it changes the values from one place to another; negative: they fall."""
-        first, last = (max(at - self.begin, 0) / self.length for at in (start, end))
+        """Change of the values from one index to another; negative: they fall."""
+        first, last = (max(index - self.begin, 0) / self.length for index in (start, end))
         return self.height * (math.exp(-last) - math.exp(-first))
 
 
 def find_decay(values: Sequence[float] | Array) -> Decay | None:
-    """The exponential that explains most of the variance, if chance does not explain it too.
+    """The exponential that explains most of the variance, if it is significant.
 
-    Where one jump explains clearly more, as of a program that was compiled anew, what comes after
-    the jump is asked alone.
+    If a single jump explains clearly more, as after a recompilation, only the values after the jump
+    are used.
     """
     array = np.asarray(values, dtype=np.float64)
     if len(array) < 2 * WINDOW:
@@ -68,7 +68,7 @@ def find_decay(values: Sequence[float] | Array) -> Decay | None:
 
 
 def _jump(blocks: Array, explained: float) -> int:
-    """After how many blocks the mean jumps, if that explains clearly more than this; else 0."""
+    """Number of blocks before a jump, if it explains clearly more than `explained`; else 0."""
     count = len(blocks)
     sizes = np.arange(1, count)
     sums = np.cumsum(blocks)[:-1]
@@ -76,17 +76,17 @@ def _jump(blocks: Array, explained: float) -> int:
     best = int(np.argmax(explains))
     size = best + 1
     levels = np.repeat([sums[best] / size, -sums[best] / (count - size)], [size, count - size])
-    clearly = (SURE * _error(blocks - levels)) ** 2
-    return size if explains[best] - explained > clearly else 0
+    threshold = (SURE * _error(blocks - levels)) ** 2
+    return size if explains[best] - explained > threshold else 0
 
 
 def _error(rest: Array) -> float:
-    """Standard deviation of what is left, as if every block told nothing of the next."""
+    """Standard deviation of the residuals, corrected for their correlation."""
     return math.sqrt(inefficiency(rest) * float(rest.var(ddof=3)))
 
 
 def _held(array: Array) -> Array:
-    """Outliers, and the smaller of two groups, held near the level of the values around them."""
+    """Clip outliers, and the smaller of two modes, to near the local median."""
     size = max(WINDOW, len(array) // (2 * WINDOW))
     count = len(array) // size
     first = len(array) - count * size  # the odd values at the beginning go with the first window
@@ -98,8 +98,8 @@ def _held(array: Array) -> Array:
 
 @cache
 def _shapes(count: int) -> tuple[Array, Array]:
-    """A row for each length, with mean zero, and the sum of its squares."""
-    places = (np.arange(count) + 0.5) / count
-    rows = np.exp(-places / np.array(LENGTHS)[:, None])
+    """A row for each length, with mean zero, and its sum of squares."""
+    positions = (np.arange(count) + 0.5) / count
+    rows = np.exp(-positions / np.array(LENGTHS)[:, None])
     rows -= rows.mean(axis=1, keepdims=True)
     return rows, (rows**2).sum(axis=1)

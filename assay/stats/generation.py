@@ -1,4 +1,4 @@
-"""Text generation as its users quote it: first token, those after it, memory, shares of peaks."""
+"""Quantities of text generation: time to first token, time per token, memory, shares of peaks."""
 
 from __future__ import annotations
 
@@ -12,60 +12,62 @@ from assay.stats.intervals import Array, Estimate, quantile
 from assay.stats.roofline import peak
 
 FIRST, NEXT = METRICS = (FIRST_TOKEN, NEXT_TOKEN)
-# What may be compared of text, and what is timed for it. Of all rows together: tokens a second,
-# and its inverse, the time of a token.
+# Metrics that can be compared, and the timed metric of each. For all rows together: tokens per
+# second, and the inverse, the time per token.
 RATE, TOKEN = "decode_throughput", "token_time"
 TIMED = {FIRST: FIRST, NEXT: NEXT, RATE: NEXT, TOKEN: NEXT}
 BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 
 
 def quantities(result: Result) -> dict[str, Quantity]:
-    """Nothing where no text was made."""
-    found: dict[str, Quantity] = {}
+    """Empty without generated text."""
+    by_name: dict[str, Quantity] = {}
     for metric, over in ((FIRST, "requests"), (NEXT, str(result.facts.get("timed_over", "")))):
         values = estimates.usable(result.values(metric))
         if len(values):
-            found |= _times(metric, values, over)
-    if NEXT in found:
-        found |= _decoding(result, found[NEXT])
-    if FIRST in found:
+            by_name |= _times(metric, values, over)
+    if NEXT in by_name:
+        by_name |= _decoding(result, by_name[NEXT])
+    if FIRST in by_name:
         work = 2 * _fact(result, "prompt_multiply_adds") * _fact(result, "batch_size")
-        found |= _share("prefill_peak_share", work, found[FIRST], _compute_peak(result))
-        found["cache_memory"] = _plain(_cache_bytes(result), "B", "counted from the model's sizes")
-    return found
+        by_name |= _share("prefill_peak_share", work, by_name[FIRST], _compute_peak(result))
+        by_name["cache_memory"] = _plain(
+            _cache_bytes(result), "B", "counted from the model's sizes"
+        )
+    return by_name
 
 
-def of_rows(metric: str, each: Array, result: Result) -> Array:
-    """What is made of the times of tokens, where a metric is no such time itself."""
+def of_rows(metric: str, times: Array, result: Result) -> Array:
+    """Convert times of tokens to a derived metric."""
     rows = _fact(result, "batch_size") or 1.0
-    return {RATE: lambda: rows / each, TOKEN: lambda: each / rows}.get(metric, lambda: each)()
+    return {RATE: lambda: rows / times, TOKEN: lambda: times / rows}.get(metric, lambda: times)()
 
 
 def _times(metric: str, values: Array, over: str) -> dict[str, Quantity]:
-    found = {metric: _quantity(quantile(values), f"median over {over}", len(values))}
-    for name, (share, least) in estimates.PERCENTILES.items():
-        if name != "p50" and len(values) >= least:
-            found[f"{metric}_{name}"] = _quantity(
+    quantities = {metric: _quantity(quantile(values), f"median over {over}", len(values))}
+    for name, (share, needed) in estimates.PERCENTILES.items():
+        if name != "p50" and len(values) >= needed:
+            quantities[f"{metric}_{name}"] = _quantity(
                 quantile(values, share), f"{name} over {over}", len(values)
             )
-    return found
+    return quantities
 
 
-def _decoding(result: Result, each: Quantity) -> dict[str, Quantity]:
-    """Of the tokens after the first: rate, and how much of the machine they use."""
+def _decoding(result: Result, token_time: Quantity) -> dict[str, Quantity]:
+    """Tokens after the first: rate, and shares of peaks."""
     rows = _fact(result, "batch_size")
     work = 2 * rows * _fact(result, "token_multiply_adds")
     return {
-        RATE: _rate(each, rows, "items/s", "tokens"),
-        **_share("decode_peak_share", work, each, _compute_peak(result)),
-        **_share("decode_bandwidth_share", _moved(result), each, peak(result, "copy")),
+        RATE: _rate(token_time, rows, "items/s", "tokens"),
+        **_share("decode_peak_share", work, token_time, _compute_peak(result)),
+        **_share("decode_bandwidth_share", _moved(result), token_time, peak(result, "copy")),
     }
 
 
 def _moved(result: Result) -> float:
-    """Bytes that a token needs at least: all weights once, and of every row what it looks back on.
+    """Minimum bytes to read for a token: all weights once, and the cache of every row.
 
-    Weights that are kept in one dtype and computed with in another count in the smaller.
+    Weights with different dtypes for storage and computation count in the smaller.
     """
     weights = min(_width(result, "parameter_dtype"), _width(result, "compute_dtype"))
     cache = _width(result, "compute_dtype") * _fact(result, "batch_size")
@@ -89,10 +91,12 @@ def _fact(result: Result, name: str) -> float:
     return float(result.facts.get(name, 0))
 
 
-def _share(name: str, amount: float, time: Quantity, most: float | None) -> dict[str, Quantity]:
-    if not amount or not most:
+def _share(
+    name: str, amount: float, time: Quantity, peak_value: float | None
+) -> dict[str, Quantity]:
+    if not amount or not peak_value:
         return {}
-    return {name: _rate(time, 100 * amount / most, "%", "share of the measured peak")}
+    return {name: _rate(time, 100 * amount / peak_value, "%", "share of the measured peak")}
 
 
 def _rate(time: Quantity, amount: float, unit: str, what: str) -> Quantity:

@@ -1,6 +1,6 @@
-"""Values in the order they were taken → a quantile with an interval that minds autocorrelation.
+"""Quantile and confidence interval, adjusted for autocorrelation.
 
-The method, what else was tried and its measured coverage: docs/design/statistics.md.
+Method, alternatives and measured coverage: docs/design/statistics.md.
 """
 
 from __future__ import annotations
@@ -16,28 +16,27 @@ from assay.stats.student import two_sided
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Array: TypeAlias = "NDArray[np.float64]"  # as text: to complete a word, numpy is not loaded
+Array: TypeAlias = "NDArray[np.float64]"  # as text: command completion does not load numpy
 
-# The estimate of the inefficiency is too small on short series, the more so the longer the memory,
-# and at the look that stops. These make up for it; by simulation (benchmarks/coverage.py).
+# Corrections of the inefficiency, which is underestimated on short series, with long memory, and at
+# the look that stops; by simulation (benchmarks/coverage.py).
 _STOPPED = 0.14
-_STOPPED_EARLY = 25  # independent values; with more, a look stops less by chance
+_STOPPED_EARLY = 25  # independent values; with more, stopping by chance is rarer
 _SHORT = 1.0
 _SHORT_MEMORY = 55.0
 
-# Independent values seem to remember too: so much over the root of their number is chance. Fewer
-# than these cannot tell, and memory is believed.
+# Chance correlation of independent values, times the root of their number. Not applied to shorter
+# series than _CHANCE_FROM.
 _CHANCE = 2.5
 _CHANCE_FROM = 60
 
 _COSINES = 8
-_SWINGS_FROM = 20  # values; fewer have no slow part
+_SWINGS_FROM = 20  # minimum number of values
 _CLEARLY = 2.0  # the mean of 8 squared cosines of noise is above this in 4 % of series
 
 
 class Estimate(NamedTuple):
-    """A number, its 95 % interval (nan where there is none), and how many independent values it is
-    worth."""
+    """A number, its 95 % interval (nan if there is none), and its effective sample size."""
 
     value: float
     low: float
@@ -50,10 +49,10 @@ class Estimate(NamedTuple):
 
 
 def quantile(values: Sequence[float] | Array, share: float = 0.5) -> Estimate:
-    """A quantile with the interval of Woodruff (1952), its variance that of a correlated series.
+    """A quantile with the interval of Woodruff (1952), with the variance of a correlated series.
 
-    Which values are above the quantile is a series of zeros and ones; how far its mean strays says
-    how far along the sorted values the quantile may lie. No density, no shape is assumed.
+    The error of the mean of the indicators "value above quantile" gives the interval of ranks. No
+    density and no shape is assumed.
     """
     array = np.asarray(values, dtype=np.float64)
     ordered = np.sort(array)
@@ -83,9 +82,9 @@ def mean(values: Sequence[float] | Array) -> Estimate:
 
 
 def over_processes(middles: Sequence[float]) -> Estimate:
-    """Student's interval over the processes' own medians, in logarithms: a process is one draw.
+    """Student's interval over the logarithms of the processes' medians.
 
-    Times are positive and differ by factors; so the interval never goes below zero.
+    Times are positive and differ by factors, so the interval stays above zero.
     """
     logs = np.log(np.asarray(middles, dtype=np.float64))
     count, middle = len(logs), float(np.mean(logs))
@@ -97,9 +96,9 @@ def over_processes(middles: Sequence[float]) -> Estimate:
 
 
 def inefficiency(deviations: Array) -> float:
-    """How many values of this series tell as much as one independent value; about 1 without memory.
+    """Number of values worth one independent value; about 1 without autocorrelation.
 
-    The memory from value to value, or the slow swings beneath it where those are clearly larger.
+    From the autocorrelation, or from slow oscillations if those are clearly larger.
     """
     count, power = len(deviations), float(np.mean(deviations**2)) if len(deviations) else 0.0
     if count < 4 or power <= 0:
@@ -114,7 +113,7 @@ def inefficiency(deviations: Array) -> float:
 
 
 def _beyond_chance(near: float, count: int) -> float:
-    """Memory that chance explains taken off; from twice as much on, all of it is believed."""
+    """Subtract correlation explained by chance; beyond twice that amount nothing is subtracted."""
     if near <= 1 or count < _CHANCE_FROM:
         return near
     return 1 + min(near - 1, max(0.0, 2 * (near - 1 - _CHANCE / math.sqrt(count))))
@@ -129,13 +128,15 @@ def _initial_sequence(deviations: Array) -> float:
     pairs = (covariances[0::2] + covariances[1::2]) / covariances[0]
     positive = int(np.argmax(pairs <= 0)) if (pairs <= 0).any() else len(pairs)
     total = 2 * float(np.minimum.accumulate(pairs[:positive]).sum()) - 1
-    return max(total, 0.3)  # alternating values are worth more than independent ones, to a degree
+    return max(
+        total, 0.3
+    )  # lower bound for alternating values, which are worth more than independent ones
 
 
 def _swings(deviations: Array) -> float:
     """Power of the slowest cosines (equally weighted: Lazarus, Lewis, Stock and Watson 2018).
 
-    Geyer's sum ends at the first negative pair, and so misses a slow swing under strong noise.
+    Geyer's sum ends at the first negative pair and misses slow oscillations under strong noise.
     """
     count = len(deviations)
     size = -(-count // 512)  # slow cosines change little within a block

@@ -1,4 +1,4 @@
-"""What each option gains: readings that differ in one thing only, compared."""
+"""Effects of options: comparison of results that differ in one setting."""
 
 from __future__ import annotations
 
@@ -16,62 +16,66 @@ Setting = tuple[str, Value]
 
 
 class OptionEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """Changing one setting from one value to another, over all pairs that differ in it alone."""
+    """Effect of changing one setting, over all pairs that differ in it only."""
 
     setting: str
     before: Value
     after: Value
-    ratios: tuple[float, ...]  # time of an item after, over that before
+    ratios: tuple[float, ...]  # time per item after / before
 
     @property
     def ratio(self) -> float:
-        """The geometric mean, the one mean that does not depend on the direction."""
+        """Geometric mean, which does not depend on the direction."""
         return math.exp(sum(math.log(ratio) for ratio in self.ratios) / len(self.ratios))
 
 
 def option_effects(readings: Sequence[Reading]) -> list[OptionEffect]:
-    """Every change of one setting that was measured, the greatest effect first."""
+    """Effects of all measured changes, the largest first."""
     ratios: dict[tuple[str, Value, Value], list[float]] = defaultdict(list)
-    for one, other in itertools.combinations([r for r in readings if _time(r)], 2):
-        difference = _only_difference(one, other)
+    for first, second in itertools.combinations([r for r in readings if _time(r)], 2):
+        difference = _only_difference(first, second)
         if difference:
             name, before, after = difference
-            ratio = _time(other) / _time(one)
-            if (name, after, before) in ratios:  # one direction an option, that met first
+            ratio = _time(second) / _time(first)
+            if (name, after, before) in ratios:  # one direction per option, the first seen
                 ratios[(name, after, before)].append(1 / ratio)
             else:
                 ratios[(name, before, after)].append(ratio)
-    found = [
+    effects = [
         OptionEffect(setting=name, before=before, after=after, ratios=tuple(values))
         for (name, before, after), values in ratios.items()
     ]
-    return sorted(found, key=lambda purchase: -abs(math.log(purchase.ratio)))
+    return sorted(effects, key=lambda effect: -abs(math.log(effect.ratio)))
 
 
-def effects_table(purchases: Sequence[OptionEffect]) -> Table:
+def effects_table(effects: Sequence[OptionEffect]) -> Table:
     return Table(
         columns=("option", "from", "to", "time becomes", "lowest", "highest", "pairs"),
         rows=tuple(
             (
-                *(p.setting, str(p.before), str(p.after), f"x {p.ratio:.2f}"),
-                *(f"{min(p.ratios):.2f}", f"{max(p.ratios):.2f}", str(len(p.ratios))),
+                *(effect.setting, str(effect.before), str(effect.after), f"x {effect.ratio:.2f}"),
+                *(
+                    f"{min(effect.ratios):.2f}",
+                    f"{max(effect.ratios):.2f}",
+                    str(len(effect.ratios)),
+                ),
             )
-            for p in purchases
+            for effect in effects
         ),
         numeric=frozenset({"time becomes", "lowest", "highest", "pairs"}),
         title="What each option gains, all else equal",
     )
 
 
-def _only_difference(one: Reading, other: Reading) -> tuple[str, Value, Value] | None:
-    """The single setting in which two cases differ; None if they differ in none or in more."""
-    mine, theirs = dict(_settings(one)), dict(_settings(other))
-    if mine.keys() != theirs.keys():
+def _only_difference(first: Reading, second: Reading) -> tuple[str, Value, Value] | None:
+    """The single setting in which two cases differ, or None."""
+    first_settings, second_settings = dict(_settings(first)), dict(_settings(second))
+    if first_settings.keys() != second_settings.keys():
         return None
-    differing = [name for name in mine if mine[name] != theirs[name]]
+    differing = [name for name in first_settings if first_settings[name] != second_settings[name]]
     if len(differing) != 1:
         return None
-    return differing[0], mine[differing[0]], theirs[differing[0]]
+    return differing[0], first_settings[differing[0]], second_settings[differing[0]]
 
 
 def _settings(reading: Reading) -> Iterator[Setting]:
@@ -83,6 +87,6 @@ def _settings(reading: Reading) -> Iterator[Setting]:
 
 
 def _time(reading: Reading) -> float:
-    """Seconds for one item, so that batch sizes can be compared; 0 where nothing was measured."""
+    """Seconds per item, so that batch sizes can be compared; 0 if not measured."""
     step = reading.summary.quantities.get("step_time")
     return step.value / max(1, reading.result.items) if step else 0.0

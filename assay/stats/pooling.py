@@ -1,4 +1,4 @@
-"""Several results of one case → one result over all their processes."""
+"""Merge results of one case into one result with all processes."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import msgspec
 
 from assay.core.records import Result
 
-_AMOUNTS = ("_joules", "_seconds", "_bytes", "_throttles")  # endings of peaks that add up
+_AMOUNTS = ("_joules", "_seconds", "_bytes", "_throttles")  # suffixes of peaks that are summed
 
 
 def pooled(results: Iterable[Result]) -> list[Result]:
-    """One for each case, in the order they first came. An ending that is not ok is told only where
-    there is no other; a result that was never opened has no process to count."""
-    found: dict[str, list[Result]] = defaultdict(list)
+    """One result per case, in order. Failed results count only if no result of the case is ok."""
+    by_case: dict[str, list[Result]] = defaultdict(list)
     for result in results:
-        found[result.case.key].append(result)
-    return [_one(several) for several in found.values()]
+        by_case[result.case.key].append(result)
+    return [_one(several) for several in by_case.values()]
 
 
 def joined_peaks(parts: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Of several processes of one case: amounts are added, all else is the highest."""
+    """Peaks of several processes: sums of amounts, maxima of others."""
     names = dict.fromkeys(name for part in parts for name in part)
     return {
         name: (sum if name.endswith(_AMOUNTS) else max)(p[name] for p in parts if name in p)

@@ -1,13 +1,13 @@
-"""An interval over independent pairs that stays right however often one looks at it.
+"""Confidence interval over independent pairs that is valid at every look.
 
 Pocock (1977): test at every look with the same, smaller level. With Student's t instead of the
-normal distribution (Jennison and Turnbull 2000, 4.4) the law of all looks together depends on
-nothing unknown, so that the level was found by simulation: docs/design/compare.md.
+normal distribution (Jennison and Turnbull 2000, 4.4) the joint distribution of all looks has no
+unknown parameter, so the level was computed by simulation: docs/design/compare.md.
 
-A pair is as noisy as its minute was; Student's t over independent, symmetric values of unequal
+The noise of pairs differs; Student's t over independent, symmetric values of unequal
 spread errs less often than its level, for levels up to 8 % (Bakirov and Székely 2006; Ibragimov
-and Müller 2010). But one pair that another program disturbed can widen it beyond any use. So a
-part of the level goes to a second interval, about the mean without the lowest and highest fifth
+and Müller 2010). But one disturbed pair can widen it without limit. So a part of the
+level goes to a second interval, about the mean without the lowest and highest fifth
 (Yuen 1974), and the narrower of the two is taken: both hold at once.
 """
 
@@ -23,7 +23,7 @@ from assay.stats.intervals import Array
 from assay.stats.student import two_sided
 
 FEWEST, MOST = 3, 60  # pairs: a look after each of these
-CONFIDENCE = 0.98  # that no look at all excludes the truth
+CONFIDENCE = 0.98  # that no look excludes the true value
 LEVEL = 0.0016  # of each of the 58 looks, so that together they err in 2 %
 # Of the level, for Student's interval and for the trimmed one: by simulation, 1.97 % together.
 PLAIN, TRIMMED = 13 / 16, 3 / 16
@@ -32,11 +32,11 @@ CUT = 0.2  # of the values, at each end
 
 
 class Interval(NamedTuple):
-    """A mean and how far the truth may lie from it; infinitely far with too few values."""
+    """A mean and its half-width, infinite with too few values."""
 
     middle: float
     reach: float
-    spread: float  # standard deviation of the values; of those not cut, where they tell more
+    spread: float  # standard deviation, of the trimmed values for a trimmed interval
 
     @property
     def low(self) -> float:
@@ -52,12 +52,12 @@ def interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     if len(array) < FEWEST:
         spread = float(np.std(array, ddof=1)) if len(array) > 1 else math.nan
         return Interval(float(np.mean(array)), math.inf, spread)
-    middle, reached, spread = (float(part) for part in narrower(array, level))
-    return Interval(middle, reached, spread)
+    middle, half_width, spread = (float(part) for part in narrower(array, level))
+    return Interval(middle, half_width, spread)
 
 
 def narrower(values: Array, level: float = LEVEL) -> tuple[Array, Array, Array]:
-    """Middle, reach and spread of the narrower interval, along the last axis: of many at once."""
+    """Middle, reach and spread of the narrower interval, along the last axis."""
     count = values.shape[-1]
     spread = np.std(values, axis=-1, ddof=1)
     plain = np.mean(values, axis=-1), reach(1.0, count, level) * spread, spread
@@ -70,16 +70,16 @@ def narrower(values: Array, level: float = LEVEL) -> tuple[Array, Array, Array]:
 
 
 def reach(spread: float, count: int, level: float = LEVEL) -> float:
-    """How far Student's interval of so many values goes to each side."""
+    """Half-width of Student's interval."""
     return spread * two_sided(PLAIN * level, count - 1) / math.sqrt(count)
 
 
 def _trimmed(values: Array, level: float) -> tuple[Array, Array, Array]:
-    """The mean without the ends; its error from values whose ends are pulled in (Winsorized)."""
+    """Trimmed mean; its error is from Winsorized values."""
     ordered, count = np.sort(values, axis=-1), values.shape[-1]
     cut = max(1, int(CUT * count))
-    kept = ordered[..., cut : count - cut]
-    pulled = np.clip(ordered, kept[..., :1], kept[..., -1:])
-    spread = np.std(pulled, axis=-1, ddof=1) / (1 - 2 * cut / count)
-    factor = two_sided(TRIMMED * level, kept.shape[-1] - 1) / math.sqrt(count)
-    return np.mean(kept, axis=-1), factor * spread, spread
+    inner = ordered[..., cut : count - cut]
+    winsorized = np.clip(ordered, inner[..., :1], inner[..., -1:])
+    spread = np.std(winsorized, axis=-1, ddof=1) / (1 - 2 * cut / count)
+    factor = two_sided(TRIMMED * level, inner.shape[-1] - 1) / math.sqrt(count)
+    return np.mean(inner, axis=-1), factor * spread, spread

@@ -1,4 +1,4 @@
-"""A result's summary: made once, and kept in the store until the analysis has a new version."""
+"""Summaries of results, cached in the store by version of the analysis."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from assay.core.records import Result
 
 
 def read(store: Store, result: Result) -> Reading:
-    """The result with the summary that the store keeps, or with a new one, kept from now on."""
+    """The result with its stored summary, or with a new one, which is then stored."""
     summary = store.summary(result.id, ANALYSIS)
     if summary is None:
-        from assay.stats.summary import summarize  # with numpy: showing what is kept needs none
+        from assay.stats.summary import summarize  # late: stored summaries need no numpy
 
         summary = summarize(result)
         store.keep_summary(result.id, ANALYSIS, summary)

@@ -18,8 +18,8 @@ def density(t: float, degrees: float) -> float:
 
 @cache
 def two_sided(level: float, degrees: float) -> float:
-    """The value that |t| exceeds with probability `level`: six digits; between one and two degrees
-    of freedom up to a tenth too much."""
+    """The value that |t| exceeds with probability `level`: six digits; up to 10 % too large between
+    one and two degrees of freedom."""
     if math.isinf(degrees):
         return -NormalDist().inv_cdf(level / 2)
     if degrees == 1:

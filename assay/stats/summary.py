@@ -15,12 +15,12 @@ from assay.stats.doubts.samples import doubts
 from assay.stats.intervals import Array, Estimate, mean, over_processes, quantile, student
 from assay.stats.roofline import position
 
-POWER = 0.8416  # normal quantile of 80 %: how surely a change as large as the least is seen
+POWER = 0.8416  # normal quantile of 80 %: power of the minimum detectable effect
 
 
 def summarize(result: Result) -> Summary:
-    """Everything one may quote from a result. What the program told stands under its own names;
-    where assay has a quantity of that name too, its own is `command_NAME`."""
+    """Quantities of a result. Metrics that the program reported keep their names, and quantities
+    of assay with the same name become `command_NAME`."""
     own = result.own()
     processes = [process for process in estimates.processes(own) if len(process.values)]
     quantities = _own(own, processes)
@@ -35,7 +35,7 @@ def summarize(result: Result) -> Summary:
 
 
 def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quantity]:
-    """Of what assay itself measured."""
+    """Quantities that assay measured."""
     quantities = _of_steps(processes, result) if processes else {}
     quantities |= _once(result)
     for metric in _other_metrics(result):
@@ -45,17 +45,17 @@ def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quanti
 
 
 def _reported(result: Result) -> dict[str, Quantity]:
-    """Of what the program told: nan and infinity are told too."""
-    found: dict[str, Quantity] = {}
+    """Quantities that the program reported, nan and infinity included."""
+    quantities: dict[str, Quantity] = {}
     reported = result.reported
     for metric in dict.fromkeys(part.metric for part in result.samples if part.metric in reported):
         values = np.asarray(result.values(metric), dtype=np.float64)
         if np.isfinite(values).all():
-            found |= _of_metric(result, metric)
+            quantities |= _of_metric(result, metric)
         else:
             unit = next(part.unit for part in result.samples if part.metric == metric)
-            found[metric] = _single(float(np.median(values)), unit, "median", len(values))
-    return found
+            quantities[metric] = _single(float(np.median(values)), unit, "median", len(values))
+    return quantities
 
 
 def _of_steps(processes: list[estimates.Process], result: Result) -> dict[str, Quantity]:
@@ -63,34 +63,34 @@ def _of_steps(processes: list[estimates.Process], result: Result) -> dict[str, Q
     whole, count = np.concatenate(values), sum(map(len, values))
     step = _quantity(estimates.of_case(_as_processes(values)), "s", _estimator(values), count)
     average = mean(whole) if len(values) == 1 else over_processes([float(v.mean()) for v in values])
-    found = {
+    quantities = {
         "step_time": step,
         "mean": _quantity(average, "s", "mean", count),
         "min": _single(min(process.fastest for process in processes), "s", "min", count),
     }
     if count > 1:
         spread = 100 * float(whole.std() / whole.mean())
-        found |= {
+        quantities |= {
             "coefficient_of_variation": _single(spread, "%", "standard deviation / mean", count),
             "minimum_detectable_effect": _detectable(step, len(values)),
         }
     if result.items:
-        found["throughput"] = _rate(step, result.items, "items/s", "items")
+        quantities["throughput"] = _rate(step, result.items, "items/s", "items")
     if result.procedure.latency:
-        found |= _percentiles(whole)
-    return found | _work(result, step)
+        quantities |= _percentiles(whole)
+    return quantities | _work(result, step)
 
 
 def _work(result: Result, step: Quantity) -> dict[str, Quantity]:
-    """FLOP/s, and their share of the measured peak where the doctor has left one."""
-    under = position(result)
-    if under is None:
+    """FLOP/s, and their share of the measured peak if there is one."""
+    place = position(result)
+    if place is None:
         return {}
-    work = under.flops * step.value
-    found = {"flop_rate": _rate(step, work, "FLOP/s", "FLOP")}
-    if under.peak:
-        found["peak_share"] = _rate(step, 100 * work / under.peak, "%", "share of the peak")
-    return found
+    work = place.flops * step.value
+    quantities = {"flop_rate": _rate(step, work, "FLOP/s", "FLOP")}
+    if place.peak:
+        quantities["peak_share"] = _rate(step, 100 * work / place.peak, "%", "share of the peak")
+    return quantities
 
 
 def _estimator(values: Sequence[Array]) -> str:
@@ -105,7 +105,7 @@ def _as_processes(values: Sequence[Array]) -> list[estimates.Process]:
 
 
 def _detectable(step: Quantity, processes: int) -> Quantity:
-    """The least change between two such measurements that 4 of 5 pairs of them would show.
+    """Minimum detectable effect between two such measurements, with 80 % power.
 
     Bloom (1995): (t of the two-sided 5 % + z of 80 % power) standard errors of a difference.
     """
@@ -119,14 +119,14 @@ def _detectable(step: Quantity, processes: int) -> Quantity:
 def _percentiles(values: Array) -> dict[str, Quantity]:
     return {
         name: _quantity(quantile(values, share), "s", name, len(values))
-        for name, (share, least) in estimates.PERCENTILES.items()
-        if len(values) >= least
+        for name, (share, needed) in estimates.PERCENTILES.items()
+        if len(values) >= needed
     }
 
 
 def _once(result: Result) -> dict[str, Quantity]:
-    """What a process does one time: an interval over processes, where there are several."""
-    found = {}
+    """Quantities measured once per process."""
+    quantities = {}
     for name, metric, phase in (
         ("first_step", "step_time", "first"),
         ("open_time", "open_time", "open"),
@@ -135,10 +135,10 @@ def _once(result: Result) -> dict[str, Quantity]:
         firsts = estimates.usable([part[0] for part in parts if part])
         if len(firsts):
             kind = "single" if len(firsts) == 1 else f"geometric mean of {len(firsts)} processes"
-            found[name] = _quantity(over_processes(firsts.tolist()), "s", kind, len(firsts))
+            quantities[name] = _quantity(over_processes(firsts.tolist()), "s", kind, len(firsts))
     if result.seconds:
-        found["total_time"] = _single(result.seconds, "s", "single", 1)
-    return found
+        quantities["total_time"] = _single(result.seconds, "s", "single", 1)
+    return quantities
 
 
 def _other_metrics(result: Result) -> list[str]:
@@ -154,7 +154,7 @@ def _other_metrics(result: Result) -> list[str]:
 
 
 def _of_metric(result: Result, metric: str) -> dict[str, Quantity]:
-    """A metric that a session told by itself; it may be negative, so only nan is left out."""
+    """A metric that a session reported; it may be negative; non-finite values are skipped."""
     values = np.asarray(result.values(metric), dtype=np.float64)
     values = values[np.isfinite(values)]
     if not len(values):
@@ -180,7 +180,7 @@ def _single(value: float, unit: str, estimator: str, count: int) -> Quantity:
 
 
 def _rate(step: Quantity, amount: float, unit: str, what: str) -> Quantity:
-    """So much of something in each step, as a rate."""
+    """An amount per step, as a rate."""
     return Quantity(
         value=amount / step.value,
         low=amount / step.high,
@@ -191,27 +191,29 @@ def _rate(step: Quantity, amount: float, unit: str, what: str) -> Quantity:
     )
 
 
-METRICS = ("epoch_time", "loss", "train_accuracy", "epoch_accuracy")  # raw, one value an epoch
+METRICS = ("epoch_time", "loss", "train_accuracy", "epoch_accuracy")  # raw, one value per epoch
 
 
 def training_quantities(result: Result) -> dict[str, Quantity]:
-    """`train_time`, and `time_to_accuracy` where the accuracy expected was reached.
+    """`train_time`, and `time_to_accuracy` if the expected accuracy was reached.
 
-    Both are seconds of training, with tracing and compiling, without the tests in between.
+    Both are seconds of training, with tracing and compilation, without evaluations.
     """
     times = (*result.values("epoch_time", "first"), *result.values("epoch_time"))
     if not times:
         return {}
     passed = list(itertools.accumulate(times))
-    found = {"train_time": _seconds(passed[-1], f"of {len(times)} epochs")}
+    quantities = {"train_time": _seconds(passed[-1], f"of {len(times)} epochs")}
     for name in ("loss", "train_accuracy"):
-        found[name] = _last(result, name)
+        quantities[name] = _last(result, name)
     expected = float(result.facts.get("expected_accuracy", 0.0))
     right = result.values("epoch_accuracy")
     for count, (seconds, share) in enumerate(zip(passed, right, strict=False), 1):
         if expected and share >= expected:
-            return found | {"time_to_accuracy": _seconds(seconds, f"to the end of epoch {count}")}
-    return found
+            return quantities | {
+                "time_to_accuracy": _seconds(seconds, f"to the end of epoch {count}")
+            }
+    return quantities
 
 
 def _seconds(value: float, estimator: str) -> Quantity:

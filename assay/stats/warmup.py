@@ -1,4 +1,4 @@
-"""Where the steady part of a series of step times begins, by a test on the values themselves."""
+"""Detect the start of the steady part of a series of step times."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 from assay.stats.decay import Decay, find_decay
 from assay.stats.intervals import Array, quantile
 
-LEAST = 12  # values; fewer cannot tell
-BLOCKS = 64  # at most, whatever the number of values: each look costs about the same
-SAME = 0.005  # two halves whose medians differ less are the same for our purpose
-SURE = 3.0  # standard errors; two medians further apart than these, and than SAME, differ
-MOST_CUT, CUTS = 2 / 3, 17  # of the values, for a slow change; and how many places are tried
-TOLERATED = 0.25  # standard errors of the middle that a slow change may have left
+LEAST = 12  # minimum number of values
+BLOCKS = 64  # at most, so that the cost does not grow with the number of values
+SAME = 0.005  # relative difference of medians that is ignored
+SURE = 3.0  # standard errors; medians further apart than this and SAME differ
+MOST_CUT, CUTS = 2 / 3, 17  # largest share to cut for a slow change, and number of cuts to try
+TOLERATED = 0.25  # standard errors of the median that a slow change may leave
 
 
 class Steady(NamedTuple):
-    """From `start` on the values are steady; or they never are; or there are too few to say.
+    """Values are steady from `start` on, or never, or there are too few.
 
-    If they are still `warming`, a slow change is not over: by so much they `moved` meanwhile.
+    `warming`: a slow change is not over; `moved` is its size so far.
     """
 
     start: int
@@ -32,23 +32,23 @@ class Steady(NamedTuple):
 
 
 def find_steady(values: Sequence[float] | Array, before: Sequence[float] | Array = ()) -> Steady:
-    """Cut off a beginning that clearly differs, then ask whether the rest is the same throughout.
+    """Cut off a start that clearly differs, then test whether the rest is steady.
 
-    Values that never are steady are kept whole: no part of them is better than another. What was
-    timed `before`, in the same way, shows a slow change that these alone do not.
+    Nothing is cut from values that are never steady. Comparable earlier values (`before`) help to
+    detect a slow change.
     """
     both = (np.asarray(part, dtype=np.float64).tobytes() for part in (values, before))
     return _found(*both)
 
 
-@lru_cache(maxsize=16)  # every doubt of a result asks this of the same values
+@lru_cache(maxsize=16)  # every doubt of a result calls it with the same values
 def _found(values: bytes, before: bytes) -> Steady:
     array, earlier = np.frombuffer(values), np.frombuffer(before)
     if len(array) < LEAST:
         return Steady(0, "too-few")
-    found = _steady_part(array)
+    steady = _steady_part(array)
     decay = find_decay(np.concatenate([earlier, array]))
-    return _after(decay, array, len(earlier), found) if decay else found
+    return _after(decay, array, len(earlier), steady) if decay else steady
 
 
 def _steady_part(array: Array) -> Steady:
@@ -60,25 +60,25 @@ def _steady_part(array: Array) -> Steady:
     return Steady(start, "steady")
 
 
-def _after(decay: Decay, array: Array, before: int, found: Steady) -> Steady:
-    """Cut where a decay no longer matters; or, if it still does, where it does least."""
+def _after(decay: Decay, array: Array, before: int, steady: Steady) -> Steady:
+    """Cut where a decay is negligible, or where it is smallest."""
     count = len(array)
     late = quantile(array[count // 2 :])
-    cuts = np.linspace(found.start, max(found.start, MOST_CUT * count), CUTS).astype(int)
+    cuts = np.linspace(steady.start, max(steady.start, MOST_CUT * count), CUTS).astype(int)
     left = np.array([decay.left(before + cut, before + count) for cut in cuts])
     errors = late.half_width / 1.96 * np.sqrt((count - count // 2) / (count - cuts))
     over = np.abs(left) <= TOLERATED * errors
     if over.any():
         start = int(cuts[np.argmax(over)])
         return Steady(0, "unsteady") if _changes(array[start:]) else Steady(start, "steady")
-    if decay.length >= before + count and found.verdict == "unsteady":
-        return found  # a trend without an end
+    if decay.length >= before + count and steady.verdict == "unsteady":
+        return steady  # an ongoing trend
     best = int(np.argmin(left**2 + errors**2))
     return Steady(int(cuts[best]), "warming", decay.moved(before, before + count))
 
 
 def _changes(rest: Array) -> bool:
-    """Whether the second half, or the last eighth, is another matter than what is before it."""
+    """Whether the second half or the last eighth differs from the values before."""
     half, last = len(rest) // 2, len(rest) // 8
     if differ(rest[:half], rest[half:]):
         return True
@@ -86,10 +86,9 @@ def _changes(rest: Array) -> bool:
 
 
 def differ(early: Array, late: Array) -> bool:
-    """Whether two medians are further apart than chance, and than what matters.
+    """Whether two medians differ significantly and relevantly.
 
-    Chance is judged by the later values alone: if the earlier ones drift, their own spread says so
-    by being large, and would hide what it should show.
+    The error is estimated from the later values only: drift of the earlier ones would inflate it.
     """
     second = quantile(late)
     doubt = second.half_width / 1.96 * math.sqrt(1 + len(late) / len(early))
@@ -98,12 +97,11 @@ def differ(early: Array, late: Array) -> bool:
 
 
 def _cut(array: Array) -> int | None:
-    """MSER (White 1997): the cut that leaves the least squared standard error of what remains.
+    """MSER (White 1997): the cut with the smallest squared standard error of the rest.
 
-    None if that would leave less than a third: then the values still change.
-
-    On medians of blocks, held within the range of the second half, so that one slow step
-    (a page fault, one more compilation) decides nothing.
+    None if less than a third would remain: the values still change. Uses medians of blocks, clipped
+    to the range of the second half, so that one slow step (a page fault, a compilation) does not
+    matter.
     """
     size = max(1, len(array) // BLOCKS)
     count = len(array) // size

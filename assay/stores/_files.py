@@ -1,4 +1,4 @@
-"""Where the files of a run are: in its folder or, of old ones, in a pack; the index knows which."""
+"""Run files, in a run folder or in a zip pack."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.core.records import Plan, Result
 from assay.stores import folders
 
 if TYPE_CHECKING:
-    from assay.stores._packs import Pack  # with zipfile: where nothing is packed, none is loaded
+    from assay.stores._packs import Pack  # late: zipfile is only needed for packs
 
 T = TypeVar("T")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*\.zip")  # of a pack
@@ -29,36 +29,36 @@ class Shelf:
         self._opened: dict[str, Pack] = {}
 
     def folder(self, run: str) -> Path:
-        """Of a run, restored where only a pack holds it."""
-        place = self.runs / run
+        """The folder of a run, restored if it is only in a pack."""
+        path = self.runs / run
         name = run.partition("/")[0]
         if not (self.runs / name).is_dir() and (pack := self._pack_of(name)):
             from assay.stores import _packs as packs
 
             packs.restore(pack, name, self.runs)
-        return place
+        return path
 
     def plan(self, run: str) -> Plan:
         return self._read(run, lambda read: folders.read_plan(self.runs / run, read))
 
     def own(self, result_id: str) -> Result:
         """A result under its own id."""
-        place = self.runs / result_id
-        return self._read(result_id, lambda read: folders.read_own(place, read))
+        folder = self.runs / result_id
+        return self._read(result_id, lambda read: folders.read_own(folder, read))
 
     def document(self, run: str, name: str) -> bytes | None:
         path = self.runs / run / name
         return self._read(run, lambda read: read(name) if read else folders.read_document(path))
 
     def sizes(self, result_id: str) -> list[int] | None:
-        """Of a result in a pack, the bytes of each file; None where it has a folder."""
+        """Bytes of each file of a result in a pack; None if it has a folder."""
         run, _, case = result_id.partition("/")
         if (self.runs / run).is_dir() or not (pack := self._pack_of(run)):
             return None
         return pack.sizes(run, f"{case}/")
 
     def packed(self, text: str) -> list[str]:
-        """Packed runs of a beginning or an ending, at most five; of "", the newest."""
+        """Packed runs with a prefix or suffix, at most five; for "", the newest."""
         if not text:
             rows = self._ask("SELECT max(run) AS run FROM packed HAVING count(*)", ())
         else:
@@ -71,13 +71,13 @@ class Shelf:
         return [row["run"] for row in rows]
 
     def new_packs(self, problems: list[str]) -> Iterator[tuple[str, list[str]]]:
-        """Packs that the index does not know, each with the ids of its results; the index is told
-        of a pack when the caller comes back for the next. Those that are gone are forgotten."""
-        there = _listed(self._packs)
+        """Packs that are not in the index, with the ids of their results; a pack is added to the
+        index when the caller requests the next. Missing packs are removed from it."""
+        files = _listed(self._packs)
         known = {row["name"] for row in self._ask("SELECT name FROM packs", ())}
-        for name in known.difference(there):
+        for name in known.difference(files):
             self._forget(name)
-        for name in (name for name in there if name not in known):
+        for name in (name for name in files if name not in known):
             try:
                 pack = self._pack(name)
             except StoreError as error:
@@ -89,7 +89,7 @@ class Shelf:
             self._ask("INSERT OR IGNORE INTO packs VALUES (?)", (name,))
 
     def packable(self, before: str) -> list[str]:
-        """Runs in folders of their own that are whole, and whose every result is older."""
+        """Complete runs in folders with only older results."""
         rows = self._ask(
             "SELECT run FROM results WHERE run IN (SELECT run FROM whole_runs) "
             "GROUP BY run HAVING substr(max(started), 1, length(?1)) < ?1 ORDER BY run",
@@ -98,7 +98,7 @@ class Shelf:
         return [row["run"] for row in rows if (self.runs / row["run"]).is_dir()]
 
     def pack(self, runs: Sequence[str]) -> Iterator[Path]:
-        """Runs into packs; once the caller has told the index of one, its folders go."""
+        """Pack runs; the folders are removed when the caller has indexed the pack."""
         from assay.stores import _packs as packs
 
         with packs.changing(self.home):
@@ -110,62 +110,64 @@ class Shelf:
         packs.sweep(self.runs, self._packs)
         idle = [run for run in runs if self._idle(run)]
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
-        most = packs.MOST_RUNS
-        for number, some in enumerate(idle[at : at + most] for at in range(0, len(idle), most)):
-            before = self._by_pack(some)
-            path = packs.write(self._packs, f"{stamp}-{number:04d}.zip", self.runs, some)
+        size = packs.MOST_RUNS
+        for number, part in enumerate(
+            idle[start : start + size] for start in range(0, len(idle), size)
+        ):
+            old_packs = self._by_pack(part)
+            path = packs.write(self._packs, f"{stamp}-{number:04d}.zip", self.runs, part)
             yield path
             list(packs.leave(self.runs, self._pack(path.name)))
-            for name, gone in before.items():
-                self._drop(name, gone)
+            for name, old_runs in old_packs.items():
+                self._drop(name, old_runs)
 
     def drop(self, runs: Sequence[str]) -> None:
-        """Out of their packs, for good; each pack is written anew once."""
+        """Remove runs from their packs; each pack is rewritten once."""
         if not self._by_pack(runs):
             return
         from assay.stores import _packs as packs
 
         with packs.changing(self.home):
-            for name, gone in self._by_pack(runs).items():
-                self._drop(name, gone)
-                for run in gone:
+            for name, dropped in self._by_pack(runs).items():
+                self._drop(name, dropped)
+                for run in dropped:
                     self._ask("DELETE FROM packed WHERE run = ?", (run,))
 
     def only_packed(self, runs: Sequence[str]) -> list[str]:
-        """Those without a folder."""
-        held = {run for some in self._by_pack(runs).values() for run in some}
-        return [run for run in runs if run in held and not (self.runs / run).is_dir()]
+        """Runs without a folder."""
+        packed = {run for members in self._by_pack(runs).values() for run in members}
+        return [run for run in runs if run in packed and not (self.runs / run).is_dir()]
 
     def _by_pack(self, runs: Sequence[str]) -> dict[str, set[str]]:
-        """Which packs hold them."""
-        found: dict[str, set[str]] = {}
+        """Packs that contain the runs."""
+        packs: dict[str, set[str]] = {}
         for run in runs:
             for row in self._ask("SELECT pack FROM packed WHERE run = ?", (run,)):
-                found.setdefault(row["pack"], set()).add(run)
-        return found
+                packs.setdefault(row["pack"], set()).add(run)
+        return packs
 
     def _idle(self, run: str) -> bool:
-        """Whether its folder is there and nobody measures it."""
+        """Whether it has a folder that is not locked."""
         try:
             with folders.locked(self.runs / run):
                 return True
         except (StoreError, UsageError):
             return False
 
-    def _read(self, place: str, read: Callable[[folders.Reader | None], T]) -> T:
-        """From a run's folder or pack; once more where the folder went into a pack meanwhile."""
-        run, _, case = place.partition("/")
+    def _read(self, path: str, read: Callable[[folders.Reader | None], T]) -> T:
+        """Read from a run's folder or pack; retry if the folder was packed meanwhile."""
+        run, _, case = path.partition("/")
         reader = self._reader(run, case)
         try:
             return read(reader)
         except StoreError:
-            again = self._reader(run, case) if reader is None else None
-            if again is None:
+            second_reader = self._reader(run, case) if reader is None else None
+            if second_reader is None:
                 raise
-            return read(again)
+            return read(second_reader)
 
     def _reader(self, run: str, case: str) -> folders.Reader | None:
-        """None where the folder is there."""
+        """None if the run has a folder."""
         if (self.runs / run).is_dir():
             return None
         pack = self._pack_of(run)
@@ -186,7 +188,7 @@ class Shelf:
         return self._opened[name]
 
     def _drop(self, name: str, runs: set[str]) -> None:
-        """Opened anew: another process may have written it since."""
+        """Reopened, because another process may have rewritten it."""
         from assay.stores import _packs as packs
 
         self._close(name)
@@ -212,7 +214,7 @@ def _cases(names: Sequence[str]) -> list[str]:
 
 
 def _listed(packs: Path) -> list[str]:
-    """Names of the packs there, oldest first."""
+    """Names of packs, oldest first."""
     if not packs.is_dir():
         return []
     with folders.explained(packs):

@@ -1,4 +1,4 @@
-"""Rows of an index that cannot be read: passed over, and made anew from the results they are of."""
+"""Unreadable rows of an index: skipped, and rebuilt from their results."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     Row = sqlite3.Row | Mapping[str, Any]
 
 T = TypeVar("T")
-Skipped = set[str]  # records of series in rows that could not be read
+Skipped = set[str]  # records of series in unreadable rows
 
 
 def readable(rows: Iterable[Row], record: Callable[[Any], T], skipped: Skipped) -> Iterator[T]:
-    """The records of rows, without those that cannot be read, which are noted."""
+    """Records of rows; unreadable ones are added to `skipped`."""
     for row in rows:
         try:
             yield record(row)
@@ -26,7 +26,7 @@ def readable(rows: Iterable[Row], record: Callable[[Any], T], skipped: Skipped) 
 
 
 class Mender:
-    """Asks again once `mend` has made unreadable rows anew; what it cannot mend is tried once."""
+    """Repeats a query after `mend` has rebuilt unreadable rows, once per row."""
 
     def __init__(self, mend: Callable[[], None]) -> None:
         self._mend = mend
@@ -34,11 +34,11 @@ class Mender:
 
     def ask(self, question: Callable[[Skipped], T]) -> T:
         skipped: Skipped = set()
-        answer = question(skipped)
+        records = question(skipped)
         if skipped <= self._known:
-            return answer
+            return records
         self._mend()
         skipped.clear()
-        answer = question(skipped)
+        records = question(skipped)
         self._known |= skipped
-        return answer
+        return records

@@ -1,7 +1,7 @@
-"""Old run folders in few files: `packs/NAME.zip` holds them as they were; unzip gives them back.
+"""Packs of old run folders: `packs/NAME.zip`, which unzip restores.
 
-A pack is written whole, read back and compared before a folder goes, and never changed but by
-writing it anew. A run folder that is there goes before what a pack holds of it.
+A pack is written atomically and verified before folders are removed, and only changed by rewriting
+it. An existing run folder has precedence over its pack.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from assay.core.errors import StoreError
 from assay.core.files import written_whole
 from assay.stores import folders
 
-MOST_RUNS = 2000  # of one pack: its list of names is read whole
+MOST_RUNS = 2000  # per pack: its list of names is read completely
 LEFT_OUT = "lock"
-_LEAVING = ".packed-"  # a run folder that is in a pack and about to go
+_LEAVING = ".packed-"  # prefix of a packed run folder that is being removed
 
 
 class Pack:
-    """One file of packed runs, open to be read."""
+    """A pack, open for reading."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         with _explained(path):
-            if not path.is_file():  # a pipe would be waited for
+            if not path.is_file():  # a pipe would block
                 raise OSError("it is no plain file")
             self._file = zipfile.ZipFile(path)
         self.runs: dict[str, list[str]] = {}
@@ -40,17 +40,17 @@ class Pack:
                 self.runs.setdefault(run, []).append(name)
 
     def read(self, run: str, name: str) -> bytes | None:
-        """One file of a run; None where the run has none of that name."""
+        """One file of a run, or None."""
         if name not in self.runs.get(run, ()):
             return None
         with _explained(self.path):
-            found = self._file.getinfo(f"{run}/{name}")
-            if found.file_size > folders.MOST_BYTES:
+            info = self._file.getinfo(f"{run}/{name}")
+            if info.file_size > folders.MOST_BYTES:
                 raise OSError(f"{run}/{name} is larger than {folders.MOST_BYTES >> 20} MiB")
-            return self._file.read(found)
+            return self._file.read(info)
 
     def sizes(self, run: str, within: str) -> list[int]:
-        """Bytes of the files of a run below a folder of it, as they were before."""
+        """Uncompressed sizes of the files below a folder of a run."""
         names = (name for name in self.runs.get(run, ()) if name.startswith(within))
         return [self._file.getinfo(f"{run}/{name}").file_size for name in names]
 
@@ -60,7 +60,7 @@ class Pack:
 
 @contextmanager
 def changing(home: Path) -> Iterator[None]:
-    """One process at a time writes packs: what another left out of one would come back."""
+    """Lock packs for writing by one process, so that removed runs do not return."""
     path = home / "packs.lock"
     with _explained(path):
         file = open(path, "w")  # noqa: SIM115 (closed below)
@@ -70,12 +70,12 @@ def changing(home: Path) -> Iterator[None]:
 
 
 def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
-    """A new pack of these run folders, which stay; it is there only when it was read back."""
+    """Write and verify a new pack of run folders, which stay."""
     path = packs / name
     with _explained(path):
         packs.mkdir(exist_ok=True)
         if path.exists():
-            raise FileExistsError(f"{name} is there already")
+            raise FileExistsError(f"{name} exists already")
         with written_whole(path) as temporary:
             with _zip(temporary) as file:
                 for run in names:
@@ -87,17 +87,17 @@ def write(packs: Path, name: str, runs: Path, names: Sequence[str]) -> Path:
 
 
 def leave(runs: Path, pack: Pack) -> Iterator[str]:
-    """Remove the folders of the runs that a pack holds as they are; which went."""
+    """Remove folders of runs with identical content in a pack; yields their names."""
     for run, names in pack.runs.items():
         folder = runs / run
         if not folder.is_dir():
             continue
         with folders.locked(folder):
-            now = {str(file.relative_to(folder)) for file in _files(folder)}
-            same = now == set(names) and all(
+            files = {str(file.relative_to(folder)) for file in _files(folder)}
+            same = files == set(names) and all(
                 (folder / name).read_bytes() == pack.read(run, name) for name in names
             )
-            if same:  # under another name first: a half removed folder is none
+            if same:  # renamed first, so that no partial folder is left
                 folder.rename(runs / f"{_LEAVING}{run}")
         if same:
             folders.remove(runs / f"{_LEAVING}{run}")
@@ -105,41 +105,41 @@ def leave(runs: Path, pack: Pack) -> Iterator[str]:
 
 
 def sweep(runs: Path, packs: Path) -> None:
-    """Remove what a pack or a removal that was killed left over."""
+    """Remove leftovers of killed processes."""
     with folders.explained(runs), os.scandir(runs) as entries:
-        left = [Path(entry.path) for entry in entries if entry.name.startswith(_LEAVING)]
-    for folder in left:
+        leftovers = [Path(entry.path) for entry in entries if entry.name.startswith(_LEAVING)]
+    for folder in leftovers:
         folders.remove(folder)
     for file in packs.glob(".*.zip"):
         file.unlink()
 
 
 def restore(pack: Pack, run: str, runs: Path) -> None:
-    """The folder of a run, out of its pack, which keeps it too."""
-    place = runs / f".{os.getpid()}-restored-{run}"
+    """Extract the folder of a run from its pack, which keeps it."""
+    temporary = runs / f".{os.getpid()}-restored-{run}"
     with _explained(pack.path):
         try:
             for name in pack.runs[run]:
-                target = place / name
+                target = temporary / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(pack.read(run, name) or b"")
-            place.rename(runs / run)
+            temporary.rename(runs / run)
         except OSError:
-            if not (runs / run).is_dir():  # else somebody else was quicker
+            if not (runs / run).is_dir():  # else another process was faster
                 raise
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def drop(pack: Pack, runs: set[str]) -> None:
-    """Write a pack anew without some runs; without any, it is removed."""
-    left = [run for run in pack.runs if run not in runs]
+    """Rewrite a pack without some runs; an empty one is removed."""
+    remaining = [run for run in pack.runs if run not in runs]
     with _explained(pack.path):
-        if not left:
+        if not remaining:
             pack.path.unlink()
             return
         with written_whole(pack.path) as temporary, _zip(temporary) as file:
-            for run in left:
+            for run in remaining:
                 for name in pack.runs[run]:
                     file.writestr(f"{run}/{name}", pack.read(run, name) or b"")
 
@@ -149,21 +149,21 @@ def _zip(path: Path) -> zipfile.ZipFile:
 
 
 def _is_plain(run: str, name: str) -> bool:
-    """A file inside a run folder: nothing that leads out of it."""
+    """Whether a member is a file inside a run folder."""
     parts = name.split("/")
     return bool(folders.RUN.fullmatch(run)) and all(part not in {"", ".", ".."} for part in parts)
 
 
 def _files(folder: Path) -> list[Path]:
-    found = []
-    for place, _, names in os.walk(folder):
+    files = []
+    for parent, _, names in os.walk(folder):
         for name in names:
-            file = Path(place) / name
+            file = Path(parent) / name
             if file.is_symlink() or not file.is_file():
                 raise OSError(f"{file} is no plain file")
             if name != LEFT_OUT:
-                found.append(file)
-    return sorted(found)
+                files.append(file)
+    return sorted(files)
 
 
 def _compare(path: Path, runs: Path) -> None:
@@ -175,11 +175,11 @@ def _compare(path: Path, runs: Path) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """What a damaged or unreachable pack raises, in one sentence."""
+    """Convert errors of a damaged or unreachable pack."""
     try:
         yield
     except (*DAMAGE, KeyError, NotImplementedError, RuntimeError) as error:
         raise StoreError(
             f"The pack {path} cannot be used ({error}).",
-            hint="Repair it (zip -FF), or move it away to hide the runs it holds.",
+            hint="Repair it (zip -FF), or move it away to hide its runs.",
         ) from None

@@ -1,7 +1,7 @@
-"""The connection to a PostgreSQL server: where it leads, and what is done when it breaks.
+"""Connection to a PostgreSQL server, with reconnection.
 
-A password that stands in the URL is given to the server and to nobody else: no message, name of a
-folder or record holds it.
+A password in the URL is passed only to the server; it never appears in messages, folder names or
+records.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LIKE = "postgresql://USER@HOST:5432/DATABASE"
 _PAUSES = (0.0, 0.1, 0.5, 2.0, 5.0)  # seconds before each attempt to connect again
-# The server went away, or chose between two that waited for each other (class 08, 40, 57P).
+# Transient errors: lost connection, deadlock, restart (class 08, 40, 57P).
 _PASSING = re.compile(r"08|40001|40P01|57P")
 
 
 class Address(NamedTuple):
-    """Where a database is; `shown` is for people, and has no password."""
+    """Location of a database; `shown` is for messages, without password."""
 
     settings: Mapping[str, Any]  # for libpq
-    files: str  # the URL of an object store that takes logs and traces; "": the database
+    files: str  # URL of an object store for logs and traces; "": the database
     shown: str
 
 
 def address(place: str) -> Address:
-    """What stands behind `postgresql://`, read as libpq does; `files=URL` is ours."""
+    """Parse the part after `postgresql://` like libpq; `files=URL` is assay's."""
     psycopg = _psycopg()
     base, _, query = place.partition("?")
     words = [word for word in query.split("&") if word]
@@ -43,11 +43,11 @@ def address(place: str) -> Address:
         url = f"postgresql://{base}" + (f"?{rest}" if rest else "")
         settings = psycopg.conninfo.conninfo_to_dict(url)
         int(settings.get("port") or 5432)
-    except (psycopg.Error, ValueError):  # its message may hold a piece of the password
+    except (psycopg.Error, ValueError):  # its message may contain parts of the password
         raise UsageError(
-            f"What stands behind postgresql:// ('{_without_secrets(base)}') is no place of a "
+            f"The part after postgresql:// ('{_without_secrets(base)}') is not the location of a "
             "database.",
-            hint=f"As in {LIKE}; a letter such as @ or / in a password is written %40 or %2F.",
+            hint=f"As in {LIKE}; write characters such as @ or / in a password as %40 or %2F.",
         ) from None
     host, port = str(settings.get("host", "")), str(settings.get("port", ""))
     database = str(settings.get("dbname", ""))
@@ -60,8 +60,7 @@ def _without_secrets(base: str) -> str:
 
 
 class ServerLink:
-    """One connection, made again when it breaks. What `change` does is done whole or not at all,
-    and may be tried again: it has to come out the same when it was done before."""
+    """A connection that is reopened after errors. `change` may retry its idempotent transaction."""
 
     def __init__(self, where: Address) -> None:
         self.where = where
@@ -81,7 +80,7 @@ class ServerLink:
         return self._lasting(whole)
 
     def take(self, name: str) -> bool:
-        """A lock that ends with this process, whatever becomes of it; False: another has it."""
+        """Take a lock that ends with this process; False: another process has it."""
         mine = self.ask(lambda connection: _taken(connection, name))
         self._held |= {name} if mine else set()
         return mine
@@ -107,7 +106,7 @@ class ServerLink:
         return self._explained(action)
 
     def _again(self, pause: float) -> None:
-        """Connect anew where the connection is gone; a server that starts again needs a moment."""
+        """Reconnect after a pause if the connection is closed."""
         time.sleep(pause)
         if not self._connection.closed:
             return
@@ -124,10 +123,10 @@ class ServerLink:
             raise self._problem(error) from None
 
     def _connect(self) -> psycopg.Connection[Any]:
-        given = {"connect_timeout": 10, "application_name": "assay", **self.where.settings}
+        options = {"connect_timeout": 10, "application_name": "assay", **self.where.settings}
         try:
             connection: psycopg.Connection[Any] = self._psycopg.connect(
-                **given, autocommit=True, row_factory=self._psycopg.rows.dict_row
+                **options, autocommit=True, row_factory=self._psycopg.rows.dict_row
             )
             connection.execute(f"SET search_path TO {tables.SCHEMA}")
             lost = [name for name in self._held if not _taken(connection, name)]
@@ -136,21 +135,21 @@ class ServerLink:
         if lost:
             raise StoreError(
                 f"The connection to {self.where.shown} broke, and another assay took {lost[0]}.",
-                hint="What was measured is kept; this one must end.",
+                hint="Measured results are stored; this process must end.",
             )
         return connection
 
     def _problem(self, error: psycopg.Error) -> AssayError:
-        """The server's own words, but for the password, which some of them could repeat."""
+        """The server's message, without the password."""
         words = " ".join(str(error).split()) or type(error).__name__
         password = str(self.where.settings.get("password") or "")
         words = words.replace(password, "…") if password else words
-        may_not = isinstance(error, self._psycopg.errors.InsufficientPrivilege)
+        denied = isinstance(error, self._psycopg.errors.InsufficientPrivilege)
         hint = (
             f"Ask its owner: GRANT CREATE ON DATABASE to make the tables, then rights on schema "
             f"{tables.SCHEMA}; to read only, USAGE and SELECT."
-            if may_not
-            else f"Is the server running, and the URL right? {LIKE}; a password is better kept in "
+            if denied
+            else f"Is the server running, and the URL right? {LIKE}; store the password in "
             "~/.pgpass or PGPASSWORD."
         )
         return StoreError(f"The store {self.where.shown} cannot be used ({words}).", hint=hint)

@@ -1,7 +1,7 @@
-"""Run folders in a PostgreSQL store: each file in pieces, or in an object store named by URL.
+"""Run folders in a PostgreSQL store: each file in pieces, or in an object store.
 
-Results, plans and documents always lie in the database. With `files=URL` (of anything fsspec opens)
-the rest, logs and traces, lie there; the database then knows their names and sizes.
+Results, plans and documents are always in the database. With `files=URL` (of any fsspec protocol)
+logs and traces are there, and the database has their names and sizes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Any]
 
 PIECE = 4 << 20  # bytes of a row; a larger file has several
-HINT = "Its URL stands behind files= in the store's URL; s3:// needs pip install s3fs."
+HINT = "Its URL follows files= in the store's URL; s3:// needs pip install s3fs."
 _OURS = ("result.json", "amended.json")  # of a case: never in an object store
 
 
@@ -35,7 +35,7 @@ class ListedFile(NamedTuple):
 
 
 def put(connection: Connection, run: str, path: str, pieces: Iterable[bytes], size: int) -> None:
-    """In place of what was there under that name."""
+    """Insert or replace a file."""
     connection.execute("DELETE FROM files WHERE run = %s AND path = %s", (run, path))
     for number, piece in enumerate(pieces):
         connection.execute(
@@ -47,24 +47,24 @@ def put_bytes(connection: Connection, run: str, path: str, data: bytes) -> None:
     put(connection, run, path, [data], len(data))
 
 
-def put_file(connection: Connection, run: str, path: str, source: Path, place: str) -> None:
+def put_file(connection: Connection, run: str, path: str, source: Path, url: str) -> None:
     """`place` is the URL of an object store; "": none."""
     size = source.stat().st_size
-    with source.open("rb") as opened:
-        if not place or path.count("/") == 0 or path.rpartition("/")[2] in _OURS:
-            put(connection, run, path, _pieces(iter(lambda: opened.read(PIECE), b"")), size)
+    with source.open("rb") as file:
+        if not url or path.count("/") == 0 or path.rpartition("/")[2] in _OURS:
+            put(connection, run, path, _pieces(iter(lambda: file.read(PIECE), b"")), size)
             return
-        with _object(place, run, path, "wb") as target:
-            for piece in iter(lambda: opened.read(PIECE), b""):
+        with _object(url, run, path, "wb") as target:
+            for piece in iter(lambda: file.read(PIECE), b""):
                 target.write(piece)
     connection.execute("DELETE FROM files WHERE run = %s AND path = %s", (run, path))
     connection.execute("INSERT INTO files VALUES (%s, %s, 0, %s, NULL)", (run, path, size))
 
 
-def _pieces(found: Iterator[bytes]) -> Iterator[bytes]:
-    """At least one: an empty file is a file."""
-    yield next(found, b"")
-    yield from found
+def _pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """At least one piece, also for an empty file."""
+    yield next(pieces, b"")
+    yield from pieces
 
 
 def read(connection: Connection, run: str, path: str) -> bytes | None:
@@ -75,19 +75,19 @@ def read(connection: Connection, run: str, path: str) -> bytes | None:
 
 
 def read_many(
-    connection: Connection, wanted: Sequence[tuple[str, str]]
+    connection: Connection, paths: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], bytes]:
-    """Small files of several runs by one question."""
+    """Small files of several runs in one query."""
     rows = connection.execute(
         "SELECT files.run, files.path, data FROM unnest(%s::text[], %s::text[]) AS w (run, path) "
         "JOIN files ON files.run = w.run AND files.path = w.path ORDER BY 1, 2, part",
-        ([run for run, _ in wanted], [path for _, path in wanted]),
+        ([run for run, _ in paths], [path for _, path in paths]),
     )
-    found: dict[tuple[str, str], bytes] = {}
+    contents: dict[tuple[str, str], bytes] = {}
     for row in rows:
         key = (row["run"], row["path"])
-        found[key] = found.get(key, b"") + (row["data"] or b"")
-    return found
+        contents[key] = contents.get(key, b"") + (row["data"] or b"")
+    return contents
 
 
 def listed(connection: Connection, run: str, below: str = "") -> list[ListedFile]:
@@ -103,7 +103,7 @@ def listed(connection: Connection, run: str, below: str = "") -> list[ListedFile
 
 
 def _is_plain(path: str) -> bool:
-    """Whoever may write to the database could name any file of ours."""
+    """Whether a path is inside the run folder: the database is untrusted."""
     parts = PurePosixPath(path).parts
     return bool(parts) and parts[0] != "/" and ".." not in parts and "\0" not in path
 
@@ -111,11 +111,11 @@ def _is_plain(path: str) -> bool:
 def fetch(
     connection: Connection, run: str, files: Sequence[ListedFile], into: Path, url: str
 ) -> None:
-    """Bring files of a run to its folder here; a result and a log never change once they exist."""
+    """Download files of a run to its folder; existing results and logs never change."""
     for file in files:
         target = into / file.path
-        beside = "/" not in file.path or file.path.endswith(_OURS[1])
-        if not beside and target.is_file() and target.stat().st_size == file.size:
+        changeable = "/" not in file.path or file.path.endswith(_OURS[1])
+        if not changeable and target.is_file() and target.stat().st_size == file.size:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(target) as temporary, temporary.open("wb") as copy:
@@ -132,8 +132,8 @@ def _content(connection: Connection, run: str, file: ListedFile, url: str) -> It
         return
     if not url:
         raise StoreError(
-            f"{run}/{file.path} lies in an object store that the URL does not name.",
-            hint="Add it, as its writers did: postgresql://…?files=s3://BUCKET/FOLDER",
+            f"{run}/{file.path} is in an object store that is missing in the URL.",
+            hint="Add it: postgresql://…?files=s3://BUCKET/FOLDER",
         )
     with _object(url, run, file.path, "rb") as source:
         yield from iter(lambda: source.read(PIECE), b"")
@@ -142,23 +142,23 @@ def _content(connection: Connection, run: str, file: ListedFile, url: str) -> It
 def remove(connection: Connection, run: str, below: str, url: str) -> None:
     for file in listed(connection, run, below):
         if not file.here and url:
-            with _talking(url) as (system, place):
-                system.rm_file(f"{place}/{run}/{file.path}")
+            with _talking(url) as (system, prefix):
+                system.rm_file(f"{prefix}/{run}/{file.path}")
     connection.execute("DELETE FROM files WHERE run = %s AND starts_with(path, %s)", (run, below))
 
 
 @contextmanager
 def _object(url: str, run: str, path: str, mode: str) -> Iterator[Any]:
-    with _talking(url) as (system, place):
+    with _talking(url) as (system, prefix):
         if "w" in mode and not objects.is_remote(url):
-            system.makedirs(f"{place}/{run}/{path}".rpartition("/")[0], exist_ok=True)
-        with system.open(f"{place}/{run}/{path}", mode) as opened:
-            yield opened
+            system.makedirs(f"{prefix}/{run}/{path}".rpartition("/")[0], exist_ok=True)
+        with system.open(f"{prefix}/{run}/{path}", mode) as file:
+            yield file
 
 
 @contextmanager
 def _talking(url: str) -> Iterator[tuple[Any, str]]:
-    """fsspec's file system for a URL, and the place there; what goes wrong is said in words."""
+    """fsspec's file system for a URL, and the path there; converts errors."""
     try:
         if objects.is_remote(url):
             with objects.talking(url) as system:
@@ -166,8 +166,8 @@ def _talking(url: str) -> Iterator[tuple[Any, str]]:
         else:
             import fsspec
 
-            system, place = fsspec.core.url_to_fs(url)
-            yield system, str(place).rstrip("/")
+            system, prefix = fsspec.core.url_to_fs(url)
+            yield system, str(prefix).rstrip("/")
     except (OSError, ValueError, ImportError, AssayError) as error:
         raise StoreError(
             f"The object store {without_tokens(url)} cannot be used "

@@ -61,12 +61,12 @@ def _keep_series(connection: Connection, series: SeriesKey) -> None:
 
 
 def _text(value: str) -> str:
-    """As the server takes it: no text of its has a NUL or half a letter."""
+    """Text for the server, without NUL and lone surrogates."""
     return value.encode(errors="replace").decode().replace("\0", "\ufffd")
 
 
 def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, object]]:
-    """`WHERE …` over the table of results, and its values; `ids` are those the query names."""
+    """`WHERE …` over the table of results, and its values; `ids` are those of the query."""
     values: dict[str, object] = {
         name: _text(getattr(query, name))
         for name in (*_PLAIN, "status", "since", "until", "machine", "commit")
@@ -111,7 +111,7 @@ def _entry(row: dict[str, Any]) -> Entry:
 
 
 def named(connection: Connection, query: Query, ids: Sequence[str]) -> list[str]:
-    """Ids of the results that a query finds, oldest first."""
+    """Ids of a query's results, oldest first."""
     where, values = conditions(query, ids)
     limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
     rows = connection.execute(
@@ -121,9 +121,9 @@ def named(connection: Connection, query: Query, ids: Sequence[str]) -> list[str]
 
 
 def unreadable(connection: Connection) -> list[str]:
-    """Ids of results whose series cannot be read."""
-    every = connection.execute("SELECT number, record FROM series")
-    series = [row["number"] for row in every if not is_readable(key_of, row["record"])]
+    """Ids of results with unreadable series."""
+    records = connection.execute("SELECT number, record FROM series")
+    series = [row["number"] for row in records if not is_readable(key_of, row["record"])]
     rows = connection.execute(
         "SELECT id FROM results WHERE series = ANY(%s) ORDER BY id", (series,)
     )
@@ -131,7 +131,7 @@ def unreadable(connection: Connection) -> list[str]:
 
 
 def replace(connection: Connection, result: Result) -> None:
-    """Make the rows of a result anew, and move its points to its series."""
+    """Rebuild the rows of a result, and move its points to its series."""
     series = series_of(result)
     record = codec.encode(series).decode()
     connection.execute("UPDATE series SET record = %s WHERE id = %s", (record, series.id))
@@ -162,7 +162,7 @@ def keep_summary(connection: Connection, result_id: str, version: int, summary: 
         return
     connection.execute("DELETE FROM points WHERE result = %s", (row["number"],))
     finite = {n: q for n, q in summary.quantities.items() if math.isfinite(q.value)}
-    for name, quantity in sorted(finite.items()):  # in one order: two writers never cross
+    for name, quantity in sorted(finite.items()):  # sorted, to avoid deadlocks
         metric = (_text(name), _text(quantity.unit))
         connection.execute(
             "INSERT INTO metrics (name, unit) VALUES (%s, %s) ON CONFLICT DO NOTHING", metric
@@ -181,7 +181,7 @@ def summary(connection: Connection, result_id: str, version: int) -> Summary | N
     try:
         return codec.decode_part(row["summary"], Summary) if row else None
     except (ValueError, RecursionError):
-        return None  # it cannot be read: made anew
+        return None  # unreadable: it is computed again
 
 
 def all_series(
@@ -240,7 +240,7 @@ def points_of(
     metrics: Sequence[str],
     skipped: Skipped,
 ) -> list[KeptPoint]:
-    """Points of the results that a query finds; of these metrics, or of all."""
+    """Points of a query's results, of these metrics or of all."""
     where, values = conditions(query, ids)
     newest = f"ORDER BY started DESC, id DESC LIMIT {min(query.limit, MOST_ROWS)}"
     rows = connection.execute(

@@ -1,7 +1,7 @@
-"""Tables of a PostgreSQL store, and the steps that bring those of an older version to today's.
+"""Tables of a PostgreSQL store, and their migrations.
 
-`files` holds run folders as they lie on a disk: plan, documents, results, logs, in pieces. All else
-is the index over it. `tallies` says how many points each series has and when: triggers keep it.
+`files` has run folders: plan, documents, results, logs, in pieces. The rest is the index. `tallies`
+has number and time range of the points of each series; triggers update it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from assay.core.errors import StoreError
 if TYPE_CHECKING:
     import psycopg
 
-# MIGRATIONS[n - 1] makes tables of version n from those of n - 1. One that was released never
-# changes: a new one is put behind it. Text is compared byte by byte, as SQLite does.
+# MIGRATIONS[n - 1] migrates version n - 1 to n. Released ones never change. Text is compared by
+# bytes, as in SQLite.
 MIGRATIONS = (
     """
 CREATE TABLE runs (
@@ -73,12 +73,12 @@ INSERT INTO tallies
 """,
 )
 VERSION = len(MIGRATIONS)
-SCHEMA = "assay"  # the tables' own, so that a database may hold others
-_LOCK = 0x61737361  # one at a time makes or changes tables
+SCHEMA = "assay"  # own schema, so that a database may have other tables
+_LOCK = 0x61737361  # advisory lock for migrations
 
 
 def migrate(connection: psycopg.Connection[Any], upto: int = VERSION) -> None:
-    """Bring the tables to today's version; who opens a store of today's writes nothing."""
+    """Migrate the tables to the current version; writes nothing if they are."""
     if _version(connection) == upto:
         return
     with connection.transaction():
@@ -91,14 +91,14 @@ def migrate(connection: psycopg.Connection[Any], upto: int = VERSION) -> None:
 
 
 def _version(connection: psycopg.Connection[Any]) -> int:
-    there = connection.execute("SELECT to_regclass('versions') AS name").fetchone()
-    if there is None or there["name"] is None:
+    table = connection.execute("SELECT to_regclass('versions') AS name").fetchone()
+    if table is None or table["name"] is None:
         return 0
     row = connection.execute("SELECT coalesce(max(version), 0) AS version FROM versions").fetchone()
-    found = int(row["version"]) if row else 0
-    if found > VERSION:
+    version = int(row["version"]) if row else 0
+    if version > VERSION:
         raise StoreError(
-            f"The database has tables of version {found}, but this assay knows up to {VERSION}.",
-            hint="Upgrade assay on this machine; the database is left as it is.",
+            f"The database has tables of version {version}, but this assay knows up to {VERSION}.",
+            hint="Upgrade assay on this machine; the database is unchanged.",
         )
-    return found
+    return version

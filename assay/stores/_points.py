@@ -1,4 +1,4 @@
-"""Points of series in the index: kept with each summary, read without opening a result."""
+"""Points of series in the index, stored with each summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.stores._rows import MOST_ROWS, conditions, key_of
 
 
 def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None:
-    """One point for each quantity of a result that ended well."""
+    """Store a point for each quantity of a successful result."""
     row = database.execute(
         "SELECT number, series FROM results WHERE id = ? AND status = 'ok'", (result_id,)
     ).fetchone()
@@ -36,13 +36,13 @@ def keep(database: sqlite3.Connection, result_id: str, summary: Summary) -> None
 def all_series(
     database: sqlite3.Connection, query: Query, ids: Sequence[str], skipped: Skipped
 ) -> list[KeptSeries]:
-    if query == Query(workload=query.workload, backend=query.backend):  # nothing is counted
+    if query == Query(workload=query.workload, backend=query.backend):  # no need to count
         rows = database.execute(f"{_TALLIES} ORDER BY last, series.id, metrics.name")
         return [
-            one
-            for one in readable(rows, _kept, skipped)
-            if query.workload in ("", one.series.workload)
-            and query.backend in ("", one.series.backend)
+            entry
+            for entry in readable(rows, _kept, skipped)
+            if query.workload in ("", entry.series.workload)
+            and query.backend in ("", entry.series.backend)
         ]
     where, values = conditions(query, ids)
     rows = database.execute(
@@ -100,7 +100,7 @@ def of_query(
     metrics: Sequence[str],
     skipped: Skipped,
 ) -> list[KeptPoint]:
-    """CROSS JOIN keeps the order: results are few, and points are found by them."""
+    """CROSS JOIN fixes the order: few results, and points by result."""
     where, values = conditions(query, ids)
     values |= {f"metric{number}": name for number, name in enumerate(metrics)}
     names = ",".join(f":metric{number}" for number in range(len(metrics)))
@@ -141,5 +141,5 @@ def _point(row: sqlite3.Row) -> Point:
 
 
 def _number(value: float | None) -> float:
-    """SQLite keeps nan as nothing."""
+    """SQLite stores nan as NULL."""
     return math.nan if value is None else value

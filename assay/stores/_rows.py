@@ -1,4 +1,4 @@
-"""A result as a row of the index, and a query as the condition that finds it."""
+"""Results as rows of the index, and queries as SQL conditions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.core.records import Query, Result
 from assay.core.series import Entry, SeriesKey, commit_of, series_of
 from assay.stores._mending import Skipped, readable
 
-MOST_ROWS = 2**63 - 1  # a number SQLite can read
+MOST_ROWS = 2**63 - 1  # largest integer of SQLite
 _KEEP = """
 INSERT INTO results (id, run, started, status, workload, backend, key, label, tags, host,
                      git_commit, series)
@@ -48,7 +48,7 @@ def _keep_series(database: sqlite3.Connection, series: SeriesKey) -> None:
 
 
 def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """`WHERE …` over the table of results, and its values; `ids`: runs and results it names."""
+    """`WHERE …` over the table of results, and its values; `ids`: runs and results of the query."""
     names = ("workload", "backend", "label", "status")
     values = {name: str(getattr(query, name)) for name in names}
     where = [f"results.{column} = :{column}" for column, value in values.items() if value]
@@ -59,14 +59,14 @@ def conditions(query: Query, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
     if query.machine:
         where.append("instr(host, :machine)")
     values |= {"since": query.since, "until": query.until, "machine": query.machine.lower()}
-    if query.commit:  # a beginning, as a range: the index by commit finds it
+    if query.commit:  # a prefix, as a range, to use the index
         where.append("git_commit >= :commit AND git_commit < :commit || 'g'")
         values["commit"] = query.commit
     if query.ids:
-        values |= {f"id{number}": found for number, found in enumerate(ids)}
-        marks = {f":id{number}": found for number, found in enumerate(ids)}
-        runs = ",".join(mark for mark, found in marks.items() if "/" not in found)
-        single = ",".join(mark for mark, found in marks.items() if "/" in found)
+        values |= {f"id{number}": name for number, name in enumerate(ids)}
+        marks = {f":id{number}": name for number, name in enumerate(ids)}
+        runs = ",".join(mark for mark, name in marks.items() if "/" not in name)
+        single = ",".join(mark for mark, name in marks.items() if "/" in name)
         parts = [f"results.run IN ({runs})"] if runs else []
         parts += [f"results.id IN ({single})"] if single else []
         where.append(f"({' OR '.join(parts) or '0'})")
@@ -95,7 +95,7 @@ def _entry(row: sqlite3.Row) -> Entry:
 
 @functools.cache
 def key_of(record: str) -> SeriesKey:
-    """Records of series are few, and read again and again."""
+    """Cached, because few records are read often."""
     return codec.decode_part(record, SeriesKey)
 
 
@@ -112,16 +112,16 @@ def is_readable(decode: Callable[[str], object], text: str) -> bool:
 
 
 def unreadable(database: sqlite3.Connection) -> list[str]:
-    """Ids of results whose rows cannot be read."""
-    every = database.execute("SELECT number, record FROM series").fetchall()
-    series = {row["number"] for row in every if not is_readable(key_of, row["record"])}
+    """Ids of results with unreadable rows."""
+    records = database.execute("SELECT number, record FROM series").fetchall()
+    series = {row["number"] for row in records if not is_readable(key_of, row["record"])}
     rows = database.execute("SELECT id, tags, series FROM results ORDER BY id")
     return [r["id"] for r in rows if r["series"] in series or not is_readable(_tags, r["tags"])]
 
 
 def replace(database: sqlite3.Connection, result: Result) -> None:
-    """Make the rows of a result anew, and move its points to its series. The last step alone makes
-    them readable: what is broken off is done again."""
+    """Rebuild the rows of a result, and move its points to its series. The last step makes them
+    readable, so an interrupted repair is repeated."""
     series = series_of(result)
     record = codec.encode(series).decode()
     database.execute("UPDATE series SET record = ? WHERE id = ?", (record, series.id))
@@ -133,10 +133,11 @@ def replace(database: sqlite3.Connection, result: Result) -> None:
 
 
 def forget(database: sqlite3.Connection, ids: Sequence[str]) -> None:
-    """Results that are gone, with their summaries and points."""
-    for one in ids:
+    """Delete results with their summaries and points."""
+    for result_id in ids:
         database.execute(
-            "DELETE FROM points WHERE result = (SELECT number FROM results WHERE id = ?)", (one,)
+            "DELETE FROM points WHERE result = (SELECT number FROM results WHERE id = ?)",
+            (result_id,),
         )
         for table in ("results", "summaries"):
-            database.execute(f"DELETE FROM {table} WHERE id = ?", (one,))
+            database.execute(f"DELETE FROM {table} WHERE id = ?", (result_id,))

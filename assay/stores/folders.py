@@ -1,4 +1,4 @@
-"""Run folders, the truth: `runs/RUN/plan.json` and `runs/RUN/NNN/result.json`, written whole."""
+"""Run folders, the primary data: `runs/RUN/plan.json` and `runs/RUN/NNN/result.json`."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from assay.core.files import read_plain, write_whole
 from assay.core.records import SCHEMA, Plan, Result
 from assay.core.redaction import safe_text, safe_values
 
-# A run's name, and an id: nothing that leads out of the folder of runs.
+# Names of runs, and ids: always inside the folder of runs.
 RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-STAMPED = re.compile(r"\d{8}-\d{6}-")  # as runs are named here
+STAMPED = re.compile(r"\d{8}-\d{6}-")  # names of assay
 NUMBER = re.compile(r"[0-9]{3,6}")  # of a case in its run
 _ID = re.compile(rf"{RUN.pattern}/{NUMBER.pattern}")
-AMENDED = "amended.json"  # what a user said of a result after it was measured
+AMENDED = "amended.json"  # a user's later label and tags of a result
 MOST_BYTES = 1 << 30  # of a result, a plan or a document
-_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
-Reader = Callable[[str], bytes | None]  # files of a folder that lies elsewhere, by their names
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # without similar characters
+Reader = Callable[[str], bytes | None]  # reads files of a remote folder by name
 
 
 def new_run(runs: Path, plan: Plan) -> Path:
-    """A fresh run folder that holds its plan."""
+    """Create a run folder with its plan."""
     folder = runs / _new_id()
     with explained(folder):
         runs.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def new_run(runs: Path, plan: Plan) -> Path:
 
 
 def _new_id() -> str:
-    """The time, and four letters: of many runs in one second two may draw the same."""
+    """The time and four random letters, which may collide within a second."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return f"{stamp}-" + "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(4))
 
@@ -58,7 +58,7 @@ def _made(folder: Path) -> bool:
 
 
 def new_case(run: Path) -> CasePlace:
-    """The place of the next case of a run: NNN, counted from 001."""
+    """Create the folder of the next case of a run: NNN, from 001."""
     with explained(run):
         number = 1 + max(
             (int(p.name) for p in run.iterdir() if NUMBER.fullmatch(p.name)), default=0
@@ -69,7 +69,7 @@ def new_case(run: Path) -> CasePlace:
 
 
 def write_result(folder: Path, result: Result) -> None:
-    """Kept in its folder; where that is impossible, beside the temporary files, and said."""
+    """Write a result to its folder; if that fails, to a temporary folder, and raise."""
     data = codec.encode(result)
     try:
         write_whole(folder / "result.json", data)
@@ -81,47 +81,47 @@ def write_result(folder: Path, result: Result) -> None:
 
 
 def _rescued(folder: Path, data: bytes) -> str:
-    import tempfile  # rarely needed, and slow to load
+    import tempfile  # rarely needed, slow import
 
     try:
         spare = Path(tempfile.mkdtemp(prefix="assay-")) / folder.parent.name / folder.name
         spare.mkdir(parents=True)
         write_whole(spare / "result.json", data)
     except OSError:
-        return f"Make room there, then resume {folder.parent.name}."
-    return f"It is saved in {spare.parent}. Make room, then: assay import {spare.parent}"
+        return f"Free some space, then resume {folder.parent.name}."
+    return f"It is saved in {spare.parent}. Free space, then: assay import {spare.parent}"
 
 
 def read_result(folder: Path, read: Reader | None = None) -> Result:
-    """The result in a case's folder, wherever that lies; its id leads nowhere else."""
+    """Read the result in a case's folder and check the form of its id."""
     data = _needed(folder / "result.json", read)
-    found = codec.decode(data, Result, str(folder / "result.json"))
-    _check_id(found, folder, "RUN/NNN", bool(_ID.fullmatch(found.id)))
-    amended = read(AMENDED) if read else read_document(folder / AMENDED)
-    if amended is None:
-        return found
-    change = codec.decode(amended, Amendment, str(folder / AMENDED))
-    return msgspec.structs.replace(found, label=change.label, tags=change.tags)
+    result = codec.decode(data, Result, str(folder / "result.json"))
+    _check_id(result, folder, "RUN/NNN", bool(_ID.fullmatch(result.id)))
+    changes = read(AMENDED) if read else read_document(folder / AMENDED)
+    if changes is None:
+        return result
+    amendment = codec.decode(changes, Amendment, str(folder / AMENDED))
+    return msgspec.structs.replace(result, label=amendment.label, tags=amendment.tags)
 
 
 def read_own(folder: Path, read: Reader | None = None) -> Result:
-    """The result in a case's folder of a store, under the id that the folder gives it."""
-    found = read_result(folder, read)
+    """Read the result in a case's folder of a store; its id has to match the folder."""
+    result = read_result(folder, read)
     own = f"{folder.parent.name}/{folder.name}"
-    _check_id(found, folder, f"{own} there", found.id == own)
-    return found
+    _check_id(result, folder, f"{own} there", result.id == own)
+    return result
 
 
-def _check_id(found: Result, folder: Path, expected: str, holds: bool) -> None:
+def _check_id(result: Result, folder: Path, expected: str, holds: bool) -> None:
     if not holds:
         raise StoreError(
-            f"{folder / 'result.json'} has the id {found.id[:60]!r}, but an id is {expected}.",
-            hint="The file is damaged or was made to harm: move it away to hide it.",
+            f"{folder / 'result.json'} has the id {result.id[:60]!r}, but an id is {expected}.",
+            hint="The file is damaged or malicious: move it away to hide it.",
         )
 
 
 class Amendment(msgspec.Struct, frozen=True, kw_only=True):
-    """The label and tags that a result was given later, in place of its own."""
+    """Label and tags that replace those of a result."""
 
     label: str = ""
     tags: dict[str, str] = {}
@@ -130,7 +130,7 @@ class Amendment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_amendment(folder: Path, label: str, tags: Mapping[str, str]) -> None:
-    """Beside the result, which is never changed."""
+    """Write label and tags to a separate file: the result never changes."""
     change = Amendment(label=safe_text(label), tags=safe_values(tags))
     write_document(folder / AMENDED, codec.encode(change))
 
@@ -155,19 +155,19 @@ def write_document(path: Path, data: bytes) -> None:
 
 
 def remove(folder: Path) -> None:
-    import shutil  # rarely needed, and slow to load
+    import shutil  # rarely needed, slow import
 
     with explained(folder):
         shutil.rmtree(folder)
 
 
 def is_run(run: Path) -> bool:
-    """Whether assay made it: an empty folder, say, is none."""
+    """Whether it is a run folder, with a plan or a result."""
     return os.path.lexists(run / "plan.json") or bool(finished(run))
 
 
 def made_at(run: Path) -> int:
-    """When a run was made, in nanoseconds, by its plan; without one, by its folder."""
+    """Time of a run's plan, or else of its folder, in nanoseconds."""
     for file in (run / "plan.json", run):
         with suppress(OSError):
             return file.stat().st_mtime_ns
@@ -175,7 +175,7 @@ def made_at(run: Path) -> int:
 
 
 def newest(runs: Path, names: list[str]) -> str:
-    """Of runs there, the newest by its name; of those made within a second, by its plan."""
+    """The newest run by name, or by its plan for runs in the same second."""
     stamped = [run for run in names if STAMPED.match(run)] or names
     last = next((run for run in reversed(stamped) if is_run(runs / run)), stamped[-1])
     second = last[: len("20261115-101500")]
@@ -186,18 +186,18 @@ def newest(runs: Path, names: list[str]) -> str:
 
 
 def runs_in(runs: Path) -> list[str]:
-    """Names of the run folders there, in order. What else lies there is none of ours."""
+    """Sorted names of run folders; other entries are ignored."""
     with explained(runs), os.scandir(runs) as entries:
         return sorted(e.name for e in entries if RUN.fullmatch(e.name) and _is_folder(e))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Without a look at each, but for links: one that leads to itself would raise."""
+    """Whether an entry is a folder; a stat only for links, as a cyclic link would raise."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()
 
 
 def finished(run: Path) -> list[Path]:
-    """Case folders of a run that hold a result, in order."""
+    """Case folders of a run with a result, in order."""
     try:
         with os.scandir(run) as entries:
             cases = [Path(e.path) for e in entries if NUMBER.fullmatch(e.name) and _is_folder(e)]
@@ -208,7 +208,7 @@ def finished(run: Path) -> list[Path]:
 
 @contextmanager
 def locked(run: Path) -> Iterator[None]:
-    """One measurer a run: a second `--resume` of the same run is refused."""
+    """Lock a run; UsageError if another process measures it."""
     with explained(run), open(run / "lock", "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,7 +1,7 @@
-"""Run folders from elsewhere, copied without trusting them: plain files only, and not too many.
+"""Import untrusted run folders: plain files only, within limits.
 
-What the folder says is used for nothing but the id of each result, which is checked by its form;
-files are copied under the names they have. Links, pipes, sockets and devices are left out.
+Only the ids of results are read from the folder, and checked; files keep their names. Links, pipes,
+sockets and devices are skipped.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MOST_FILES = 10_000  # of one run
 MOST_BYTES = 16 << 30
 DEEPEST = 8  # folders below a case's
 CHUNK = 1 << 20
-IMPORTED = "imported"  # a file that marks a run which was begun elsewhere
+IMPORTED = "imported"  # file that marks an imported run
 _LEFT_OUT = {"lock", IMPORTED}
 
 
 class PlainFile(NamedTuple):
-    """A file that is there: where it is to be, from the folder of runs."""
+    """A file to copy; `target` is relative to the folder of runs."""
 
     source: Path
     target: Path
@@ -35,111 +35,115 @@ class PlainFile(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """What a run folder holds, and what of it a store has not yet."""
+    """Content of a run folder, and the part that a store does not have."""
 
     run: str
     ids: list[str]  # of all results of the folder
-    new: list[Result]  # those that were not here before
+    new: list[Result]  # not in the store
     files: list[PlainFile]  # of the new results
     beside: list[PlainFile]  # the run's own
-    problems: list[str]  # what is left out, in words
+    problems: list[str]  # messages about skipped files
 
 
 def adopt(folder: Path, runs: Path, own: Callable[[str], Path]) -> Looked:
-    """Copy a run folder; all of it is looked at first. What is here already, in the folder that
-    `own` gives for an id, stays as it is."""
-    found = look(folder, lambda ids: {i for i in ids if os.path.lexists(own(i) / "result.json")})
-    _copy_all(runs, found)
-    return found
+    """Scan a run folder completely, then copy it. Results that exist in the folder `own(id)` are
+    skipped."""
+    scan = look(folder, lambda ids: {i for i in ids if os.path.lexists(own(i) / "result.json")})
+    _copy_all(runs, scan)
+    return scan
 
 
 def look(folder: Path, known: Callable[[Sequence[str]], Collection[str]]) -> Looked:
-    """`known` says which of some ids the store has already."""
+    """Scan a run folder; `known` returns the ids that the store already has."""
     cases = folders.finished(folder)
-    found = [folders.read_result(case) for case in cases]
-    _check(folder, found)
+    results = [folders.read_result(case) for case in cases]
+    _check(folder, results)
     problems: list[str] = []
-    ids = [result.id for result in found]
-    here = known(ids)
+    ids = [result.id for result in results]
+    present = known(ids)
     files = [
         file
-        for case, result in zip(cases, found, strict=True)
-        if result.id not in here
+        for case, result in zip(cases, results, strict=True)
+        if result.id not in present
         for file in files_of(case, Path(result.id), problems)
     ]
-    run = found[0].run
+    run = results[0].run
     beside = list(files_of(folder, Path(run), problems, deepest=0))
     _check_size(folder, [*files, *beside])
-    new = [result for result in found if result.id not in here]
+    new = [result for result in results if result.id not in present]
     return Looked(run, ids, new, files, beside, problems)
 
 
-def _check(folder: Path, found: list[Result]) -> None:
-    if not found and not os.path.isdir(folder):
+def _check(folder: Path, results: list[Result]) -> None:
+    if not results and not os.path.isdir(folder):
         raise UsageError(
             f"There is no file or folder '{folder}'.",
-            hint="Give a file of another tool, or the folder of a run: runs/RUN of another home.",
+            hint="Use a file of another tool, or the folder of a run: runs/RUN of another home.",
         )
-    if not found:
+    if not results:
         raise UsageError(
-            f"{folder} is no run folder: it holds no NNN/result.json.",
-            hint="A run folder lies in runs/ of another home, or where a message said.",
+            f"{folder} is no run folder: it has no NNN/result.json.",
+            hint="Run folders are in runs/ of a home.",
         )
-    ids = [result.id for result in found]
-    if len(set(ids)) < len(ids) or len({result.run for result in found}) > 1:
+    ids = [result.id for result in results]
+    if len(set(ids)) < len(ids) or len({result.run for result in results}) > 1:
         raise StoreError(
-            f"{folder} holds results of several runs, or two of one id: {', '.join(ids[:4])}.",
-            hint="The folder is damaged or was made to harm: import one that assay made.",
+            f"{folder} has results of several runs, or two with the same id: {', '.join(ids[:4])}.",
+            hint="The folder is damaged or malicious: import one that assay wrote.",
         )
 
 
 def files_of(
     folder: Path, into: Path, problems: list[str], deepest: int = DEEPEST
 ) -> Iterator[PlainFile]:
-    """Plain files of a folder; `deepest` 0: without those in folders of it."""
+    """Plain files of a folder; `deepest` 0: without subfolders."""
     with folders.explained(folder), os.scandir(folder) as entries:
-        listed = sorted(entries, key=lambda entry: entry.name)
-    for entry in listed:
+        sorted_entries = sorted(entries, key=lambda entry: entry.name)
+    for entry in sorted_entries:
         size = entry.stat(follow_symlinks=False).st_size
         if entry.is_file(follow_symlinks=False):
             if entry.name not in _LEFT_OUT:
                 yield PlainFile(Path(entry.path), into / entry.name, size)
         elif not entry.is_dir(follow_symlinks=False):
-            problems.append(f"{entry.path} is no plain file, and was left out.")
+            problems.append(f"{entry.path} is no plain file, and was skipped.")
         elif deepest > 1:
             yield from files_of(Path(entry.path), into / entry.name, problems, deepest - 1)
         elif deepest:
-            problems.append(f"{entry.path} lies too deep, and was left out.")
+            problems.append(f"{entry.path} is nested too deeply, and was skipped.")
 
 
 def _check_size(folder: Path, files: list[PlainFile]) -> None:
     size = sum(file.size for file in files)
     if len(files) > MOST_FILES or size > MOST_BYTES:
         raise UsageError(
-            f"{folder} holds {len(files)} files of {human(size, 'B')}, but {MOST_FILES} files of "
-            f"{human(MOST_BYTES, 'B')} are taken at most.",
-            hint="Move away what is no result, such as traces and weights.",
+            f"{folder} has {len(files)} files of {human(size, 'B')}; at most {MOST_FILES} files of "
+            f"{human(MOST_BYTES, 'B')} are imported.",
+            hint="Move away large files such as traces and weights.",
         )
 
 
-def _copy_all(runs: Path, found: Looked) -> None:
-    """The result of a case last: where it is, the rest is there too."""
-    with folders.explained(runs / found.run):
-        if not (runs / found.run).exists():
-            (runs / found.run).mkdir()
-            (runs / found.run / IMPORTED).touch()
-        every = [*found.files, *found.beside]
-        for file in sorted(every, key=lambda file: file.target.name == "result.json"):
+def _copy_all(runs: Path, scan: Looked) -> None:
+    """Copy results last, so that a case with a result is complete."""
+    with folders.explained(runs / scan.run):
+        if not (runs / scan.run).exists():
+            (runs / scan.run).mkdir()
+            (runs / scan.run / IMPORTED).touch()
+        all_files = [*scan.files, *scan.beside]
+        for file in sorted(all_files, key=lambda file: file.target.name == "result.json"):
             if not os.path.lexists(runs / file.target):
                 _copy(file, runs / file.target)
 
 
 def _copy(file: PlainFile, target: Path) -> None:
-    """No more bytes than there were when it was looked at: it may be growing without end."""
+    """Copy at most the scanned number of bytes, as a file may grow."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    opened = os.open(file.source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(opened, "rb") as source, written_whole(target) as place, place.open("wb") as copy:
-        left = file.size if stat.S_ISREG(os.fstat(opened).st_mode) else 0
+    descriptor = os.open(file.source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with (
+        open(descriptor, "rb") as source,
+        written_whole(target) as temporary,
+        temporary.open("wb") as copy,
+    ):
+        left = file.size if stat.S_ISREG(os.fstat(descriptor).st_mode) else 0
         while left and (chunk := source.read(min(CHUNK, left))):
             copy.write(chunk)
             left -= len(chunk)

@@ -1,8 +1,7 @@
-"""A store in a PostgreSQL database, for many machines: run folders and their index, no shared disk.
+"""A store in a PostgreSQL database for many machines: run folders and their index.
 
-`postgresql://USER@HOST/DATABASE`. A run is measured in a folder of this machine; what it finds is
-written there first and then sent, so that nothing is lost with a connection. The database is the
-truth: the folder is filled from it on any other machine.
+`postgresql://USER@HOST/DATABASE`. A run is measured in a local folder and then sent, so that a lost
+connection loses nothing. The database is the primary copy: other machines download from it.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-AT_ONCE = 50  # results that one question brings
+AT_ONCE = 50  # results per query
 
 
 class PostgresStore:
@@ -44,7 +43,7 @@ class PostgresStore:
         where = link.address(place)
         self.home = settings.home(f"postgresql://{place}")
         self.runs = settings.runs(f"postgresql://{place}")
-        self.problems: list[str] = []  # what was passed over, in words
+        self.problems: list[str] = []  # messages about skipped data
         self._mender = Mender(self._mend)
         self._files = where.files
         self._link = link.ServerLink(where)
@@ -61,13 +60,13 @@ class PostgresStore:
         return folder
 
     def folder(self, run: str) -> Path:
-        """Of a run or a result, with all its files: those that are not here yet are brought."""
+        """The folder of a run or a result; missing files are downloaded."""
         name, slash, number = run.partition("/")
         below = f"{number}/" if slash else ""
-        place = self.runs / name
+        folder = self.runs / name
         if folders.RUN.fullmatch(name):
             self._link.ask(
-                lambda c: files.fetch(c, name, files.listed(c, name, below), place, self._files)
+                lambda c: files.fetch(c, name, files.listed(c, name, below), folder, self._files)
             )
         return self.runs / run
 
@@ -80,18 +79,18 @@ class PostgresStore:
         return codec.decode(data, Plan, f"{run}/plan.json")
 
     def append(self, result: Result) -> None:
-        """Into its folder here, then with all that lies there into the database, at once."""
+        """Write a result to its local folder, then send all its files in one transaction."""
         folder = self.runs / result.id
         with folders.explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
         folders.write_result(folder, result)
-        found = list(importing.files_of(folder, Path(result.id), self.problems))
+        plain_files = list(importing.files_of(folder, Path(result.id), self.problems))
         try:
-            self._link.change(lambda c: self._send(c, [result], found))
+            self._link.change(lambda c: self._send(c, [result], plain_files))
         except AssayError as error:
             raise StoreError(
                 str(error),
-                hint=f"The result is safe in {folder}: when the server answers again, "
+                hint=f"The result is stored in {folder}: when the server is available again, "
                 f"assay import {folder.parent} with the same --store.",
             ) from None
 
@@ -99,31 +98,31 @@ class PostgresStore:
         self,
         connection: Connection,
         results: Sequence[Result],
-        found: Sequence[importing.PlainFile],
+        plain_files: Sequence[importing.PlainFile],
     ) -> None:
         for run in {result.run for result in results}:
             add(connection, run)
-        for file in found:
+        for file in plain_files:
             run, path = file.target.parts[0], "/".join(file.target.parts[1:])
             files.put_file(connection, run, path, file.source, self._files)
         for result in results:
             index.keep(connection, result)
 
     def results(self, query: Query) -> Iterator[Result]:
-        """Whole results, oldest first. A document that cannot be read is passed over and noted."""
+        """Results, oldest first. Unreadable documents are skipped and noted in `problems`."""
         ids = self._asked(index.named, query)
         for first in range(0, len(ids), AT_ONCE):
             yield from self._read(ids[first : first + AT_ONCE])
 
     def _read(self, ids: Sequence[str]) -> Iterator[Result]:
         names = ("result.json", folders.AMENDED)
-        places = [(i.partition("/")[0], f"{i.partition('/')[2]}/{n}") for i in ids for n in names]
-        found = self._link.ask(lambda c: files.read_many(c, places))
-        for one in ids:
-            run, _, number = one.partition("/")
-            data, amended = (found.get((run, f"{number}/{name}")) for name in names)
+        paths = [(i.partition("/")[0], f"{i.partition('/')[2]}/{n}") for i in ids for n in names]
+        contents = self._link.ask(lambda c: files.read_many(c, paths))
+        for result_id in ids:
+            run, _, number = result_id.partition("/")
+            data, amended = (contents.get((run, f"{number}/{name}")) for name in names)
             try:
-                yield decoded(one, data, amended)
+                yield decoded(result_id, data, amended)
             except StoreError as error:
                 self._note(f"{error} {error.hint}")
 
@@ -155,7 +154,7 @@ class PostgresStore:
         return self._asked(lambda c, q, ids: index.unsummarized(c, q, ids, version), query)
 
     def _asked(self, question: Callable[[Connection, Query, Sequence[str]], T], query: Query) -> T:
-        ids = [found for text in query.ids for found in self.find(text)]
+        ids = [result_id for text in query.ids for result_id in self.find(text)]
         return self._link.ask(lambda c: question(c, query, ids))
 
     def _readable(
@@ -171,7 +170,7 @@ class PostgresStore:
             results = list(self._read(ids[first : first + AT_ONCE]))
             try:
                 self._link.change(partial(_replace, results=results))
-            except AssayError as error:  # of who may only read
+            except AssayError as error:  # without write permission
                 self._note(f"Rows of {len(results)} results cannot be read or repaired. {error}")
 
     def find(self, text: str) -> list[str]:
@@ -196,10 +195,10 @@ class PostgresStore:
         self._link.change(lambda c: index.keep_summary(c, result_id, version, summary))
 
     def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
-        """A document beside the result, which stays as it was measured; then the index."""
+        """Write label and tags to a separate document and the index."""
         change = folders.Amendment(label=safe_text(label), tags=safe_values(tags))
-        (found,) = self._read([result_id])
-        amended = msgspec.structs.replace(found, label=change.label, tags=change.tags)
+        (result,) = self._read([result_id])
+        amended = msgspec.structs.replace(result, label=change.label, tags=change.tags)
         run, _, number = result_id.partition("/")
 
         def both(connection: Connection) -> None:
@@ -210,19 +209,19 @@ class PostgresStore:
         self._link.change(both)
 
     def adopt(self, folder: Path) -> list[str]:
-        """Send a run folder; what it holds is checked first, and what is here stays as it is."""
-        found = importing.look(folder, self._known)
-        self.problems += found.problems
+        """Scan a run folder, then send what the store does not have."""
+        scan = importing.look(folder, self._known)
+        self.problems += scan.problems
 
         def send(connection: Connection) -> None:
-            listed = {file.path for file in files.listed(connection, found.run)}
-            beside = [file for file in found.beside if file.target.name not in listed]
+            listed = {file.path for file in files.listed(connection, scan.run)}
+            beside = [file for file in scan.beside if file.target.name not in listed]
             if not listed:
-                files.put_bytes(connection, found.run, importing.IMPORTED, b"")
-            self._send(connection, found.new, [*found.files, *beside])
+                files.put_bytes(connection, scan.run, importing.IMPORTED, b"")
+            self._send(connection, scan.new, [*scan.files, *beside])
 
         self._link.change(send)
-        return found.ids
+        return scan.ids
 
     def _known(self, ids: Sequence[str]) -> Collection[str]:
         statement = "SELECT id FROM results WHERE id = ANY(%s)"
@@ -244,14 +243,14 @@ class PostgresStore:
         return ids
 
     def sizes(self, result_id: str) -> list[int]:
-        """Bytes of each file of a result, without bringing one here."""
+        """Bytes of each file of a result, without downloading them."""
         run, _, number = result_id.partition("/")
-        found = self._link.ask(lambda c: files.listed(c, run, f"{number}/"))
-        return [file.size for file in found]
+        listing = self._link.ask(lambda c: files.listed(c, run, f"{number}/"))
+        return [file.size for file in listing]
 
     @contextmanager
     def taken(self, run: str) -> Iterator[None]:
-        """By one machine, and one process on it, at a time."""
+        """Lock a run against other machines and processes."""
         if not self._link.take(run):
             raise UsageError(
                 f"Run {run} is being measured by another assay, here or on another machine.",
@@ -274,7 +273,7 @@ def _replace(connection: Connection, results: Sequence[Result]) -> None:
 PROVIDES = {"postgresql": PostgresStore, "postgres": PostgresStore}
 
 
-KNOWN = 1_000  # newest runs that a misspelt name is compared with
+KNOWN = 1_000  # newest runs to suggest for a misspelt name
 _GONE = (
     "DELETE FROM points WHERE result IN (SELECT number FROM results WHERE id = ANY(%s))",
     "DELETE FROM results WHERE id = ANY(%s)",
@@ -290,7 +289,7 @@ def add(connection: Connection, run: str) -> None:
 
 
 def named(connection: Connection, text: str) -> str:
-    """By its name, a unique beginning or ending, or `last`: the newest by its stamp."""
+    """Find a run by name, unique prefix or suffix, or `last`."""
 
     def names(rest: str, *values: object) -> list[str]:
         rows = connection.execute(f"SELECT name FROM runs {rest}", values).fetchall()
@@ -309,24 +308,24 @@ def named(connection: Connection, text: str) -> str:
 
 
 def forget(connection: Connection, ids: Sequence[str], run: str) -> None:
-    """Take results out of the index, and the run itself unless it is ""."""
+    """Remove results from the index, and the run unless it is ""."""
     for statement in _GONE:
         connection.execute(statement, (list(ids),))
     connection.execute("DELETE FROM runs WHERE name = %s", (run,))
 
 
 def decoded(result_id: str, data: bytes | None, amended: bytes | None) -> Result:
-    """A result from its document, with the label and tags that it was given later."""
+    """Decode a result with its later label and tags."""
     origin = f"{result_id}/result.json"
     if data is None:
         raise StoreError(f"{origin} is not in the store.", hint="Delete the result to hide it.")
-    found = codec.decode(data, Result, origin)
-    if found.id != result_id:
+    result = codec.decode(data, Result, origin)
+    if result.id != result_id:
         raise StoreError(
-            f"{origin} has the id {found.id[:60]!r}, but an id is {result_id} there.",
-            hint="It is damaged or was made to harm: delete it.",
+            f"{origin} has the id {result.id[:60]!r}, but an id is {result_id} there.",
+            hint="It is damaged or malicious: delete it.",
         )
     if amended is None:
-        return found
+        return result
     change = codec.decode(amended, folders.Amendment, f"{result_id}/{folders.AMENDED}")
-    return msgspec.structs.replace(found, label=change.label, tags=change.tags)
+    return msgspec.structs.replace(result, label=change.label, tags=change.tags)

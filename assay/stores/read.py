@@ -1,4 +1,4 @@
-"""Kept results again, with what follows from them."""
+"""Read stored results with their summaries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.stores.runs import how_to_resume, verb_of
 
 
 class Kept(NamedTuple):
-    """Readings, and how many older ones were left out."""
+    """Results with summaries, and the number of older ones."""
 
     readings: list[Reading]
     more: int
@@ -29,54 +29,54 @@ def readings(
     home: Home = None,
     say: Callable[[str], None] | None = None,
 ) -> list[Reading]:
-    """Kept results with their summaries, oldest first; what cannot be read is said."""
+    """Stored results with summaries, oldest first; `say` gets messages about unreadable ones."""
     return newest(query, query.limit, home, say).readings
 
 
 def newest(
     query: Query, limit: int, home: Home = None, say: Callable[[str], None] | None = None
 ) -> Kept:
-    """The newest so many of what a query finds, oldest first; 0: all."""
+    """The newest results of a query, oldest first; limit 0: all."""
     with closing(open_store(home)) as store:
-        found = lasting(store.results(msgspec.structs.replace(query, limit=limit)))
+        results = lasting(store.results(msgspec.structs.replace(query, limit=limit)))
         more = max(0, store.count(query) - limit) if limit else 0
-        kept = [one for one in (_read(store, result) for result in found) if one]
+        shown = [reading for reading in (_read(store, result) for result in results) if reading]
         for problem in dict.fromkeys(store.problems):
             if say:
                 say(problem)
-    return Kept(kept, more)
+    return Kept(shown, more)
 
 
 def _read(store: Store, result: Result) -> Reading | None:
-    """None, and a problem, for values that no analysis can be made of: others are shown."""
+    """A result with its summary; None and a problem if it cannot be summarized."""
     try:
         return stored_summary.read(store, result)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         store.problems.append(
-            f"{result.id} holds values that cannot be summarized "
+            f"{result.id} has values that cannot be summarized "
             f"({type(error).__name__}: {error}). assay results remove {result.id} removes it."
         )
         return None
 
 
 def made_by(run: str, home: Home = None) -> str:
-    """The verb that made a run."""
+    """The command of a run."""
     with closing(open_store(home)) as store:
         return verb_of(store, store.find_run(run))
 
 
 def resume_hint(run: str, home: Home = None) -> str:
-    """How to go on with a run that has no result yet."""
+    """How to resume a run without results."""
     with closing(open_store(home)) as store:
         return how_to_resume(store, store.find_run(run))
 
 
 def lasting(results: Iterable[Result]) -> list[Result]:
-    """Without interrupted results whose case was measured later in the same run."""
-    found = list(results)
-    last = {(result.run, result.case.key): result.id for result in found}
+    """Drop interrupted results of cases that were measured later in the same run."""
+    all_results = list(results)
+    last = {(result.run, result.case.key): result.id for result in all_results}
     return [
         result
-        for result in found
+        for result in all_results
         if result.status != "interrupted" or last[(result.run, result.case.key)] == result.id
     ]

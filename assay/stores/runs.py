@@ -1,4 +1,4 @@
-"""What a run is besides its results: the verb that made it, and what that verb found."""
+"""Properties of runs: command, documents, locks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ RESUMABLE = ("run", "evaluate", "train", "ab", "race", "study", "bisect", "scale
 COMPARISON, RACE = "comparison.json", "race.json"  # documents of an ab and of a race
 BISECTION, TUNING = "bisection.json", "tuning.json"
 _WRITERS = {COMPARISON: "ab", RACE: "race", BISECTION: "bisect", TUNING: "tune"}
-REQUEST = "request.json"  # what an ab was begun with
+REQUEST = "request.json"  # request of an ab
 
 
 def verb_of(store: Store, run: str) -> str:
-    """The verb that made a run. Plans of the first versions said "run" for several others."""
+    """The command of a run. Plans of early versions have "run" for several others."""
     try:
         plan = store.plan(run)
-    except StoreError:  # results can be shown without their plan
+    except StoreError:  # results can be shown without a plan
         return "run"
     if plan.verb != "run":
         return plan.verb
@@ -39,29 +39,29 @@ def verb_of(store: Store, run: str) -> str:
 
 
 def locked(store: Store, run: str) -> AbstractContextManager[None]:
-    """One measurer a run: a second one is refused."""
+    """Lock a run against other processes."""
     if isinstance(store, SharedStore):
         return store.taken(run)
     return folders.locked(store.folder(run))
 
 
 def can_resume(store: Store, run: str) -> bool:
-    made_by = verb_of(store, run)
-    lost = made_by == "ab" and store.document(run, REQUEST) is None  # of the first version
-    return made_by in RESUMABLE and not lost
+    verb = verb_of(store, run)
+    lost = verb == "ab" and store.document(run, REQUEST) is None  # of the first version
+    return verb in RESUMABLE and not lost
 
 
 def how_to_resume(store: Store, run: str) -> str:
-    """The command that goes on with a run, or that there is none."""
-    made_by = verb_of(store, run)
+    """The command that resumes a run, or why there is none."""
+    verb = verb_of(store, run)
     if not can_resume(store, run):
-        return f"Runs of assay {made_by} are not resumed: start it again."
-    words = f"study {store.plan(run).tags.get('study', '')}" if made_by == "study" else made_by
+        return f"Runs of assay {verb} cannot be resumed: start it again."
+    words = f"study {store.plan(run).tags.get('study', '')}" if verb == "study" else verb
     return f"assay {words} --resume {run}"
 
 
 def tagged_number(result: Result, tag: str) -> int:
-    """The pair or heat that a result belongs to."""
+    """The number of a result's pair or heat."""
     text = result.tags.get(tag, "")
     if not (text.isascii() and text.isdecimal()):
         raise StoreError(
@@ -72,41 +72,41 @@ def tagged_number(result: Result, tag: str) -> int:
 
 
 def _is_race(plan: Plan) -> bool:
-    """A race of the first version had its workload as a tag; a user's tag is hardly that."""
+    """Races of the first version have their workload as a tag."""
     tag = plan.tags.get("race", "")
     return bool(tag) and tag.startswith(plan.cases[0].workload)
 
 
 def read_document(store: Store, text: str, name: str, kind: type[T]) -> T:
-    """What a run found beside its results."""
+    """Read a document of a run."""
     run = store.find_run(text)
     data = store.document(run, name)
     if data is None and verb_of(store, run) == _WRITERS.get(name) and can_resume(store, run):
-        raise UsageError(f"Run {run} holds no {name} yet.", hint=how_to_resume(store, run))
+        raise UsageError(f"Run {run} has no {name}  yet.", hint=how_to_resume(store, run))
     if data is None:
         raise UsageError(
-            f"Run {run} holds no {name}.", hint=f"Its results: assay show {run} --results"
+            f"Run {run} has no {name} .", hint=f"Its results: assay show {run} --results"
         )
     return codec.decode(data, kind, f"{run}/{name}")
 
 
 def only_run(text: str, near: Sequence[str], known: Sequence[str]) -> str:
-    """The one run that fits; `known` are runs there are, for who wrote none of them."""
+    """The only run in `near`; otherwise an error with suggestions from `known`."""
     if not known:
         raise UsageError("Nothing has been measured yet.", hint="Try: assay run mnist-mlp")
     if len(near) == 1:
         return near[0]
     if near:
         raise UsageError(
-            f"'{text}' fits {len(near)} runs: {', '.join(near[:4])}.", hint="Give more of it."
+            f"'{text}' matches {len(near)} runs: {', '.join(near[:4])}.", hint="Use a longer part."
         )
-    raise unknown("run", text, known, hint="assay list results shows what there is.")
+    raise unknown("run", text, known, hint="assay list results shows all runs.")
 
 
 def results_of(text: str, run: str, ids: Sequence[str]) -> list[str]:
-    """All results of a run, or the one that `RUN/NNN` names."""
+    """All results of a run, or the one of `RUN/NNN`."""
     _, slash, number = text.partition("/")
-    wanted = f"{run}/{number.zfill(3)}"
-    if slash and wanted not in ids:
+    result_id = f"{run}/{number.zfill(3)}"
+    if slash and result_id not in ids:
         raise unknown("result", text, ids)
-    return [wanted] if slash else list(ids)
+    return [result_id] if slash else list(ids)

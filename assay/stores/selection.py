@@ -1,4 +1,4 @@
-"""A word of the user's → the results it means: a run, result, label, tag, commit or day."""
+"""Select results by a run, result, label, tag, commit or day."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ KINDS = "a run, RUN/NNN, `last`, a label, NAME=VALUE of a tag, a commit or a day
 
 
 def select(store: Store, text: str) -> list[Result]:
-    """The results; `label:`, `tag:`, `commit:`, `day:` or `run:` in front says what it is."""
+    """Select results; a prefix `label:`, `tag:`, `commit:`, `day:` or `run:` names the kind."""
     query = selected(store, text)
-    found = [result for result in store.results(query) if result.status != "interrupted"]
-    if not found:
+    results = [result for result in store.results(query) if result.status != "interrupted"]
+    if not results:
         raise UsageError(f"'{text}' has no result that ended and can be read.", hint=_HINT)
-    return found
+    return results
 
 
 def selected(store: Store, text: str) -> Query:
-    """Likewise, as a query that finds something; no result is opened."""
+    """Parse a selection to a query with results, without opening them."""
     kind, colon, rest = text.partition(":")
     if colon and kind in _QUERIES:
         query = _QUERIES[kind](store, rest)
@@ -36,7 +36,7 @@ def selected(store: Store, text: str) -> Query:
     if len(fitting) > 1:
         raise UsageError(
             f"'{text}' could be {' or '.join(f'a {kind}' for kind in fitting)}.",
-            hint=f"Say which: {next(iter(fitting))}:{text}",
+            hint=f"Choose one: {next(iter(fitting))}:{text}",
         )
     if not fitting:
         raise UsageError(f"'{text}' means no result here: it has to be {KINDS}.", hint=_HINT)

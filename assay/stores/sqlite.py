@@ -1,4 +1,4 @@
-"""The index over run folders, in SQLite: quick to ask, and rebuilt from the folders when lost."""
+"""The SQLite index of run folders, which is rebuilt from them if lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.stores._rows import MOST_ROWS, conditions, keep, replace
 from assay.stores.runs import only_run, results_of
 
 T = TypeVar("T")
-# Words of errors over an index that is whole, but cannot be used now.
+# Errors of an intact index that cannot be used now.
 _WHOLE = ("locked", "busy", "full", "readonly", "unable to open", "disk I/O")
 
 
@@ -35,7 +35,7 @@ class SqlStore:
         self.runs = home / "runs"
         self._shelf = Shelf(home, self._asked)
         self._mender = Mender(self._mend)
-        self.problems: list[str] = []  # files passed over, in words
+        self.problems: list[str] = []  # messages about skipped files
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
             self._open(home / "index.sqlite")
@@ -55,12 +55,12 @@ class SqlStore:
         return self._shelf.plan(run)
 
     def append(self, result: Result) -> None:
-        """Write a result into its run folder, then tell the index."""
+        """Write a result to its run folder, then to the index."""
         folders.write_result(self.runs / result.id, result)
         self._index(result)
 
     def results(self, query: Query) -> Iterator[Result]:
-        """Whole results, oldest first. A file that cannot be read is passed over and noted."""
+        """Results, oldest first. Unreadable files are skipped and noted in `problems`."""
         for row in self.rows(query):
             try:
                 yield self._shelf.own(row["id"])
@@ -77,7 +77,7 @@ class SqlStore:
         return int(row[0])
 
     def rows(self, query: Query) -> list[sqlite3.Row]:
-        """What the index knows of results, oldest first, without opening their files."""
+        """Index rows of results, oldest first, without opening their files."""
         ids = self._ids(query)
         where, values = conditions(query, ids)
         limit = f"LIMIT {min(query.limit, MOST_ROWS)}" if query.limit else ""
@@ -107,15 +107,15 @@ class SqlStore:
         return self._intact(lambda: points.unsummarized(self._database, query, ids, version))
 
     def find(self, text: str) -> list[str]:
-        """Ids behind RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`."""
+        """Ids for RUN, RUN/NNN, a unique prefix or suffix of RUN, or `last`."""
         run = self.find_run(text.partition("/")[0])
         rows = self._asked("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
         return results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
-        whole = folders.STAMPED.match(text) and folders.RUN.fullmatch(text)
-        if whole and (self.runs / text).is_dir():
-            return text  # a whole name: the others need not be listed
+        exact = folders.STAMPED.match(text) and folders.RUN.fullmatch(text)
+        if exact and (self.runs / text).is_dir():
+            return text  # an exact name needs no list
         runs = folders.runs_in(self.runs)
         packed = self._shelf.packed("" if text == "last" else text)
         if text == "last" and (runs or packed):
@@ -132,13 +132,13 @@ class SqlStore:
         folders.write_document(self.folder(run) / name, data)
 
     def summary(self, result_id: str, version: int) -> Summary | None:
-        """The summary kept for a result, if it was made by this version of the analysis."""
+        """The stored summary of a result, if this version of the analysis made it."""
         statement = "SELECT summary FROM summaries WHERE id = ? AND version = ?"
         try:
             (row,) = self._asked(statement, (result_id, version))
             return codec.decode_part(row["summary"], Summary)
         except (TypeError, ValueError, RecursionError):
-            return None  # there is none, or it cannot be read: made anew
+            return None  # missing or unreadable: it is computed again
 
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
         row = (result_id, version, codec.encode(summary))
@@ -146,32 +146,32 @@ class SqlStore:
         self._intact(lambda: points.keep(self._database, result_id, summary))
 
     def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
-        """Into its folder, beside the result, which stays as it was measured; then the index."""
+        """Write label and tags to a separate file in its folder, then to the index."""
         folder = self.folder(result_id)
         folders.write_amendment(folder, label, tags)
         amended = folders.read_result(folder)
         self._intact(lambda: replace(self._database, amended))
 
     def adopt(self, folder: Path) -> list[str]:
-        """Copy a run folder into the store; what it holds is checked first and never changed."""
-        found = importing.adopt(folder, self.runs, self.folder)
-        self.problems += found.problems
-        for result in found.new:
+        """Scan a run folder, then copy it into the store unchanged."""
+        scan = importing.adopt(folder, self.runs, self.folder)
+        self.problems += scan.problems
+        for result in scan.new:
             self._index(result)
-        return found.ids
+        return scan.ids
 
     def delete(self, text: str) -> list[str]:
-        """The folder first: what is left of an index without it is passed over."""
+        """Delete the folder first: index entries without it are skipped."""
         ids = self.find(text)
         run = self.find_run(text.partition("/")[0])
-        gone = self.folder(ids[0] if "/" in text else run)
+        folder = self.folder(ids[0] if "/" in text else run)
         self._shelf.drop([run])
-        folders.remove(gone)
+        folders.remove(folder)
         self._intact(lambda: rows.forget(self._database, ids))
         return ids
 
     def take_out(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
-        ids = [one for run in self._shelf.only_packed(whole) for one in self.find(run)]
+        ids = [result_id for run in self._shelf.only_packed(whole) for result_id in self.find(run)]
         for run in set(runs).difference(whole):
             self.folder(run)
         self._shelf.drop(runs)
@@ -182,26 +182,26 @@ class SqlStore:
         return self._shelf.sizes(result_id)
 
     def pack(self, runs: Sequence[str]) -> list[Path]:
-        """Runs into a few files in `home/packs`, from which they are read as before."""
-        made = []
+        """Pack runs into a few files in `home/packs`, from which they are read."""
+        paths = []
         for path in self._shelf.pack(runs):
-            made.append(path)
+            paths.append(path)
             self._pick_up_packs()
-        return made
+        return paths
 
     def packable(self, before: str) -> list[str]:
-        """Runs in folders of their own whose every result is older, and whole."""
+        """Complete runs in folders with only older results."""
         return self._shelf.packable(before)
 
     def close(self) -> None:
         self._database.close()
 
     def _ids(self, query: Query) -> list[str]:
-        """What a query names: whole runs as they are, results by their ids."""
+        """Names of runs and ids of results in a query."""
         return [
-            found
+            result_id
             for text in query.ids
-            for found in (self.find(text) if "/" in text else [self.find_run(text)])
+            for result_id in (self.find(text) if "/" in text else [self.find_run(text)])
         ]
 
     def _open(self, path: Path) -> None:
@@ -218,15 +218,14 @@ class SqlStore:
         return self._intact(lambda: self._database.execute(statement, values).fetchall())
 
     def _intact(self, action: Callable[[], T]) -> T:
-        """What is asked of the index or told to it. Damage may be found in any of its pages, so at
-        any time: then it is made anew, for nothing is in it that the folders do not hold."""
+        """Run an action; a damaged index is rebuilt from the folders, and the action repeated."""
         try:
             return action()
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # its message may be damaged
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # messages may be damaged too
             if any(sign in str(error) for sign in _WHOLE):
                 raise StoreError(
                     f"The index could not be used ({error}).",
-                    hint="The results are safe in their run folders; the index catches up later.",
+                    hint="Results are stored in their run folders; the index is updated later.",
                 ) from None
             if self._renewing:
                 raise
@@ -250,7 +249,7 @@ class SqlStore:
         self._renewing = False
 
     def _pick_up(self) -> None:
-        """Index what lies in run folders and is not known yet."""
+        """Index new results in run folders."""
         self._pick_up_packs()
         whole = {row["run"] for row in self._database.execute("SELECT run FROM whole_runs")}
         for run in (self.runs / name for name in folders.runs_in(self.runs) if name not in whole):
@@ -279,7 +278,7 @@ class SqlStore:
             self.problems.append(problem)
 
     def _mark_whole(self, run: Path) -> None:
-        """A run with a lasting result for every case of its plan is not looked at again."""
+        """Mark a run with a final result for every case, so that it is not scanned again."""
         rows = self._database.execute(
             "SELECT key FROM results WHERE run = ? AND status != 'interrupted'", (run.name,)
         )
@@ -298,12 +297,8 @@ class SqlStore:
 PROVIDES = {"sqlite": SqlStore}
 
 
-# Tables of the SQLite index, and how it is opened; one of another version is made anew.
-#
-# `tallies` says how many points each series has and when: triggers keep it, so that a list of all
-# series counts nothing.
-
-# Raised when the tables change: everything in them comes from the run folders.
+# Tables of the SQLite index. `tallies` has number and time range of the points of each series, so
+# that a list of series needs no count; triggers update it. Another VERSION is rebuilt.
 VERSION = 3
 _NAMES = (
     *("results", "whole_runs", "packs", "packed", "summaries"),
@@ -353,7 +348,7 @@ END;
 def connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=30, isolation_level=None)
     database.row_factory = sqlite3.Row
-    # two that open a new index at once would meet: changing the journal mode does not wait
+    # locked, because changing the journal mode does not wait for another process
     with open(path.with_name("index.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         database.execute("PRAGMA journal_mode = WAL")

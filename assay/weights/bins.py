@@ -26,11 +26,11 @@ _SUFFIXES = {
 
 
 def read_bins(folder: Path, layers: Sequence[Layer]) -> Weights:
-    """The files have no shapes of their own: those of the model's layers say how to read them."""
+    """Read files without shapes: these come from the model's layers."""
     if not layers:
         raise UsageError(
-            f"{folder} holds .bin files, which can only be read for a known model.",
-            hint="Name the model they are for.",
+            f"{folder} has .bin files, which can only be read for a known model.",
+            hint="Name their model.",
         )
     offsets = _offsets(folder)
     weights = {
@@ -45,7 +45,7 @@ def read_bins(folder: Path, layers: Sequence[Layer]) -> Weights:
 def write_bins(
     folder: Path, weights: Mapping[str, NDArray[Any]], flattened: Flattened | None
 ) -> None:
-    """`flattened` must be known ({} for none), or dense rows would be in a wrong order."""
+    """`flattened` is required ({} for none) for the order of dense rows."""
     kinds = {kind_of(key.partition("/")[0]) for key in weights}
     if flattened is None and "dense" in kinds and len(kinds) > 1:
         raise UsageError(
@@ -64,13 +64,13 @@ def write_bins(
 
 
 def file_names(folder: Path, tensors: Iterable[str]) -> dict[str, str]:
-    """`conv2d_1_w` → the file of the folder that has it, wherever Keras 2 began to count."""
+    """Tensor such as `conv2d_1_w` → file in the folder, wherever Keras 2 started to count."""
     offsets = _offsets(folder)
-    found = {}
+    names = {}
     for tensor in tensors:
         kind, number, part = tensor.rsplit("_", 2)
-        found[tensor] = f"{kind}_{int(number) + offsets.get(kind, 0)}_{part}.bin"
-    return found
+        names[tensor] = f"{kind}_{int(number) + offsets.get(kind, 0)}_{part}.bin"
+    return names
 
 
 def _from_file(path: Path, name: str, shape: Shape) -> NDArray[np.float32]:
@@ -78,12 +78,12 @@ def _from_file(path: Path, name: str, shape: Shape) -> NDArray[np.float32]:
     if not path.is_file():
         raise UsageError(
             f"{path.parent} has no {path.name}, but {expected}.",
-            hint="Is it the folder of this network, and whole?",
+            hint="Is it the complete folder of this network?",
         )
     if path.stat().st_size != 4 * math.prod(shape):
         raise UsageError(
             f"{path} has {path.stat().st_size} bytes, but {expected}.",
-            hint="Is it the folder of this network, and whole?",
+            hint="Is it the complete folder of this network?",
         )
     array: NDArray[np.float32] = np.fromfile(path, "<f4").astype(np.float32)
     if len(shape) != 4:
@@ -94,15 +94,15 @@ def _from_file(path: Path, name: str, shape: Shape) -> NDArray[np.float32]:
 
 def _file(folder: Path, name: str, variable: str, offsets: Mapping[str, int]) -> Path:
     kind, _, number = name.rpartition("_")
-    counted = int(number) + offsets.get(kind, 0)
-    return folder / f"{kind}_{counted}_{_SUFFIXES.get(variable, variable)}.bin"
+    file_number = int(number) + offsets.get(kind, 0)
+    return folder / f"{kind}_{file_number}_{_SUFFIXES.get(variable, variable)}.bin"
 
 
 def _offsets(folder: Path) -> dict[str, int]:
-    """Kind → its lowest number, less one: Keras 2 went on counting from model to model."""
+    """Kind → its lowest number minus one: Keras 2 counted on from model to model."""
     lowest: dict[str, int] = {}
     for path in folder.glob("*.bin"):
-        if found := re.fullmatch(r"(\w+?)_(\d+)_(?:w|b|gamma|beta|mean|variance)\.bin", path.name):
-            kind, number = found[1], int(found[2])
+        if match := re.fullmatch(r"(\w+?)_(\d+)_(?:w|b|gamma|beta|mean|variance)\.bin", path.name):
+            kind, number = match[1], int(match[2])
             lowest[kind] = min(number, lowest.get(kind, number))
     return {kind: number - 1 for kind, number in lowest.items()}

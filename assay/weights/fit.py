@@ -1,4 +1,4 @@
-"""Weights to the layers of a model, or which layer they do not fit and why."""
+"""Assign weights to the layers of a model, or explain mismatches."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from assay.weights.layers import Layer, by_layer, named
 def assign(
     layers: Sequence[Layer], weights: Mapping[str, NDArray[Any]]
 ) -> list[list[NDArray[np.float32]]]:
-    """For each layer, in the order given, its arrays in the order of its variables."""
+    """Arrays of each layer, in the order of its variables."""
     problems = list(misfits(layers, weights))
     if problems:
         more = f" ({len(problems) - 1} more do not fit.)" if len(problems) > 1 else ""
         raise UsageError(
             f"The weights do not fit the model: {problems[0]}.{more}",
-            hint="Are they of this very network, with its number of classes?",
+            hint="Are they of this network, with its number of classes?",
         )
     return [
         [np.asarray(weights[f"{name}/{variable}"], np.float32) for variable in layer.shapes]
@@ -30,28 +30,28 @@ def assign(
 
 
 def misfits(layers: Sequence[Layer], weights: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """Every difference, in words, in the order of the layers."""
-    held = by_layer(weights)
+    """Sentences about all mismatches, in the order of the layers."""
+    stored = by_layer(weights)
     model = dict(named(layers))
     for name, layer in model.items():
-        if name not in held:
-            yield f"{_called(name, layer)} is not in them"
+        if name not in stored:
+            yield f"{_called(name, layer)} is missing"
         else:
-            yield from _differences(_called(name, layer), layer, held[name])
-    for name in held:
+            yield from _differences(_called(name, layer), layer, stored[name])
+    for name in stored:
         if name not in model:
-            yield f"they hold {name}, which the model has not"
+            yield f"they have {name}, but the model does not"
 
 
-def _differences(called: str, layer: Layer, held: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+def _differences(title: str, layer: Layer, stored: Mapping[str, NDArray[Any]]) -> Iterator[str]:
     for variable, shape in layer.shapes.items():
-        if variable not in held:
-            yield f"{called} needs {variable} {shape}, but they have only {', '.join(held)}"
-        elif held[variable].shape != tuple(shape):
-            yield f"{called} needs {variable} {shape}, but theirs is {held[variable].shape}"
-    for variable in held:
+        if variable not in stored:
+            yield f"{title} needs {variable} {shape}, but they have only {', '.join(stored)}"
+        elif stored[variable].shape != tuple(shape):
+            yield f"{title} needs {variable} {shape}, but theirs is {stored[variable].shape}"
+    for variable in stored:
         if variable not in layer.shapes:
-            yield f"they have {variable} {held[variable].shape}, but {called} has none"
+            yield f"they have {variable} {stored[variable].shape}, but {title} has none"
 
 
 def _called(name: str, layer: Layer) -> str:

@@ -25,7 +25,7 @@ from assay.weights.layers import (
 )
 
 _INSIDE = "model.weights.h5"
-_OLD_NAMES = {"depthwise_kernel": "kernel"}  # as Keras 2 called it
+_OLD_NAMES = {"depthwise_kernel": "kernel"}  # in Keras 2
 
 
 def read_h5(source: Path | BinaryIO, order: Mapping[str, str] | None = None) -> Weights:
@@ -46,20 +46,20 @@ def read_keras(path: Path) -> Weights:
 
 
 def write_h5(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
-    """As Keras 3's save_weights does: groups are counted from 0 in the order given."""
+    """Like Keras 3's save_weights: groups are numbered from 0 in order."""
     counts: dict[str, int] = {}
     with _h5py().File(path, "w") as file:
         for name, variables in by_layer(weights).items():
             kind = kind_of(name)
             count = counts[kind] = counts.get(kind, -1) + 1
-            place = file.create_group(f"layers/{kind}_{count}/vars".replace("_0/", "/"))
-            place.attrs["name"] = name
-            for at, array in enumerate(_in_order(name, variables)):
-                place[str(at)] = np.asarray(array, np.float32)
+            group = file.create_group(f"layers/{kind}_{count}/vars".replace("_0/", "/"))
+            group.attrs["name"] = name
+            for index, array in enumerate(_in_order(name, variables)):
+                group[str(index)] = np.asarray(array, np.float32)
 
 
 def write_old_h5(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
-    """As Keras 2's save_weights did: a group a layer, names in attributes."""
+    """Like Keras 2's save_weights: one group per layer, names in attributes."""
     with _h5py().File(path, "w") as file:
         layers = by_layer(weights)
         file.attrs["layer_names"] = [name.encode() for name in layers]
@@ -74,16 +74,16 @@ def write_old_h5(path: Path, weights: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _layers(root: Any, order: Mapping[str, str]) -> Iterator[Stored]:
-    """Groups of a Keras 3 file that hold variables of a layer, in the model's order if known."""
-    places: list[str] = []
-    root.visit(lambda path: places.append(path) if path.endswith("/vars") else None)
+    """Groups of a Keras 3 file with variables of a layer, in the model's order if known."""
+    paths: list[str] = []
+    root.visit(lambda path: paths.append(path) if path.endswith("/vars") else None)
     known = list(order)
 
-    def place_in_model(path: str) -> tuple[int, list[int | str]]:
+    def model_position(path: str) -> tuple[int, list[int | str]]:
         group = path.removesuffix("/vars")
         return known.index(group) if group in order else len(known), _natural(path)
 
-    for path in sorted(places, key=place_in_model):
+    for path in sorted(paths, key=model_position):
         group = path.split("/")[-2]
         arrays = [np.asarray(root[path][key]) for key in sorted(root[path], key=int)]
         if arrays and not path.startswith("optimizer") and group != "seed_generator":
@@ -100,7 +100,7 @@ def _variables(kind: str, count: int) -> tuple[str, ...]:
         return known[2:]  # neither scale nor centre
     if not known or count > len(known) or (kind == "batch_normalization" and count == 3):
         raise UsageError(
-            f"The file holds a layer '{kind}' with {count} variables, whose names are not known.",
+            f"The file has a layer '{kind}' with {count} variables, whose names are not known.",
             hint=f"Known are {', '.join(VARIABLES)}.",
         )
     return known[:count]
@@ -120,7 +120,7 @@ def _old_layers(root: Any) -> Iterator[Stored]:
 
 
 def _old_kind(name: str, variables: Mapping[str, NDArray[Any]]) -> str:
-    """By the name Keras gave; else, where a user chose it, by what the layer holds."""
+    """By Keras' name, or for a user's name by the variables of the layer."""
     kind = re.sub(r"_\d+$", "", name)
     if kind in VARIABLES:
         return kind
@@ -132,22 +132,22 @@ def _old_kind(name: str, variables: Mapping[str, NDArray[Any]]) -> str:
     rank = variables["kernel"].ndim if "kernel" in variables else 0
     if rank not in ranks:
         raise UsageError(
-            f"The file holds a layer '{name}' with {', '.join(variables)}, of no known kind.",
+            f"The file has a layer '{name}' of an unknown kind, with {', '.join(variables)}.",
             hint=f"Known are {', '.join(VARIABLES)}.",
         )
     return ranks[rank]
 
 
 def _groups(layers: list[dict[str, Any]]) -> dict[str, str]:
-    """Group in the weights file → layer name, by the rule Keras names groups with."""
+    """Group in the weights file → layer name, by Keras' rule for groups."""
     counts: dict[str, int] = {}
-    found = {}
+    names = {}
     for layer in layers:
         kind = snake_case(layer["class_name"])
         count = counts[kind] = counts.get(kind, -1) + 1
         group = f"{kind}_{count}" if count else kind
-        found[f"layers/{group}"] = str(layer["config"].get("name", ""))
-    return found
+        names[f"layers/{group}"] = str(layer["config"].get("name", ""))
+    return names
 
 
 def _in_order(name: str, variables: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
@@ -156,7 +156,7 @@ def _in_order(name: str, variables: Mapping[str, NDArray[Any]]) -> list[NDArray[
 
 
 def _natural(path: str) -> list[int | str]:
-    """So that conv2d_10 comes after conv2d_9."""
+    """Sort key with conv2d_10 after conv2d_9."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", path)]
 
 

@@ -21,7 +21,7 @@ def load(model: keras.Model, path: str | Path) -> None:
 
 
 def save(model: keras.Model, path: str | Path) -> None:
-    """Keras' own formats are left to Keras, which knows its model; the others are written here."""
+    """Save weights; Keras writes its own formats."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     if str(path).endswith(".keras"):
         model.save(path)
@@ -38,20 +38,22 @@ def put(model: keras.Model, weights: Mapping[str, NDArray[Any]]) -> None:
 
 
 def weights_of(model: keras.Model) -> Weights:
-    """In the model's own order, so that what is written is what Keras would write."""
+    """Weights in the model's order, as Keras writes them."""
     names = {
-        id(own): (name, tuple(layer.shapes))
-        for (name, layer), own in zip(named(layers_of(model)), _created(model), strict=True)
+        id(keras_layer): (name, tuple(layer.shapes))
+        for (name, layer), keras_layer in zip(named(layers_of(model)), _created(model), strict=True)
     }
     return {
-        f"{names[id(own)][0]}/{variable}": np.asarray(array, np.float32)
-        for own in _leaves(model)
-        for variable, array in zip(names[id(own)][1], own.get_weights(), strict=True)
+        f"{names[id(keras_layer)][0]}/{variable}": np.asarray(array, np.float32)
+        for keras_layer in _leaves(model)
+        for variable, array in zip(
+            names[id(keras_layer)][1], keras_layer.get_weights(), strict=True
+        )
     }
 
 
 def layers_of(model: keras.Model) -> list[Layer]:
-    """Layers that have weights, in order of creation within each kind."""
+    """Layers with weights, in order of creation within each kind."""
     return [
         Layer(
             kind=_kind(layer),
@@ -64,13 +66,15 @@ def layers_of(model: keras.Model) -> list[Layer]:
 
 
 def _created(model: keras.Model) -> list[Any]:
-    """Kind after kind, each in order of creation."""
+    """Layers by kind, in order of creation."""
     layers = list(_leaves(model))
-    found = []
+    ordered = []
     for kind in dict.fromkeys(map(_kind, layers)):
-        alike = [layer for layer in layers if _kind(layer) == kind]
-        found += [alike[at] for at in creation_order([layer.name for layer in alike], kind)]
-    return found
+        same_kind = [layer for layer in layers if _kind(layer) == kind]
+        ordered += [
+            same_kind[index] for index in creation_order([layer.name for layer in same_kind], kind)
+        ]
+    return ordered
 
 
 def _leaves(model: Any) -> Iterator[Any]:
@@ -88,7 +92,7 @@ def _kind(layer: Any) -> str:
 def _flattened(layer: Any) -> Shape:
     """Rows, columns, channels of the map flattened before a dense layer.
 
-    Keras 3 flattens in this order in either data format, so its own rows need no change.
+    Keras 3 flattens in this order in either data format, so its rows need no change.
     """
     while isinstance(layer, keras.layers.Dense | keras.layers.Dropout | keras.layers.Activation):
         before = layer.input

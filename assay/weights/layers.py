@@ -1,7 +1,7 @@
 """Weights by name, `<kind>_<n>/<variable>`: layers counted from 1 per kind in order of creation.
 
 Axes are as Keras has them with channels last: (kh, kw, in, out), and the rows of a dense layer
-after a flatten in the order rows, columns, channels. Every format is read into and written from it.
+after a flatten in the order rows, columns, channels. All formats are converted to and from it.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ VARIABLES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of a model, as far as its weights are concerned."""
+    """The weights of one layer of a model."""
 
     kind: str
     shapes: Mapping[str, Shape]  # variable → shape, in the model's order
     flattened: Shape = ()  # rows, columns, channels of the map that was flattened before it
-    name: str = ""  # what the model calls it
+    name: str = ""  # in the model
 
 
 @dataclass(frozen=True)
 class Stored:
-    """One layer of a file, under the name it has there."""
+    """One layer of a file, with its name there."""
 
     kind: str
     name: str
@@ -52,7 +52,7 @@ class Stored:
 
 
 def named(layers: Sequence[Layer]) -> Iterator[tuple[str, Layer]]:
-    """Layers in order of creation, each with its name here."""
+    """Layers in order of creation, with canonical names."""
     counts: dict[str, int] = {}
     for layer in layers:
         counts[layer.kind] = counts.get(layer.kind, 0) + 1
@@ -60,7 +60,7 @@ def named(layers: Sequence[Layer]) -> Iterator[tuple[str, Layer]]:
 
 
 def canonical(stored: Iterable[Stored]) -> Weights:
-    """The layers of a file, renamed; the file's order is kept."""
+    """Rename the layers of a file to canonical names, in the file's order."""
     layers = list(stored)
     number = {id(layer): count for layer, count in _counted(layers)}
     return {
@@ -74,32 +74,32 @@ def creation_order(names: Sequence[str], kind: str) -> list[int]:
     """Positions of the layers of one kind in order of creation.
 
     Keras numbers names as it creates layers (conv2d, conv2d_1, …), but keeps a branched model's
-    layers in another order. Names a user chose tell nothing: then the given order stands.
+    layers in another order. With names of a user, the order is unchanged.
     """
     numbers = [re.fullmatch(rf"{kind}(?:_(\d+))?", name) for name in names]
     if not all(numbers):
         return list(range(len(names)))
-    return sorted(range(len(names)), key=lambda at: int((numbers[at] or [0, 0])[1] or 0))
+    return sorted(range(len(names)), key=lambda index: int((numbers[index] or [0, 0])[1] or 0))
 
 
 def snake_case(name: str) -> str:
-    """A class name as Keras makes layer names of it: DepthwiseConv2D → depthwise_conv2d."""
-    apart = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W+", "", name))
-    return re.sub(r"([a-z])([A-Z])", r"\1_\2", apart).lower()
+    """Class name → layer name as in Keras: DepthwiseConv2D → depthwise_conv2d."""
+    separated = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W+", "", name))
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", separated).lower()
 
 
 def by_layer(weights: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, NDArray[Any]]]:
     """Layer → variable → array."""
-    found: dict[str, dict[str, NDArray[Any]]] = {}
+    layers: dict[str, dict[str, NDArray[Any]]] = {}
     for key, array in weights.items():
         layer, slash, variable = key.rpartition("/")
         if not slash or not re.fullmatch(r"\w+_\d+", layer):
             raise UsageError(
-                f"The weights hold '{key}', which is no <kind>_<n>/<variable>.",
+                f"The weights have '{key}', which is no <kind>_<n>/<variable>.",
                 hint="Such as conv2d_1/kernel.",
             )
-        found.setdefault(layer, {})[variable] = array
-    return found
+        layers.setdefault(layer, {})[variable] = array
+    return layers
 
 
 def kind_of(name: str) -> str:
@@ -109,6 +109,6 @@ def kind_of(name: str) -> str:
 
 def _counted(layers: Sequence[Stored]) -> Iterator[tuple[Stored, int]]:
     for kind in dict.fromkeys(layer.kind for layer in layers):
-        alike = [layer for layer in layers if layer.kind == kind]
-        for count, at in enumerate(creation_order([layer.name for layer in alike], kind), 1):
-            yield alike[at], count
+        same_kind = [layer for layer in layers if layer.kind == kind]
+        for count, index in enumerate(creation_order([layer.name for layer in same_kind], kind), 1):
+            yield same_kind[index], count

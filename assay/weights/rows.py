@@ -20,7 +20,7 @@ def to_channels_first(weights: Mapping[str, NDArray[Any]], flattened: Flattened)
 
 
 def to_channels_last(weights: Mapping[str, NDArray[Any]], flattened: Flattened) -> Weights:
-    """Weights of a model that flattens channels first, in the form used here."""
+    """Weights of a model that flattens channels first, in canonical order."""
     return _changed(weights, flattened, first=False)
 
 
@@ -29,9 +29,9 @@ def _changed(weights: Mapping[str, NDArray[Any]], flattened: Flattened, first: b
     for layer, shape in flattened.items():
         key = f"{layer}/kernel"
         if key not in changed or changed[key].shape[0] != math.prod(shape):
-            held = f"{changed[key].shape[0]} rows" if key in changed else "no kernel"
+            actual = f"{changed[key].shape[0]} rows" if key in changed else "no kernel"
             raise UsageError(
-                f"The map flattened before {layer} is {shape}, but {layer} has {held}.",
+                f"The map flattened before {layer} is {shape}, but {layer} has {actual}.",
                 hint="Give its rows, columns and channels.",
             )
         changed[key] = _permuted(changed[key], shape, first)

@@ -30,7 +30,7 @@ def files(tmp_path, keras):
 @pytest.mark.parametrize(
     ("case", "sentence", "hint"),
     [
-        ("{files}/cut.onnx@onnxruntime", "not all of one (it is cut short)", "copied whole"),
+        ("{files}/cut.onnx@onnxruntime", "not all of one (it is cut short)", "copy complete?"),
         ("{files}/cut.keras@keras-jax", "no model saved by Keras, or not all of one", "Save it"),
         ("{files}/cut.pt2@torch", "no program of torch.export, or not all of one", "Save it"),
         ("{files}/none.onnx@onnxruntime", "There is no file", "path of a model file"),

@@ -19,7 +19,7 @@ def test_files_of_an_image_can_be_had_without_an_engine():
 def test_wrong_names_and_no_engine_are_said(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(UsageError, match="is no name of an image"):
+    with pytest.raises(UsageError, match="is not a name of an image"):
         assay.build_image(tag="a b")
     with pytest.raises(NotPossibleError, match="No container engine"):
         assay.build_image()

@@ -52,7 +52,7 @@ def test_a_damaged_result_is_refused_and_nothing_of_its_run_is_copied(elsewhere,
 
 
 def test_a_folder_without_results_is_refused(tmp_path):
-    with pytest.raises(UsageError, match=r"is no run folder: it holds no NNN/result\.json"):
+    with pytest.raises(UsageError, match=r"is no run folder: it has no NNN/result\.json"):
         adopt(tmp_path)
 
 
@@ -93,7 +93,7 @@ def test_one_run_is_imported_at_a_time(elsewhere, home):
 def test_two_results_of_one_id_are_refused(elsewhere):
     rewritten(elsewhere[0] / "002", id=f"{elsewhere[0].name}/001")
 
-    with pytest.raises(StoreError, match="two of one id"):
+    with pytest.raises(StoreError, match="two with the same id"):
         adopt(elsewhere[0])
 
 
@@ -125,7 +125,7 @@ def test_what_is_no_plain_file_is_left_out_and_said(elsewhere, home, make):
 
     assert len(found) == 2
     assert not os.path.lexists(home / "runs" / found[0] / "strange")
-    assert said == [f"{elsewhere[0] / '001' / 'strange'} is no plain file, and was left out."]
+    assert said == [f"{elsewhere[0] / '001' / 'strange'} is no plain file, and was skipped."]
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)])
@@ -141,7 +141,7 @@ def test_a_result_that_is_no_plain_file_is_not_read(elsewhere, make):
 def test_too_much_is_refused_before_a_byte_is_copied(elsewhere, home, monkeypatch, name, value):
     monkeypatch.setattr(importing, name, value)
 
-    with pytest.raises(UsageError, match=r"but .* are taken at most"):
+    with pytest.raises(UsageError, match=r"but .* are imported."):
         adopt(elsewhere[0])
 
     assert list((home / "runs").iterdir()) == []
@@ -153,7 +153,7 @@ def test_folders_too_deep_are_left_out(elsewhere, home):
 
     (first, _) = adopt(elsewhere[0], say=said.append)
 
-    assert len(said) == 1 and "lies too deep" in said[0]
+    assert len(said) == 1 and "is nested too deeply," in said[0]
     assert (home / "runs" / first / "result.json").is_file()
 
 

@@ -38,7 +38,7 @@ def test_a_run_that_lacks_its_plan_can_be_shown_too(assay, kept, home, tmp_path)
     ("words", "complaint"),
     [
         (("nowhere",), "There is no file or folder 'nowhere'"),
-        ((".",), "it holds no NNN/result.json"),
+        ((".",), "it has no NNN/result.json"),
         ((), "Missing argument"),
     ],
 )

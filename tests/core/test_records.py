@@ -35,7 +35,7 @@ def test_a_procedure_takes_durations_as_they_are_typed():
     "names", [{"workload": "", "backend": "b"}, {"workload": "w", "backend": ""}]
 )
 def test_a_case_has_a_workload_and_a_backend(names):
-    with pytest.raises(UsageError, match="without a"):
+    with pytest.raises(UsageError, match="A case has no"):
         Case(**names)
 
 

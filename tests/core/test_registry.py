@@ -76,7 +76,7 @@ def test_a_wrong_plugin_is_refused_by_name_with_what_it_lacks(outsider):
     outsider("half = assay_extra:BROKEN")
 
     with pytest.raises(
-        UsageError, match="'half' from assay_extra:BROKEN is no workload: it lacks kinds"
+        UsageError, match="'half' from assay_extra:BROKEN is no workload: missing kinds"
     ):
         registry.workload("half")
 

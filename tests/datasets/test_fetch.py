@@ -95,7 +95,7 @@ def test_an_archive_is_unpacked_and_not_kept(offered, home):
 def test_an_archive_that_lacks_something_is_not_fetched_for_ever(offered):
     site = offered("model_params", model_params("lenet_mnist"), checksum="")
 
-    with pytest.raises(AssayError, match="model_params is there, but lacks files"):
+    with pytest.raises(AssayError, match="model_params exists, but has missing files"):
         fetch("model_params")
 
     assert len(site.asked) == 1

@@ -42,7 +42,7 @@ def test_only_what_is_asked_for_is_decoded(some_classes):
     (some_classes / "imagenet" / "val" / NAMES[7] / "b.jpg").write_bytes(b"no picture")
 
     assert len(folder_form(some_classes).read("test", 0, 2).labels) == 2
-    with pytest.raises(AssayError, match=r"b\.jpg is cut or wrong: .*a JPEG picture"):
+    with pytest.raises(AssayError, match=r"b\.jpg is cut or wrong: .*a JPEG image"):
         folder_form(some_classes).read("test", 0, 4)
 
 
@@ -80,5 +80,5 @@ def test_a_part_of_the_classes_needs_a_list_of_all(some_classes):
 def test_a_class_that_is_not_listed_is_refused(some_classes):
     write_jpeg(some_classes / "imagenet" / "val" / "cats" / "a.jpeg", (0, 0, 0))
 
-    with pytest.raises(AssayError, match=r"it has a folder cats, but .*does not name it"):
+    with pytest.raises(AssayError, match=r"it has a folder cats, but .*does not list it"):
         folder_form(some_classes).size("test")

@@ -72,7 +72,7 @@ def test_an_unknown_split_is_refused(sample):
 def test_a_split_that_is_not_stored_is_refused(data):
     write_mnist(data)
 
-    with pytest.raises(UsageError, match="has no train pictures, only test"):
+    with pytest.raises(UsageError, match="has no train images, only test"):
         load("mnist", "train")
 
 
@@ -102,21 +102,21 @@ def test_test_and_tune_of_a_small_set_are_its_halves(data):
 def test_more_pictures_than_there_are_cannot_be_asked_for(data, first):
     write_mnist(data, count=8)
 
-    with pytest.raises(UsageError, match=f"first {first} pictures of tune.*has 4"):
+    with pytest.raises(UsageError, match=f"first {first} images of tune.*has 4"):
         load("mnist", "tune", first=first)
 
 
 def test_labels_out_of_range_are_refused(data):
     write_mnist(data, y_test=np.array([0, 1, 12, 3, 4, 5, 6, 7], np.uint8))
 
-    with pytest.raises(AssayError, match=r"label 12 of picture 2 is out of range.*classes 0 to 9"):
+    with pytest.raises(AssayError, match=r"label 12 of image 2 is out of range.*classes 0 to 9"):
         load("mnist", "test")
 
 
 def test_pictures_of_another_size_are_refused(data):
     write_mnist(data, x_test=np.zeros((8, 32, 32), np.uint8))
 
-    with pytest.raises(AssayError, match=r"pictures are \(32, 32, 1\).*are \(28, 28, 1\)"):
+    with pytest.raises(AssayError, match=r"images are \(32, 32, 1\).*are \(28, 28, 1\)"):
         load("mnist", "test")
 
 

@@ -65,7 +65,7 @@ def test_cut_pictures_are_refused(folder):
     file = folder / "test_input.bin"
     file.write_bytes(file.read_bytes()[:-4])
 
-    with pytest.raises(AssayError, match="has 18812 bytes, but 6 labels make 18816 bytes"):
+    with pytest.raises(AssayError, match="has 18812 bytes, but 6 labels need 18816 bytes"):
         load(LENET, "test")
 
 
@@ -79,5 +79,5 @@ def test_cut_labels_are_refused(folder):
 def test_labels_out_of_range_are_refused(folder):
     np.full(6, 2**31 + 1, "<u4").tofile(folder / "test_labels.bin")
 
-    with pytest.raises(AssayError, match="of picture 0 is out of range"):
+    with pytest.raises(AssayError, match="of image 0 is out of range"):
         load(LENET, "test")

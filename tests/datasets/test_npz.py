@@ -70,7 +70,7 @@ def test_an_archive_of_something_else_is_refused(tmp_path):
 def test_as_many_labels_as_pictures_are_needed(tmp_path):
     np.savez(tmp_path / "mnist.npz", x_test=np.zeros((4, 28, 28)), y_test=np.zeros(3))
 
-    with pytest.raises(AssayError, match="it has 4 pictures, but 3 labels"):
+    with pytest.raises(AssayError, match="it has 4 images, but 3 labels"):
         FORM(tmp_path).size("test")
 
 

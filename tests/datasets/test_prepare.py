@@ -62,7 +62,7 @@ def test_unknown_rules_and_formats_are_refused():
         prepare(PICTURES, "cifar")
     with pytest.raises(UsageError, match="no data format named 'nchw'"):
         prepare(PICTURES, "none", "nchw")
-    with pytest.raises(UsageError, match=r"shape \(4, 4, 3\) were given"):
+    with pytest.raises(UsageError, match=r"shape \(4, 4, 3\), but need four axes"):
         prepare(PICTURES[0], "none")
 
 

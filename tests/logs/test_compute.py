@@ -12,8 +12,8 @@ from assay.logs.compute import METHODS, NotComputableError, compute
 from assay.logs.values import Values
 
 
-def values_of(numbers, kept=4):
-    values = Values(kept)
+def values_of(numbers, limit=4):
+    values = Values(limit)
     for start in range(0, len(numbers), 3):
         values.extend(numbers[start : start + 3])
     return values

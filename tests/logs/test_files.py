@@ -50,7 +50,7 @@ def test_a_task_file_is_read_whole():
     [
         ("repeats = three", "repeats = 3", r"line 6: this is not TOML: Invalid value", ""),
         ("repeats = 0", "repeats = 3", r"line 6: repeats of the task 'train' is 0", ""),
-        ("repeats = 'x'", "repeats = 3", r"line 6: repeats of the task 'train' is not right", ""),
+        ("repeats = 'x'", "repeats = 3", r"line 6: repeats of the task 'train' is invalid", ""),
         ("repeat = 3", "repeats = 3", r"line 6: There is no setting of a task named", "repeats"),
         ("timeout = 'soon'", 'timeout = "10m"', r"line 5: 'soon' is not a duration", "10s"),
         ("compute = 'averge'", 'compute = "average"', r"line 14: .* named 'averge'", "average"),

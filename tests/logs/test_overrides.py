@@ -25,7 +25,7 @@ def test_gpus_are_changed_by_whole_arguments(command, gpus, expected):
 
 
 def test_a_list_of_devices_too_short_is_an_error_not_a_guess():
-    with pytest.raises(UsageError, match="devices 1,0, which are fewer than the 4 asked for"):
+    with pytest.raises(UsageError, match="devices 1,0, fewer than the requested 4"):
         override("a --gpus 1,0", {"num_gpus": 4})
 
 

@@ -43,7 +43,7 @@ def test_a_broken_bound_fails_the_metric_and_keeps_its_value():
     metric = Metric(name="speed", pattern="speed {number}", min=5)
     (found,) = outcome_of(b"speed 2\n", metric).metrics
     assert (found.status, found.value) == ("failed", 2.0)
-    assert found.reason == "2 is below the least allowed, 5"
+    assert found.reason == "2 is below the minimum 5"
 
 
 def test_nan_breaks_every_bound():
@@ -62,7 +62,7 @@ def test_a_match_without_a_number_is_noted_beside_the_others():
     metric = Metric(name="loss", pattern=r"loss (\S+)")
     (found,) = outcome_of(b"loss N/A\nloss 2\n", metric).metrics
     assert (found.status, found.value) == ("ok", 2.0)
-    assert found.notes == ("1 of the matches gave no number; the first: 'N/A' is not one number",)
+    assert found.notes == ("1 of the matches have no number; the first: 'N/A' is not one number",)
 
 
 def test_more_values_than_can_be_handed_on_are_still_computed():
@@ -71,7 +71,7 @@ def test_more_values_than_can_be_handed_on_are_still_computed():
 
 
 def test_a_metric_has_exactly_one_source():
-    with pytest.raises(UsageError, match="has pattern and key, but takes its values from exactly"):
+    with pytest.raises(UsageError, match="has pattern and key, but needs exactly"):
         Metric(name="a", pattern="x", key="y")
     with pytest.raises(UsageError, match="has no source"):
         Metric(name="a")

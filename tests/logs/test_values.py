@@ -4,7 +4,7 @@ from assay.logs.values import Values
 
 
 def test_values_come_back_in_order_from_file_and_memory():
-    values = Values(kept=3)
+    values = Values(limit=3)
     for number in range(10):
         values.extend([float(number), number + 0.5])
     expected = [part for number in range(10) for part in (float(number), number + 0.5)]
@@ -14,7 +14,7 @@ def test_values_come_back_in_order_from_file_and_memory():
 
 
 def test_memory_holds_no_more_than_it_may():
-    values = Values(kept=8)
+    values = Values(limit=8)
     for number in range(1000):
         values.extend([float(number)])
     assert len(values._recent) < 8

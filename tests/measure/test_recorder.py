@@ -173,10 +173,10 @@ ADVICE = {
     "train": "assay train --resume RUN",
     "race": "assay race --resume RUN",
     "study": "assay study vgg16 --resume RUN",
-    "ab": "Runs of assay ab are not resumed: start it again.",
-    "bench": "Runs of assay bench are not resumed: start it again.",
-    "task": "Runs of assay task are not resumed: start it again.",
-    "profile": "Runs of assay profile are not resumed: start it again.",
+    "ab": "Runs of assay ab cannot be resumed: start it again.",
+    "bench": "Runs of assay bench cannot be resumed: start it again.",
+    "task": "Runs of assay task cannot be resumed: start it again.",
+    "profile": "Runs of assay profile cannot be resumed: start it again.",
 }
 
 LOST = [verb for verb, advice in ADVICE.items() if advice.startswith("Runs of")]

@@ -63,7 +63,7 @@ def test_what_is_no_mount_is_refused(text):
 
 @pytest.mark.parametrize("tag", ["", "-v", "a b", "UPPER/x;id", "$(id)"])
 def test_what_is_no_name_of_an_image_is_refused(tag):
-    with pytest.raises(UsageError, match="is no name of an image"):
+    with pytest.raises(UsageError, match="is not a name of an image"):
         engines.check_tag(tag)
 
 

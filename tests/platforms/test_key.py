@@ -50,7 +50,7 @@ def test_what_is_no_key_is_said_without_its_contents(tmp_path, text):
     path.write_text(text)
 
     with (
-        pytest.raises(UsageError, match="no key of a service") as caught,
+        pytest.raises(UsageError, match="not a key of a service") as caught,
         credentials.used(str(path)),
     ):
         pass

@@ -136,5 +136,5 @@ def test_all_objects_below_a_prefix_are_fetched(tmp_path, monkeypatch):
     ["", "gs://", "gs://$(id)/x", "gs://UPPER", "s3://a/../b", "ftp://x", "s3://k:s@bucket/x"],
 )
 def test_what_is_no_place_is_refused(place):
-    with pytest.raises(UsageError, match="is no place for objects"):
+    with pytest.raises(UsageError, match="is not a location for objects"):
         objects.check_place(place)

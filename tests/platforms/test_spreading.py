@@ -108,7 +108,7 @@ def test_what_is_lost_is_tried_elsewhere_and_given_up_after_the_third_time(tmp_p
     monkeypatch.setattr(scheduler, "AVOIDED", 0.0)
     (found,) = RayCluster(FakeLink("bad"), Needs()).spread(units(tmp_path / "1", 1))
     assert isinstance(found[1], LostUnit)
-    assert "lost 3 times, at last on bad (NodeDiedError)" in found[1].reason
+    assert "lost 3 times, last on bad (NodeDiedError)" in found[1].reason
 
 
 def test_without_a_node_it_ends_after_a_while(tmp_path, monkeypatch):
@@ -151,7 +151,7 @@ def test_addresses(text, address):
 
 @pytest.mark.parametrize("text", ["http://h:1", "host", "ray:/h", "ray://h:99999", "ray://", "a b"])
 def test_what_is_no_address_is_said(text):
-    with pytest.raises(UsageError, match="no address of a Ray cluster"):
+    with pytest.raises(UsageError, match="not an address of a Ray cluster"):
         check_where(text, {})
 
 

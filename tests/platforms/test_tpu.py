@@ -94,7 +94,7 @@ def test_workers_run_the_version_that_was_asked_for(service):
 
 def test_a_version_that_workers_do_not_take_and_a_node_that_is_not_there(service, monkeypatch):
     refused = msgspec.structs.replace(WANTED, version_id="gone")
-    taken = pytest.raises(ServiceAwayError, match="did not take the version gone")
+    taken = pytest.raises(ServiceAwayError, match="did not accept the version gone")
     with taken, tpu.node(refused, print):
         pass
     assert service.nodes == {}
@@ -161,6 +161,6 @@ def test_perfzero_s_parameters_make_a_request_unless_it_is_started():
     started = json.dumps({**given, "using_prestarted_tpu": "true"})
     made = options.request({**flags, "tpu_parameters": started}, "1h", "")
     assert (made.tpu, made.setting.tpu) == (None, "n1")
-    with pytest.raises(UsageError, match="is no zone"):
+    with pytest.raises(UsageError, match="is not a zone"):
         wrong = json.dumps({**given, "zone": "$(id)"})
         options.request({**flags, "tpu_parameters": wrong}, "1h", "")

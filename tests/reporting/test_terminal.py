@@ -33,7 +33,7 @@ def test_of_an_endless_word_the_middle_is_left_out():
     shown = short(f"'{'x' * 100_000}' is no workload; nearest: mnist-mlp.")
 
     assert len(shown) < 220
-    assert "(100,002 letters)" in shown
+    assert "(100,002 characters)" in shown
     assert shown.endswith(" is no workload; nearest: mnist-mlp.")
 
 

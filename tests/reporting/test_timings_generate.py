@@ -39,7 +39,7 @@ def test_it_says_whose_times_are_over_tokens_and_whose_over_requests():
     (table,) = generation_tables([one, other])
 
     assert any("torch: the host sees every token" in note for note in table.notes)
-    assert any("jax: one loop makes all tokens" in note for note in table.notes)
+    assert any("jax: one loop generates all tokens" in note for note in table.notes)
 
 
 def test_without_text_there_is_no_such_table():

@@ -67,7 +67,7 @@ def test_a_comparison_that_did_not_keep_its_request_cannot_go_on(assay):
 
     assert status == 2
     assert "does not say what it was begun with" in err
-    assert "Runs of assay ab are not resumed: start it again." in err
+    assert "Runs of assay ab cannot be resumed: start it again." in err
 
 
 RAW = ("id", "status", "reason", "started", "case", "procedure", "items", "facts", "peaks")

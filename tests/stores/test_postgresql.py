@@ -132,7 +132,7 @@ def test_logs_can_go_to_an_object_store(postgres, database, tmp_path, monkeypatc
     with closing(open_store(url)) as store:
         assert (store.folder(f"{run.name}/001") / "worker.log").read_bytes() == b"printed\n"
     (tmp_path / "another-machine").rename(tmp_path / "gone")
-    does_not = pytest.raises(StoreError, match="object store that the URL does not name")
+    does_not = pytest.raises(StoreError, match="object store that is missing in the URL")
     with closing(open_store(database)) as store, does_not:
         store.folder(run.name)
     with closing(open_store(url)) as store:
@@ -188,9 +188,13 @@ def _files(folder: Path) -> dict[str, bytes]:
         (
             "postgresql://me:{password}@127.0.0.1:none/assay",
             UsageError,
-            "is no place of a database",
+            "is not the location of a database",
         ),
-        ("postgresql://me:%zz{password}@host/assay", UsageError, "is no place of a database"),
+        (
+            "postgresql://me:%zz{password}@host/assay",
+            UsageError,
+            "is not the location of a database",
+        ),
         ("postgresql://host/db?password={password}&nonsense=1", UsageError, "is no place"),
         ("{elsewhere}", StoreError, "does not exist"),
         ("{wrong}", StoreError, "password authentication failed"),

@@ -193,17 +193,17 @@ def test_unknown_and_missing_files_are_refused(tmp_path):
     with pytest.raises(UsageError, match="no weights file"):
         read(tmp_path / "none.npz")
     (tmp_path / "w.pt").write_bytes(b"")
-    with pytest.raises(UsageError, match="no form of weights known here"):
+    with pytest.raises(UsageError, match="no known format of weights"):
         read(tmp_path / "w.pt")
     with pytest.raises(UsageError, match=r"cannot be written as w\.keras") as caught:
         write(tmp_path / "w.keras", random_weights())
-    assert "let Keras save it" in caught.value.hint
+    assert "save it with Keras." in caught.value.hint
 
 
 def test_other_arrays_are_no_weights(tmp_path):
     np.savez(tmp_path / "w.npz", x_test=np.zeros(3))
 
-    with pytest.raises(UsageError, match="hold 'x_test', which is no <kind>_<n>/<variable>"):
+    with pytest.raises(UsageError, match="have 'x_test', which is no <kind>_<n>/<variable>"):
         read(tmp_path / "w.npz")
 
 

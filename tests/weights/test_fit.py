@@ -51,8 +51,8 @@ def test_arrays_come_in_the_order_of_layers_and_variables():
             {"conv2d_1__bias": None},
             r"layer conv2d_1 \('first'\) needs bias \(4,\), but they have only kernel",
         ),
-        ({"conv2d_2__kernel": None}, "layer conv2d_2 is not in them"),
-        ({"dense_2__kernel": np.ones((2, 2))}, "they hold dense_2, which the model has not"),
+        ({"conv2d_2__kernel": None}, "layer conv2d_2 is missing"),
+        ({"dense_2__kernel": np.ones((2, 2))}, "they have dense_2, but the model does not"),
         (
             {"conv2d_2__bias": np.ones(4)},
             r"they have bias \(4,\), but layer conv2d_2 has none",

@@ -1,4 +1,4 @@
-"""What the parent asks of a benchmark process, and what that process tells: files in its folder."""
+"""Messages between parent and benchmark process: files in its folder."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PREFIX = "proto_"  # what TensorFlow's report files begin with
 
 
 class BenchSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """What all methods of one run share."""
+    """Settings of all methods of one run."""
 
-    python: str = ""  # another interpreter or virtual environment
-    python_path: tuple[str, ...] = ()  # folders behind those the interpreter searches by itself
+    python: str = ""  # interpreter or virtual environment
+    python_path: tuple[str, ...] = ()  # folders appended to the interpreter's path
     root_data_dir: str = "/data"
     tpu: str | None = None
     constructor_args: dict[str, object] = {}
@@ -37,7 +37,7 @@ class RunMethod(msgspec.Struct, frozen=True, kw_only=True, tag="run"):
 
 
 class FindMethods(msgspec.Struct, frozen=True, kw_only=True, tag="find"):
-    """Say which methods there are, without calling or constructing anything."""
+    """List methods without calling or constructing anything."""
 
     filters: tuple[Filter, ...] = ()
     packages: tuple[str, ...] = ()
@@ -48,9 +48,9 @@ BenchRequest = RunMethod | FindMethods
 
 
 class BenchAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process knows of itself: written anew whenever it knows more."""
+    """State of a process, rewritten at every change."""
 
-    framework: dict[str, str] = {}  # name, version, build_version of the one really used
+    framework: dict[str, str] = {}  # name, version, build_version of the framework in use
     packages: dict[str, str] = {}
     python: dict[str, str] = {}
     began: float = 0.0  # the call of the method, in seconds since 1970
@@ -60,12 +60,12 @@ class BenchAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundMethods(msgspec.Struct, frozen=True, kw_only=True):
-    names: dict[str, str] = {}  # method → the first line of what it says of itself
-    problems: dict[str, str] = {}  # module → why it could not be looked into
+    names: dict[str, str] = {}  # method → first line of its docstring
+    problems: dict[str, str] = {}  # module → why it could not be inspected
 
 
 class Benched(msgspec.Struct, frozen=True, kw_only=True):
-    """One method, run once: the result that is kept, and all it is made of."""
+    """One run of a method: the stored result and its sources."""
 
     result: Result
     method: Method
@@ -75,5 +75,5 @@ class Benched(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     output_dir: str
     started: float  # seconds since 1970
-    has_exception: bool  # the process did not come to a good end, whatever was reported
+    has_exception: bool  # the process failed, whatever it reported
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Benchmark methods by name: `module.Class.method`, and the patterns that stand for several."""
+"""Benchmark methods by name: `module.Class.method`, and patterns for several."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HINT = "A method is module.Class.method; several are module.Class.filter:REGEX.
 
 
 class Method(msgspec.Struct, frozen=True, tag="method"):
-    """One method of a class. Its name may hold dots: then a colon goes before it."""
+    """One method of a class. A name with dots follows a colon."""
 
     module: str
     owner: str  # the class
@@ -28,7 +28,7 @@ class Method(msgspec.Struct, frozen=True, tag="method"):
 
 
 class Filter(msgspec.Struct, frozen=True, tag="filter"):
-    """All methods of a class whose name begins with a match, as PerfZero has it."""
+    """All methods of a class with a match at the start of the name, as in PerfZero."""
 
     module: str
     owner: str
@@ -44,7 +44,7 @@ def parse(texts: Iterable[str]) -> list[Method | Filter]:
 
 
 def split(text: str) -> list[str]:
-    """At commas, except those of a regular expression: `a.B.filter:x{1,2}` is one."""
+    """Split at commas outside of regular expressions: `a.B.filter:x{1,2}` is one."""
     pieces: list[str] = []
     for piece in text.split(","):
         if pieces and FILTER in pieces[-1] and not _BEGINS.fullmatch(piece.strip()):
@@ -55,8 +55,8 @@ def split(text: str) -> list[str]:
 
 
 def _one(text: str) -> Method | Filter:
-    before, found, pattern = text.partition(FILTER)
-    if found and before.endswith((".", ":")):
+    before, mark, pattern = text.partition(FILTER)
+    if mark and before.endswith((".", ":")):
         module, owner = _class(before[:-1], text)
         return Filter(module, owner, _checked(pattern))
     before, colon, method = text.partition(":")

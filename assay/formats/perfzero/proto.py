@@ -1,6 +1,6 @@
 """BenchmarkEntries files of TensorFlow, decoded without TensorFlow or protobuf.
 
-Fields after tensorflow/core/util/test_log.proto. Unknown fields are passed over.
+Fields after tensorflow/core/util/test_log.proto. Unknown fields are skipped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NUMBERS = {3: "cpu_time", 4: "wall_time", 5: "throughput"}
 def decode(data: bytes, when: float = 0.0) -> tuple[BenchmarkEntry, ...]:
     """All entries of a file."""
     try:
-        return tuple(_entry(raw(part), when) for place, part in fields(data) if place == 1)
+        return tuple(_entry(raw(part), when) for field, part in fields(data) if field == 1)
     except (IndexError, struct.error, OverflowError, ValueError) as error:
         raise DamagedError(f"it is no report of TensorFlow ({error})") from None
 
@@ -28,16 +28,16 @@ def _entry(data: bytes, when: float) -> BenchmarkEntry:
     numbers: dict[str, float] = {}
     extras: dict[str, float | str] = {}
     metrics: list[ReportedMetric] = []
-    for place, value in fields(data):
-        if place == 1:
+    for field, value in fields(data):
+        if field == 1:
             name = raw(value).decode()
-        elif place == 2:
+        elif field == 2:
             iters = int(number(value))
-        elif place in _NUMBERS:
-            numbers[_NUMBERS[place]] = number(value)
-        elif place == 6:
+        elif field in _NUMBERS:
+            numbers[_NUMBERS[field]] = number(value)
+        elif field == 6:
             extras |= dict([_extra(raw(value))])
-        elif place == 7:
+        elif field == 7:
             metrics.append(_metric(raw(value)))
     return BenchmarkEntry(
         name=name, iters=iters, extras=extras, metrics=tuple(metrics), time=when, **numbers
@@ -53,12 +53,12 @@ def _extra(data: bytes) -> tuple[str, float | str]:
 
 
 def _metric(data: bytes) -> ReportedMetric:
-    found = dict(fields(data))
+    parts = dict(fields(data))
     return ReportedMetric(
-        name=raw(found.get(1, b"")).decode(),
-        value=number(found.get(2, 0.0)),
-        min_value=_wrapped(found.get(3)),
-        max_value=_wrapped(found.get(4)),
+        name=raw(parts.get(1, b"")).decode(),
+        value=number(parts.get(2, 0.0)),
+        min_value=_wrapped(parts.get(3)),
+        max_value=_wrapped(parts.get(4)),
     )
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from assay.formats.perfzero.entries import BenchmarkEntry, ReportedMetric
 
-REPORTS = "ASSAY_REPORTS"  # the variable that names the file reports are added to
+REPORTS = "ASSAY_REPORTS"  # environment variable: file to append reports to
 
 
 class Benchmark:
-    """What tf.test.Benchmark is to TensorFlow, for anything. Without assay, reports stay here.
+    """tf.test.Benchmark without TensorFlow. Outside of assay, reports stay in the object.
 
     class Matmul(assay.Benchmark):
         def benchmark_small(self):
@@ -33,7 +33,7 @@ class Benchmark:
         name: str | None = None,
         metrics: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
-        """Tell numbers; may be called several times, also with the same name."""
+        """Report numbers; may be called several times, also with the same name."""
         entry = BenchmarkEntry(
             name=f"{type(self).__name__}.{name or self._method()}",
             iters=None if iters is None else int(iters),
@@ -49,13 +49,13 @@ class Benchmark:
             _keep(path, entry)
 
     def _method(self) -> str:
-        """The outermost method of this object on the stack: the one that was started."""
-        frame, found = sys._getframe(2), ""
+        """The outermost method of this object on the stack."""
+        frame, name = sys._getframe(2), ""
         while frame.f_back:
             if frame.f_locals.get("self") is self:
-                found = frame.f_code.co_name
+                name = frame.f_code.co_name
             frame = frame.f_back
-        return found or "report"
+        return name or "report"
 
 
 def _number(value: float | None) -> float | None:
@@ -66,31 +66,33 @@ def _extra(value: object) -> float | str:
     return float(value) if isinstance(value, numbers.Real) else str(value)
 
 
-def _metric(given: Mapping[str, Any]) -> ReportedMetric:
+def _metric(metric: Mapping[str, Any]) -> ReportedMetric:
     for field in ("name", "value"):
-        if field not in given:
-            raise TypeError(f"A metric has a name and a value, but {dict(given)} has no '{field}'.")
+        if field not in metric:
+            raise TypeError(
+                f"A metric has a name and a value, but {dict(metric)} has no '{field}'."
+            )
     return ReportedMetric(
-        name=str(given["name"]),
-        value=float(given["value"]),
-        min_value=_number(given.get("min_value")),
-        max_value=_number(given.get("max_value")),
+        name=str(metric["name"]),
+        value=float(metric["value"]),
+        min_value=_number(metric.get("min_value")),
+        max_value=_number(metric.get("max_value")),
     )
 
 
 def _keep(path: str, entry: BenchmarkEntry) -> None:
-    """One line, written in one go: whatever happens next, this report is kept."""
+    """Append one line unbuffered, so that the report survives a crash."""
     plain = {field: getattr(entry, field) for field in entry.__struct_fields__}
     plain["metrics"] = [
         {field: getattr(metric, field) for field in metric.__struct_fields__}
         for metric in entry.metrics
     ]
     with open(path, "ab", buffering=0) as file:
-        file.write(json.dumps(plain).encode() + b"\n")  # json, since it knows NaN
+        file.write(json.dumps(plain).encode() + b"\n")  # json supports NaN
 
 
 def read_line(line: bytes) -> BenchmarkEntry:
-    """The report behind a line; ValueError where there is none."""
+    """Parse a line; ValueError if it is no report."""
     try:
         plain = json.loads(line)
         metrics = tuple(ReportedMetric(**metric) for metric in plain.pop("metrics"))

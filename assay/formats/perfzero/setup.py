@@ -1,4 +1,4 @@
-"""What a benchmark needs before it can run, from PerfZero's texts: repositories and data."""
+"""Repositories and data that a benchmark needs, in PerfZero's syntax."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for text in (self.url, self.branch, self.commit):
-            if text.startswith("-"):  # git would take it for an option
+            if text.startswith("-"):  # git would parse it as an option
                 raise UsageError(f"'{text}' begins with a dash.", hint="As in: url;branch;hash")
 
 

@@ -1,6 +1,6 @@
 """A benchmark method's run → PerfZero's summary, key by key.
 
-Beyond PerfZero's own keys there is one, `benchmark_result.reports`: all reports, whole.
+One additional key, `benchmark_result.reports`, has all complete reports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Document = dict[str, Any]
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
-    """What the flags and the set-up say about a run."""
+    """Flags and set-up of a run."""
 
     execution_id: str
     execution_label: str | None = None
@@ -35,7 +35,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summary(benched: Benched, execution: Execution) -> Document:
-    found: Document = {
+    document: Document = {
         "execution_id": execution.execution_id,
         "execution_timestamp": benched.told.began or benched.started,
         "benchmark_result": _result(benched),
@@ -47,12 +47,12 @@ def summary(benched: Benched, execution: Execution) -> Document:
     }
     peaks = benched.result.peaks
     if math.isfinite(peaks.get("max_rss", math.nan)):
-        found["process_info"] = {
+        document["process_info"] = {
             "max_rss": int(peaks["max_rss"]),
             "max_vms": _whole(peaks.get("max_vms", 0.0)),
             "max_cpu_percent": peaks.get("max_cpu_percent", 0.0),
         }
-    return found
+    return document
 
 
 def _whole(value: float) -> int:
@@ -60,19 +60,19 @@ def _whole(value: float) -> int:
 
 
 def env_vars(variables: Mapping[str, str]) -> dict[str, str]:
-    """Those of PerfZero alone."""
+    """Variables of PerfZero."""
     return {name: value for name, value in variables.items() if name.startswith("PERFZERO_")}
 
 
 def system_info(machine: Mapping[str, Value], execution: Execution) -> Document:
-    found: Document = {}
+    info: Document = {}
     if execution.platform_name:
-        found["platform_name"] = execution.platform_name
+        info["platform_name"] = execution.platform_name
     if execution.system_name:
-        found["system_name"] = execution.system_name
+        info["system_name"] = execution.system_name
     if not execution.tpu:
-        found |= _accelerators(machine)
-    return found | {
+        info |= _accelerators(machine)
+    return info | {
         "cpu_model": machine.get("cpu", ""),
         "physical_cpu_count": machine.get("cores", 0),
         "logical_cpu_count": machine.get("cpus", 0),
@@ -81,7 +81,7 @@ def system_info(machine: Mapping[str, Value], execution: Execution) -> Document:
 
 
 def _accelerators(machine: Mapping[str, Value]) -> Document:
-    """The first GPU's name stands for all; a Quadro before others only drives a screen."""
+    """The first GPU is the model; a Quadro before others only drives a display."""
     count = int(machine.get("gpus", 0))
     if not count:
         return {}
@@ -95,7 +95,7 @@ def _accelerators(machine: Mapping[str, Value]) -> Document:
 
 
 def _result(benched: Benched) -> Document:
-    """As PerfZero has it, nothing of a method that raised counts; `reports` keeps it all."""
+    """As in PerfZero, reports of a method that raised are ignored; `reports` has all."""
     named = labelled(benched.entries, benched.method.owner, benched.method.method)
     counted = [] if benched.has_exception else named
     main = main_entry(benched.entries, benched.method.owner, benched.method.method)
@@ -121,24 +121,24 @@ def _extras(prefix: str, entry: BenchmarkEntry) -> list[Document]:
 
 
 def _info(benched: Benched, execution: Execution) -> Document:
-    found: Document = {
+    info: Document = {
         "harness_name": "perfzero",
         "harness_info": execution.harness_info,
         "has_exception": benched.has_exception,
     }
     if execution.execution_label:
-        found["execution_label"] = execution.execution_label
+        info["execution_label"] = execution.execution_label
     if execution.output_url:
-        found["output_url"] = execution.output_url
+        info["output_url"] = execution.output_url
     if execution.env_vars:
-        found["env_vars"] = execution.env_vars
+        info["env_vars"] = execution.env_vars
     if execution.flags:
-        found["flags"] = execution.flags
-    return found | {"site_package_info": execution.site_package_info}
+        info["flags"] = execution.flags
+    return info | {"site_package_info": execution.site_package_info}
 
 
 def _framework(benched: Benched, execution: Execution) -> Document:
-    found: Document = {"name": "none", "version": "", "build_version": "", **benched.told.framework}
+    info: Document = {"name": "none", "version": "", "build_version": "", **benched.told.framework}
     if execution.ml_framework_build_label:
-        found["build_label"] = execution.ml_framework_build_label
-    return found
+        info["build_label"] = execution.ml_framework_build_label
+    return info

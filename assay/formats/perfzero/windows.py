@@ -6,7 +6,7 @@ import math
 
 from assay.core.errors import UsageError
 
-Window = tuple[float, float]  # from the first, up to but without the second
+Window = tuple[float, float]  # start, exclusive end
 FOR_EVER = 365 * 24 * 3600.0
 
 

@@ -22,7 +22,7 @@ _PLACES: dict[str, Place] = {
 
 
 class _TraceEvent(msgspec.Struct, frozen=True):
-    """What is read of an event; PyTorch writes more."""
+    """The fields of an event that are used."""
 
     ph: str = ""
     cat: str = ""
@@ -38,16 +38,18 @@ class _Document(msgspec.Struct, frozen=True):
 
 
 def events(data: bytes) -> Iterator[Event]:
-    """The events of a trace that have a length, gzipped or not; times there are microseconds."""
+    """Events with a duration of a trace, gzipped or not; the file has microseconds."""
     try:
         text = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
         document = msgspec.json.decode(text, type=_Document, strict=False)
     except (OSError, EOFError, zlib.error, *UNREADABLE) as error:
         raise DamagedError(f"it is no Chrome trace ({error})") from None
-    for one in document.traceEvents:
-        if one.ph == "X":
-            place = _PLACES.get(one.cat, "")
-            yield Event(one.name, str(one.pid), str(one.tid), one.ts / 1e6, one.dur / 1e6, place)
+    for event in document.traceEvents:
+        if event.ph == "X":
+            kind = _PLACES.get(event.cat, "")
+            yield Event(
+                event.name, str(event.pid), str(event.tid), event.ts / 1e6, event.dur / 1e6, kind
+            )
 
 
 def document(events: Iterable[Event]) -> bytes:
@@ -86,12 +88,12 @@ Place = Literal["host", "device", ""]
 
 
 class Event(NamedTuple):
-    """A named stretch of time of one lane. A tuple, since a trace has many thousands."""
+    """A named interval of one lane. A tuple, as traces have many thousands."""
 
     name: str
     process: str  # or device
     thread: str  # or stream
     start: float  # seconds, of the trace's own clock
     seconds: float
-    place: Place  # where an operation ran; "" for what is no operation
-    source: str = ""  # what of the model it comes from, where the framework tells
+    place: Place  # where an operation ran; "": no operation
+    source: str = ""  # part of the model, if the framework reports it

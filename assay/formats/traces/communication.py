@@ -1,4 +1,4 @@
-"""Communication in a trace: when the devices of a step were exchanging what they computed."""
+"""Communication in a trace: time of collective operations in each step."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ Span = tuple[float, float]
 
 
 def shares(events: Iterable[Event]) -> list[float]:
-    """Of each profiled step, the share of its time in which a collective operation was under way.
+    """Share of each profiled step with a collective operation in progress on any device.
 
-    On any device of the trace; one that waits there for the others counts. Where devices are seen
-    themselves, what the host only enqueues does not. Empty: the trace names no such operation.
+    Waiting for other devices counts. Host events count only if the trace has no device events.
+    Empty: no collective operation in the trace.
     """
     steps: list[Span] = []
-    found: dict[bool, list[Span]] = {True: [], False: []}  # by: on a device
+    spans: dict[bool, list[Span]] = {True: [], False: []}  # by: on a device
     devices = False
     for event in events:
         span = event.start, event.start + event.seconds
         devices |= event.place == "device"
         if _COLLECTIVE.match(event.name):
-            found[event.place == "device"].append(span)
+            spans[event.place == "device"].append(span)
         elif not event.place and _STEP.fullmatch(event.name):
             steps.append(span)
-    busy = _joined(found[devices])
+    busy = _joined(spans[devices])
     return [_within(step, busy) / (step[1] - step[0]) for step in sorted(steps)] if busy else []
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Without what overlaps."""
+    """Merge overlapping spans."""
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:

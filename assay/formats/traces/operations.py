@@ -1,4 +1,4 @@
-"""Events of a trace → operations, those that took longest first."""
+"""Events of a trace → operations, longest first."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from assay.formats.traces.chrome import Event
 
 Named = tuple[str, str]  # name and source
 
-# Clocks of profilers are rounded: an event that ends this much after its parent is still inside it.
+# Clocks are rounded: an event that ends this much after its parent is still inside.
 SLACK = 1e-9
 
 
 def operations(events: Iterable[Event]) -> list[Operation]:
-    """By name, with the time each took itself: what another operation did inside it is not counted.
+    """Operations by name, with their own time, without nested operations.
 
-    Where a device ran operations, those are meant: the host's then only enqueue.
+    Operations of devices if there are any: those of the host then only enqueue.
     """
-    found = [event for event in events if event.place]
-    place = "device" if any(event.place == "device" for event in found) else "host"
+    ran = [event for event in events if event.place]
+    place = "device" if any(event.place == "device" for event in ran) else "host"
     seconds: dict[Named, float] = {}
     counts: dict[Named, int] = {}
-    for event, own in _own_times(event for event in found if event.place == place):
-        named = event.name, event.source
-        seconds[named] = seconds.get(named, 0.0) + own
-        counts[named] = counts.get(named, 0) + 1
+    for event, own_time in _own_times(event for event in ran if event.place == place):
+        operation = event.name, event.source
+        seconds[operation] = seconds.get(operation, 0.0) + own_time
+        counts[operation] = counts.get(operation, 0) + 1
     total = sum(seconds.values())
     return [
         Operation(
-            name=named[0],
+            name=operation[0],
             seconds=length,
             share=length / total if total else 0.0,
-            count=counts[named],
+            count=counts[operation],
             place=place,
-            source=named[1],
+            source=operation[1],
         )
-        for named, length in sorted(seconds.items(), key=lambda item: -item[1])
+        for operation, length in sorted(seconds.items(), key=lambda item: -item[1])
     ]
 
 
@@ -49,16 +49,16 @@ def _own_times(events: Iterable[Event]) -> list[tuple[Event, float]]:
 
 
 def _of_lane(events: list[Event]) -> list[tuple[Event, float]]:
-    """Each event's time without that of the events directly inside it."""
+    """Time of each event without its direct children."""
     ordered = sorted(events, key=lambda event: (event.start, -event.seconds))
     own = [event.seconds for event in ordered]
-    around: list[int] = []  # indices of the events that are still open
+    open_events: list[int] = []  # indices of unfinished events
     for index, event in enumerate(ordered):
-        while around and _end(ordered[around[-1]]) < event.start + event.seconds - SLACK:
-            around.pop()
-        if around:
-            own[around[-1]] -= event.seconds
-        around.append(index)
+        while open_events and _end(ordered[open_events[-1]]) < event.start + event.seconds - SLACK:
+            open_events.pop()
+        if open_events:
+            own[open_events[-1]] -= event.seconds
+        open_events.append(index)
     return list(zip(ordered, own, strict=True))
 
 
@@ -67,11 +67,11 @@ def _end(event: Event) -> float:
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """What one operation of a profiled model took, over all its calls."""
+    """One operation of a profiled model, over all its calls."""
 
     name: str
-    seconds: float  # its own: without operations inside it
+    seconds: float  # without nested operations
     share: float  # of the time of all operations
     count: int
     place: str  # host or device
-    source: str = ""  # what of the model it comes from, where the framework tells
+    source: str = ""  # part of the model, if the framework reports it

@@ -1,4 +1,4 @@
-"""The folder a profiler wrote into: which trace is in it, and what opens it."""
+"""Find and read traces in the folder of a profiler."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def complete(folder: Path) -> Trace | None:
-    """The newest trace; a Chrome trace is made beside an XSpace file that has none."""
+    """The newest trace; an XSpace file without a Chrome trace is converted."""
     spaces = _newest(folder, XSPACE)
     if spaces:
         file = Path(str(spaces[-1]).removesuffix(XSPACE) + CHROME)
         if not file.exists():
             file.write_bytes(chrome.document(xplane.events(spaces[-1].read_bytes())))
         return Trace(file=str(file), plugin="xprof")
-    found = _newest(folder, CHROME)
-    return Trace(file=str(found[-1]), plugin="torch-tb-profiler") if found else None
+    traces = _newest(folder, CHROME)
+    return Trace(file=str(traces[-1]), plugin="torch-tb-profiler") if traces else None
 
 
 def events(folder: Path) -> Iterator[Event]:
-    """Of every trace there. XSpace files are read themselves: JAX cuts its Chrome traces."""
+    """Events of all traces. XSpace files are preferred: JAX truncates its Chrome traces."""
     spaces = _newest(folder, XSPACE)
     for file in spaces or _newest(folder, CHROME):
         read = xplane.events if spaces else chrome.events

@@ -3,7 +3,7 @@
 Fields after tsl/profiler/protobuf/xplane.proto, checked with files of JAX 0.10 and TensorFlow 2.21.
 Space: planes 1. Plane: name 2, lines 3, names of events 4 and of stats 5. Line: name 2, start 3 in
 nanoseconds, events 4. Event: its name's id 1, offset 2 and duration 3 in picoseconds, stats 4.
-Stat: its name's id 1, a number 3 or 4, a text 5, the id of a text 7. Others are passed over.
+Stat: its name's id 1, a number 3 or 4, a text 5, the id of a text 7. Others are skipped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.formats.traces.chrome import Event, Place
 
 DEVICE = "/device:"  # what planes of accelerators begin with
 METADATA = "/host:metadata"  # the plane of the compiled programs
-XLA_OPS = "XLA Ops"  # a line that repeats, by operation, what others of its device have
+XLA_OPS = "XLA Ops"  # a line that repeats others of its device, by operation
 STREAM = "Stream"
 
 # TensorFlow's operations that only wait for others: calls of functions, and of what XLA compiled.
@@ -34,10 +34,10 @@ class _Plane(NamedTuple):
 def events(data: bytes) -> Iterator[Event]:
     """All events of a file."""
     try:
-        found = [raw(value) for place, value in fields(data) if place == 1]
-        planes = [_plane(plane) for plane in found]
+        encoded_planes = [raw(value) for field, value in fields(data) if field == 1]
+        planes = [_plane(plane) for plane in encoded_planes]
         programs: Programs = {}
-        for plane, encoded in zip(planes, found, strict=True):
+        for plane, encoded in zip(planes, encoded_planes, strict=True):
             if plane.name == METADATA:
                 programs |= instruction_sources(encoded)
         for plane in planes:
@@ -47,12 +47,12 @@ def events(data: bytes) -> Iterator[Event]:
 
 
 def _plane(data: bytes) -> _Plane:
-    found = _lists(data)
-    stats = dict(_named(item) for item in found.get(5, []))
+    parts = _lists(data)
+    stats = dict(_named(item) for item in parts.get(5, []))
     return _Plane(
-        name=_text(found, 2),
-        lines=[_lists(raw(line)) for line in found.get(3, [])],
-        events=dict(_named(item) for item in found.get(4, [])),
+        name=_text(parts, 2),
+        lines=[_lists(raw(line)) for line in parts.get(3, [])],
+        events=dict(_named(item) for item in parts.get(4, [])),
         stats={key: name for key, (name, _) in stats.items()},
     )
 
@@ -67,7 +67,7 @@ def _of_plane(plane: _Plane, programs: Programs) -> Iterator[Event]:
 
 
 def _place(plane: str, title: str, titles: list[str]) -> Place:
-    """Where the operations of a line ran; "" where the line only repeats or groups others."""
+    """Where the operations of a line ran; "": the line repeats or groups others."""
     if not plane.startswith(DEVICE):
         return "host"
     if XLA_OPS in titles:
@@ -84,49 +84,49 @@ def _event(
     programs: Programs,
 ) -> Event:
     name, kind = plane.events.get(int(_number(values, 1)), ("", ""))
-    answer = dict(_stat(raw(stat), plane.stats) for stat in values.get(4, []))
-    program = programs.get(f"{answer.get('hlo_module')}({answer.get('program_id')})", {})
-    operation = answer.get("hlo_op", "")
-    is_one = place == "device" or operation or (kind and not kind.startswith(_CALLS))
+    stats = dict(_stat(raw(stat), plane.stats) for stat in values.get(4, []))
+    program = programs.get(f"{stats.get('hlo_module')}({stats.get('program_id')})", {})
+    operation = stats.get("hlo_op", "")
+    is_operation = place == "device" or operation or (kind and not kind.startswith(_CALLS))
     return Event(
         name=name,
         process=plane.name,
         thread=title,
         start=begin + _number(values, 2) * 1e-12,
         seconds=_number(values, 3) * 1e-12,
-        place=place if is_one else "",
+        place=place if is_operation else "",
         source=program.get(operation, ""),
     )
 
 
 def _stat(data: bytes, names: dict[int, str]) -> tuple[str, str]:
-    found = _lists(data)
-    name = names.get(int(_number(found, 1)), "")
-    if 7 in found:
-        return name, names.get(int(_number(found, 7)), "")
-    return name, _text(found, 5) or str(int(_number(found, 3) or _number(found, 4)))
+    parts = _lists(data)
+    name = names.get(int(_number(parts, 1)), "")
+    if 7 in parts:
+        return name, names.get(int(_number(parts, 7)), "")
+    return name, _text(parts, 5) or str(int(_number(parts, 3) or _number(parts, 4)))
 
 
 def _named(item: Scalar) -> tuple[int, tuple[str, str]]:
     """An item of a map: key 1, value 2, which holds a name in 2 and one for display in 4."""
-    found = _lists(raw(item))
-    value = _lists(raw(found.get(2, [b""])[0]))
-    return int(_number(found, 1)), (_text(value, 2), _text(value, 4))
+    parts = _lists(raw(item))
+    value = _lists(raw(parts.get(2, [b""])[0]))
+    return int(_number(parts, 1)), (_text(value, 2), _text(value, 4))
 
 
 def _lists(data: bytes) -> dict[int, list[Scalar]]:
-    found: dict[int, list[Scalar]] = {}
-    for place, value in fields(data):
-        found.setdefault(place, []).append(value)
-    return found
+    values: dict[int, list[Scalar]] = {}
+    for field, value in fields(data):
+        values.setdefault(field, []).append(value)
+    return values
 
 
-def _text(found: dict[int, list[Scalar]], place: int) -> str:
-    return raw(found.get(place, [b""])[0]).decode(errors="replace")
+def _text(parts: dict[int, list[Scalar]], field: int) -> str:
+    return raw(parts.get(field, [b""])[0]).decode(errors="replace")
 
 
-def _number(found: dict[int, list[Scalar]], place: int) -> float:
-    return number(found.get(place, [0])[0])
+def _number(parts: dict[int, list[Scalar]], field: int) -> float:
+    return number(parts.get(field, [0])[0])
 
 
 # Compiled programs in a trace: which part of the model each instruction of XLA comes from.
@@ -140,13 +140,13 @@ Programs = dict[str, dict[str, str]]  # MODULE(PROGRAM) → instruction → sour
 
 
 def instruction_sources(plane: bytes) -> Programs:
-    """Of the plane that holds them, encoded."""
-    found: Programs = {}
+    """Sources from the encoded plane of compiled programs."""
+    programs: Programs = {}
     for item in _all(plane, 4):
         for named in _all(item, 2):
             name = b"".join(_all(named, 2)).decode(errors="replace")
-            found[name] = dict(_sources(named))
-    return found
+            programs[name] = dict(_sources(named))
+    return programs
 
 
 def _sources(named: bytes) -> Iterator[tuple[str, str]]:
@@ -164,5 +164,5 @@ def _inside(data: bytes, path: tuple[int, ...]) -> Iterator[bytes]:
         yield from _inside(part, path[1:])
 
 
-def _all(data: bytes, place: int) -> list[bytes]:
-    return [raw(value) for number, value in fields(data) if number == place]
+def _all(data: bytes, field: int) -> list[bytes]:
+    return [raw(value) for number, value in fields(data) if number == field]

@@ -1,4 +1,4 @@
-"""AMD GPUs through the kernel's own files: no program has to be started to look."""
+"""AMD GPUs through files of the kernel."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ CARDS = Path("/sys/class/drm")
 
 
 def source(cards: Path = CARDS) -> AmdSource | None:
-    found = [card.parent for card in sorted(cards.glob("card[0-9]*/device/mem_info_vram_used"))]
-    return AmdSource(found) if found else None
+    devices = [card.parent for card in sorted(cards.glob("card[0-9]*/device/mem_info_vram_used"))]
+    return AmdSource(devices) if devices else None
 
 
 class AmdSource:
@@ -45,13 +45,13 @@ def _files(device: Path) -> dict[str, KeptFile]:
     }
 
 
-def _look(found: dict[str, int | None]) -> Look:
+def _look(values: dict[str, int | None]) -> Look:
     return Look(
-        power=_scaled(found["power"], 1e-6),
-        utilization=found["use"],
-        memory_used=found["memory"],
-        clock=found["clock"],
-        temperature=_scaled(found["heat"], 1e-3),
+        power=_scaled(values["power"], 1e-6),
+        utilization=values["use"],
+        memory_used=values["memory"],
+        clock=values["clock"],
+        temperature=_scaled(values["heat"], 1e-3),
     )
 
 

@@ -1,4 +1,4 @@
-"""Where this process's control group keeps its files, in version 1 and version 2."""
+"""Files of this process's control group, version 1 and 2."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def file(controller: str, name: str, root: Path = ROOT, own: Path | None = None) -> Path | None:
-    """The nearest file of that name: of our group, or, as containers show it, at the top."""
-    for place in _places(controller, root, own or Path("/proc/self/cgroup")):
-        if (place / name).is_file():
-            return place / name
+    """The file in this process's group or, as in containers, at the root."""
+    for folder in _places(controller, root, own or Path("/proc/self/cgroup")):
+        if (folder / name).is_file():
+            return folder / name
     return None
 
 
@@ -20,7 +20,7 @@ def _places(controller: str, root: Path, own: Path) -> list[Path]:
         lines = own.read_text().splitlines()
     except OSError:
         return []
-    places = []
+    folders = []
     for line in lines:
         _, names, path = line.split(":", 2)
         if not names:
@@ -29,5 +29,5 @@ def _places(controller: str, root: Path, own: Path) -> list[Path]:
             bases = [root / controller, root / names]
         else:
             continue
-        places += [place for base in bases for place in (base / path.lstrip("/"), base)]
-    return places
+        folders += [folder for base in bases for folder in (base / path.lstrip("/"), base)]
+    return folders

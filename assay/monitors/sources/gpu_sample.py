@@ -1,4 +1,4 @@
-"""One look at one GPU, and what several of them come to."""
+"""Samples of GPUs, and their combination."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Protocol
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What one GPU said, in SI units; None where it said nothing."""
+    """A sample of one GPU in SI units; None: not available."""
 
     power: float | None = None  # watts
-    utilization: float | None = None  # percent of the time some kernel ran
-    memory_used: float | None = None  # bytes, of everybody
+    utilization: float | None = None  # percent of the time with a running kernel
+    memory_used: float | None = None  # bytes, of all processes
     memory: float | None = None  # bytes, of our processes
     clock: float | None = None  # hertz, of the multiprocessors
     temperature: float | None = None  # degrees Celsius
     throttled: bool | None = None
-    number: int | None = None  # of the GPU; None: its place among the looks
+    number: int | None = None  # of the GPU; None: its index
 
 
 class Source(Protocol):
-    """A way to look at all GPUs of a maker."""
+    """Samples all GPUs of a vendor."""
 
-    counts_energy: bool  # whether it has counters of its own, so that nobody need add up power
+    counts_energy: bool  # whether it has energy counters, so that power is not integrated
 
     def looks(self, pids: Sequence[int]) -> list[Look]: ...
 
@@ -32,14 +32,14 @@ class Source(Protocol):
 
 
 def ours(looks: list[Look]) -> list[int]:
-    """Which GPUs our processes use; all of them where the driver does not tell."""
+    """GPUs that our processes use; all if the driver does not report it."""
     used = [number for number, look in enumerate(looks) if look.memory]
     return used or list(range(len(looks)))
 
 
 def together(looks: list[Look]) -> dict[str, float]:
-    """Sums where they make sense, else what limits: the slowest clock, the hottest chip."""
-    found = {
+    """Sums, or limits: the lowest clock, the highest temperature."""
+    metrics = {
         "gpu_power": _of(sum, [look.power for look in looks]),
         "gpu_utilization": _of(_mean, [look.utilization for look in looks]),
         "gpu_memory": _of(sum, [look.memory for look in looks]),
@@ -48,21 +48,21 @@ def together(looks: list[Look]) -> dict[str, float]:
         "gpu_temperature": _of(max, [look.temperature for look in looks]),
         "gpu_throttled": _of(max, [look.throttled for look in looks]),
     }
-    return {name: float(value) for name, value in found.items() if value is not None}
+    return {name: float(value) for name, value in metrics.items() if value is not None}
 
 
 def memory_of_each(looks: list[Look]) -> dict[str, float]:
-    """`gpu0_memory_used` and so on, of every GPU there is, by the driver's numbers."""
+    """`gpu0_memory_used` and so on for every GPU, by the driver's numbers."""
     return {
-        f"gpu{place if look.number is None else look.number}_memory_used": float(look.memory_used)
-        for place, look in enumerate(looks)
+        f"gpu{index if look.number is None else look.number}_memory_used": float(look.memory_used)
+        for index, look in enumerate(looks)
         if look.memory_used is not None
     }
 
 
-def _of(how: Callable[[list[float]], float], values: Sequence[float | None]) -> float | None:
+def _of(reduce: Callable[[list[float]], float], values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return how(known) if known else None
+    return reduce(known) if known else None
 
 
 def _mean(values: list[float]) -> float:

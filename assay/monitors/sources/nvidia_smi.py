@@ -1,4 +1,4 @@
-"""NVIDIA GPUs through one nvidia-smi that stays running: for where NVML's package is not."""
+"""NVIDIA GPUs through a running nvidia-smi, if NVML's package is missing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def source() -> SmiSource | None:
 
 
 class SmiSource:
-    """It prints a line a GPU a second; whatever has arrived is read, and nobody waits for it."""
+    """nvidia-smi prints a line per GPU every second; reading never blocks."""
 
     counts_energy = False
 
@@ -44,7 +44,7 @@ class SmiSource:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is ours to handle
+                start_new_session=True,  # Ctrl-C is handled by assay
             )
         except OSError:
             self._process = None
@@ -54,7 +54,7 @@ class SmiSource:
         self._rest = b""
 
     def looks(self, pids: Sequence[int]) -> list[Look]:
-        """The newest line of each GPU, if any came since the last time."""
+        """The newest line of each GPU since the last call."""
         newest: dict[int, Look] = {}
         for line in self._lines():
             number, look = read_line(line)
@@ -76,12 +76,12 @@ class SmiSource:
         with contextlib.suppress(BlockingIOError):
             while chunk := os.read(self._process.stdout.fileno(), 65536):
                 self._rest += chunk
-        *whole, self._rest = self._rest.split(b"\n")
-        return [line.decode(errors="replace") for line in whole]
+        *lines, self._rest = self._rest.split(b"\n")
+        return [line.decode(errors="replace") for line in lines]
 
 
 def read_line(line: str) -> tuple[int, Look]:
-    """The GPU's number and its look; -1 for a line that is none, as a warning of the driver."""
+    """The GPU's number and sample; -1 for other lines, such as warnings of the driver."""
     words = [word.strip() for word in line.split(",")]
     if len(words) != len(FIELDS) or not words[0].isdigit():
         return -1, Look()
@@ -97,7 +97,7 @@ def read_line(line: str) -> tuple[int, Look]:
 
 
 def number(word: str) -> float | None:
-    """None for what nvidia-smi says it does not know: [N/A], [Not Supported], [Unknown Error]."""
+    """None for [N/A], [Not Supported], [Unknown Error]."""
     try:
         value = float(word)
     except ValueError:

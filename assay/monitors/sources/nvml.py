@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.monitors.sources.gpu_sample import Look
 
-# nvml.h, nvmlClocksEventReasons: power cap, hardware slowdown, software and hardware heat, brake.
+# nvml.h, nvmlClocksEventReasons: power cap, hardware slowdown, thermal (software, hardware), brake.
 THROTTLES = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 
 
@@ -19,7 +19,7 @@ def source() -> NvmlSource | None:
 
 @cache
 def load() -> Any:
-    """The package with its library started, or None: no package, no driver, no permission."""
+    """The initialized package, or None: no package, no driver, no permission."""
     try:
         import pynvml
 
@@ -32,7 +32,7 @@ def load() -> Any:
 
 
 class NvmlSource:
-    """On an H200 a look takes 60 µs, most of it for the processes; the energy takes 3.7 ms."""
+    """On an H200 a sample takes 60 µs, mostly for the processes; the energy takes 3.7 ms."""
 
     counts_energy = True
 
@@ -46,12 +46,12 @@ class NvmlSource:
         return [self._look(device, set(pids)) for device in self._devices]
 
     def energies(self) -> list[float]:
-        """Joules of each GPU since its driver was loaded; 0 for one that has no counter."""
+        """Joules of each GPU since its driver was loaded; 0 without a counter."""
         ask = self._library.nvmlDeviceGetTotalEnergyConsumption
         return [(self._ask(ask, device) or 0) / 1e3 for device in self._devices]
 
     def close(self) -> None:
-        """NVML stays started: starting it again would cost each case milliseconds."""
+        """NVML stays initialized, which saves milliseconds per case."""
 
     def _look(self, device: object, pids: set[int]) -> Look:
         library = self._library
@@ -73,13 +73,13 @@ class NvmlSource:
         )
 
     def _memory_of(self, device: object, pids: set[int]) -> float | None:
-        """None where no process of ours is named: in a container the driver counts other pids."""
+        """None if our processes are not listed: in a container the driver has other pids."""
         running = self._ask(self._library.nvmlDeviceGetComputeRunningProcesses, device) or []
-        found = [p.usedGpuMemory for p in running if p.pid in pids and p.usedGpuMemory is not None]
-        return float(sum(found)) if found else None
+        sizes = [p.usedGpuMemory for p in running if p.pid in pids and p.usedGpuMemory is not None]
+        return float(sum(sizes)) if sizes else None
 
     def _ask(self, function: Callable[..., Any], *words: object) -> Any:
         try:
             return function(*words)
-        except self._library.NVMLError:  # not of this GPU, or not to us
+        except self._library.NVMLError:  # not supported, or no permission
             return None

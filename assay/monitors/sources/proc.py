@@ -1,7 +1,7 @@
-"""Kernel files kept open and read again: a look costs one system call, and a pid is never mistaken.
+"""Kernel files that stay open: a read is one system call, and reused pids are not confused.
 
-A file of /proc/PID that stays open belongs to that process for ever. When the process is gone a
-read fails, even if its number has been given to another.
+An open file of /proc/PID belongs to that process. After its exit a read fails, even if the pid is
+reused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 
 class KeptFile:
-    """One small file of /proc or /sys. Reads of what cannot be read are empty, never errors."""
+    """One small file of /proc or /sys. Reads return b"" in place of errors."""
 
     def __init__(self, path: str, size: int = 4096) -> None:
         self._size = size
@@ -25,11 +25,11 @@ class KeptFile:
             return b""
         try:
             return os.pread(self._fd, self._size, 0)
-        except OSError:  # the process is gone, or we may not look any more
+        except OSError:  # the process has exited, or no permission
             return b""
 
     def number(self) -> int | None:
-        """The first word, where it is a whole number."""
+        """The first word, if it is an integer."""
         return whole(self.read().split(maxsplit=1)[:1])
 
     def close(self) -> None:
@@ -39,7 +39,7 @@ class KeptFile:
 
 
 class FilePerProcess:
-    """The same file of each process of a tree, opened when first asked for."""
+    """The same file of each process of a tree, opened at first use."""
 
     def __init__(self, path: Callable[[int], str]) -> None:
         self._path = path
@@ -60,7 +60,7 @@ class FilePerProcess:
 
 
 def line_value(text: bytes, name: bytes) -> int | None:
-    """The number after `name` where a line begins with it."""
+    """The number after `name` at the start of a line."""
     start = 0 if text.startswith(name) else text.find(b"\n" + name) + 1
     if start == 0 and not text.startswith(name):
         return None
@@ -73,7 +73,7 @@ def whole(words: list[bytes]) -> int | None:
 
 
 class Tree:
-    """A worker and its descendants, also those whose parent has left: they share its session."""
+    """A worker and its descendants, by parent or session."""
 
     def __init__(self, root: int, proc: str = "/proc") -> None:
         self.pids: list[int] = [root]  # the worker first
@@ -82,7 +82,7 @@ class Tree:
         self._known: set[str] = set()
 
     def refresh(self) -> None:
-        """A process that was not of the tree never becomes one, so each is read only once."""
+        """Update `pids`. Processes never join the tree later, so each is read once."""
         try:
             names = {name for name in os.listdir(self._proc) if name.isdigit()}
         except OSError:
@@ -99,8 +99,8 @@ class Tree:
 def _parent_and_session(path: str) -> tuple[int, int]:
     try:
         with open(path, "rb") as file:
-            # the name in parentheses may hold spaces and parentheses itself
+            # the name in parentheses may contain spaces and parentheses
             fields = file.read().rpartition(b")")[2].split()
         return int(fields[1]), int(fields[3])
-    except (OSError, IndexError, ValueError):  # it vanished while we looked
+    except (OSError, IndexError, ValueError):  # it has exited
         return -1, -1

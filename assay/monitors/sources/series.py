@@ -1,4 +1,4 @@
-"""What monitors saw over time: a line of JSON a look, and the peaks."""
+"""Series of monitors: one line of JSON per sample, and the peaks."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from assay.core.contracts import Peak
 
 
 def read(path: Path) -> list[dict[str, float]]:
-    """The lines of a log, PerfZero's too; what is not a line of numbers is left out."""
+    """The lines of a log, also of PerfZero's; invalid lines are skipped."""
     rows = []
     for line in path.read_bytes().splitlines():
         try:
             rows.append(msgspec.json.decode(line, type=dict[str, float]))
-        except UNREADABLE:  # cut short, or the words of another program
+        except UNREADABLE:  # truncated, or of another program
             continue
     return [row for row in rows if "time" in row]
 
 
 class Series:
-    """Each line begins as PerfZero's do, `time`, `rss`, `vms`, `cpu_percent`; others follow.
+    """Lines start like PerfZero's, `time`, `rss`, `vms`, `cpu_percent`; others follow.
 
-    A disk that is full costs the lines, never the measurement.
+    Write errors lose lines, not the measurement.
     """
 
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO | None = None
         with suppress(OSError):
-            self._file = path.open("ab")  # a case may have several processes, one after another
+            self._file = path.open("ab")  # a case may have several processes
         self._line: dict[str, float] = {}
         self._metrics: dict[str, _Metric] = {}
 
-    def add(self, seconds: float, passed: float, found: Mapping[str, float]) -> None:
-        """A line for each look at the process; other monitors' values go along with the next."""
-        for name, value in found.items():
+    def add(self, seconds: float, passed: float, metrics: Mapping[str, float]) -> None:
+        """Write a line per sample of the process, with the last values of other monitors."""
+        for name, value in metrics.items():
             if math.isfinite(value):
                 self._line[name] = round(value, 4)
                 self._metrics.setdefault(name, _Metric()).add(value, passed)
-        if "rss" in found:
+        if "rss" in metrics:
             first = {name: self._line.get(name, 0.0) for name in ("rss", "vms", "cpu_percent")}
             line = {"time": round(seconds, 3), **first, **self._line}
             self._write(msgspec.json.encode(line) + b"\n")
             self._line = {}
 
-    def peaks(self, wanted: Mapping[str, Peak]) -> dict[str, float]:
+    def peaks(self, peaks: Mapping[str, Peak]) -> dict[str, float]:
         return {
             name: self._metrics[metric].value(how)
-            for name, (metric, how) in wanted.items()
+            for name, (metric, how) in peaks.items()
             if metric in self._metrics
         }
 
@@ -74,7 +74,7 @@ class Series:
 
 @dataclass
 class _Metric:
-    """A series made small as it comes. Means are over time, not over looks."""
+    """Running statistics of a metric. Means are over time, not over samples."""
 
     highest: float = -math.inf
     latest: float = 0.0

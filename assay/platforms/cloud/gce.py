@@ -16,7 +16,7 @@ from assay.platforms.cloud.provider import LABEL, Machine, MachineRequest
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"  # gcloud's own variable for another endpoint
 _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{0,61}[a-z0-9]")
 _ROLE = "Compute Instance Admin"
-_POLL = 1.0  # seconds between looks at an operation
+_POLL = 1.0  # seconds between polls of an operation
 
 
 class Gce:
@@ -25,7 +25,7 @@ class Gce:
     def __init__(self, project: str, timeout: float = 600.0) -> None:
         if not _PROJECT.fullmatch(project):
             raise UsageError(
-                f"'{project[:80]}' is no project of Google Cloud.", hint="--project my-project"
+                f"'{project[:80]}' is not a project of Google Cloud.", hint="--project my-project"
             )
         self._project, self._timeout = project, timeout
         self._library = _library()
@@ -38,35 +38,35 @@ class Gce:
     def _operations(self) -> Any:
         return google.client_at(self._library.ZoneOperationsClient, ENDPOINT)
 
-    def request(self, wanted: MachineRequest, zone: str) -> dict[str, Any]:
-        """Made without credentials: nothing is sent."""
-        made = _resource(wanted, zone)
-        body = self._library.Instance.to_json(made, use_integers_for_enums=False)
+    def request(self, machine: MachineRequest, zone: str) -> dict[str, Any]:
+        """The request that would be sent, without credentials."""
+        instance = _resource(machine, zone)
+        body = self._library.Instance.to_json(instance, use_integers_for_enums=False)
         path = f"/compute/v1/projects/{self._project}/zones/{zone}/instances"
         return {"method": "POST", "path": path, "body": _without_nothing(json.loads(body))}
 
-    def create(self, wanted: MachineRequest, zone: str) -> Machine:
-        with google.in_words(f"create {wanted.name} in {zone}", _ROLE):
+    def create(self, machine: MachineRequest, zone: str) -> Machine:
+        with google.in_words(f"create {machine.name} in {zone}", _ROLE):
             operation = self._instances.insert_unary(
-                project=self._project, zone=zone, instance_resource=_resource(wanted, zone)
+                project=self._project, zone=zone, instance_resource=_resource(machine, zone)
             )
-            self._wait(operation, zone, f"{wanted.name} was not made in {zone}")
-        found = self.get(wanted.name, zone)
-        if found is None:
-            raise AssayError(f"{wanted.name} was made, but is not there.", hint="Try again.")
-        return found
+            self._wait(operation, zone, f"{machine.name} was not created in {zone}")
+        created = self.get(machine.name, zone)
+        if created is None:
+            raise AssayError(f"{machine.name} was created, but does not exist.", hint="Try again.")
+        return created
 
     def get(self, name: str, zone: str) -> Machine | None:
         from google.api_core.exceptions import NotFound
 
         with google.in_words(f"look at {name} in {zone}", _ROLE):
             try:
-                found = self._instances.get(project=self._project, zone=zone, instance=name)
+                instance = self._instances.get(project=self._project, zone=zone, instance=name)
             except NotFound as error:
                 if "zone" in str(error).lower() and "instances" not in str(error).lower():
                     raise
                 return None
-        return _machine(found, zone)
+        return _machine(instance, zone)
 
     def start(self, name: str, zone: str) -> None:
         self._change("start", name, zone)
@@ -81,9 +81,9 @@ class Gce:
         with google.in_words("list machines", _ROLE):
             request = {"project": self._project, "filter": f"labels.{LABEL}:*"}
             return [
-                _machine(one, zone.rpartition("/")[2])
+                _machine(instance, zone.rpartition("/")[2])
                 for zone, part in self._instances.aggregated_list(request=request)
-                for one in part.instances
+                for instance in part.instances
             ]
 
     def _change(self, what: str, name: str, zone: str) -> None:
@@ -93,7 +93,7 @@ class Gce:
             self._wait(operation, zone, f"{name} did not {what}")
 
     def _wait(self, operation: Any, zone: str, sentence: str) -> None:
-        """Until it is done. An operation that fails says so in itself, not by its status."""
+        """Wait for an operation; errors are in the operation, not in its status."""
         end = time.monotonic() + self._timeout
         while operation.status.name != "DONE":
             if time.monotonic() > end:
@@ -104,7 +104,7 @@ class Gce:
             operation = self._operations.get(
                 project=self._project, zone=zone, operation=operation.name
             )
-        problems = [f"{one.code}: {one.message}" for one in operation.error.errors]
+        problems = [f"{problem.code}: {problem.message}" for problem in operation.error.errors]
         if problems:
             raise google.problem(sentence, " ".join(problems))
 
@@ -117,38 +117,38 @@ def _library() -> Any:
     return compute_v1
 
 
-def _resource(wanted: MachineRequest, zone: str) -> Any:
+def _resource(machine: MachineRequest, zone: str) -> Any:
     from google.cloud import compute_v1
 
-    outside = [] if wanted.internal_ip else [{"name": "External NAT", "type_": "ONE_TO_ONE_NAT"}]
-    metadata = [{"key": "install-nvidia-driver", "value": "True"}] if wanted.install_driver else []
+    outside = [] if machine.internal_ip else [{"name": "External NAT", "type_": "ONE_TO_ONE_NAT"}]
+    metadata = [{"key": "install-nvidia-driver", "value": "True"}] if machine.install_driver else []
     return compute_v1.Instance(
-        name=wanted.name,
-        machine_type=f"zones/{zone}/machineTypes/{wanted.type}",
-        min_cpu_platform=wanted.cpu_min_platform or None,
+        name=machine.name,
+        machine_type=f"zones/{zone}/machineTypes/{machine.type}",
+        min_cpu_platform=machine.cpu_min_platform or None,
         labels={LABEL: "1"},
-        tags={"items": list(wanted.network_tags)},
-        disks=_disks(wanted, zone),
-        guest_accelerators=_accelerators(wanted, zone),
+        tags={"items": list(machine.network_tags)},
+        disks=_disks(machine, zone),
+        guest_accelerators=_accelerators(machine, zone),
         scheduling={"on_host_maintenance": "TERMINATE", "automatic_restart": True},
         network_interfaces=[{"network": "global/networks/default", "access_configs": outside}],
-        service_accounts=[{"email": "default", "scopes": list(wanted.scopes)}],
+        service_accounts=[{"email": "default", "scopes": list(machine.scopes)}],
         metadata={"items": metadata},
     )
 
 
-def _accelerators(wanted: MachineRequest, zone: str) -> list[dict[str, Any]]:
-    if not wanted.accelerator_count:
+def _accelerators(machine: MachineRequest, zone: str) -> list[dict[str, Any]]:
+    if not machine.accelerator_count:
         return []
-    kind = f"zones/{zone}/acceleratorTypes/{wanted.accelerator_type}"
-    return [{"accelerator_type": kind, "accelerator_count": wanted.accelerator_count}]
+    kind = f"zones/{zone}/acceleratorTypes/{machine.accelerator_type}"
+    return [{"accelerator_type": kind, "accelerator_count": machine.accelerator_count}]
 
 
-def _disks(wanted: MachineRequest, zone: str) -> list[dict[str, Any]]:
-    first: dict[str, Any] = {"source_image": wanted.image}
-    if wanted.boot_ssd_size:
+def _disks(machine: MachineRequest, zone: str) -> list[dict[str, Any]]:
+    first: dict[str, Any] = {"source_image": machine.image}
+    if machine.boot_ssd_size:
         first |= {
-            "disk_size_gb": wanted.boot_ssd_size,
+            "disk_size_gb": machine.boot_ssd_size,
             "disk_type": f"zones/{zone}/diskTypes/pd-ssd",
         }
     local = {
@@ -159,29 +159,29 @@ def _disks(wanted: MachineRequest, zone: str) -> list[dict[str, Any]]:
     }
     return [
         {"boot": True, "auto_delete": True, "initialize_params": first},
-        *[local] * wanted.nvme_count,
+        *[local] * machine.nvme_count,
     ]
 
 
-def _machine(found: Any, zone: str) -> Machine:
-    link = found.network_interfaces[0] if found.network_interfaces else None
+def _machine(instance: Any, zone: str) -> Machine:
+    link = instance.network_interfaces[0] if instance.network_interfaces else None
     outside = link.access_configs[0].nat_i_p if link and link.access_configs else ""
     return Machine(
-        name=found.name,
+        name=instance.name,
         zone=zone,
-        status=found.status,
-        type=found.machine_type.rpartition("/")[2],
-        ours=LABEL in found.labels,
+        status=instance.status,
+        type=instance.machine_type.rpartition("/")[2],
+        ours=LABEL in instance.labels,
         internal_ip=link.network_i_p if link else "",
         external_ip=outside,
-        local_disks=sum(disk.type_ == "SCRATCH" for disk in found.disks),
-        made=found.creation_timestamp,
+        local_disks=sum(disk.type_ == "SCRATCH" for disk in instance.disks),
+        made=instance.creation_timestamp,
     )
 
 
 def _without_nothing(document: Any) -> Any:
-    """Without fields that are not sent, which the library spells out."""
+    """Remove empty fields, which are not sent."""
     if isinstance(document, dict):
-        kept = {name: _without_nothing(value) for name, value in document.items()}
-        return {name: value for name, value in kept.items() if value not in ("", [], {}, None)}
-    return [_without_nothing(one) for one in document] if isinstance(document, list) else document
+        fields = {name: _without_nothing(value) for name, value in document.items()}
+        return {name: value for name, value in fields.items() if value not in ("", [], {}, None)}
+    return [_without_nothing(item) for item in document] if isinstance(document, list) else document

@@ -1,4 +1,4 @@
-"""What Google's client libraries share: how a client is made, and what they raise, in words."""
+"""Clients of Google's libraries, and conversion of their errors."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _STOCKOUT = re.compile(r"ZONE_RESOURCE_POOL_EXHAUSTED|STOCKOUT|does not have eno
 _QUOTA = re.compile(r"QUOTA|quota")
 
 
-def client(kind: Callable[..., Any], anonymous: bool = False, **given: Any) -> Any:
-    """Credentials are found by the library; an emulator on this machine takes nobody's."""
+def client(kind: Callable[..., Any], anonymous: bool = False, **kwargs: Any) -> Any:
+    """Create a client with the library's credentials, or without any for an emulator."""
     from google.auth.credentials import AnonymousCredentials
     from google.auth.exceptions import GoogleAuthError
 
     if anonymous:
-        given["credentials"] = AnonymousCredentials()
+        kwargs["credentials"] = AnonymousCredentials()
     try:
-        return kind(**given)
+        return kind(**kwargs)
     except (GoogleAuthError, ValueError, OSError) as error:
         raise NotPossibleError(
             f"There are no credentials of Google Cloud here: {line(error)}",
@@ -33,12 +33,12 @@ def client(kind: Callable[..., Any], anonymous: bool = False, **given: Any) -> A
         ) from None
 
 
-def client_at(kind: Callable[..., Any], variable: str, **given: Any) -> Any:
-    """The same, at the endpoint that a variable names, if it does."""
-    place = os.environ.get(variable, "")
-    if place:
-        given["client_options"] = {"api_endpoint": place}
-    return client(kind, place.startswith("http://"), **given)
+def client_at(kind: Callable[..., Any], variable: str, **kwargs: Any) -> Any:
+    """Create a client for the endpoint in an environment variable, if it is set."""
+    endpoint = os.environ.get(variable, "")
+    if endpoint:
+        kwargs["client_options"] = {"api_endpoint": endpoint}
+    return client(kind, endpoint.startswith("http://"), **kwargs)
 
 
 def missing(package: str, extra: str) -> NotPossibleError:
@@ -50,7 +50,7 @@ def missing(package: str, extra: str) -> NotPossibleError:
 
 @contextmanager
 def in_words(what: str, role: str) -> Iterator[None]:
-    """What goes wrong with `what`, as an AssayError; the role is the one that would be needed."""
+    """Convert errors of an action to an AssayError; `role`: the role that it needs."""
     from google.api_core import exceptions
     from google.auth.exceptions import GoogleAuthError
     from requests.exceptions import RequestException
@@ -68,19 +68,19 @@ def in_words(what: str, role: str) -> Iterator[None]:
         raise StockoutError(f"{sentence}: {line(error)}", hint="Try another zone.") from None
     except exceptions.ClientError as error:
         raise UsageError(
-            f"{sentence}: {line(error)}", hint="See its name, zone, type and version."
+            f"{sentence}: {line(error)}", hint="Check its name, zone, type and version."
         ) from None
     except (exceptions.GoogleAPICallError, RequestException) as error:
         raise problem(sentence, line(error)) from None
 
 
 def problem(sentence: str, text: str) -> AssayError:
-    """By what the service says: none left here, too many for you, or not today."""
+    """The error for a message of the service: stockout, quota, or another."""
     text = without_tokens(text)[:300]
     if _STOCKOUT.search(text):
-        return StockoutError(f"{sentence}: {text}", hint="Name more zones: --zone A --zone B")
+        return StockoutError(f"{sentence}: {text}", hint="Add zones: --zone A --zone B")
     if _QUOTA.search(text):
-        return NotPossibleError(f"{sentence}: {text}", hint="Ask for more quota, or fewer of it.")
+        return NotPossibleError(f"{sentence}: {text}", hint="Request more quota, or use less.")
     return ServiceAwayError(f"{sentence}: {text}", hint="Try again later.")
 
 

@@ -1,4 +1,4 @@
-"""Machines of a cloud: what is asked for, what is there, and what a provider can do."""
+"""Machines of a cloud: requests, state, and the protocol of providers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from assay.core.errors import AssayError, UsageError
 from assay.core.records import SCHEMA
 
-LABEL = "assay"  # of every machine that assay has made; none without it is ever touched
+LABEL = "assay"  # of machines created by assay; others are never changed
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _NAME = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 _ZONE = re.compile(r"[a-z]+-[a-z]+\d+-[a-z]")
@@ -18,26 +18,26 @@ _WORD = re.compile(r"[A-Za-z0-9][\w ./:-]{0,255}", re.ASCII)
 
 
 class StockoutError(AssayError):
-    """The zone has no such machine left at the moment; another may."""
+    """The zone has no such machine available."""
 
     status = 3
 
 
 class MachineRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine to be made; GCE's words, as PerfZero's cloud_manager.py had them."""
+    """A machine to create, in GCE's terms as in PerfZero's cloud_manager.py."""
 
     name: str
-    machine_type: str = ""  # "": 8 processors for each accelerator, as PerfZero
+    machine_type: str = ""  # "": 8 processors per accelerator, as in PerfZero
     accelerator_type: str = "nvidia-tesla-v100"
     accelerator_count: int = 1
     nvme_count: int = 0  # local disks; a machine with them cannot be stopped
-    boot_ssd_size: int = 0  # GB; 0: the image's own size, on a plain disk
+    boot_ssd_size: int = 0  # GB; 0: the image's size, on a standard disk
     image: str = "projects/deeplearning-platform-release/global/images/family/common-cu124"
     cpu_min_platform: str = ""
     scopes: tuple[str, ...] = (SCOPE,)
     network_tags: tuple[str, ...] = ()
     install_driver: bool = True
-    internal_ip: bool = False  # reached by it, and without an address of its own outside
+    internal_ip: bool = False  # use it, and no external address
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -49,7 +49,9 @@ class MachineRequest(msgspec.Struct, frozen=True, kw_only=True):
         words = (self.machine_type, self.accelerator_type, self.image, self.cpu_min_platform)
         for text in (*words, *self.scopes, *self.network_tags):
             if text and not _WORD.fullmatch(text):
-                raise UsageError(f"'{text[:80]}' is no word of Google Cloud.", hint="See its docs.")
+                raise UsageError(
+                    f"'{text[:80]}' is not a valid value of Google Cloud.", hint="See its docs."
+                )
 
     @property
     def type(self) -> str:
@@ -57,7 +59,7 @@ class MachineRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine that is there."""
+    """An existing machine."""
 
     name: str
     zone: str
@@ -73,14 +75,13 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provider(Protocol):
-    """All that a cloud has to offer; a second one is one file. Every call waits until it is done,
-    and raises AssayError where it is not."""
+    """Operations of a cloud. Every call waits until it is complete; AssayError if it fails."""
 
-    def request(self, wanted: MachineRequest, zone: str) -> dict[str, Any]:
-        """Exactly what `create` would send."""
+    def request(self, machine: MachineRequest, zone: str) -> dict[str, Any]:
+        """The request that `create` sends."""
 
-    def create(self, wanted: MachineRequest, zone: str) -> Machine:
-        """Raises StockoutError where the zone has none left."""
+    def create(self, machine: MachineRequest, zone: str) -> Machine:
+        """Raises StockoutError if the zone has none available."""
 
     def get(self, name: str, zone: str) -> Machine | None: ...
 
@@ -91,13 +92,13 @@ class Provider(Protocol):
     def delete(self, name: str, zone: str) -> None: ...
 
     def all(self) -> list[Machine]:
-        """Of every zone, those with assay's label."""
+        """Machines of all zones with assay's label."""
 
 
 def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"'{name[:80]}' is no name of a machine: small letters, digits and dashes.",
+            f"'{name[:80]}' is not a machine name: lower-case letters, digits and dashes.",
             hint="As in: assay-me",
         )
     return name
@@ -105,5 +106,5 @@ def check_name(name: str) -> str:
 
 def check_zone(zone: str) -> str:
     if not _ZONE.fullmatch(zone):
-        raise UsageError(f"'{zone[:80]}' is no zone.", hint="As in: us-west1-b")
+        raise UsageError(f"'{zone[:80]}' is not a zone.", hint="As in: us-west1-b")
     return zone

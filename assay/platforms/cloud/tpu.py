@@ -1,4 +1,4 @@
-"""A TPU node for as long as something runs: made, waited for, and deleted whatever happens."""
+"""A temporary TPU node: created, awaited, and always deleted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.platforms.cloud.provider import LABEL, check_name, check_zone
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU"  # gcloud's own variable for another endpoint
 _ROLE = "TPU Admin"
-_POLL = 5.0  # seconds between looks at a node that is being made
+_POLL = 5.0  # seconds between polls of a node that is being created
 _LOST = ("TERMINATED", "PREEMPTED", "DELETING", "STOPPED")
 Say = Callable[[str], None]
 
@@ -33,15 +33,17 @@ class TpuRequest(msgspec.Struct, frozen=True, kw_only=True):
     zone: str
     size: str  # v3-8
     version: str  # of the runtime
-    version_id: str = ""  # that workers are asked to run in place of it
-    started: bool = False  # somebody else made it: it is used, and stays
+    version_id: str = ""  # requested version of workers, in place of it
+    started: bool = False  # it exists, is used, and stays
 
     def __post_init__(self) -> None:
         check_name(self.name)
         check_zone(self.zone)
         for text in (self.project, self.size, self.version, self.version_id or "-"):
             if not text or not text.isprintable() or "/" in text:
-                raise UsageError(f"'{text[:60]}' is no word of a TPU.", hint="size: v3-8")
+                raise UsageError(
+                    f"'{text[:60]}' is not a valid value for a TPU.", hint="size: v3-8"
+                )
 
     @property
     def path(self) -> str:
@@ -49,95 +51,95 @@ class TpuRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def node(wanted: TpuRequest, say: Say, timeout: float = 900.0) -> Iterator[dict[str, str]]:
-    """The node is ready inside, and gone afterwards; what its workers run, if they say so. One that
-    was there before is left as it is, but for a version that was asked for."""
+def node(request: TpuRequest, say: Say, timeout: float = 900.0) -> Iterator[dict[str, str]]:
+    """Create a node for the block and delete it afterwards; yields the version of its workers. An
+    existing node is only changed to a requested version."""
     client = _client()
-    state = _state(client, wanted)
-    if wanted.started:
+    state = _state(client, request)
+    if request.started:
         if not state:
             raise UsageError(
-                f"There is no TPU {wanted.name} in {wanted.zone}.",
-                hint="Leave using_prestarted_tpu out, and one is made.",
+                f"There is no TPU {request.name} in {request.zone}.",
+                hint="Remove using_prestarted_tpu to create one.",
             )
-        yield _versioned(client, wanted, timeout, say)
+        yield _versioned(client, request, timeout, say)
         return
     if state:
         raise UsageError(
-            f"The TPU {wanted.name} is there already.",
+            f"The TPU {request.name} exists already.",
             hint='Use it with "using_prestarted_tpu": "true", or delete it first.',
         )
-    say(f"TPU {wanted.name}: being made …")
+    say(f"TPU {request.name}: creating …")
     try:
-        _create(client, wanted)
-        _await(client, wanted, timeout)
-        yield _versioned(client, wanted, timeout, say)
+        _create(client, request)
+        _await(client, request, timeout)
+        yield _versioned(client, request, timeout, say)
     finally:
-        say(f"TPU {wanted.name}: {_deleted(client, wanted)}")
+        say(f"TPU {request.name}: {_deleted(client, request)}")
 
 
-def _create(client: Any, wanted: TpuRequest) -> None:
+def _create(client: Any, request: TpuRequest) -> None:
     from google.cloud import tpu_v2
 
-    made = tpu_v2.Node(
-        accelerator_type=wanted.size, runtime_version=wanted.version, labels={LABEL: "1"}
+    new_node = tpu_v2.Node(
+        accelerator_type=request.size, runtime_version=request.version, labels={LABEL: "1"}
     )
-    with google.in_words(f"make the TPU {wanted.name}", _ROLE):
-        parent = wanted.path.partition("/nodes/")[0]
-        client.create_node(parent=parent, node_id=wanted.name, node=made)
+    with google.in_words(f"create the TPU {request.name}", _ROLE):
+        parent = request.path.partition("/nodes/")[0]
+        client.create_node(parent=parent, node_id=request.name, node=new_node)
 
 
 def _versioned(
     client: Any,
-    wanted: TpuRequest,
+    request: TpuRequest,
     timeout: float,
     say: Say,
 ) -> dict[str, str]:
-    """The version that was asked for is running, and told; another is told if it can be."""
-    with google.in_words(f"look at the TPU {wanted.name}", _ROLE):
-        found = client.get_node(name=wanted.path, retry=None).network_endpoints
-    addresses = [one.ip_address for one in found if one.ip_address]
-    if wanted.version_id:
+    """Switch to the requested version, if any; returns the version of the workers."""
+    with google.in_words(f"look at the TPU {request.name}", _ROLE):
+        endpoints = client.get_node(name=request.path, retry=None).network_endpoints
+    addresses = [endpoint.ip_address for endpoint in endpoints if endpoint.ip_address]
+    if request.version_id:
         if not addresses:
             raise ServiceAwayError(
-                f"The TPU {wanted.name} tells no address of its workers.", hint="Try again later."
+                f"The TPU {request.name} has no addresses of workers.", hint="Try again later."
             )
-        say(f"TPU {wanted.name}: version {wanted.version_id} …")
-        request_version(addresses, wanted.version_id)
-        _await(client, wanted, timeout)
+        say(f"TPU {request.name}: version {request.version_id} …")
+        request_version(addresses, request.version_id)
+        _await(client, request, timeout)
     return read_version(addresses)
 
 
-def _await(client: Any, wanted: TpuRequest, timeout: float) -> None:
+def _await(client: Any, request: TpuRequest, timeout: float) -> None:
     end = time.monotonic() + timeout
-    while (state := _state(client, wanted)) != "READY":
+    while (state := _state(client, request)) != "READY":
         if state in _LOST or time.monotonic() > end:
             raise ServiceAwayError(
-                f"The TPU {wanted.name} is {state or 'not there'}, and did not become ready.",
+                f"The TPU {request.name} is {state or 'missing'}, and did not become ready.",
                 hint="Try another zone or size.",
             )
         time.sleep(_POLL)
 
 
-def _deleted(client: Any, wanted: TpuRequest) -> str:
-    """In words; a failure is said rather than raised, so that it hides none before it."""
+def _deleted(client: Any, request: TpuRequest) -> str:
+    """Delete a node; returns a message also for a failure, which must not hide an earlier error."""
     try:
-        if not _state(client, wanted):
-            return "not there any more"
-        with google.in_words(f"delete the TPU {wanted.name}", _ROLE):
-            client.delete_node(name=wanted.path)
+        if not _state(client, request):
+            return "already deleted"
+        with google.in_words(f"delete the TPU {request.name}", _ROLE):
+            client.delete_node(name=request.path)
     except AssayError as error:
         return f"NOT DELETED, and costs money: {error}"
     return "deleted"
 
 
-def _state(client: Any, wanted: TpuRequest) -> str:
-    """READY, CREATING, …; "" where there is no such node."""
+def _state(client: Any, request: TpuRequest) -> str:
+    """READY, CREATING, …; "" if the node does not exist."""
     from google.api_core.exceptions import NotFound
 
-    with google.in_words(f"look at the TPU {wanted.name}", _ROLE):
+    with google.in_words(f"look at the TPU {request.name}", _ROLE):
         try:
-            return str(client.get_node(name=wanted.path, retry=None).state.name)
+            return str(client.get_node(name=request.path, retry=None).state.name)
         except NotFound:
             return ""
 
@@ -151,41 +153,41 @@ def _client() -> Any:
 
 
 PORT = 8475
-_SECONDS = 60.0  # a worker that has to restart answers late
+_SECONDS = 60.0  # a restarting worker answers late
 _MOST = 1 << 20  # bytes of an answer
 
 
 def request_version(addresses: Iterable[str], version_id: str) -> None:
-    """Each worker restarts with this version, where it runs another."""
+    """Restart each worker with this version if it runs another."""
     for address in addresses:
         try:
             _answer(address, f"/{quote(version_id, safe='')}?restartType=ifNeeded", b"")
         except (OSError, ValueError) as error:
             raise ServiceAwayError(
-                f"The TPU worker {address} did not take the version {version_id[:60]} ({error}).",
-                hint="Its port 8475 is reached from the same network only.",
+                f"The TPU worker {address} did not accept the version {version_id[:60]} ({error}).",
+                hint="Its port 8475 is accessible from the same network only.",
             ) from None
 
 
 def read_version(addresses: Iterable[str]) -> dict[str, str]:
-    """Of the first worker, under PerfZero's names; nothing where none can be reached."""
+    """The version of the first reachable worker, with PerfZero's names; empty if there is none."""
     for address in addresses:
         try:
-            told = json.loads(_answer(address, ""))
+            answer = json.loads(_answer(address, ""))
             names = {
                 "hash": "currentVersion",
                 "branch": "buildLabel",
                 "piper_id": "piperOriginRevId",
             }
-            found = {ours: str(told.get(theirs, "")) for ours, theirs in names.items()}
+            version = {ours: str(answer.get(theirs, "")) for ours, theirs in names.items()}
         except (OSError, ValueError, AttributeError):
             continue
-        return {"url": "", **found}
+        return {"url": "", **version}
     return {}
 
 
 def _answer(address: str, more: str, data: bytes | None = None) -> Any:
-    """Workers have addresses of the network the TPU is in: no proxy leads there."""
+    """Workers have addresses of the TPU's network, which proxies do not reach."""
     url = f"http://{_host(address)}:{PORT}/requestversion{more}"
     try:
         with build_opener(ProxyHandler({})).open(Request(url, data), timeout=_SECONDS) as answer:

@@ -1,4 +1,4 @@
-"""All talk with Ray: connect, look at nodes, start units on them, take what they gave."""
+"""Interface to Ray: connect, list nodes, start units, get their values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-# Else Ray, asked after its cluster is gone, would start one on this machine, open to the network.
-os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # which it reads as it is imported
+# Otherwise Ray would start a local cluster, open to the network, after the loss of its cluster.
+os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # read at import
 
 import ray
 from ray import exceptions
@@ -25,12 +25,12 @@ from assay.platforms.cluster import _node
 from assay.platforms.cluster.address import FORMS
 from assay.platforms.cluster.resources import Seat
 
-REACH = 10.0  # seconds until a cluster has to answer
-TRIES = 3  # to become a client
-# Ray's head starts a process for each client by a fork beside threads, which now and then ends at
-# once, above all on a busy machine; the next one lives.
+REACH = 10.0  # seconds until a timeout
+TRIES = 3  # to connect
+# Ray's head forks a process for each client in a threaded process, which sometimes exits at once,
+# mostly on a busy machine; a retry succeeds.
 NOT_STARTED = ("Starting Ray client server failed", "Proxy failed to Connect to backend")
-# What is told of a node or a worker process that is gone, not of a unit that failed.
+# Errors of lost nodes or worker processes, not of failed units.
 LOST = (
     exceptions.LocalRayletDiedError,
     exceptions.NodeDiedError,
@@ -40,14 +40,14 @@ LOST = (
     exceptions.TaskUnschedulableError,
     exceptions.WorkerCrashedError,
 )
-TOKEN = "A cluster with RAY_AUTH_MODE=token wants the same here, and its RAY_AUTH_TOKEN."
-HEAD = "Its head node ended the process of this client; it may lack memory: look at its log."
-INSTALL = "Use the Python and the Ray of the cluster here, and look at its log."
+TOKEN = "A cluster with RAY_AUTH_MODE=token needs it here too, with its RAY_AUTH_TOKEN."
+HEAD = "Its head node ended the process of this client, perhaps out of memory: see its log."
+INSTALL = "Use the same Python and Ray as the cluster, and see its log."
 
 
 @contextmanager
 def connected(address: str) -> Iterator[RayLink]:
-    """A driver of the cluster, until the end of the block."""
+    """Connect as a driver of the cluster for the block."""
     if address != "auto":
         _check_reachable(address)
     with _own_signals():
@@ -59,7 +59,7 @@ def connected(address: str) -> Iterator[RayLink]:
 
 
 class RayLink:
-    """A cluster that this process is a driver of."""
+    """A connection to a cluster, as its driver."""
 
     def __init__(self) -> None:
         self._task = ray.remote(_node.carry_out)
@@ -70,12 +70,12 @@ class RayLink:
             return list(ray.nodes())
 
     def versions(self, nodes: Sequence[str]) -> dict[str, str]:
-        """Of assay on each; "": there is none."""
+        """Versions of assay on nodes; "": not installed."""
         with _told():
             probe = ray.remote(_version_probe())
-            asked = {probe.options(**_on(node)).remote(): node for node in nodes}
-            ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=60.0)
-            return {asked[ref]: version for ref in ready if (version := _answer(ref)) is not None}
+            probes = {probe.options(**_on(node)).remote(): node for node in nodes}
+            ready, _ = ray.wait(list(probes), num_returns=len(probes), timeout=60.0)
+            return {probes[ref]: version for ref in ready if (version := _answer(ref)) is not None}
 
     def start(self, seat: Seat, number: int, unit: Unit) -> Any:
         with _told():
@@ -84,9 +84,9 @@ class RayLink:
                 self._board = board.options(
                     **_on(seat.node.id, soft=True), max_restarts=-1
                 ).remote()
-            held = {"num_cpus": seat.cpus, "num_gpus": seat.gpus}
+            resources = {"num_cpus": seat.cpus, "num_gpus": seat.gpus}
             task = self._task.options(
-                **{**_on(seat.node.id), **held}, max_retries=0, name=unit.case.key
+                **{**_on(seat.node.id), **resources}, max_retries=0, name=unit.case.key
             )
             ids = [place.id for place in unit.places]
             return task.remote(number, unit.function, unit.args, ids, os.getcwd(), self._board)
@@ -99,21 +99,21 @@ class RayLink:
             )
 
     def outcome(self, ref: Any) -> _node.CarriedOut | str:
-        """What a unit gave; a text: why nothing came back."""
+        """The value of a unit, or a text: why it was lost."""
         try:
             return ray.get(ref)  # type: ignore[no-any-return]
         except exceptions.RayTaskError as error:
             raise error.cause or error from None
-        except (*LOST, ConnectionError) as error:  # where the cluster is gone, nodes() says so
+        except (*LOST, ConnectionError) as error:  # nodes() reports a lost cluster
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
     def progress(self) -> dict[int, Any]:
-        """Of each unit that has come further since the last look."""
+        """New progress of units since the last call."""
         if self._board is None:
             return {}
         try:
             return dict(ray.get(self._board.take.remote(), timeout=REACH))
-        except (exceptions.RayError, ConnectionError):  # the board's node is lost, or busy
+        except (exceptions.RayError, ConnectionError):  # the board's node is lost or busy
             return {}
 
     def cancel(self, ref: Any) -> None:
@@ -126,7 +126,7 @@ def _on(node: str, soft: bool = False) -> dict[str, Any]:
 
 
 def _version_probe() -> Callable[[], str]:
-    def probe() -> str:  # sent by value: it runs where there is no assay, too
+    def probe() -> str:  # pickled by value, for nodes without assay
         try:
             import assay
         except ImportError:
@@ -139,25 +139,25 @@ def _version_probe() -> Callable[[], str]:
 def _answer(ref: Any) -> str | None:
     try:
         return str(ray.get(ref))
-    except exceptions.RayError:  # the node is gone again
+    except exceptions.RayError:  # the node is lost
         return None
 
 
 def _check_reachable(address: str) -> None:
-    """Ray itself would try for half a minute, and write a page."""
+    """Check first: Ray would retry for half a minute."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), REACH).close()
     except OSError as error:
         raise NotPossibleError(
             f"There is no Ray cluster at {address} ({error.strerror or error}).",
-            hint="Start one with ray start --head, or look at its address.",
+            hint="Start one with ray start --head, or check its address.",
         ) from None
 
 
 def _init(address: str) -> None:
     logging.getLogger("ray").setLevel(logging.CRITICAL)
-    for left in reversed(range(TRIES)):
+    for retries in reversed(range(TRIES)):
         try:
             with warnings.catch_warnings(action="ignore"):
                 ray.init(address, log_to_driver=False, configure_logging=False)
@@ -166,7 +166,7 @@ def _init(address: str) -> None:
             raise NotPossibleError(f"The Ray cluster refused: {_why(error)}", hint=TOKEN) from None
         except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
             ray.shutdown()
-            if not left or not _not_started(error):
+            if not retries or not _not_started(error):
                 raise unusable(address, error) from None
 
 
@@ -175,10 +175,10 @@ def _not_started(error: Exception) -> bool:
 
 
 def unusable(address: str, error: Exception) -> NotPossibleError:
-    """What is wrong with a cluster that could not be connected to."""
-    said = str(error).lower()  # without the right token, Ray's client is left without an answer
-    denied = any(word in said for word in ("token", "auth", "timeout"))
-    if "could not find any running ray" in said:
+    """The error for a failed connection."""
+    text = str(error).lower()  # with a wrong token, Ray's client times out
+    denied = any(word in text for word in ("token", "auth", "timeout"))
+    if "could not find any running ray" in text:
         return NotPossibleError("This machine is no node of a running Ray cluster.", hint=FORMS)
     where = "of this machine" if address == "auto" else f"at {address}"
     hint = HEAD if _not_started(error) else TOKEN if denied else INSTALL
@@ -187,18 +187,18 @@ def unusable(address: str, error: Exception) -> NotPossibleError:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """A cluster that is gone is said in one sentence."""
+    """Convert errors of a lost cluster."""
     try:
         yield
     except (ConnectionError, exceptions.RaySystemError, exceptions.RpcError) as error:
         raise NotPossibleError(
             f"The Ray cluster does not answer any more ({_why(error)}).",
-            hint="What was measured is kept; go on with --resume last when it is back.",
+            hint="Results are stored; continue with --resume last when it is back.",
         ) from None
 
 
 def _why(error: BaseException) -> str:
-    """The line that says it: the first, or the last of a traceback that a server sent."""
+    """The first line of an error, or the last of a server's traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     line = -1 if any(line.startswith("Traceback") for line in lines) else 0
     return (lines[line] if lines else type(error).__name__).rstrip(".")[:300]
@@ -206,7 +206,7 @@ def _why(error: BaseException) -> str:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray puts a handler of its own in place of ours."""
+    """Restore signal handlers, which Ray replaces."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What runs on a node of a Ray cluster: one unit at a time, in a folder that is gone afterwards."""
+"""Runs on a node of a Ray cluster: one unit at a time, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from assay.core import settings
 from assay.core.executor import CasePlace
 from assay.core.progress import Progress
 
-OFTEN = 0.5  # seconds between two reports of one unit in the same phase
+OFTEN = 0.5  # seconds between reports of one unit in the same phase
 _THREADS = "OMP_NUM_THREADS"
 
 
 class CarriedOut(NamedTuple):
-    """What a unit gave, and the files in its places, as one archive."""
+    """The value of a unit, and an archive of its files."""
 
     value: Any
     files: bytes
 
 
 class Board:
-    """An actor: how far every unit is, until the driver takes it."""
+    """An actor that collects progress of units for the driver."""
 
     def __init__(self) -> None:
         self._latest: dict[int, Progress] = {}
@@ -39,8 +39,8 @@ class Board:
         self._latest[number] = progress
 
     def take(self) -> dict[int, Progress]:
-        taken, self._latest = self._latest, {}
-        return taken
+        latest, self._latest = self._latest, {}
+        return latest
 
 
 def carry_out(
@@ -51,15 +51,14 @@ def carry_out(
     folder: str,
     board: Any,
 ) -> CarriedOut:
-    """As a task, in the `folder` the driver is in, if this machine has it. The places have the ids
-    they have at home, so results are right as they are."""
+    """Run a unit as a task, in the driver's `folder` if it exists here, with the driver's ids."""
     _own_threads()
     with suppress(OSError):
         os.chdir(folder)
-    stores = settings.home() / "stores"  # a store's folder: data is looked for beside it
+    stores = settings.home() / "stores"  # in the home folder, for data
     stores.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="cluster-", dir=stores) as scratch:
-        places = [CasePlace(one, Path(scratch) / "runs" / one) for one in ids]
+        places = [CasePlace(case_id, Path(scratch) / "runs" / case_id) for case_id in ids]
         for place in places:
             place.folder.mkdir(parents=True)
         value = function(places, _Reporter(number, board), *args)
@@ -67,14 +66,14 @@ def carry_out(
 
 
 def _own_threads() -> None:
-    """Ray sets a number of threads for each task; a case has that of its machine, or its own."""
-    given = Path("/proc/self/environ").read_bytes().split(b"\0")
-    if not any(one.startswith(f"{_THREADS}=".encode()) for one in given):
+    """Remove the number of threads that Ray sets for each task."""
+    variables = Path("/proc/self/environ").read_bytes().split(b"\0")
+    if not any(variable.startswith(f"{_THREADS}=".encode()) for variable in variables):
         os.environ.pop(_THREADS, None)
 
 
 class _Reporter:
-    """Progress goes to the board when something new begins, and else now and then."""
+    """Reports progress to the board at a new phase, and otherwise periodically."""
 
     def __init__(self, number: int, board: Any) -> None:
         self._number, self._board = number, board
@@ -86,13 +85,12 @@ class _Reporter:
         if what == self._before and now - self._last < OFTEN:
             return
         self._before, self._last = what, now
-        with suppress(RayError):  # whoever looks at it may be gone; the case goes on
+        with suppress(RayError):  # the driver may be lost; the case continues
             self._board.report.remote(self._number, progress)
 
 
 def _packed(places: Sequence[CasePlace]) -> bytes:
-    """Logs, traces and what else a case wrote; `NUMBER/…` each. Links, pipes and devices are left
-    out, as by `assay import`: they mean something on this machine alone."""
+    """An archive of all files of cases, below `NUMBER/`. Links, pipes and devices are skipped."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as tar:
         for place in places:

@@ -1,4 +1,4 @@
-"""Where a plan is measured: on this machine, or on a cluster that an address names."""
+"""Addresses of clusters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ADDRESS = re.compile(r"(ray://)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:]+\])(?::([0-9]{1
 
 @contextmanager
 def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Elsewhere]:
-    """The cluster at an address, with what each case needs of a node."""
+    """Connect to a cluster, with the resources that each case needs."""
     address, needs = address_of(on), parse_needs(need or {})
     try:
         from assay.platforms.cluster import _connection
@@ -33,16 +33,16 @@ def machines(on: str, need: Mapping[str, str] | None = None) -> Iterator[Elsewhe
 
 
 def check_where(on: str, need: Mapping[str, str] | None) -> None:
-    """Before anything else is: what can be said without the cluster."""
+    """Check address and resources before connecting."""
     address_of(on)
     parse_needs(need or {})
 
 
 def address_of(text: str) -> str:
-    """As Ray takes it."""
-    found = _ADDRESS.fullmatch(text)
+    """The address for Ray."""
+    match = _ADDRESS.fullmatch(text)
     if text == "ray":
         return "auto"
-    if not found or not (found[1] or found[3]) or int(found[3] or 1) > 65535:
-        raise UsageError(f"--on got '{text}', which is no address of a Ray cluster.", hint=FORMS)
-    return f"{found[1] or ''}{found[2]}:{found[3] or PORT}"
+    if not match or not (match[1] or match[3]) or int(match[3] or 1) > 65535:
+        raise UsageError(f"--on is '{text}', which is not an address of a Ray cluster.", hint=FORMS)
+    return f"{match[1] or ''}{match[2]}:{match[3] or PORT}"

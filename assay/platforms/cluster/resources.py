@@ -1,4 +1,4 @@
-"""What a case needs of a node, and which nodes have it."""
+"""Resources that a case needs, and nodes that have them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 from assay.core.errors import NotPossibleError, UsageError, unknown
 
 NAMES = ("cpus", "gpus", "accelerator")
-_TYPE = "accelerator_type:"  # how Ray calls the kind of a node's GPUs
+_TYPE = "accelerator_type:"  # prefix of Ray's resource for the GPU type
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
-    """Of a case. Without GPUs it has a node to itself; else those and its part of the CPUs."""
+    """Resources of a case: a whole node, or GPUs with their share of the CPUs."""
 
     cpus: int = 0
     gpus: int = 0
@@ -39,7 +39,7 @@ class ClusterNode(NamedTuple):
 
 
 class Seat(NamedTuple):
-    """Where one case at a time is measured: a node, or some of its GPUs."""
+    """A slot for one case at a time: a node, or some of its GPUs."""
 
     node: ClusterNode
     number: int
@@ -47,57 +47,57 @@ class Seat(NamedTuple):
     gpus: float
 
 
-def parse_needs(given: Mapping[str, str]) -> Needs:
-    """As in `gpus=1,accelerator=H100`."""
-    for name in given:
+def parse_needs(texts: Mapping[str, str]) -> Needs:
+    """Parse resources such as `gpus=1,accelerator=H100`."""
+    for name in texts:
         if name not in NAMES:
             raise unknown("resource of a node", name, NAMES)
-    numbers = {name: given[name] for name in ("cpus", "gpus") if name in given}
+    numbers = {name: texts[name] for name in ("cpus", "gpus") if name in texts}
     for name, text in numbers.items():
         if not (text.isascii() and text.isdecimal() and len(text) < 6):
             raise UsageError(f"--need {name} is '{text}', but takes a number.", hint="gpus=1")
     return Needs(
         **{name: int(text) for name, text in numbers.items()},
-        accelerator=given.get("accelerator", ""),
+        accelerator=texts.get("accelerator", ""),
     )
 
 
-def nodes_of(listed: Sequence[Mapping[str, object]]) -> list[ClusterNode]:
-    """Those that are alive, of what Ray says of all."""
-    return [_node(one) for one in listed if one.get("Alive")]
+def nodes_of(entries: Sequence[Mapping[str, object]]) -> list[ClusterNode]:
+    """Live nodes in Ray's list."""
+    return [_node(entry) for entry in entries if entry.get("Alive")]
 
 
-def _node(one: Mapping[str, object]) -> ClusterNode:
-    found = one.get("Resources")
-    has: Mapping[str, float] = found if isinstance(found, dict) else {}
-    kinds = tuple(sorted(n.removeprefix(_TYPE) for n in has if n.startswith(_TYPE)))
+def _node(entry: Mapping[str, object]) -> ClusterNode:
+    resources = entry.get("Resources")
+    amounts: Mapping[str, float] = resources if isinstance(resources, dict) else {}
+    kinds = tuple(sorted(n.removeprefix(_TYPE) for n in amounts if n.startswith(_TYPE)))
     return ClusterNode(
-        id=str(one["NodeID"]),
-        name=str(one.get("NodeManagerHostname") or one.get("NodeManagerAddress")),
-        cpus=has.get("CPU", 0.0),
-        gpus=has.get("GPU", 0.0),
+        id=str(entry["NodeID"]),
+        name=str(entry.get("NodeManagerHostname") or entry.get("NodeManagerAddress")),
+        cpus=amounts.get("CPU", 0.0),
+        gpus=amounts.get("GPU", 0.0),
         accelerators=kinds,
     )
 
 
 def seats(nodes: Sequence[ClusterNode], needs: Needs) -> list[Seat]:
-    """One case per device at a time: neighbours would disturb each other."""
-    found = []
+    """Slots of nodes: one case per device at a time, to avoid interference."""
+    slots = []
     for node in nodes:
         if _fits(node, needs):
-            places = int(node.gpus // needs.gpus) if needs.gpus else 1
-            share = node.cpus / places
-            share = share if share < 1 else int(share)  # Ray has parts of one, and whole ones
+            count = int(node.gpus // needs.gpus) if needs.gpus else 1
+            share = node.cpus / count
+            share = share if share < 1 else int(share)  # Ray allows fractions below 1 and integers
             gpus = needs.gpus or node.gpus
-            found += [Seat(node, number, share, gpus) for number in range(places)]
-    return found
+            slots += [Seat(node, number, share, gpus) for number in range(count)]
+    return slots
 
 
 def check_needs(nodes: Sequence[ClusterNode], needs: Needs) -> None:
     if not seats(nodes, needs):
-        there = "; ".join(str(node) for node in nodes)
+        names = "; ".join(str(node) for node in nodes)
         raise NotPossibleError(
-            f"No node of the cluster has {_words(needs)}.", hint=f"There are: {there or 'none'}."
+            f"No node of the cluster has {_words(needs)}.", hint=f"Nodes: {names or 'none'}."
         )
 
 

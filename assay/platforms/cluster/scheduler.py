@@ -1,7 +1,7 @@
-"""Units of work over the nodes of a cluster: one per device at a time; a lost node costs one unit.
+"""Schedule units over the nodes of a cluster, one per device at a time; lost units are retried.
 
-assay says which node a unit goes to; Ray starts it there and holds the node's resources for it, so
-that nothing else that asks Ray disturbs it. Nodes that come later are used, too.
+assay chooses the node of a unit; Ray starts it there and reserves resources, so that other tasks of
+Ray do not interfere. New nodes are used too.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from assay.core.executor import LostUnit, Unit
 from assay.core.progress import Progress
 from assay.platforms.cluster.resources import ClusterNode, Needs, Seat, check_needs, nodes_of, seats
 
-TRIES = 3  # of one unit, before it is given up
-LOOK = 0.5  # seconds between two looks at what has ended
+TRIES = 3  # attempts per unit
+LOOK = 0.5  # seconds between polls
 PATIENCE = 60.0  # seconds without any node
-AVOIDED = 30.0  # seconds in which a node that lost a unit gets none: Ray may not know it is gone
+AVOIDED = 30.0  # seconds without units for a node that lost one, as Ray may not have noticed yet
 
 
 class ClusterLink(Protocol):
-    """What is wanted of a cluster; `_link.RayLink` has it."""
+    """Interface of `_connection.RayLink`."""
 
     def nodes(self) -> list[dict[str, object]]: ...
     def versions(self, nodes: Sequence[str]) -> dict[str, str]: ...
@@ -41,7 +41,7 @@ class ClusterLink(Protocol):
 
 
 class _Try(NamedTuple):
-    """A unit that is tried, for the first time or again."""
+    """An attempt to run a unit."""
 
     number: int
     unit: Unit
@@ -50,63 +50,65 @@ class _Try(NamedTuple):
 
 
 class RayCluster:
-    """A cluster that units are spread over."""
+    """A cluster that runs units."""
 
     def __init__(self, link: ClusterLink, needs: Needs) -> None:
         self._link, self._needs = link, needs
         self._versions: dict[str, str] = {}
-        self._last = ""  # node: units that come one by one stay on theirs
-        self.refused: dict[str, str] = {}  # nodes with another assay: name → its version
-        self._avoided: dict[str, float] = {}  # node → until then
-        self._told: set[str] = set()  # of those
+        self._last = ""  # node of the last unit, preferred for the next
+        self.refused: dict[str, str] = {}  # nodes with another version of assay: name → version
+        self._avoided: dict[str, float] = {}  # node → time until it is used again
+        self._told: set[str] = set()  # reported nodes of `refused`
         self._check()
 
     def spread(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Any]]:
-        """What each unit gave, as they end; a `LostUnit` where its node was lost every time."""
+        """Values of units as they end; `LostUnit` if every attempt was lost."""
         coming = (_Try(number, unit) for number, unit in enumerate(units, 1))
-        again: deque[_Try] = deque()
+        retries: deque[_Try] = deque()
         running: dict[Any, _Try] = {}
-        all_begun, idle = False, time.monotonic()
+        all_started, idle = False, time.monotonic()
         try:
-            while not all_begun or again or running:
+            while not all_started or retries or running:
                 for seat in self._free(running.values()):
-                    one = again.popleft() if again else next(coming, None)
-                    if one is None:
-                        all_begun = True
+                    attempt = retries.popleft() if retries else next(coming, None)
+                    if attempt is None:
+                        all_started = True
                         break
-                    running[self._link.start(seat, one.number, one.unit)] = one._replace(seat=seat)
+                    running[self._link.start(seat, attempt.number, attempt.unit)] = (
+                        attempt._replace(seat=seat)
+                    )
                     self._last = seat.node.id
-                    self._tell_refused(one.unit)
+                    self._tell_refused(attempt.unit)
                 if running:
                     idle = time.monotonic()
-                    yield from self._ended(running, again)
-                elif not all_begun or again:
+                    yield from self._ended(running, retries)
+                elif not all_started or retries:
                     self._wait(idle)
         finally:
             for ref in running:
                 self._link.cancel(ref)
 
     def _check(self) -> None:
-        """Before anything is begun: a node for it, and the same assay there."""
+        """Check that a node has the resources and this version of assay."""
         nodes = nodes_of(self._link.nodes())
         check_needs(nodes, self._needs)
         if not seats(self._usable(nodes), self._needs):
-            others = (f"{name}: {there or 'none'}" for name, there in self.refused.items())
-            found = ", ".join(others) or "none answers"
+            others = (f"{name}: {version or 'none'}" for name, version in self.refused.items())
+            reason = ", ".join(others) or "none answers"
             raise NotPossibleError(
-                f"No node of the cluster has assay {assay.__version__} ({found}).",
-                hint="Install this version there: results of two would not be comparable.",
+                f"No node of the cluster has assay {assay.__version__} ({reason}).",
+                hint="Install it there: results of different versions are not comparable.",
             )
 
     def _free(self, running: Collection[_Try]) -> list[Seat]:
-        taken = {(one.seat.node.id, one.seat.number) for one in running if one.seat}
+        used = {(attempt.seat.node.id, attempt.seat.number) for attempt in running if attempt.seat}
         nodes = self._usable(nodes_of(self._link.nodes()))
         nodes = [n for n in nodes if self._avoided.get(n.id, 0.0) <= time.monotonic()]
-        free = [s for s in seats(nodes, self._needs) if (s.node.id, s.number) not in taken]
+        free = [s for s in seats(nodes, self._needs) if (s.node.id, s.number) not in used]
         return sorted(free, key=lambda seat: seat.node.id != self._last)
 
     def _usable(self, nodes: Sequence[ClusterNode]) -> list[ClusterNode]:
-        """Those with this version of assay; one that came later is asked, too."""
+        """Nodes with this version of assay; new nodes are probed."""
         new = [node.id for node in nodes if node.id not in self._versions]
         self._versions |= self._link.versions(new) if new else {}
         for node in nodes:
@@ -115,50 +117,50 @@ class RayCluster:
         return [node for node in nodes if self._versions.get(node.id) == assay.__version__]
 
     def _tell_refused(self, unit: Unit) -> None:
-        for name, there in self.refused.items():
+        for name, version in self.refused.items():
             if name not in self._told:
-                has = f"it has {f'assay {there}' if there else 'no assay'}"
-                note = f"{name} is left out: {has}, and this is {assay.__version__}"
+                has = f"it has {f'assay {version}' if version else 'no assay'}"
+                note = f"{name} is not used: {has}, and this is {assay.__version__}"
                 unit.progress(Progress(case=unit.case, phase="open", note=note))
                 self._told.add(name)
 
-    def _ended(self, running: dict[Any, _Try], again: deque[_Try]) -> Iterator[tuple[Unit, Any]]:
+    def _ended(self, running: dict[Any, _Try], retries: deque[_Try]) -> Iterator[tuple[Unit, Any]]:
         for ref in self._link.ended(running, LOOK):
-            one = running.pop(ref)
-            found = self._link.outcome(ref)
-            if not isinstance(found, str):
-                _put_files(one.unit, found.files)
-                yield one.unit, found.value
+            attempt = running.pop(ref)
+            outcome = self._link.outcome(ref)
+            if not isinstance(outcome, str):
+                _put_files(attempt.unit, outcome.files)
+                yield attempt.unit, outcome.value
                 continue
-            node = one.seat.node.name if one.seat else ""
-            self._avoided[one.seat.node.id if one.seat else ""] = time.monotonic() + AVOIDED
-            if one.tries < TRIES:
-                again.append(one._replace(tries=one.tries + 1, seat=None))
+            node = attempt.seat.node.name if attempt.seat else ""
+            self._avoided[attempt.seat.node.id if attempt.seat else ""] = time.monotonic() + AVOIDED
+            if attempt.tries < TRIES:
+                retries.append(attempt._replace(tries=attempt.tries + 1, seat=None))
             else:
-                yield one.unit, LostUnit(f"lost {TRIES} times, at last on {node} ({found})")
+                yield attempt.unit, LostUnit(f"lost {TRIES} times, last on {node} ({outcome})")
         self._show(running)
 
     def _show(self, running: Mapping[Any, _Try]) -> None:
-        """One view of all: each with its node, and how many there are at once."""
-        known = {one.number: one for one in running.values()}
+        """Report progress with the node and the number of running units."""
+        known = {attempt.number: attempt for attempt in running.values()}
         for number, progress in self._link.progress().items():
-            if one := known.get(number):
-                node = one.seat.node.name if one.seat else ""
-                one.unit.progress(
+            if attempt := known.get(number):
+                node = attempt.seat.node.name if attempt.seat else ""
+                attempt.unit.progress(
                     msgspec.structs.replace(progress, node=node, at_once=len(running))
                 )
 
     def _wait(self, since: float) -> None:
         if time.monotonic() - since > PATIENCE:
             raise NotPossibleError(
-                f"For {PATIENCE:.0f} s no node of the cluster could be used.",
-                hint="What was measured is kept; go on with --resume last when it has nodes.",
+                f"No node of the cluster could be used for {PATIENCE:.0f} s.",
+                hint="Results are stored; continue with --resume last when it has nodes.",
             )
         time.sleep(LOOK)
 
 
 def _put_files(unit: Unit, files: bytes) -> None:
-    """Into the places here, by the last part of their ids."""
+    """Extract files to the local case folders."""
     run = unit.places[0].folder.parent
     with tempfile.NamedTemporaryFile(suffix=".tar.gz") as archive:
         archive.write(files)

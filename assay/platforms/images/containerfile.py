@@ -1,4 +1,4 @@
-"""A Containerfile from one template: base, packages of the system and of Python, files, command."""
+"""Containerfile template: base, packages of the system and of Python, files, command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BASE = re.compile(r"[a-z0-9][\w./:@-]{0,255}", re.ASCII)
 
 
 class ImageRecipe(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes into an image."""
+    """Content of an image."""
 
     base: str
     title: str = ""
@@ -30,18 +30,18 @@ class ImageRecipe(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not _BASE.fullmatch(self.base):
             raise UsageError(
-                f"'{self.base[:80]}' is no name of an image.", hint="As in: python:3.11-slim"
+                f"'{self.base[:80]}' is not a name of an image.", hint="As in: python:3.11-slim"
             )
         for name in self.system:
             if not _PACKAGE.fullmatch(name):
-                raise UsageError(f"'{name[:80]}' is no package of Debian.", hint="As in: g++")
+                raise UsageError(f"'{name[:80]}' is not a package of Debian.", hint="As in: g++")
         for text in (self.title, self.requirements, *self.files):
             if not text.isprintable():
                 raise UsageError(f"{text!r} has control characters in it.", hint="Rename it.")
 
 
 def containerfile(recipe: ImageRecipe) -> str:
-    """Everything that comes from outside is a JSON word or was checked: none is read by a shell."""
+    """The text of a Containerfile; external values are JSON strings or were checked."""
     head = recipe.title or "an image to measure in"
     lines = [f"# {head}; written by assay {__version__}", f"FROM {recipe.base}"]
     if recipe.system:

@@ -1,4 +1,4 @@
-"""docker, podman or buildah, by lists of words: never by a shell."""
+"""Run docker, podman or buildah, without a shell."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TAG = re.compile(r"[a-z0-9][\w./:@-]{0,255}", re.ASCII)
 
 
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder of this machine, where a container sees it."""
+    """A local folder mounted in a container."""
 
     source: str
     target: str
@@ -57,20 +57,20 @@ def find(name: str = "") -> str:
 
 def check_tag(tag: str) -> str:
     if not _TAG.fullmatch(tag):
-        raise UsageError(f"'{tag[:80]}' is no name of an image.", hint="As in: assay/torch:2.13")
+        raise UsageError(f"'{tag[:80]}' is not a name of an image.", hint="As in: assay/torch:2.13")
     return tag
 
 
 def parse_mount(text: str) -> Mount:
-    """`SOURCE:TARGET[:ro]`, the source made absolute; it has to be there."""
+    """Parse `SOURCE:TARGET[:ro]`; the source has to exist."""
     source, _, rest = text.partition(":")
     target, _, mode = rest.partition(":")
-    place = Path(source).expanduser().absolute()
+    path = Path(source).expanduser().absolute()
     if not target.startswith("/") or mode not in ("", "ro", "rw") or "," in text:
-        raise UsageError(f"'{text[:80]}' is no mount.", hint="As in: ./data:/data:ro")
-    if not place.exists():
-        raise UsageError(f"{place} is not there to be mounted.", hint="See its path.")
-    return Mount(source=str(place), target=target, writable=mode != "ro")
+        raise UsageError(f"'{text[:80]}' is not a mount.", hint="As in: ./data:/data:ro")
+    if not path.exists():
+        raise UsageError(f"{path} does not exist.", hint="Check the path of the mount.")
+    return Mount(source=str(path), target=target, writable=mode != "ro")
 
 
 def build_words(
@@ -85,7 +85,7 @@ def build_words(
 
 
 def run_words(engine: str, run: ContainerRun) -> list[str]:
-    """Of docker and podman; buildah needs a working container first (`run_in`)."""
+    """Command of docker and podman; buildah needs a working container first (`run_in`)."""
     words = [engine, "run", "--rm", *_mounts(run)]
     for name, value in run.variables.items():
         words += ["-e", f"{name}={value}"]
@@ -95,11 +95,11 @@ def run_words(engine: str, run: ContainerRun) -> list[str]:
 
 
 def run_in(engine: str, run: ContainerRun) -> int:
-    """Carry it out, with this terminal; its exit status."""
+    """Run a container in this terminal; returns its exit status."""
     if engine != "buildah":
         return _call(run_words(engine, run))
     if run.gpus:
-        raise NotPossibleError("buildah gives no GPU to a container.", hint="Install podman.")
+        raise NotPossibleError("buildah does not support GPUs.", hint="Install podman.")
     working = ask([engine, "from", run.image])
     words = [engine, "run", "--isolation", "chroot", *_mounts(run)]
     for name, value in run.variables.items():
@@ -111,18 +111,20 @@ def run_in(engine: str, run: ContainerRun) -> int:
 
 
 def digest(engine: str, image: str) -> str:
-    """What the image is, whatever its name: sha256:…"""
+    """Digest of an image: sha256:…"""
     if engine == "buildah":
-        found = ask([engine, "inspect", "--type", "image", "--format", "{{.FromImageID}}", image])
+        image_id = ask(
+            [engine, "inspect", "--type", "image", "--format", "{{.FromImageID}}", image]
+        )
     else:
-        found = ask([engine, "image", "inspect", "--format", "{{.Id}}", image])
-    return found if found.startswith("sha256:") else f"sha256:{found}"
+        image_id = ask([engine, "image", "inspect", "--format", "{{.Id}}", image])
+    return image_id if image_id.startswith("sha256:") else f"sha256:{image_id}"
 
 
 def listed(engine: str) -> list[tuple[str, str, str]]:
-    """Images that assay has built: name, id, when."""
+    """Images built by assay: name, id, time."""
     name = "{{.Name}}" if engine == "buildah" else "{{.Repository}}"
-    form = f"{name}:{{{{.Tag}}}}|{{{{.ID}}}}|{{{{.CreatedAt}}}}"  # buildah sets tabs by itself
+    form = f"{name}:{{{{.Tag}}}}|{{{{.ID}}}}|{{{{.CreatedAt}}}}"  # buildah adds tabs
     words = [engine, "images", "--filter", f"label={LABEL}=1", "--format", form]
     rows = [line.split("|") for line in ask(words).splitlines() if line.strip()]
     return [(row[0], row[1], row[2]) for row in rows if len(row) == 3]
@@ -135,17 +137,17 @@ def load(engine: str, archive: Path) -> None:
 
 
 def ask(words: Sequence[str]) -> str:
-    """What an engine says; raises AssayError with its last line where it fails."""
-    done = subprocess.run(
+    """Output of an engine; AssayError with its last line if it fails."""
+    process = subprocess.run(
         words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
     )
-    if done.returncode:
-        raise _failed(words, done.stderr.strip().splitlines())
-    return done.stdout.strip()
+    if process.returncode:
+        raise _failed(words, process.stderr.strip().splitlines())
+    return process.stdout.strip()
 
 
 def follow(words: Sequence[str], progress: Callable[[str], None]) -> None:
-    """The same for what takes long: each line as it is said."""
+    """Run a long command; `progress` gets each line."""
     last: deque[str] = deque(maxlen=1)
     with subprocess.Popen(
         words,
@@ -164,9 +166,9 @@ def follow(words: Sequence[str], progress: Callable[[str], None]) -> None:
 
 
 def _failed(words: Sequence[str], lines: Sequence[str]) -> AssayError:
-    said = lines[-1] if lines else "it said nothing"
+    last_line = lines[-1] if lines else "it said nothing"
     return AssayError(
-        f"{words[0]} {words[1]} failed: {safe_text(said)[:300]}",
+        f"{words[0]} {words[1]} failed: {safe_text(last_line)[:300]}",
         hint=f"To see it: {safe_text(' '.join(words))[:300]}",
     )
 

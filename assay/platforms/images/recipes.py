@@ -1,4 +1,4 @@
-"""What an image to measure in is made of: framework, version, CUDA, more packages, a lock."""
+"""Requests for images: frameworks, versions, CUDA, packages, lock file."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "torch": ("torch",),
     "jax": ("jax",),
     "tensorflow": ("tensorflow",),
-    "keras": ("jax", "tensorflow", "torch"),  # as keras-benchmarks' setup scripts: all of them
+    "keras": ("jax", "tensorflow", "torch"),  # all, as in keras-benchmarks' setup scripts
     "none": (),
 }
 _ON_GPU = {"jax": "jax[cuda12]", "tensorflow": "tensorflow[and-cuda]", "torch": "torch"}
 SYSTEM = ("git", "g++")  # a benchmark's repository, a compiler's backend
 CUDA = "12.6.3"
 _PYTHON = ("python3", "python3-venv")
-# PEP 508 as far as one line of a requirements file goes; never an option of pip.
+# PEP 508 in one line of a requirements file; no options of pip.
 _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[\w,.-]+\])?\s*([<>=!~]=?[\w.*+!,<>=~ -]+)?")
 
 
 class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user asks for."""
+    """The request of a user."""
 
     frameworks: tuple[str, ...] = ("none",)
     specs: tuple[str, ...] = ()  # torch==2.13.0, or a wheel: a path, file://, gs://
@@ -42,19 +42,19 @@ class ImageRequest(msgspec.Struct, frozen=True, kw_only=True):
     python: str = "3.11"
     lock: str = ""  # a file of pinned packages, in place of names
     assay: str = f"assay=={__version__}"  # or a wheel; "": the image has it already
-    bare: bool = False  # nothing of the system is added: the base has it
+    bare: bool = False  # add no system packages: the base has them
 
     def __post_init__(self) -> None:
         for name in self.frameworks:
             if name not in FRAMEWORKS:
                 raise unknown("framework", name, FRAMEWORKS)
         if self.cuda and not re.fullmatch(r"\d+\.\d+(\.\d+)?", self.cuda):
-            raise UsageError(f"'{self.cuda}' is no version of CUDA.", hint=f"As in: {CUDA}")
+            raise UsageError(f"'{self.cuda}' is not a version of CUDA.", hint=f"As in: {CUDA}")
         if not re.fullmatch(r"3\.\d{1,2}", self.python):
-            raise UsageError(f"'{self.python}' is no version of Python.", hint="As in: 3.11")
+            raise UsageError(f"'{self.python}' is not a version of Python.", hint="As in: 3.11")
         for spec in (*self.specs, *((self.assay,) if self.assay else ())):
             if not _is_wheel(spec) and not _SPEC.fullmatch(spec):
-                raise UsageError(f"'{spec[:80]}' is no package.", hint="As in: torch==2.13.0")
+                raise UsageError(f"'{spec[:80]}' is not a package.", hint="As in: torch==2.13.0")
 
 
 def recipe(request: ImageRequest) -> tuple[ImageRecipe, list[str]]:
@@ -65,18 +65,18 @@ def recipe(request: ImageRequest) -> tuple[ImageRecipe, list[str]]:
     python = _PYTHON if not base.startswith("python:") else ()
     system = () if request.bare else (*python, *SYSTEM)
     wheels = [_name(spec) for spec in (*request.specs, request.assay) if _is_wheel(spec)]
-    made = ImageRecipe(
+    image_recipe = ImageRecipe(
         base=base,
         title=f"frameworks: {', '.join(request.frameworks)}",
         system=(*system, *request.packages),
         requirements="requirements.txt" if lines else "",
         files=tuple(wheels),
     )
-    return made, lines
+    return image_recipe, lines
 
 
 def fill(request: ImageRequest, lines: Sequence[str], folder: Path) -> None:
-    """The files beside the Containerfile: requirements, wheels."""
+    """Write requirements and wheels to the folder of the Containerfile."""
     if lines:
         (folder / "requirements.txt").write_text("\n".join(lines) + "\n")
     for spec in (*request.specs, request.assay):
@@ -90,12 +90,15 @@ def _requirements(request: ImageRequest) -> list[str]:
             locked = user_path(request.lock).read_text().splitlines()
         except OSError as error:
             raise UsageError(
-                f"The lock {request.lock} cannot be read ({error.strerror}).", hint="See its path."
+                f"The lock {request.lock} cannot be read ({error.strerror}).",
+                hint="Check its path.",
             ) from None
         return [*locked, *_own(request, ())]
-    extras = dict.fromkeys(name for one in request.frameworks for name in FRAMEWORKS[one])
-    named = {re.split(r"[\[<>=!~ ]", spec)[0].lower() for spec in request.specs}
-    gpu = [_ON_GPU[name] for name in extras if request.cuda and name not in named]
+    extras = dict.fromkeys(
+        name for framework in request.frameworks for name in FRAMEWORKS[framework]
+    )
+    specified = {re.split(r"[\[<>=!~ ]", spec)[0].lower() for spec in request.specs}
+    gpu = [_ON_GPU[name] for name in extras if request.cuda and name not in specified]
     wheels = [f"./{_name(spec)}" for spec in request.specs if _is_wheel(spec)]
     plain = [spec for spec in request.specs if not _is_wheel(spec)]
     return [*_own(request, tuple(extras)), *gpu, *plain, *wheels]
@@ -128,5 +131,5 @@ def _bring(spec: str, target: Path) -> None:
         shutil.copyfile(source, target)
     except OSError as error:
         raise UsageError(
-            f"The wheel {source} cannot be read ({error.strerror}).", hint="See its path."
+            f"The wheel {source} cannot be read ({error.strerror}).", hint="Check its path."
         ) from None

@@ -1,8 +1,7 @@
-"""Rows into a table of BigQuery, each once, whatever is cut on the way.
+"""Insert rows into a table of BigQuery exactly once.
 
-Before rows are sent, those that are there are looked up by their key; so a try after a lost
-answer sends only what did not arrive. BigQuery's own insert ids cover the seconds in which a row
-that has arrived is not seen by a query yet.
+Existing rows are looked up by key before rows are sent, so a retry sends only missing rows.
+BigQuery's insert ids cover the seconds until new rows are visible in queries.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from assay.core.redaction import without_tokens
 from assay.platforms.cloud import google
 from assay.platforms.sinks.tables import BigTable, Column, Row
 
-BATCH = 500  # rows of one request, as BigQuery advises
+BATCH = 500  # rows per request, as BigQuery recommends
 TRIES = 4
 TIMEOUT = 30.0  # seconds, for one request
 EMULATOR = "BIGQUERY_EMULATOR_HOST"  # the client's own variable
@@ -28,7 +27,7 @@ Pause = Callable[[float], None]
 
 
 class TablePlace(NamedTuple):
-    """Where a table is."""
+    """Location of a table."""
 
     project: str
     dataset: str
@@ -39,48 +38,48 @@ class TablePlace(NamedTuple):
 
 
 class Delivered(NamedTuple):
-    """Rows or files that were sent now, and rows that were there before."""
+    """Number of rows or files sent, and of existing rows."""
 
     sent: int
     known: int = 0
 
 
 def parse(text: str) -> TablePlace:
-    """`project:dataset.table`; letters that could be anything else in SQL are refused."""
+    """Parse `project:dataset.table`; characters with a meaning in SQL are errors."""
     match = _PLACE.fullmatch(text)
     if not match:
         raise UsageError(
-            f"'{without_tokens(text)[:80]}' is no table of BigQuery.",
+            f"'{without_tokens(text)[:80]}' is not a table of BigQuery.",
             hint="As in: my-project:benchmarks.results",
         )
     return TablePlace(*match.groups())
 
 
 def deliver(
-    place: TablePlace, table: BigTable, rows: Sequence[Row], pause: Pause | None = None
+    target: TablePlace, table: BigTable, rows: Sequence[Row], pause: Pause | None = None
 ) -> Delivered:
-    """Every row is there when this returns, and once. Raises ServiceAwayError after some tries."""
-    client, trouble = _client(place.project), ""
+    """Insert every row exactly once. Raises ServiceAwayError after several attempts."""
+    client, trouble = _client(target.project), ""
     transient = _transient()
     sent = 0
     for attempt in range(TRIES):
         if attempt:
             (pause or time.sleep)(2.0 ** (attempt - 1))
         try:
-            _make(client, place, table)
-            fresh = _fresh(client, place, table, rows)
+            _make(client, target, table)
+            fresh = _fresh(client, target, table, rows)
             for begin in range(0, len(fresh), BATCH):
                 batch = fresh[begin : begin + BATCH]
-                _insert(client, place, table, batch)
+                _insert(client, target, table, batch)
                 sent += len(batch)
             return Delivered(sent, len(rows) - sent)
         except transient as error:
             trouble = " ".join(str(error).split())[:200] or type(error).__name__
         except _refusals() as error:
-            raise _refused(place, error) from None
+            raise _refused(target, error) from None
     raise ServiceAwayError(
         f"BigQuery was not reached in {TRIES} tries: {without_tokens(trouble)}.",
-        hint="What was to be sent is kept: assay upload --pending",
+        hint="Rows are kept for later: assay upload --pending",
     )
 
 
@@ -93,25 +92,25 @@ def _client(project: str) -> Any:
     return google.client(bigquery.Client, emulated, project=project)
 
 
-def _make(client: Any, place: TablePlace, table: BigTable) -> None:
-    """The table if it is not there; if it is, it has to have the columns."""
+def _make(client: Any, target: TablePlace, table: BigTable) -> None:
+    """Create a missing table; check the columns of an existing one."""
     from google.api_core.exceptions import NotFound
     from google.cloud import bigquery
 
-    reference = bigquery.DatasetReference(place.project, place.dataset).table(place.table)
+    reference = bigquery.DatasetReference(target.project, target.dataset).table(target.table)
     try:
-        found = client.get_table(reference, retry=None, timeout=TIMEOUT)
+        existing = client.get_table(reference, retry=None, timeout=TIMEOUT)
     except NotFound:
         client.create_dataset(reference.dataset_id, exists_ok=True, retry=None, timeout=TIMEOUT)
-        wanted = bigquery.Table(reference, schema=[_field(column) for column in table.columns])
-        client.create_table(wanted, exists_ok=True, retry=None, timeout=TIMEOUT)
+        new_table = bigquery.Table(reference, schema=[_field(column) for column in table.columns])
+        client.create_table(new_table, exists_ok=True, retry=None, timeout=TIMEOUT)
         return
-    there = {field.name.lower() for field in found.schema}
-    lacking = [column.name for column in table.columns if column.name.lower() not in there]
-    if lacking:
+    columns = {field.name.lower() for field in existing.schema}
+    missing = [column.name for column in table.columns if column.name.lower() not in columns]
+    if missing:
         raise UsageError(
-            f"{place} is another table: it has no column {', '.join(lacking)}.",
-            hint="Name a table that is not there yet, or say --table perfzero.",
+            f"{target} has no column {', '.join(missing)}.",
+            hint="Name a new table, or use --table perfzero.",
         )
 
 
@@ -122,40 +121,44 @@ def _field(column: Column) -> Any:
     return bigquery.SchemaField(column.name, column.type, mode=column.mode, fields=fields)
 
 
-def _fresh(client: Any, place: TablePlace, table: BigTable, rows: Sequence[Row]) -> list[Row]:
-    """Those whose key the table does not have."""
+def _fresh(client: Any, target: TablePlace, table: BigTable, rows: Sequence[Row]) -> list[Row]:
+    """Rows whose key is not in the table."""
     from google.cloud import bigquery
 
     kind = {"INTEGER": "INT64"}.get(table.key_type, table.key_type)
-    there: set[Any] = set()
+    existing: set[Any] = set()
     sql = (
-        f"SELECT {table.key} FROM `{place.project}.{place.dataset}.{place.table}` "
+        f"SELECT {table.key} FROM `{target.project}.{target.dataset}.{target.table}` "
         f"WHERE {table.key} IN UNNEST(@keys)"
     )
     for begin in range(0, len(rows), BATCH):
         keys = [row[table.key] for row in rows[begin : begin + BATCH]]
-        given = bigquery.QueryJobConfig(
+        config = bigquery.QueryJobConfig(
             query_parameters=[bigquery.ArrayQueryParameter("keys", kind, keys)]
         )
-        job = client.query(sql, given, retry=None, job_retry=None, timeout=TIMEOUT)
-        there |= {found[0] for found in job.result(retry=None, job_retry=None, timeout=TIMEOUT)}
-    return [row for row in rows if row[table.key] not in there]
+        job = client.query(sql, config, retry=None, job_retry=None, timeout=TIMEOUT)
+        existing |= {
+            found_row[0] for found_row in job.result(retry=None, job_retry=None, timeout=TIMEOUT)
+        }
+    return [row for row in rows if row[table.key] not in existing]
 
 
-def _insert(client: Any, place: TablePlace, table: BigTable, batch: Sequence[Row]) -> None:
-    """The client's own retry is off: it would send again without looking first."""
+def _insert(client: Any, target: TablePlace, table: BigTable, batch: Sequence[Row]) -> None:
+    """Insert without the client's retry, which would not look up existing rows."""
     problems = client.insert_rows_json(
-        f"{place.project}.{place.dataset}.{place.table}",
+        f"{target.project}.{target.dataset}.{target.table}",
         list(batch),
         row_ids=[str(row[table.key]) for row in batch],
         retry=None,
         timeout=TIMEOUT,
     )
     if problems:
-        why = next((one.get("message", "") for p in problems for one in p.get("errors", ())), "")
+        why = next(
+            (detail.get("message", "") for p in problems for detail in p.get("errors", ())), ""
+        )
         raise AssayError(
-            f"{place} refused {len(problems)} of {len(batch)} rows: {without_tokens(why)[:200]}",
-            hint="Compare the columns of the table; --table says which rows are made.",
+            f"{target} refused {len(problems)} of {len(batch)} rows: {without_tokens(why)[:200]}",
+            hint="Compare the columns of the table; --table selects the kind of rows.",
         )
 
 
@@ -176,13 +179,13 @@ def _refusals() -> tuple[type[Exception], ...]:
     return (ClientError, GoogleAuthError)
 
 
-def _refused(place: TablePlace, error: Exception) -> AssayError:
+def _refused(target: TablePlace, error: Exception) -> AssayError:
     code = getattr(error, "code", 0)
     if code in (401, 403):
         return NotPossibleError(
-            f"You have no permission for {place}: {google.line(error)}",
+            f"You have no permission for {target}: {google.line(error)}",
             hint="The roles BigQuery Data Editor and BigQuery Job User are needed.",
         )
     return AssayError(
-        f"{place} was refused: {google.line(error)}", hint="See project, dataset, table."
+        f"{target} was refused: {google.line(error)}", hint="Check project, dataset, table."
     )

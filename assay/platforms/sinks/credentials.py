@@ -1,4 +1,4 @@
-"""A key of a service account, for as long as something runs; it is never stored by assay."""
+"""Temporary use of a service account key, which assay never stores."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _FIELDS = ("client_email", "private_key", "token_uri")
 
 @contextmanager
 def used(url: str) -> Iterator[None]:
-    """The key file at a URL is what Google's libraries find until this ends. "": theirs."""
+    """Use the key file at a URL for Google's libraries in the block. "": their default."""
     if not url:
         yield
         return
     before = os.environ.get(VARIABLE)
-    with tempfile.TemporaryDirectory() as folder:  # only its owner can look into it
+    with tempfile.TemporaryDirectory() as folder:  # readable by its owner only
         path = _local(url, Path(folder))
         _check(path, url)
         os.environ[VARIABLE] = str(path)
@@ -56,7 +56,7 @@ def _local(url: str, folder: Path) -> Path:
         except (urllib.error.URLError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise UsageError(
-                f"The key file {_shown(url)} cannot be fetched: {reason}.", hint="See its URL."
+                f"The key file {_shown(url)} cannot be fetched: {reason}.", hint="Check its URL."
             ) from None
     else:
         raise UsageError(
@@ -69,21 +69,21 @@ def _local(url: str, folder: Path) -> Path:
 
 def _check(path: Path, url: str) -> None:
     try:
-        found = json.loads(path.read_bytes()[: _MOST + 1])
+        content = json.loads(path.read_bytes()[: _MOST + 1])
     except OSError as error:
         raise UsageError(
-            f"The key file {_shown(url)} cannot be read ({error.strerror}).", hint="See its path."
+            f"The key file {_shown(url)} cannot be read ({error.strerror}).", hint="Check its path."
         ) from None
     except ValueError:
-        found = None
-    lacking = [name for name in _FIELDS if not isinstance(found, dict) or not found.get(name)]
-    if lacking or found.get("type") != "service_account":
+        content = None
+    missing = [name for name in _FIELDS if not isinstance(content, dict) or not content.get(name)]
+    if missing or content.get("type") != "service_account":
         raise UsageError(
-            f"{_shown(url)} is no key of a service account.",
+            f"{_shown(url)} is not a key of a service account.",
             hint=f"A key is a JSON file with type, {', '.join(_FIELDS)}.",
         )
 
 
 def _shown(url: str) -> str:
-    """Without a query, in which signatures travel."""
+    """The URL without its query, which may have a signature."""
     return without_tokens(url.partition("?")[0])[:200]

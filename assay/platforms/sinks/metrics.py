@@ -1,4 +1,4 @@
-"""Metrics as CloudWatch reads them from a log: JSON lines in the embedded metric format."""
+"""JSON lines in CloudWatch's embedded metric format."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from assay.platforms.sinks.bigquery import Delivered
 
 NAMESPACE = "assay"
 _UNITS = {"s": "Seconds", "B": "Bytes", "%": "Percent", "": "None", "items/s": "Count/Second"}
-_MOST = 100  # metrics of one line, as CloudWatch takes them
+_MOST = 100  # metrics per line, CloudWatch's limit
 
 
 def line(reading: Reading) -> dict[str, Any]:
     """One result: its quantities as metrics, its case and host as dimensions."""
     result = reading.result
     numbers = {
-        name: one
-        for name, one in reading.summary.quantities.items()
-        if math.isfinite(one.value) and name not in ("id", "case", "host", "label", "_aws")
+        name: quantity
+        for name, quantity in reading.summary.quantities.items()
+        if math.isfinite(quantity.value) and name not in ("id", "case", "host", "label", "_aws")
     }
     chosen = dict(list(numbers.items())[:_MOST])
     when = datetime.fromisoformat(result.started) if result.started else datetime.fromtimestamp(0)
@@ -36,8 +36,8 @@ def line(reading: Reading) -> dict[str, Any]:
                     "Namespace": NAMESPACE,
                     "Dimensions": [["case", "host"]],
                     "Metrics": [
-                        {"Name": name, "Unit": _UNITS.get(one.unit, "None")}
-                        for name, one in chosen.items()
+                        {"Name": name, "Unit": _UNITS.get(quantity.unit, "None")}
+                        for name, quantity in chosen.items()
                     ],
                 }
             ],
@@ -47,25 +47,25 @@ def line(reading: Reading) -> dict[str, Any]:
         "host": str(result.environment.system.get("hostname", "")),
         "label": result.label,
         "status": result.status,
-        **{name: one.value for name, one in chosen.items()},
+        **{name: quantity.value for name, quantity in chosen.items()},
     }
 
 
 def append(path: Path, rows: Iterable[dict[str, Any]]) -> Delivered:
-    """Those whose id the file does not have yet, at its end."""
+    """Append rows with new ids to a file."""
     try:
-        there = set()
+        existing = set()
         if path.exists():
             for text in path.read_text(errors="replace").splitlines():
-                there.add(_id(text))
+                existing.add(_id(text))
         all_rows = list(rows)
-        fresh = [row for row in all_rows if row["id"] not in there]
+        fresh = [row for row in all_rows if row["id"] not in existing]
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a") as file:
             file.writelines(json.dumps(row, separators=(",", ":")) + "\n" for row in fresh)
     except OSError as error:
         raise AssayError(
-            f"{path} cannot be written ({error.strerror}).", hint="Give another file."
+            f"{path} cannot be written ({error.strerror}).", hint="Choose another file."
         ) from None
     return Delivered(len(fresh), len(all_rows) - len(fresh))
 

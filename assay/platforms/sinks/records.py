@@ -1,4 +1,4 @@
-"""Where results go beside the store, and how each of them fared there."""
+"""Sinks of results, and outcomes of uploads."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ class Sinks(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """`[sinks]` of a plan file, `sinks.toml` of the home folder, flags of `assay upload`."""
 
     bigquery: str = ""  # project:dataset.table
-    table: str = "assay"  # which columns: assay, perfzero, keras-benchmarks
+    table: str = "assay"  # kind of columns: assay, perfzero, keras-benchmarks
     objects: str = ""  # gs://…, s3://… or a folder
-    metrics: str = ""  # a file of JSON lines, as CloudWatch reads them
-    key: str = ""  # a key file of Google Cloud; "": as its libraries find one
+    metrics: str = ""  # a file of JSON lines for CloudWatch
+    key: str = ""  # a key file of Google Cloud; "": the libraries' default
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True):
-    """One parcel: rows or a folder, to one place."""
+    """Outcome of sending rows or a folder to one sink."""
 
     sink: str
     place: str
     arrived: bool
     sent: int = 0
-    known: int = 0  # were there before
+    known: int = 0  # existing ones
     text: str = ""
 
     @property
@@ -35,7 +35,7 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Uploads(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was to be sent."""
+    """Outcomes of all uploads."""
 
     uploads: tuple[Upload, ...] = ()
     schema: int = SCHEMA
@@ -43,4 +43,4 @@ class Uploads(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> int:
-        return 0 if all(one.arrived for one in self.uploads) else 1
+        return 0 if all(upload.arrived for upload in self.uploads) else 1

@@ -1,4 +1,4 @@
-"""Tables for BigQuery: a typed one of ours, PerfZero's, keras-benchmarks'. A reading → a row."""
+"""Tables for BigQuery: a typed one of assay, PerfZero's, keras-benchmarks'."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column as BigQuery's interface describes it."""
+    """A column in BigQuery's terms."""
 
     name: str
     type: str = "STRING"
@@ -28,7 +28,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class BigTable(msgspec.Struct, frozen=True, kw_only=True):
-    """A table: its columns, the one by which a row is known again, and how a row is made."""
+    """A table: key, columns, and conversion of a result to a row."""
 
     key: str
     columns: tuple[Column, ...]
@@ -72,7 +72,9 @@ def _ours(reading: Reading) -> Row:
         "reason": result.reason,
         "seconds": _number(result.seconds),
         "items": result.items,
-        "quantities": [_quantity(name, one) for name, one in reading.summary.quantities.items()],
+        "quantities": [
+            _quantity(name, quantity) for name, quantity in reading.summary.quantities.items()
+        ],
         "doubts": [doubt.code for doubt in reading.summary.doubts],
         "peaks": [{"name": name, "value": _number(v)} for name, v in result.peaks.items()],
         "facts": _text(result.facts),
@@ -87,23 +89,29 @@ def _ours(reading: Reading) -> Row:
     }
 
 
-def _quantity(name: str, one: Any) -> Row:
-    numbers = {field: _number(getattr(one, field)) for field in ("value", "low", "high")}
-    return {"name": name, **numbers, "unit": one.unit, "estimator": one.estimator, "n": one.n}
+def _quantity(name: str, quantity: Any) -> Row:
+    numbers = {field: _number(getattr(quantity, field)) for field in ("value", "low", "high")}
+    return {
+        "name": name,
+        **numbers,
+        "unit": quantity.unit,
+        "estimator": quantity.estimator,
+        "n": quantity.n,
+    }
 
 
 def _keras(reading: Reading) -> Row:
     result = reading.result
     if not result.case.backend.startswith("keras-"):
         raise UsageError(
-            f"{result.case.key} did not run on Keras, and keras-benchmarks' table has no such row.",
+            f"{result.case.key} did not run on Keras, as keras-benchmarks' table requires.",
             hint="Use --table assay.",
         )
     return keras_rows.row(result, keras_rows.model_of(result))
 
 
 def _number(value: float) -> float | None:
-    """A number that is not finite is none in a table, where averages are taken."""
+    """NULL for numbers that are not finite, which would break averages."""
     return float(value) if math.isfinite(value) else None
 
 

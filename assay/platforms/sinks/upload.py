@@ -1,4 +1,4 @@
-"""Kept results sent elsewhere: tables of BigQuery, objects, metrics; each arrives once."""
+"""Upload stored results exactly once: tables of BigQuery, objects, metrics."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def upload(
     store: StoreUrl = None,
     progress: Callable[[str], None] = ignore,
 ) -> Uploads:
-    """Send kept results to the `sinks`, given whole or by their parts.
+    """Send stored results to the `sinks`, which can also be given by their fields.
 
-    All of it is on the disk first, and stays there until it has arrived; `pending` sends what an
-    earlier one could not. A row or object that is there is not sent again.
+    Uploads are written to disk first and kept until they are complete; `pending` sends those that
+    failed earlier. Existing rows and objects are not sent again.
 
     >>> sent = assay.upload("last", bigquery="my-project:benchmarks.results")
-    >>> print(sent.status, [one.text for one in sent.uploads])
+    >>> print(sent.status, [upload.text for upload in sent.uploads])
     """
     parts = Sinks(bigquery=bigquery, table=table, objects=objects, metrics=metrics, key=key)
     chosen = _merged(sinks, parts)
@@ -71,7 +71,7 @@ def upload(
 
 
 def check_sinks(sinks: Sinks) -> None:
-    """Refused before anything is measured or sent."""
+    """Check sinks before anything is measured or sent."""
     if sinks.bigquery:
         bigquery.parse(sinks.bigquery)
     tables.get(sinks.table)
@@ -80,29 +80,29 @@ def check_sinks(sinks: Sinks) -> None:
 
 
 def of_settings(home: Home = None) -> Sinks | None:
-    """What `sinks.toml` in the home folder says: where every run goes by itself."""
+    """Sinks in `sinks.toml` of the home folder, for every run."""
     path = settings.home(home) / settings.SINKS
     if not path.is_file():
         return None
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=Sinks)
+        sinks = msgspec.toml.decode(path.read_bytes(), type=Sinks)
     except (msgspec.DecodeError, ValueError) as error:
         raise UsageError(
-            f"{path} is not read: {error}.",
+            f"{path} cannot be read: {error}.",
             hint="It has lines such as bigquery = 'project:dataset.table'.",
         ) from None
-    check_sinks(found)
-    return found
+    check_sinks(sinks)
+    return sinks
 
 
 def after_run(run: str, home: Home = None) -> Uploads | None:
-    """What the settings ask for, of a run that has just ended."""
+    """Upload a finished run to the sinks of the settings."""
     sinks = of_settings(home)
     return upload(run, sinks=sinks, store=home) if sinks else None
 
 
 def send_summary(summary: dict[str, object], folder: Path, sinks: Sinks, home: Home) -> Uploads:
-    """PerfZero's: one summary to its table, the folder of its files to `sinks.objects`."""
+    """Send a summary of PerfZero to its table, and the folder of files to `sinks.objects`."""
     parcels = []
     if sinks.bigquery:
         row = tables.perfzero_row(summary)
@@ -111,47 +111,51 @@ def send_summary(summary: dict[str, object], folder: Path, sinks: Sinks, home: H
         place = f"{objects.check_place(sinks.objects)}/{folder.name}"
         parcels.append(Parcel(sink="objects", place=place, folder=str(folder)))
     post(parcels, home)
-    return _sent("", home, ignore)  # the caller holds the key, for the whole of its run
+    return _sent("", home, ignore)  # the caller has the key for its whole run
 
 
 def _merged(sinks: Sinks, parts: Sinks) -> Sinks:
-    """`sinks`, with those parts that are not the defaults."""
-    usual, changed = msgspec.structs.asdict(Sinks()), msgspec.structs.asdict(parts)
+    """`sinks` with the fields of `parts` that are not defaults."""
+    defaults, values = msgspec.structs.asdict(Sinks()), msgspec.structs.asdict(parts)
     return msgspec.structs.replace(
-        sinks, **{name: text for name, text in changed.items() if text != usual[name]}
+        sinks, **{name: text for name, text in values.items() if text != defaults[name]}
     )
 
 
 def _parcels(ids: Sequence[str], sinks: Sinks, home: Home) -> Iterator[Parcel]:
     with closing(open_store(home)) as store:
-        found = [r for r in store.results(Query(ids=ids)) if r.status != "interrupted"]
-        readings = [stored_summary.read(store, result) for result in found]
-        places = [store.folder(one.id) for one in found if sinks.objects]  # brought or unpacked
+        results = [r for r in store.results(Query(ids=ids)) if r.status != "interrupted"]
+        readings = [stored_summary.read(store, result) for result in results]
+        result_folders = [
+            store.folder(result.id) for result in results if sinks.objects
+        ]  # downloaded or unpacked
     if not readings:
         raise UsageError(
             f"{' '.join(ids)} has no result to upload.",
-            hint="assay list results shows what there is.",
+            hint="assay list results shows all results.",
         )
     if sinks.bigquery:
         rows = [tables.get(sinks.table).row(reading) for reading in readings]
         yield Parcel(sink="bigquery", place=sinks.bigquery, table=sinks.table, rows=rows)
     if sinks.metrics:
         place = str(user_path(sinks.metrics).absolute())
-        yield Parcel(sink="metrics", place=place, rows=[metrics.line(one) for one in readings])
+        yield Parcel(
+            sink="metrics", place=place, rows=[metrics.line(reading) for reading in readings]
+        )
     if sinks.objects:
         place = objects.check_place(sinks.objects)
-        for result, folder in zip(found, places, strict=True):
+        for result, folder in zip(results, result_folders, strict=True):
             yield Parcel(sink="objects", place=f"{place}/{result.id}", folder=str(folder))
 
 
 def _sent(key_url: str, home: Home, progress: Callable[[str], None]) -> Uploads:
-    """All that waits. One that does not arrive does not keep the others."""
-    found = []
+    """Send all pending uploads; failures do not stop the others."""
+    uploads = []
     with credentials.used(key_url), only_sender(home):
         for parcel in waiting(home):
             progress(f"{parcel.sink} {parcel.place} …")
-            found.append(_one(parcel, home))
-    return Uploads(uploads=tuple(found))
+            uploads.append(_one(parcel, home))
+    return Uploads(uploads=tuple(uploads))
 
 
 def _one(parcel: Parcel, home: Home) -> Upload:
@@ -174,7 +178,7 @@ FOLDER = "outbox"  # below the home folder
 
 
 class Parcel(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows or a folder, and where they go."""
+    """Rows or a folder for one sink."""
 
     sink: Literal["bigquery", "objects", "metrics"]
     place: str
@@ -184,14 +188,14 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The same for the same parcel: what is put in twice is there once."""
+        """Equal for equal uploads, so that duplicates are stored once."""
         keys = [str(row.get(_key(self), "")) for row in self.rows]
         text = codec.encode([self.sink, self.place, self.table, keys, self.folder])
         return hashlib.sha256(text).hexdigest()[:24]
 
 
 def post(parcels: Sequence[Parcel], home: Home) -> None:
-    """On the disk before anything is sent."""
+    """Write uploads to the outbox."""
     for parcel in parcels:
         path = _path(parcel, home)
         with writing(path):
@@ -201,7 +205,7 @@ def post(parcels: Sequence[Parcel], home: Home) -> None:
 
 @contextmanager
 def only_sender(home: Home) -> Iterator[None]:
-    """Two at a time would send one parcel twice: the second waits."""
+    """Lock the outbox, so that nothing is sent twice."""
     folder = settings.home(home) / FOLDER
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -211,16 +215,16 @@ def only_sender(home: Home) -> Iterator[None]:
 
 
 def waiting(home: Home) -> Iterator[Parcel]:
-    """What did not arrive yet, oldest first."""
+    """Pending uploads, oldest first."""
     folder = settings.home(home) / FOLDER
-    whole = folder.glob("[!.]*.json")  # those with a dot are being written
-    for path in sorted(whole, key=modified):
+    files = folder.glob("[!.]*.json")  # not those being written
+    for path in sorted(files, key=modified):
         try:
             yield msgspec.json.decode(path.read_bytes(), type=Parcel)
-        except FileNotFoundError:  # it arrived meanwhile
+        except FileNotFoundError:  # it was sent meanwhile
             continue
         except msgspec.DecodeError:
-            raise StoreError(f"{path} is no parcel.", hint="Move it away.") from None
+            raise StoreError(f"{path} is not a pending upload.", hint="Move it away.") from None
 
 
 def arrived(parcel: Parcel, home: Home) -> None:
@@ -228,7 +232,7 @@ def arrived(parcel: Parcel, home: Home) -> None:
 
 
 def deliver(parcel: Parcel) -> Delivered:
-    """Raises AssayError where it does not arrive; it stays in the outbox then."""
+    """Send an upload. Raises AssayError if it fails; it stays in the outbox."""
     if parcel.sink == "bigquery":
         return bigquery.deliver(bigquery.parse(parcel.place), tables.get(parcel.table), parcel.rows)
     if parcel.sink == "metrics":

@@ -1,4 +1,4 @@
-"""What a verb shows, as text in one of several formats: a file here is a format."""
+"""Output of a command as text in one of several formats: each file here is a format."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import msgspec
 from assay.core.findings import Output, Table
 from assay.reporting.terminal import plain
 
-_FOR_PROGRAMS = {"json", "csv"}  # they keep what there was
+_FOR_PROGRAMS = {"json", "csv"}  # without escapes
 FORMATS = tuple(sorted(file.stem for file in Path(__file__).parent.glob("[!_]*.py")))
 
 
-def render(output: Output, form: str, width: int = 0) -> str:
-    """`width`: columns that text may take; 0: as many as it needs."""
-    if form not in _FOR_PROGRAMS:
+def render(output: Output, format_name: str, width: int = 0) -> str:
+    """`width`: of the terminal, in columns; 0: unlimited."""
+    if format_name not in _FOR_PROGRAMS:
         output = msgspec.structs.replace(output, tables=tuple(map(_gated, output.tables)))
-    text: str = importlib.import_module(f"{__name__}.{form}").render(output, width)
-    return text if form in _FOR_PROGRAMS else plain(text)
+    text: str = importlib.import_module(f"{__name__}.{format_name}").render(output, width)
+    return text if format_name in _FOR_PROGRAMS else plain(text)
 
 
 def _gated(table: Table) -> Table:
-    """Before it is laid out: a cell is one line, and as wide as it will look."""
+    """Escape cells and join their lines before the layout, so that widths are right."""
     rows = (tuple(plain(cell).replace("\n", " ") for cell in row) for row in table.rows)
     return msgspec.structs.replace(table, rows=tuple(rows))

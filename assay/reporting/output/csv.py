@@ -1,4 +1,4 @@
-"""Comma-separated values, for a spreadsheet: plain numbers in SI units where there are such."""
+"""Comma-separated values, for a spreadsheet: numbers in SI units if available."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON, for programs: the verb's document, or the rows of its tables."""
+"""JSON, for programs: the command's document, or the rows of its tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown: tables as they are read on a code host."""
+"""Markdown tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text for a terminal: aligned columns, wrapped where they are too wide."""
+"""Text for a terminal: aligned columns, wrapped if too wide."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import msgspec
 from assay.core.findings import Output, Table
 
 GAP = "  "
-NARROWEST = 16  # letters; a column is neither wrapped nor cut below this
-# What is never broken, and the space before it; a case may be broken after a comma: net:a=1,|b=2
+NARROWEST = 16  # characters; a column is neither wrapped nor cut below this
+# Unbreakable pieces with the space before; a case may be broken after a comma: net:a=1,|b=2
 _PIECE = re.compile(r"\s*([^\s,]+,*|,+)")
 
 
@@ -22,8 +22,8 @@ def render(output: Output, width: int = 0) -> str:
 
 
 def table_text(table: Table, width: int = 0) -> str:
-    """Aligned columns; of a table wider than `width`, spare columns go, then long names are cut in
-    the middle, then texts are wrapped. A number stays whole, with its unit."""
+    """Aligned columns. In tables wider than `width`, spare columns are dropped, then long names cut
+    in the middle, then texts wrapped. Numbers are never broken."""
     table = _shortened(_without_spare(table, width), width)
     columns = list(zip(table.columns, *table.rows, strict=True))
     widths = _fitted(columns, width, table.numeric)
@@ -37,69 +37,69 @@ def table_text(table: Table, width: int = 0) -> str:
     return "\n".join(lines)
 
 
-def _without_spare(table: Table, most: int) -> Table:
+def _without_spare(table: Table, limit: int) -> Table:
     for column in table.spare:
         columns = list(zip(table.columns, *table.rows, strict=True))
-        if not most or _total([max(map(_width, cells)) for cells in columns]) <= most:
+        if not limit or _total([max(map(_width, cells)) for cells in columns]) <= limit:
             return table
         if column in table.columns:
             table = _without(table, table.columns.index(column))
     return table
 
 
-def _without(table: Table, place: int) -> Table:
+def _without(table: Table, index: int) -> Table:
     def rest(cells: tuple[str, ...]) -> tuple[str, ...]:
-        return cells[:place] + cells[place + 1 :]
+        return cells[:index] + cells[index + 1 :]
 
     return msgspec.structs.replace(
         table, columns=rest(table.columns), rows=tuple(rest(row) for row in table.rows)
     )
 
 
-def _shortened(table: Table, most: int) -> Table:
-    """Names cut, the widest column first, until the table fits."""
+def _shortened(table: Table, limit: int) -> Table:
+    """Cut names, the widest column first, until the table fits."""
     columns = list(zip(table.columns, *table.rows, strict=True))
     widths = [max(map(_width, cells)) for cells in columns]
-    names = [at for at, column in enumerate(table.columns) if column in table.shortened]
-    while most and _total(widths) > most:
-        room = [at for at in names if widths[at] > NARROWEST]
+    names = [index for index, column in enumerate(table.columns) if column in table.shortened]
+    while limit and _total(widths) > limit:
+        room = [index for index in names if widths[index] > NARROWEST]
         if not room:
             break
-        widths[max(room, key=lambda at: widths[at])] -= 1
+        widths[max(room, key=lambda index: widths[index])] -= 1
     rows = (map(cut, row, widths) for row in table.rows)
     return msgspec.structs.replace(table, rows=tuple(tuple(row) for row in rows))
 
 
 def cut(cell: str, width: int) -> str:
-    """Beginning and end of a name that is too long: they tell it from others."""
+    """Start and end of a name that is too long."""
     if _width(cell) <= width:
         return cell
     tail = (width - 1) // 2
     return f"{_prefix(cell, width - 1 - tail)}…{_prefix(reversed(cell), tail)[::-1]}"
 
 
-def _prefix(letters: Iterable[str], width: int) -> str:
-    found = ""
-    for letter in letters:
-        if _width(found + letter) > width:
+def _prefix(characters: Iterable[str], width: int) -> str:
+    prefix = ""
+    for character in characters:
+        if _width(prefix + character) > width:
             break
-        found += letter
-    return found
+        prefix += character
+    return prefix
 
 
-def _fitted(columns: Sequence[tuple[str, ...]], most: int, numeric: AbstractSet[str]) -> list[int]:
-    """Widths made narrower, the widest first, until the table fits; no word is ever broken."""
-    fitted = [max(map(_width, cells)) for cells in columns]
-    least = [
-        whole if cells[0] in numeric else max(NARROWEST, *map(_longest_word, cells))
-        for whole, cells in zip(fitted, columns, strict=True)
+def _fitted(columns: Sequence[tuple[str, ...]], limit: int, numeric: AbstractSet[str]) -> list[int]:
+    """Reduce widths, the widest first, until the table fits; words are not broken."""
+    widths = [max(map(_width, cells)) for cells in columns]
+    minima = [
+        width if cells[0] in numeric else max(NARROWEST, *map(_longest_word, cells))
+        for width, cells in zip(widths, columns, strict=True)
     ]
-    while most and _total(fitted) > most:
-        room = [at for at in range(len(fitted)) if fitted[at] > least[at]]
+    while limit and _total(widths) > limit:
+        room = [index for index in range(len(widths)) if widths[index] > minima[index]]
         if not room:
             break
-        fitted[max(room, key=lambda at: fitted[at])] -= 1
-    return fitted
+        widths[max(room, key=lambda index: widths[index])] -= 1
+    return widths
 
 
 def _longest_word(cell: str) -> int:
@@ -111,7 +111,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _lines(table: Table, cells: tuple[str, ...], widths: list[int]) -> list[str]:
-    """A row as one line, or several where a cell had to be wrapped."""
+    """A row as one line, or several if a cell is wrapped."""
     parts = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
     height = max(len(part) for part in parts)
     return [
@@ -152,4 +152,4 @@ def _padded(cell: str, width: int, right: bool) -> str:
 def _width(cell: str) -> int:
     if cell.isascii():
         return len(cell)
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in cell)
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in cell)

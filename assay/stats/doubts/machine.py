@@ -1,4 +1,4 @@
-"""Reasons to doubt a number that lie in the machine: each a function from result to doubt."""
+"""Doubts about the machine: functions from a result to a doubt or None."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from assay.core.findings import Doubt
 from assay.core.records import Result
 from assay.core.units import human
 
-OTHERS = 0.2  # cores kept busy by others
+OTHERS = 0.2  # cores used by other programs
 STOLEN = 0.01  # of the time of all CPUs
 HELD_BACK = 0.05  # of the time, for a GPU's clocks
 QUOTA_WAIT = 0.01  # of the case's time
-WATCHING = 0.005  # of a core; it is built to stay under 0.002
+WATCHING = 0.005  # of a core; the design limit is 0.002
 SWAPPED = 1 << 20  # bytes
 
-# Others, as schedutil, follow the load and are as steady as performance once a case runs.
+# Others, such as schedutil, follow the load and are as steady as performance while a case runs.
 _SLOW_GOVERNORS = {"powersave", "ondemand", "conservative", "userspace"}
 
 
@@ -71,26 +71,26 @@ def steal(result: Result) -> Doubt | None:
 
 
 def quota(result: Result) -> Doubt | None:
-    waited = result.peaks.get("cgroup_throttled_seconds", 0.0)
-    if not result.seconds or waited / result.seconds <= QUOTA_WAIT:
+    seconds = result.peaks.get("cgroup_throttled_seconds", 0.0)
+    if not result.seconds or seconds / result.seconds <= QUOTA_WAIT:
         return None
     cpus = result.environment.machine.get("cgroup_cpus")
     limit = f" of {cpus:g} CPUs" if isinstance(cpus, int | float) else ""
     fewer = f"--threads {max(1, int(cpus))}" if isinstance(cpus, int | float) else "fewer --threads"
     return Doubt(
         code="quota",
-        text=f"the container's quota{limit} made the case wait for {human(waited, 's')}",
+        text=f"the container's quota{limit} made the case wait for {human(seconds, 's')}",
         remedy=f"Use {fewer}, or raise the quota.",
     )
 
 
 def governor(result: Result) -> Doubt | None:
-    found = result.environment.machine.get("governor")
-    if found not in _SLOW_GOVERNORS:
+    name = result.environment.machine.get("governor")
+    if name not in _SLOW_GOVERNORS:
         return None
     return Doubt(
         code="governor",
-        text=f"the processor's clock is governed by {found}",
+        text=f"the processor's clock is governed by {name}",
         remedy="As root: cpupower frequency-set --governor performance",
     )
 

@@ -1,7 +1,4 @@
-"""Reasons not to believe a number yet. Each is a function from a result to a doubt, or to nothing.
-
-To add one, write the function and put it into DOUBTS.
-"""
+"""Doubts about samples: functions from a result to a doubt or None. DOUBTS lists all."""
 
 from __future__ import annotations
 
@@ -20,19 +17,19 @@ from assay.stats.intervals import Array, quantile
 from assay.stats.stopping import EFFECTIVE, FIRST
 from assay.stats.warmup import find_steady
 
-SPREAD = 0.15  # coefficient of variation above which a number is doubted
-MODES = 0.85  # share of the variance between two groups; of a normal 0.64, of a uniform 0.75
+SPREAD = 0.15  # coefficient of variation
+MODES = 0.85  # share of the variance between two groups; normal: 0.64, uniform: 0.75
 FEWEST_FOR_MODES = 30  # samples; fewer fall into groups by chance
 RANGE_ONLY = 6  # the range of fewer values covers the median in less than 95 % (1 - 2 / 2**n)
 SMALLEST_MODE = 0.1  # of the samples; a smaller group is outliers
-APART = 0.001  # two groups that are nearer than this are one to any reader
+APART = 0.001  # smallest relative distance of two groups
 
 
 def doubts(result: Result) -> tuple[Doubt, ...]:
-    """Of a number; where a case ended without one, its reason says all."""
+    """Doubts about a number; a failed case without samples has none."""
     if result.status != "ok" and not any(part.phase == "steady" for part in result.samples):
         return ()
-    return tuple(found for doubt in DOUBTS if (found := doubt(result)))
+    return tuple(reason for doubt in DOUBTS if (reason := doubt(result)))
 
 
 def no_samples(result: Result) -> Doubt | None:
@@ -60,16 +57,16 @@ def unusable(result: Result) -> Doubt | None:
 
 def few_samples(result: Result) -> Doubt | None:
     worth = [(quantile(part).effective, len(part)) for part in _steady(result)]
-    least, count = min(worth, default=(EFFECTIVE, FIRST))
-    if least >= EFFECTIVE and count >= FIRST:
+    effective, count = min(worth, default=(EFFECTIVE, FIRST))
+    if effective >= EFFECTIVE and count >= FIRST:
         return None
     few = f"there {'is only 1 sample' if count == 1 else f'are only {count} samples'}"
     if count == 1:
         few += ", and so no interval"
     elif count < RANGE_ONLY:
         few += ", and the interval is no more than their range"
-    elif least < EFFECTIVE:
-        few = f"{count} samples that resemble each other count as {max(least, 1):.0f}"
+    elif effective < EFFECTIVE:
+        few = f"{count} samples that resemble each other count as {max(effective, 1):.0f}"
     return Doubt(
         code="few-samples",
         text=few,
@@ -89,7 +86,7 @@ def spread(result: Result) -> Doubt | None:
 
 
 def drift(result: Result) -> Doubt | None:
-    """Not steady, and in one direction: heating, a leak, a machine that fills or empties."""
+    """Change in one direction: heating, a leak, other load that grows or ends."""
     ways = [*map(_drift, _unsteady(result)), *_warming(result)]
     moved = max(ways, key=abs, default=0.0)
     if not moved:
@@ -123,7 +120,7 @@ def two_modes(result: Result) -> Doubt | None:
         code="two-modes",
         text=f"the samples fall into two groups {_percent(high / low - 1)} apart; "
         "the median lies in one of them",
-        remedy="See assay show ID; --threads 1 or another --batch-size may tell the cause.",
+        remedy="See assay show ID; --threads 1 or another --batch-size may show the cause.",
     )
 
 
@@ -144,7 +141,7 @@ def target_missed(result: Result) -> Doubt | None:
     if result.procedure.samples or _self_timed(result) or not estimate.value > 0:
         return None
     share = estimate.half_width / estimate.value
-    if not share > target:  # of one sample it is not known; that there are few is said elsewhere
+    if not share > target:  # nan for one sample, which few_samples reports
         return None
     return Doubt(
         code="target-missed",
@@ -154,7 +151,7 @@ def target_missed(result: Result) -> Doubt | None:
 
 
 def _remedy(procedure: Procedure, share: float) -> str:
-    """How much more would do, as a width goes with the root of the count; if that is sensible."""
+    """Processes or budget to reach the target, as widths shrink with the root of the count."""
     more = (share / procedure.target) ** 2
     if procedure.processes > 1 and more * procedure.processes <= 40:
         return f"Use --processes {math.ceil(more * procedure.processes)}."
@@ -169,28 +166,28 @@ def _duration(seconds: float) -> str:
 
 def few_for_percentiles(result: Result) -> Doubt | None:
     count = sum(map(len, _steady(result)))
-    lacking = {
-        name: least for name, (_, least) in estimates.PERCENTILES.items() if 0 < count < least
+    missing = {
+        name: needed for name, (_, needed) in estimates.PERCENTILES.items() if 0 < count < needed
     }
-    if not result.procedure.latency or not lacking:
+    if not result.procedure.latency or not missing:
         return None
-    needs = " and ".join(f"{name} needs {least}" for name, least in lacking.items())
+    needs = " and ".join(f"{name} needs {needed}" for name, needed in missing.items())
     return Doubt(
         code="few-for-percentiles",
         text=f"there are {count} samples, but {needs}",
-        remedy=f"Use --samples {max(lacking.values())}.",
+        remedy=f"Use --samples {max(missing.values())}.",
     )
 
 
 def _beyond(share: float, bound: float) -> str:
-    """With so many digits that it does not read as the bound it is beyond."""
+    """With enough digits to differ from the bound."""
     texts = (f"{100 * share:.{digits}g} %" for digits in range(4, 17))
     plain = _percent(share)
     return plain if plain != _percent(bound) else next(t for t in texts if t != _percent(bound))
 
 
 def _percent(share: float) -> str:
-    """Two digits at least, so that what is beyond a bound does not read as the bound."""
+    """Two digits at least."""
     return f"{100 * share:.3g} %" if share < 0.1 else f"{100 * share:.0f} %"
 
 
@@ -203,27 +200,27 @@ def _unsteady(result: Result) -> list[Array]:
 
 
 def _warming(result: Result) -> list[float]:
-    """By what share a slow change moved the values; it may show only with the warm-up before it."""
-    found = [p for p in estimates.processes(result) if p.verdict == "warming"]
-    return [process.moved / float(np.median(process.values)) for process in found]
+    """Relative drift of processes with a slow change, which may show only with the warm-up."""
+    warming = [p for p in estimates.processes(result) if p.verdict == "warming"]
+    return [process.moved / float(np.median(process.values)) for process in warming]
 
 
 def _self_timed(result: Result) -> bool:
-    """A session that tells its own numbers decides itself how many there are."""
+    """Self-timed sessions choose their number of samples."""
     return all(not part.starts for part in result.samples if part.phase == "steady")
 
 
 def _drift(values: Array) -> float:
-    """From the first to the last eighth, as a share, if the eighths mostly go one way; else 0."""
+    """Relative change from the first to the last eighth, if mostly monotone; else 0."""
     middles = np.array([np.median(part) for part in np.array_split(values, 8)])
     ways = np.sign(np.diff(middles))
     return float(middles[-1] / middles[0] - 1) if abs(ways.sum()) >= 5 else 0.0
 
 
 def _modes(values: Array) -> tuple[float, float] | None:
-    """Means of two groups, if the best cut in two (Otsu 1979) explains nearly all the variance."""
+    """Means of two groups, if the best split (Otsu 1979) explains nearly all the variance."""
     ordered = np.sort(values)
-    edge = len(ordered) // 50  # outliers are no group
+    edge = len(ordered) // 50  # outliers
     ordered = ordered[edge : len(ordered) - edge]
     count = len(ordered)
     if count < FEWEST_FOR_MODES or ordered[0] == ordered[-1]:
@@ -239,20 +236,20 @@ def _modes(values: Array) -> tuple[float, float] | None:
     return float(low[cut]), float(high[cut])
 
 
-FEWEST = 30  # single steps, to tell how they spread
-HIDDEN = 0.01  # of a step, between the median of single ones and that of means
-DRAWS, LARGEST = 200, 500  # groups drawn from the single steps, and steps in one of them
+FEWEST = 30  # single steps
+HIDDEN = 0.01  # share of a step: median of single steps against that of means
+DRAWS, LARGEST = 200, 500  # groups drawn from the single steps, and their largest size
 
 
 def hidden_by_means(result: Result) -> Doubt | None:
-    """The single steps of the warm-up tell what becomes of their median in groups as large."""
+    """Compare the median of single warm-up steps with the median of means of as many steps."""
     for process, singles in _singles(result).items():
         steps = _steps(result, process)
         values = estimates.usable(estimates.numbered(result, "step_time").get(process, ()))
         if steps > 1 and len(values) and len(singles) >= FEWEST:
             middle = quantile(singles)
             grouped = _grouped(singles, steps)
-            # what the timer and the wait add to a single step shows no difference between steps
+            # overhead of the timer and the wait per single step
             added = abs(grouped - float(np.median(values)))
             if abs(grouped - middle.value) > max(HIDDEN * middle.value, middle.half_width, added):
                 return _doubt(steps, middle.value, float(singles.mean()))
@@ -269,12 +266,12 @@ def _doubt(steps: int, middle: float, mean: float) -> Doubt:
 
 
 def _singles(result: Result) -> dict[int, Array]:
-    """Steps that warm-up timed one by one, from where they are steady."""
-    found = {}
+    """Steps that warm-up timed individually, from where they are steady."""
+    steps = {}
     for process, values in estimates.numbered(result, "step_time", "warmup").items():
         good = estimates.usable(values)
-        found[process] = good[find_steady(good).start :]
-    return found
+        steps[process] = good[find_steady(good).start :]
+    return steps
 
 
 def _steps(result: Result, process: int) -> int:
@@ -289,7 +286,7 @@ def _steps(result: Result, process: int) -> int:
 
 
 def _grouped(singles: Array, steps: int) -> float:
-    """The median of means of so many steps, if each is drawn from these."""
+    """Median of means of so many steps drawn from these."""
     drawn = np.random.default_rng(0).choice(singles, (DRAWS, min(steps, LARGEST)))
     return float(np.median(drawn.mean(axis=1)))
 

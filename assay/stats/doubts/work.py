@@ -1,4 +1,4 @@
-"""Reasons to doubt what a case computes: two counts that disagree, or more than the machine can."""
+"""Doubts about what a case computes: counts that disagree, or a rate above the peak."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from assay.core.findings import Doubt
 from assay.core.records import Result
 from assay.stats.roofline import position
 
-UNWAITED = 0.3  # share of the steps' time that is left after wait, and no noise any more
-APART = 0.1  # share by which two counts of the same work may differ
+UNWAITED = 0.3  # share of the steps' time left after wait, above noise
+APART = 0.1  # relative difference of two counts
 
 
 def counts_disagree(result: Result) -> Doubt | None:
-    """The model counted layer by layer, against the framework's counter of what it is given."""
+    """The count by layers against the framework's counter."""
     expected = float(result.facts.get("multiply_adds", 0))
     counted = float(result.facts.get("counted_multiply_adds", 0))
     if not expected or not counted or abs(counted / expected - 1) <= APART:
         return None
     return Doubt(
         code="counts-disagree",
-        text=f"the model has {expected:.4g} multiply-adds an item, the framework counts "
+        text=f"the model has {expected:.4g} multiply-adds per item, the framework counts "
         f"{counted:.4g}",
-        remedy="Check that the model is the one meant, and that no part of it is left out.",
+        remedy="Check that it is the right model and that no part of it is missing.",
     )
 
 
 def above_the_peak(result: Result) -> Doubt | None:
-    found = position(result)
-    if not found or not found.share or found.share <= 1:
+    where = position(result)
+    if not where or not where.share or where.share <= 1:
         return None
     return Doubt(
         code="above-peak",
-        text=f"this is {found.note}",
+        text=f"this is {where.note}",
         remedy="Run assay doctor on the idle machine; else steps may not be waited for.",
     )
 
@@ -50,7 +50,7 @@ def not_waited_for(result: Result) -> Doubt | None:
 
 
 def assumed(result: Result) -> Doubt | None:
-    """What the user's model did not say, and a worker took for granted."""
+    """Assumptions of a worker about the user's model."""
     text = str(result.facts.get("assumed", ""))
     return Doubt(code="assumed", text=text) if text else None
 

@@ -1,7 +1,7 @@
-"""Whether contenders do the same work: what differs between results of one workload, in words.
+"""Check that contenders do the same work.
 
-A difference that a case requested (another layout, precision or compiler) is only noted; any other
-is unfair. What is compared, and how closely: docs/design/fairness.md.
+Requested differences (layout, precision or compiler) are notes; others are unfair. See
+docs/design/fairness.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.stats.fairness.outputs import Group, by_value, grouped, said, unlike
 
 COUNTERS_APART = 0.25  # share; frameworks count padding and element-wise work differently
 
-# Facts that have to be equal among cases with equal values of these options.
+# Facts that must be equal for cases with equal values of these options.
 EQUAL: dict[str, tuple[str, ...]] = {
     "parameters": (),
     "multiply_adds": (),
@@ -28,7 +28,7 @@ EQUAL: dict[str, tuple[str, ...]] = {
     "parameter_dtype": ("precision",),
     "output_dtype": ("precision",),
 }
-# Options that change how a case is computed; those that differ are told in one line.
+# Options that change how a case is computed; differences are one line.
 REQUESTED = (
     "precision",
     "data_format",
@@ -43,14 +43,20 @@ EXACT = ("float32", "tf32")  # precisions that leave no choice of a dtype
 
 
 def differences(results: Iterable[Result]) -> list[Unlikeness]:
-    """All that is unlike among contenders of one workload and its parameters; unfair first."""
-    found = [one for group in grouped(results) for check in CHECKS for one in check(group)]
-    return sorted(found, key=lambda one: not one.unfair)
+    """Mismatches of contenders with equal workload and parameters; unfair ones first."""
+    mismatches = [
+        mismatch for group in grouped(results) for check in CHECKS for mismatch in check(group)
+    ]
+    return sorted(mismatches, key=lambda mismatch: not mismatch.unfair)
 
 
 def sentences(results: Iterable[Result]) -> list[str]:
-    """What is unlike, to stand beside a verdict that names its contenders' options already."""
-    return [one.sentence(named=False) for one in differences(results) if one.what != "options"]
+    """Sentences for a verdict that already names the options."""
+    return [
+        mismatch.sentence(named=False)
+        for mismatch in differences(results)
+        if mismatch.what != "options"
+    ]
 
 
 def _equal(group: Group) -> Iterator[Unlikeness]:
@@ -64,13 +70,13 @@ def _differing(
     options: Sequence[str],
     value: Callable[[Result], Value | None] | None = None,
 ) -> Iterator[Unlikeness]:
-    """Unfair where cases that asked for the same got another."""
+    """Unfair if cases with equal options differ."""
     get = value or (lambda result: result.facts.get(fact))
-    for alike in by_value(group.results, lambda r: tuple(r.case.options.get(o) for o in options)):
-        answer = [result for result in alike if get(result) is not None]
+    for results in by_value(group.results, lambda r: tuple(r.case.options.get(o) for o in options)):
+        answer = [result for result in results if get(result) is not None]
         values = by_value(answer, get)
         if len(values) > 1:
-            request = "".join(f" at {o} {alike[0].case.options.get(o)}" for o in options)
+            request = "".join(f" at {o} {results[0].case.options.get(o)}" for o in options)
             text = "; ".join(
                 f"{said(same[0].facts[fact])} in {group.names(same)}" for same in values
             )
@@ -78,7 +84,7 @@ def _differing(
 
 
 def _input_shapes(group: Group) -> Iterator[Unlikeness]:
-    """As sets of sizes: a layout only changes their order."""
+    """Compared as sets of sizes: a layout only changes their order."""
     return _differing(
         group,
         "input_shape",
@@ -92,7 +98,7 @@ def _input_shapes(group: Group) -> Iterator[Unlikeness]:
 
 
 def _devices(group: Group) -> Iterator[Unlikeness]:
-    """A framework without its GPU part ends on the CPU, and says so only here."""
+    """A framework without GPU support silently runs on the CPU."""
     return _differing(
         group,
         "device",
@@ -106,7 +112,7 @@ def _kind(device: str) -> str:
 
 
 def _tf32(group: Group) -> Iterator[Unlikeness]:
-    """Only where products are in float32: TF32 is a way to compute those."""
+    """Only for float32 products, which TF32 may compute."""
     return _differing(
         group,
         "tf32",
@@ -116,7 +122,7 @@ def _tf32(group: Group) -> Iterator[Unlikeness]:
 
 
 def _dtypes(group: Group) -> Iterator[Unlikeness]:
-    """What products are really computed in, against what was asked for and what the others do."""
+    """Dtypes of products against the request and the other contenders."""
     for result in group.results:
         used = str(result.facts.get("product_dtypes", ""))
         request = str(result.case.options.get("precision", ""))
@@ -125,12 +131,12 @@ def _dtypes(group: Group) -> Iterator[Unlikeness]:
                 f"{group.names([result])} computes products in {used}, though {request} was chosen"
             )
             yield unlike(group, "product_dtypes", text)
-    for one in _differing(_mixed(group), "product_dtypes", ("precision",)):
-        yield unlike(group, one.what, one.text, unfair=False)
+    for mismatch in _differing(_mixed(group), "product_dtypes", ("precision",)):
+        yield unlike(group, mismatch.what, mismatch.text, unfair=False)
 
 
 def _mixed(group: Group) -> Group:
-    """Those whose framework chooses what to keep in float32."""
+    """Results of frameworks that choose what stays in float32."""
     mixed = (
         r for r in group.results if str(r.case.options.get("precision", "float32")) not in EXACT
     )
@@ -138,7 +144,7 @@ def _mixed(group: Group) -> Group:
 
 
 def _counters(group: Group) -> Iterator[Unlikeness]:
-    """Where no count of the model itself is known, those of two frameworks are compared."""
+    """Without a count of the model itself, compare counts of frameworks."""
     counts = {
         int(result.facts["counted_multiply_adds"]): result
         for result in group.results
@@ -148,7 +154,7 @@ def _counters(group: Group) -> Iterator[Unlikeness]:
     if not known and counts and max(counts) > (1 + COUNTERS_APART) * min(counts):
         few, many = min(counts), max(counts)
         text = (
-            f"multiply-adds of an item differ by the frameworks' own counters: {few:,} in "
+            f"multiply-adds per item differ by the frameworks' counters: {few:,} in "
             f"{group.names([counts[few]])}; {many:,} in {group.names([counts[many]])}"
         )
         yield unlike(group, "counted_multiply_adds", text)
@@ -160,7 +166,7 @@ def _waits(group: Group) -> Iterator[Unlikeness]:
         if isinstance(left, int | float) and left > UNWAITED:
             text = (
                 f"{group.names([result])} does not wait for its device, which still works for "
-                f"{left:.0%} of the time of the steps when wait has returned"
+                f"{left:.0%} of the time of the steps after wait returned"
             )
             yield unlike(group, "unwaited", text)
 
@@ -174,9 +180,9 @@ def _versions(group: Group) -> Iterator[Unlikeness]:
 
 
 def _threads(group: Group) -> Iterator[Unlikeness]:
-    """How many of the CPUs it may use a framework uses is its own choice: told, not blamed."""
-    for one in _differing(group, "threads", ("threads",)):
-        yield unlike(group, one.what, one.text, unfair=False)
+    """The number of threads is a framework's own choice: never unfair."""
+    for mismatch in _differing(group, "threads", ("threads",)):
+        yield unlike(group, mismatch.what, mismatch.text, unfair=False)
 
 
 def _chosen(group: Group) -> Iterator[Unlikeness]:
@@ -212,9 +218,9 @@ CHECKS: tuple[Check, ...] = (
 
 
 def fairness(results: Iterable[Result]) -> list[Unlikeness]:
-    """What differs between contenders of one workload; what nobody chose is unfair.
+    """Differences between contenders of one workload; unrequested ones are unfair.
 
-    >>> [one.text for one in assay.fairness(assay.run("vgg16")) if one.unfair]
+    >>> [m.text for m in assay.fairness(assay.run("vgg16")) if m.unfair]
     """
 
     return differences(results)

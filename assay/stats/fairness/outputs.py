@@ -1,7 +1,7 @@
-"""Whether contenders compute the same: their outputs, whole or by digest, against a reference.
+"""Compare outputs of contenders, complete or by fingerprint, with a reference.
 
-The reference is the most precise of them: a coarse one may be wrong within what its precision
-allows, and never makes a finer one wrong.
+The reference is the most precise contender, so that errors of lower precision never make a more
+precise one wrong.
 """
 
 from __future__ import annotations
@@ -19,61 +19,64 @@ from assay.core.records import Case, Result, Value
 
 T = TypeVar("T")
 
-# Largest difference of an output, as a share of the largest output; the most precise first.
-# float32's is what the tests of every workload hold; the others are about 25 roundings of their
-# products (2**-11 and 2**-8), which a deep network adds up.
+# Largest difference relative to the largest output; most precise first. float32: as in the tests of
+# every workload; others: about 25 roundings of their products (2**-11 and 2**-8) in a deep network.
 TOLERANCE = {"float64": 1e-4, "float32": 1e-4, "tf32": 1e-2, "float16": 1e-2, "bfloat16": 1e-1}
 TOLERANCE |= {"pure-bfloat16": 1e-1}
-SAME_WEIGHTS = 1e-3  # of their norm: bfloat16 weights are rounded, others' norms differ far more
+SAME_WEIGHTS = 1e-3  # relative, of norms: covers rounding to bfloat16
 
 
 def tolerance(*cases: Case) -> float:
-    """What outputs of these cases may differ by: the coarsest precision decides."""
+    """Tolerance of outputs of these cases: that of the lowest precision."""
     return max(TOLERANCE[_precision(case)] for case in cases)
 
 
-def outputs_differ(one: OutputValues, other: OutputValues, allowed: float) -> str:
-    """How far two outputs are apart, in words, where that is too far; else ""."""
-    import numpy as np  # here: digests are compared without it, wherever results are shown
+def outputs_differ(first_outputs: OutputValues, second_outputs: OutputValues, limit: float) -> str:
+    """Why two outputs differ too much, or ""."""
+    import numpy as np  # late: fingerprints are compared without numpy
 
-    if one.shape != other.shape:
-        return f"the outputs have the shapes {one.shape} and {other.shape}"
-    first, second = np.asarray(one.values), np.asarray(other.values)
+    if first_outputs.shape != second_outputs.shape:
+        return f"the outputs have the shapes {first_outputs.shape} and {second_outputs.shape}"
+    first, second = np.asarray(first_outputs.values), np.asarray(second_outputs.values)
     if not np.isfinite(first).all() or not np.isfinite(second).all():
         return "an output is not finite"
     scale = max(float(np.abs(first).max(initial=0.0)), float(np.abs(second).max(initial=0.0)))
     distance = float(np.abs(first - second).max(initial=0.0)) / (scale or 1.0)
-    if distance <= allowed:
+    if distance <= limit:
         return ""
-    return f"outputs differ by {distance:.2g} of the largest, more than the {allowed:g} allowed"
+    return f"outputs differ by {distance:.2g} of the largest, more than the {limit:g} allowed"
 
 
 def wrong_ones(outputs: Mapping[str, OutputValues], cases: Mapping[str, Case]) -> dict[str, str]:
-    """Whose outputs differ from the reference among those with the same parameters, and how."""
+    """Contenders with outputs that differ from the reference of equal parameters, and how."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in outputs:
         groups[f"{outputs[name].shape} {sorted(cases[name].params.items())}"].append(name)
     return {
         name: wrong
         for names in groups.values()
-        for reference, of in [_reference(names, outputs, cases)]
+        for reference, reference_case in [_reference(names, outputs, cases)]
         for name in names
-        if (wrong := outputs_differ(reference, outputs[name], tolerance(cases[name], of)))
+        if (
+            wrong := outputs_differ(
+                reference, outputs[name], tolerance(cases[name], reference_case)
+            )
+        )
     }
 
 
 def disagreeing(group: Group) -> Iterator[Unlikeness]:
-    """Each one against the reference, by the digests that results keep."""
-    answer = [result for result in group.results if "outputs" in result.facts]
-    for result in answer:
+    """Compare stored fingerprints with the reference."""
+    results = [result for result in group.results if "outputs" in result.facts]
+    for result in results:
         if not math.isfinite(_number(result, "outputs_norm")):
             text = f"outputs of {group.names([result])} are not finite"
             yield unlike(group, "outputs", text)
-    finite = [result for result in answer if math.isfinite(_number(result, "outputs_norm"))]
+    finite = [result for result in results if math.isfinite(_number(result, "outputs_norm"))]
     if len(finite) < 2:
         return
     finest = _finest(finite, lambda result: result.case)
-    reference = max(finest, key=lambda one: sum(_agree(one, other) for other in finest))
+    reference = max(finest, key=lambda candidate: sum(_agree(candidate, other) for other in finest))
     for result in finite:
         if not _agree(result, reference):
             yield _disagreement(group, result, reference)
@@ -82,7 +85,7 @@ def disagreeing(group: Group) -> Iterator[Unlikeness]:
 def _reference(
     names: Sequence[str], outputs: Mapping[str, OutputValues], cases: Mapping[str, Case]
 ) -> tuple[OutputValues, Case]:
-    """Of three or more that are the most precise the middle of each output; of two, the first."""
+    """Median of the outputs of three or more most precise contenders; otherwise the first."""
     import numpy as np
 
     finest = _finest(names, lambda name: cases[name])
@@ -96,7 +99,9 @@ def _reference(
 def _finest(contenders: Sequence[T], case: Callable[[T], Case]) -> list[T]:
     order = list(TOLERANCE)
     ranks = [order.index(_precision(case(contender))) for contender in contenders]
-    return [one for one, rank in zip(contenders, ranks, strict=True) if rank == min(ranks)]
+    return [
+        contender for contender, rank in zip(contenders, ranks, strict=True) if rank == min(ranks)
+    ]
 
 
 def _precision(case: Case) -> str:
@@ -116,37 +121,40 @@ def _disagreement(group: Group, result: Result, reference: Result) -> Unlikeness
     return unlike(group, "outputs", text)
 
 
-def _agree(one: Result, other: Result) -> bool:
-    near = _distance(one, other) <= tolerance(one.case, other.case)
-    return near and not _other_weights(one, other)
+def _agree(first: Result, second: Result) -> bool:
+    near = _distance(first, second) <= tolerance(first.case, second.case)
+    return near and not _other_weights(first, second)
 
 
-def _other_weights(one: Result, other: Result) -> bool:
-    """Only equal weights must give equal outputs; models of one's own may start anywhere.
+def _other_weights(first: Result, second: Result) -> bool:
+    """Whether weights differ: outputs must be equal only for equal weights.
 
-    A session that cannot show its weights is judged by its outputs alone.
+    Sessions that do not expose weights are compared by outputs only.
     """
-    if "weights_norm" not in one.facts or "weights_norm" not in other.facts:
+    if "weights_norm" not in first.facts or "weights_norm" not in second.facts:
         return False
-    mine, theirs = _number(one, "weights_norm"), _number(other, "weights_norm")
-    return abs(mine - theirs) > SAME_WEIGHTS * max(mine, theirs)
+    first_norm, second_norm = _number(first, "weights_norm"), _number(second, "weights_norm")
+    return abs(first_norm - second_norm) > SAME_WEIGHTS * max(first_norm, second_norm)
 
 
-def _distance(one: Result, other: Result) -> float:
-    """The greatest difference of two outputs, or of the norms, as a share of the largest."""
-    mine, theirs = _values(one), _values(other)
-    if len(mine) != len(theirs):
+def _distance(first: Result, second: Result) -> float:
+    """Largest difference of outputs, or of norms, relative to the largest output."""
+    first_values, second_values = _values(first), _values(second)
+    if len(first_values) != len(second_values):
         return math.inf
-    largest = max(_number(one, "outputs_largest"), _number(other, "outputs_largest"), 1e-30)
-    values = max((abs(a - b) for a, b in zip(mine, theirs, strict=True)), default=0.0) / largest
-    norms = [_number(one, "outputs_norm"), _number(other, "outputs_norm")]
+    largest = max(_number(first, "outputs_largest"), _number(second, "outputs_largest"), 1e-30)
+    values = (
+        max((abs(a - b) for a, b in zip(first_values, second_values, strict=True)), default=0.0)
+        / largest
+    )
+    norms = [_number(first, "outputs_norm"), _number(second, "outputs_norm")]
     return max(values, abs(norms[0] - norms[1]) / max(*norms, 1e-30))
 
 
 def _values(result: Result) -> Sequence[float]:
     try:
         return [float(value) for value in str(result.facts["outputs"]).split()]
-    except ValueError:  # a damaged file; it agrees with nobody
+    except ValueError:  # a damaged file
         return [math.nan]
 
 
@@ -157,7 +165,7 @@ def _number(result: Result, fact: str) -> float:
         return math.nan
 
 
-MOST_NAMES = 4  # contenders that are named one by one
+MOST_NAMES = 4  # contenders that are listed by name
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -166,31 +174,33 @@ class Group(msgspec.Struct, frozen=True):
     workload: str  # with its parameters, as in the key of a case
     results: tuple[Result, ...]
 
-    def names(self, some: Sequence[Result]) -> str:
-        """By backend and options alone: the workload is the same for all."""
-        names = list(dict.fromkeys(result.case.key.rpartition("@")[2] for result in some))
+    def names(self, results: Sequence[Result]) -> str:
+        """Backends and options: the workload is the same for all."""
+        names = list(dict.fromkeys(result.case.key.rpartition("@")[2] for result in results))
         if len(names) > MOST_NAMES:
             return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
         return ", ".join(names)
 
 
 def grouped(results: Iterable[Result]) -> list[Group]:
-    """By workload and all its parameters; a result that never opened has nothing to compare."""
-    found: dict[Hashable, list[Result]] = defaultdict(list)
+    """Group by workload and parameters; results without facts never opened."""
+    groups: dict[Hashable, list[Result]] = defaultdict(list)
     for result in results:
         if result.facts:
-            found[(result.case.workload, *sorted(result.case.params.items()))].append(result)
-    return [Group(some[0].case.key.rpartition("@")[0], tuple(some)) for some in found.values()]
+            groups[(result.case.workload, *sorted(result.case.params.items()))].append(result)
+    return [
+        Group(members[0].case.key.rpartition("@")[0], tuple(members)) for members in groups.values()
+    ]
 
 
 def by_value(
     results: Iterable[Result], value: Callable[[Result], Hashable]
 ) -> list[tuple[Result, ...]]:
-    """Results with equal values together, the most frequent value first."""
-    found: dict[Hashable, list[Result]] = defaultdict(list)
+    """Group results by value, the most frequent value first."""
+    groups: dict[Hashable, list[Result]] = defaultdict(list)
     for result in results:
-        found[value(result)].append(result)
-    return sorted(map(tuple, found.values()), key=lambda same: -len(same))
+        groups[value(result)].append(result)
+    return sorted(map(tuple, groups.values()), key=lambda members: -len(members))
 
 
 def unlike(group: Group, what: str, text: str, unfair: bool = True) -> Unlikeness:

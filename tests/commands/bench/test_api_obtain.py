@@ -179,7 +179,7 @@ def test_a_file_url_is_copied(tmp_path):
 @pytest.mark.parametrize(
     ("address", "kind", "words"),
     [
-        ("gs://$(id)/a", UsageError, "is no place for objects"),
+        ("gs://$(id)/a", UsageError, "is not a location for objects"),
         ("ftp://host/a", UsageError, "scheme ftp"),
         ("file:///no/such/file", UsageError, "There is no file /no/such/file"),
     ],

@@ -25,7 +25,7 @@ def run(name: str, setting: BenchSetting = SETTING) -> Benched:
     ("name", "status", "reason"),
     [
         ("fine", "ok", ""),
-        ("out_of_bounds", "failed", "accuracy is 0.8, below its least of 0.9"),
+        ("out_of_bounds", "failed", "accuracy is 0.8, below its minimum of 0.9"),
         ("not_a_number", "failed", "loss is not a number"),
         ("raises", "failed", "ValueError: no good"),
         ("silent", "ok", ""),

@@ -194,5 +194,5 @@ def test_wrong_words_are_refused_before_anything_is_sent(given):
 
 
 def test_a_wrong_project_is_refused():
-    with pytest.raises(UsageError, match="is no project"):
+    with pytest.raises(UsageError, match="is not a project"):
         assay.machines("my project; drop")

@@ -48,7 +48,7 @@ def test_only_what_run_has_begun_can_be_resumed(home):
     with pytest.raises(UsageError, match="was made by assay task") as caught:
         assay.resume(result.run)
 
-    assert caught.value.hint == "Runs of assay task are not resumed: start it again."
+    assert caught.value.hint == "Runs of assay task cannot be resumed: start it again."
 
 
 def test_every_combination_is_measured_in_order(endings):
@@ -153,7 +153,7 @@ def add(size=10):
     ("guard", "said"),
     [
         ('if __name__ == "__main__":\n  ', "own.py:add:size=20@python ok"),
-        ("", 'own.py begins a run while a worker loads it; put that under: if __name__ == "__'),
+        ("", 'own.py starts a run while a worker imports it; put that under: if __name__ == "__'),
     ],
 )
 def test_a_function_of_a_script_is_measured_from_the_script(tmp_path, guard, said):

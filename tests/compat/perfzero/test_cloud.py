@@ -22,5 +22,5 @@ def test_any_other_name_is_no_command(word):
 
 
 def test_a_user_who_would_be_shell_is_refused():
-    with pytest.raises(UsageError, match="is no name of a machine"):
+    with pytest.raises(UsageError, match="is not a machine"):
         old.request("$(id)", 1, "", "", "", "", 0, 0, False)

@@ -22,7 +22,7 @@ def test_a_tpu_is_told_to_the_class_and_a_version_id_to_its_workers():
         given = json.dumps(tpu | {"version_id": "x"} | more)
         made = request(flags | {"tpu_parameters": given}, "1h", "").tpu
         assert (made.version_id, made.started) == ("x", started)
-    with pytest.raises(AssayError, match="no word of a TPU"):
+    with pytest.raises(AssayError, match="not a valid value for a TPU"):
         request(flags | {"tpu_parameters": json.dumps(tpu | {"version_id": "a/b"})}, "1h", "")
 
     running = json.dumps(tpu | {"using_prestarted_tpu": "true"})

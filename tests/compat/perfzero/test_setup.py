@@ -68,13 +68,13 @@ def test_one_disk_is_used_as_it_is_and_several_as_one():
     "given, kind, sentence",
     [
         ({"dockerfile_path": "docker/none"}, UsageError, "There is no Dockerfile"),
-        ({"docker_tag": "a b"}, UsageError, "is no name of an image"),
+        ({"docker_tag": "a b"}, UsageError, "is not a name of an image"),
         ({"extra_docker_build_args": ("--x",)}, UsageError, "got '--x'"),
         ({"site_package_downloads": "/none:b"}, UsageError, "got '/none:b'"),
         ({"site_package_downloads": "/tmp:../b"}, UsageError, "site_package_downloads"),
         ({"site_package_downloads": "/tmp"}, UsageError, "site_package_downloads"),
-        ({"tensorflow_pip_spec": "x; id"}, UsageError, "is no package"),
-        ({"gcloud_key_file_url": "/dev/null"}, UsageError, "no key of a service account"),
+        ({"tensorflow_pip_spec": "x; id"}, UsageError, "is not a package"),
+        ({"gcloud_key_file_url": "/dev/null"}, UsageError, "not a key of a service account"),
     ],
 )
 def test_wrong_flags_are_refused(given, kind, sentence):

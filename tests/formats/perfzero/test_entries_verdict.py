@@ -16,12 +16,12 @@ def entry(**fields):
     [
         ({"value": 1.0}, ""),
         ({"value": 1.0, "min_value": 1.0, "max_value": 1.0}, ""),
-        ({"value": 0.9, "min_value": 1.0}, "m is 0.9, below its least of 1"),
-        ({"value": 1.1, "max_value": 1.0}, "m is 1.1, above its most of 1"),
+        ({"value": 0.9, "min_value": 1.0}, "m is 0.9, below its minimum of 1"),
+        ({"value": 1.1, "max_value": 1.0}, "m is 1.1, above its maximum of 1"),
         ({"value": math.nan, "max_value": 1.0}, "m is not a number"),
         ({"value": math.nan}, "m is not a number"),
-        ({"value": 1.0, "min_value": math.nan}, "m is 1, below its least of nan"),
-        ({"value": math.inf, "max_value": 1.0}, "m is inf, above its most of 1"),
+        ({"value": 1.0, "min_value": math.nan}, "m is 1, below its minimum of nan"),
+        ({"value": math.inf, "max_value": 1.0}, "m is inf, above its maximum of 1"),
     ],
 )
 def test_bounds_are_inclusive_and_what_is_no_number_fails(fields, reason):

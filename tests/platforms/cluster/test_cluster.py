@@ -209,4 +209,4 @@ def test_what_a_cluster_said_is_told_by_its_last_line():
     found = unusable(ADDRESS, ConnectionError(said))
 
     assert "(RuntimeError: Starting Ray client server failed." in str(found)
-    assert "it may lack memory" in found.hint
+    assert "perhaps out of memory" in found.hint

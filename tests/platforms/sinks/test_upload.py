@@ -143,9 +143,9 @@ def test_a_packed_run_is_sent_with_its_files(keep, home, tmp_path):
     "given, sentence",
     [
         ({}, "No place was given"),
-        ({"bigquery": "p:d.t;DROP"}, "is no table of BigQuery"),
+        ({"bigquery": "p:d.t;DROP"}, "is not a table of BigQuery"),
         ({"bigquery": TABLE, "table": "mine"}, "no table named 'mine'"),
-        ({"objects": "gs://$(id)"}, "is no place for objects"),
+        ({"objects": "gs://$(id)"}, "is not a location for objects"),
     ],
 )
 def test_what_is_wrong_is_refused_before_anything_is_sent(keep, home, given, sentence):
