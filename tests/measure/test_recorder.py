@@ -217,7 +217,7 @@ def test_another_verb_is_refused_and_told_what_goes_on_with_it(runs, maker, othe
         resumable(made[maker], other, home)
 
     assert (str(refused.value), refused.value.hint) == (
-        f"Run {made[maker]} was made by assay {maker}, so assay {other} cannot go on with it.",
+        f"Run {made[maker]} was made by assay {maker}, so assay {other} cannot resume it.",
         ADVICE[maker].replace("RUN", made[maker]),
     )
 
