@@ -120,7 +120,7 @@ def test_an_example_alone_is_refused():
 def test_a_file_that_is_none_is_refused(tmp_path, held):
     path = tmp_path / "net.live"
     path.write_bytes(held)
-    with pytest.raises(UsageError, match="is no model that assay has written, or is damaged"):
+    with pytest.raises(UsageError, match="was not written by assay, or is damaged"):
         from_live_file(str(path))
 
 
