@@ -55,7 +55,7 @@ PYTHON = Option(
 DATA_FORMAT = Option(
     default="channels_last",
     choices=("channels_last", "channels_first"),
-    help="the order of a picture's axes",
+    help="the order of an image's axes",
     synonyms={"nhwc": "channels_last", "nchw": "channels_first"},
 )
 PRECISION = Option(

@@ -19,7 +19,7 @@ from assay.core.settings import KEPT_WEIGHTS, SHARED_CACHE
 NAME = "shared-cache"
 WEIGHTS = "shared-weights"
 VERBS = frozenset({"ab", "race", "study"})  # open a case in many processes
-NOTE = "compiled code is shared between the processes of a case; --cold disables that"
+NOTE = "compiled code is shared between the processes of a case; --cold leaves that out"
 
 
 @contextmanager
