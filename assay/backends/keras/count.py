@@ -30,7 +30,7 @@ def _counting() -> Iterator[list[float]]:
     counts: list[float] = []
     call, products = layers.Layer.__call__, {name: getattr(ops, name) for name in PRODUCTS}
 
-    def counted_call(layer: Any, *args: Any, **named: Any) -> Any:
+    def count_layer(layer: Any, *args: Any, **named: Any) -> Any:
         outputs = call(layer, *args, **named)
         count = next((LAYERS[kind] for kind in LAYERS if isinstance(layer, kind)), None)
         if count:
@@ -38,7 +38,7 @@ def _counting() -> Iterator[list[float]]:
             counts.append(count(layer, args[0], outputs) if known else math.nan)
         return outputs
 
-    def counted(name: str) -> Callable[..., Any]:
+    def count_product(name: str) -> Callable[..., Any]:
         def product(*args: Any, **named: Any) -> Any:
             outputs = products[name](*args, **named)
             known = len(args) > 1 and all(map(_known, (*args, outputs)))
@@ -47,9 +47,9 @@ def _counting() -> Iterator[list[float]]:
 
         return product
 
-    layers.Layer.__call__ = counted_call
+    layers.Layer.__call__ = count_layer
     for name in PRODUCTS:
-        setattr(ops, name, counted(name))
+        setattr(ops, name, count_product(name))
     try:
         yield counts
     finally:

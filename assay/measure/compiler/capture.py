@@ -23,8 +23,7 @@ from assay.core.records import Case, Value
 from assay.core.registry import opening
 from assay.measure import plan, process_env
 from assay.measure.compiler.agreement import distance
-from assay.native import capture, files, reference
-from assay.native import expected as answers
+from assay.native import capture, expected, files, reference
 from assay.native.expected import Answers
 from assay.native.graph import Graph
 from assay.native.onnx.read import judged, read_onnx
@@ -94,7 +93,7 @@ def captured(
             hint="Load the weights into it, or give its name.",
         )
     if isinstance(model, Graph):
-        return CapturedModel(model, answers.by_reference(model))
+        return CapturedModel(model, expected.by_reference(model))
     graph = capture.capture(model)
     return CapturedModel(graph, capture.answers(model, graph))
 
@@ -183,4 +182,4 @@ def _answer(request: CaptureRequest, folder: Path, stderr: str) -> CapturedModel
             f"{request.model} could not be captured: its process ended with: {last.strip()}",
             hint="Does the model compute an output in Keras?",
         )
-    return CapturedModel(files.read(folder / "graph.npz"), answers.read(folder / "answers.npz"))
+    return CapturedModel(files.read(folder / "graph.npz"), expected.read(folder / "answers.npz"))

@@ -41,7 +41,7 @@ def made(
     net: str,
     seed: int,
     keras: Callable[..., Any],
-    listed: Callable[..., Listing],
+    specs: Callable[..., Listing],
     **sizes: Any,
 ) -> Any:
     """A net with seeded weights: by the function for Keras, or by the framework's file."""
@@ -52,7 +52,7 @@ def made(
         return seeded(seed, keras, **sizes)
 
     def by_file() -> Any:
-        return file_of(kind, net).model(listed(**sizes).arrays(seed), **sizes)
+        return file_of(kind, net).model(specs(**sizes).arrays(seed), **sizes)
 
     return {"keras": by_keras}.get(kind, by_file)()
 

@@ -37,15 +37,15 @@ def job(bare: Bare) -> Job:
         framework_job: Job = framework.job(bare)
         return framework_job
     inputs = inputs_of(bare)
-    guessed = inputs is None
-    if guessed:
-        inputs = framework.guessed(bare.made, _size(bare))
+    inferred = inputs is None
+    if inferred:
+        inputs = framework.infer_inputs(bare.made, _size(bare))
     if inputs is None:
         raise no_example(bare)
     loss, targets, assumed = _loss(bare, inputs)
     assumptions = (
         assumed,
-        "its inputs are vectors as its first layer takes them" if guessed else "",
+        "its inputs are vectors as its first layer takes them" if inferred else "",
     )
     return Job(
         model=framework.model(bare, inputs),

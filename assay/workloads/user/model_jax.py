@@ -29,7 +29,7 @@ def _streams(seed: int) -> Any:
 randomness: dict[str, Callable[[int], Any]] = {"key": jax.random.key, "rngs": _streams}
 
 
-def guessed(model: Any, size: int) -> Any:
+def infer_inputs(model: Any, size: int) -> Any:
     return None  # parameters do not show the shape of inputs
 
 

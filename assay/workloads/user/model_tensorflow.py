@@ -15,7 +15,7 @@ EXAMPLES = ()
 LIKE = "tf.zeros((2, 32, 32, 3))"
 
 
-def guessed(module: Any, size: int) -> Any:
+def infer_inputs(module: Any, size: int) -> Any:
     return None  # a tf.Module does not state its inputs
 
 

@@ -27,7 +27,7 @@ def model(bare: Bare, inputs: Any) -> Any:
     )
 
 
-def guessed(module: Any, size: int) -> Any:
+def infer_inputs(module: Any, size: int) -> Any:
     """A chain that begins with a linear layer takes vectors; no other shape is certain."""
     first = _first(module) if isinstance(module, nn.Module) else None
     if isinstance(first, nn.Linear):
