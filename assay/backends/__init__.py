@@ -1,4 +1,4 @@
-"""Backends: a file or a folder each. Those of the older tools that ended are refused by name."""
+"""Backends: a file or a folder each. Retired backends of older tools are refused by name."""
 
 from __future__ import annotations
 

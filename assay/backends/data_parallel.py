@@ -1,4 +1,4 @@
-"""Several devices for one training step: what is asked for, and what cannot be."""
+"""Several devices for one training step: the option, its checks and variables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def not_keras_torch(case: Case) -> str:
 
 
 def variables(case: Case) -> dict[str, str]:
-    """Virtual devices for JAX on a CPU; processes find each other on this machine alone."""
+    """Virtual devices for JAX on a CPU; processes communicate on this machine only."""
     if count(case) == 1:
         return {}
     flags = f"--xla_force_host_platform_device_count={count(case)}"
@@ -67,15 +67,15 @@ def variables(case: Case) -> dict[str, str]:
 def one_at_a_time(case: Case) -> bool:
     """Whether a step of JAX has to end before the next one is enqueued: on virtual devices.
 
-    XLA lets 32 computations be in flight on a CPU device, and lets each device of a step in by
-    itself: at the 33rd, one waits in its all-reduce for another that is not let in, until XLA ends
-    the process (jaxlib 0.10: 32 steps enqueued ahead run, 34 do not).
+    XLA allows 32 computations in flight on a CPU device, counted for each device of a step: at the
+    33rd, one waits in its all-reduce for another that cannot start, until XLA ends the process
+    (jaxlib 0.10: 32 steps enqueued ahead run, 34 do not).
     """
     return count(case) > 1 and options.on_cpu(case)
 
 
 def check_seen(case: Case, framework: str, seen: int) -> None:
-    """In the worker: what the framework sees may be fewer than the machine has."""
+    """In the worker: the framework may see fewer devices than the machine has."""
     if seen < count(case):
         raise EndingError(
             "skipped", f"devices is {count(case)}, but {framework} sees {seen} of them here"

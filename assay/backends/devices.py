@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 
 def main() -> None:
-    import json  # here: the registry loads this file with its folder
+    import json  # not at the top: the registry loads this file with its folder
 
     name = sys.argv[1]
     sys.stdout.write(json.dumps({"version": version(name), "devices": PROBES[name]()}))
 
 
 def version(framework: str) -> str:
-    """Of whichever distribution brings the module; tensorflow has several."""
+    """Of the distribution that provides the module; tensorflow has several."""
     from importlib import metadata
 
     owners = metadata.packages_distributions().get(framework, [framework])

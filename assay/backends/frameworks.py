@@ -1,4 +1,4 @@
-"""JAX, TensorFlow and PyTorch, each by itself: what they share, and the options of each."""
+"""The backends jax, tensorflow and torch, without Keras, and their options."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
-    """One framework, without Keras. Its session is in `NAME/_session.py`, loaded in the worker."""
+    """One framework, without Keras. Its session is in `NAME/session.py`, loaded in the worker."""
 
     name: str
     summary: str
-    own: Mapping[str, Option] = {}  # beside those all have
+    own: Mapping[str, Option] = {}  # in addition to common options
     refusal: Callable[[Case], str] = lambda case: ""
     processes: bool = False  # several devices are several processes
 
     @property
     def for_evaluation(self) -> Mapping[str, Value]:
-        """Options an evaluation takes where none are chosen."""
+        """Defaults of options for an evaluation."""
         return {"mode": "infer"}
 
     @property
@@ -72,7 +72,7 @@ class FrameworkBackend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _member(build: Callable[[], Job], case: Case, member: TeamMember) -> Session:
-    """What each process of a team does, the worker among them."""
+    """Run in each process of a team, including the worker."""
     with phases.during("import"):
         from assay.backends.torch import session as _session
         from assay.backends.torch import setup as _setup

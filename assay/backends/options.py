@@ -1,4 +1,4 @@
-"""Options that backends share, and what can be said of devices without a framework."""
+"""Options that backends share, and checks of devices without a framework."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.core.errors import EndingError, UsageError
 from assay.core.records import Case, Value
 from assay.core.sessions import Job
 
-# What others write for on and off.
+# Synonyms of on and off.
 SWITCH = {
     **dict.fromkeys(("true", "yes", "1", "xla", "jit", "inductor"), "on"),
     **dict.fromkeys(("false", "no", "0", "none", "eager"), "off"),
@@ -55,7 +55,7 @@ PYTHON = Option(
 DATA_FORMAT = Option(
     default="channels_last",
     choices=("channels_last", "channels_first"),
-    help="the order of a picture's axes",
+    help="the order of an image's axes",
     synonyms={"nhwc": "channels_last", "nchw": "channels_first"},
 )
 PRECISION = Option(
@@ -85,7 +85,7 @@ COMMON = {
     "python": PYTHON,
 }
 
-# What decides how memory is handed out; those that are set are facts of a result.
+# Variables of memory allocators; those that are set are facts of a result.
 _ALLOCATORS = (
     "XLA_PYTHON_CLIENT_PREALLOCATE",
     "XLA_PYTHON_CLIENT_ALLOCATOR",
@@ -100,7 +100,7 @@ _ALLOCATORS = (
 
 
 def lacking(modules: tuple[str, ...], extra: str) -> str:
-    """Which of the modules is not installed, and the command that installs it; or ""."""
+    """The first module that is not installed, and the command that installs it; or ""."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
             return f"{module} is not installed here: pip install 'assay[{extra}]'"
@@ -108,7 +108,7 @@ def lacking(modules: tuple[str, ...], extra: str) -> str:
 
 
 def refused(case: Case) -> str:
-    """What no framework could do with these options on this machine, or ""."""
+    """Why no framework can run these options on this machine, or ""."""
     device, threads = str(case.options.get("device", "cpu")), case.options["threads"]
     allowed = len(os.sched_getaffinity(0))
     if device.startswith("gpu:") and int(device[4:]) >= gpus():
@@ -123,14 +123,16 @@ def refused(case: Case) -> str:
 
 
 def on_cpu(case: Case) -> bool:
-    """Known to run on the CPU; a framework without its GPU part may end there too."""
+    """Whether it certainly runs on the CPU; a framework without GPU support does so too."""
     return case.options.get("device", "cpu") == "cpu" or not gpus()
 
 
 def no_channels_first(case: Case) -> str:
-    """Of TensorFlow's CPU kernels only oneDNN's take channels first; XLA does by itself."""
-    request = case.options["data_format"] == "channels_first" and case.options["compiler"] == "off"
-    if request and on_cpu(case) and os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
+    """Of TensorFlow's CPU kernels only oneDNN's support channels first; XLA does too."""
+    is_requested = (
+        case.options["data_format"] == "channels_first" and case.options["compiler"] == "off"
+    )
+    if is_requested and on_cpu(case) and os.environ.get("TF_ENABLE_ONEDNN_OPTS") == "0":
         return (
             "TensorFlow's CPU kernels lack channels_first while TF_ENABLE_ONEDNN_OPTS is 0; "
             "unset it, or use channels_last or compiler on"
@@ -139,23 +141,23 @@ def no_channels_first(case: Case) -> str:
 
 
 def check_device(case: Case, framework: str, on_gpu: bool) -> None:
-    """In the worker: what was asked of a GPU is not measured on the CPU instead."""
+    """In the worker: a case for a GPU is not measured on the CPU instead."""
     if on_gpu:
         return
-    for name, request in (("device", "gpu"), ("precision", "tf32")):
-        if str(case.options[name]).startswith(request):
+    for name, value in (("device", "gpu"), ("precision", "tf32")):
+        if str(case.options[name]).startswith(value):
             raise EndingError(
                 "skipped", f"{name} is {case.options[name]}, but {framework} sees no GPU here"
             )
 
 
 def gpus() -> int:
-    """NVIDIA GPUs whose device files are here, whatever a framework makes of them."""
+    """NVIDIA GPUs with device files, whether a framework sees them or not."""
     return len(list(Path("/dev").glob("nvidia[0-9]*")))
 
 
 def device_variables(case: Case) -> dict[str, str]:
-    """Hide from the framework every device the case does not name."""
+    """Hide devices that the case does not name."""
     device = str(case.options["device"])
     if device == "cpu":
         return {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
@@ -165,7 +167,7 @@ def device_variables(case: Case) -> dict[str, str]:
 
 
 def batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
-    """The job's batch, its pictures in the layout asked for."""
+    """The job's batch, with images in the requested layout."""
     if job.train_batch is None:
         raise UsageError(
             f"{case.workload} gave a bare model, whose inputs {case.backend} cannot guess.",
@@ -176,7 +178,7 @@ def batch(job: Job, case: Case, channels_first: bool) -> tuple[Any, Any]:
 
 
 def check_as_given(job: Job, case: Case) -> None:
-    """A model that knows nothing of layouts cannot be asked for another."""
+    """A model with a fixed layout supports no other."""
     if job.as_given and case.options["data_format"] == "channels_first":
         raise UsageError(
             f"data_format is channels_first, but {case.workload} takes its inputs as they are.",
@@ -185,7 +187,7 @@ def check_as_given(job: Job, case: Case) -> None:
 
 
 def in_layout(inputs: Any, channels_first: bool) -> Any:
-    """Pictures, which come with channels last, in the layout asked for."""
+    """Convert channels-last images to the requested layout."""
     import numpy as np
 
     if channels_first and getattr(inputs, "ndim", 0) == 4:  # several inputs are a tuple
@@ -198,7 +200,7 @@ def trains(job: Job, case: Case) -> bool:
 
 
 def items(job: Job) -> int:
-    """What one step handles: what the job says, else the rows of its batch."""
+    """Items of one step: as the job states, else the rows of its batch."""
     return job.items or len(job.train_batch[1] if job.train_batch else ())
 
 
@@ -207,7 +209,7 @@ def mode(train: bool) -> str:
 
 
 def shape_text(*arrays: Any) -> str:
-    """`16x224x224x3`; of several, one after the other."""
+    """`16x224x224x3`; several are separated by commas."""
     return ", ".join("x".join(str(size) for size in array.shape) for array in arrays)
 
 
@@ -221,7 +223,7 @@ def seed(case: Case) -> int:
 
 
 def facts(case: Case) -> dict[str, Value]:
-    """What every backend can say of its process; the framework adds what it knows better."""
+    """Facts of the process of any backend; the framework may replace some."""
     set_here = (name for name in _ALLOCATORS if os.environ.get(name))
     return {
         "threads": len(os.sched_getaffinity(0)),

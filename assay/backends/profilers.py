@@ -1,6 +1,6 @@
-"""The frameworks' own profilers, each as a context that leaves its trace in a folder.
+"""The frameworks' profilers, each as a context manager that writes its trace to a folder.
 
-In it one gets a function that marks a step, so that a viewer can tell steps apart.
+It yields a function that marks a step for viewers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _jax(folder: Path) -> Iterator[Mark]:
     options: dict[str, Any] = {}
     if hasattr(jax.profiler, "ProfileOptions"):  # an older JAX has none
         options["profiler_options"] = jax.profiler.ProfileOptions()
-        # every call of a Python function is no operation, and would bury those that are
+        # calls of Python functions would hide the operations
         options["profiler_options"].python_tracer_level = 0
     with jax.profiler.trace(folder, **options):
         yield lambda number: jax.profiler.StepTraceAnnotation("step", step_num=number)
@@ -41,24 +41,26 @@ def _tensorflow(folder: Path) -> Iterator[Mark]:
 def _torch(folder: Path) -> Iterator[Mark]:
     import torch
 
-    wanted = [torch.profiler.ProfilerActivity.CPU]
+    activities = [torch.profiler.ProfilerActivity.CPU]
     if torch.cuda.is_available():
-        wanted.append(torch.profiler.ProfilerActivity.CUDA)
-    with torch.profiler.profile(activities=wanted, experimental_config=_all_threads()) as seen:
-        # the name torch's own schedule gives its steps
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(
+        activities=activities, experimental_config=_all_threads()
+    ) as profile:
+        # the name that torch's own schedule uses
         yield lambda number: torch.profiler.record_function(f"ProfilerStep#{number}")
     folder.mkdir(parents=True, exist_ok=True)
-    # as TensorBoard's plugin for torch wants it: WORKER.TIME.pt.trace.json.gz
-    seen.export_chrome_trace(str(folder / f"assay.{time.time_ns()}.pt.trace.json.gz"))
+    # the name for TensorBoard's plugin for torch: WORKER.TIME.pt.trace.json.gz
+    profile.export_chrome_trace(str(folder / f"assay.{time.time_ns()}.pt.trace.json.gz"))
 
 
 def _all_threads() -> Any:
-    """Not only the thread that starts the profiler, which may be one of our own."""
+    """Profile all threads, not only the one that starts the profiler."""
     from torch._C._profiler import _ExperimentalConfig
 
     try:
         return _ExperimentalConfig(profile_all_threads=True)
-    except TypeError:  # an older torch, whose profiler sees the thread that starts it
+    except TypeError:  # an older torch has no such option
         return None
 
 

@@ -17,7 +17,7 @@ from assay.core.sessions import Job, Session
 
 
 class CallSession:
-    """A callable returns when its work is done, so there is nothing to wait for."""
+    """A callable that returns when its work is done, so `wait` does nothing."""
 
     def __init__(self, call: Callable[[], Any], case: Case) -> None:
         self.step = call
@@ -32,7 +32,7 @@ class CallSession:
 
 
 class PythonBackend(msgspec.Struct, frozen=True):
-    """No framework at all: for functions, and for what wraps another tool."""
+    """No framework: for functions, and for wrappers of other tools."""
 
     summary: str = "a Python callable, called"
     accepts: frozenset[str] = frozenset({"python"})

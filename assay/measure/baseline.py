@@ -1,4 +1,4 @@
-"""Which points of a series are the baseline, which the candidate: by label, tag, commit, date."""
+"""Split a series into baseline and candidate points: by label, tag, commit or date."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.measure.git import run_git
 
 DATE = re.compile(r"\d{4}(-\d{2}(-\d{2}(T[\d:]+)?)?)?")
 KINDS = ("label", "tag", "commit", "date")
-MOST = 10  # points of a candidate that are looked at: older ones were checked before
+MOST = 10  # points of a candidate: older ones were checked before
 
 
 class Sides(NamedTuple):
@@ -25,9 +25,9 @@ class Sides(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """A choice that holds for every series."""
+    """A split that applies to every series."""
 
-    text: str  # as a user reads it
+    text: str  # for the user
     sides: Callable[[Sequence[Point]], Sides]
 
 
@@ -61,7 +61,7 @@ def _tag(text: str, store: Store) -> Baseline:
 
 
 def _named(query: Query, text: str, store: Store) -> Baseline:
-    """The results a query finds; the candidate is what was measured after the last of them."""
+    """The baseline: results of a query; the candidate: what was measured after the last of them."""
     rows = {result.id for result in store.results(query)}
     if not rows:
         raise UsageError(
@@ -85,13 +85,13 @@ def _date(text: str, store: Store) -> Baseline:
 
 
 def _commit(text: str, store: Store) -> Baseline:
-    """What was measured at the commit or before it; the candidate is of any other commit."""
-    found = hash_of(text)
-    if not found:
+    """The baseline: points at the commit or before it; the candidate: of any other commit."""
+    commit = hash_of(text)
+    if not commit:
         raise UsageError(
             f"There is no commit '{text}' in this repository.", hint="To see them: git log"
         )
-    before = set(run_git("rev-list", found).split())
+    before = set(run_git("rev-list", commit).split())
 
     def sides(points: Sequence[Point]) -> Sides:
         old = [point for point in points if point.commit in before]
@@ -99,7 +99,7 @@ def _commit(text: str, store: Store) -> Baseline:
         new = [p for p in points if p.commit and p.commit not in before and p.started >= last]
         return Sides(old, new[-MOST:])
 
-    return Baseline(f"commit {text} ({found[:10]})", sides)
+    return Baseline(f"commit {text} ({commit[:10]})", sides)
 
 
 def hash_of(text: str) -> str:

@@ -1,8 +1,7 @@
-"""`batch_size=max`: the largest batch that fits, found by trying sizes in fresh workers.
+"""`batch_size=max`: search for the largest batch that fits, each size in a fresh worker.
 
-A size that does not fit may end its worker in any way; it costs that worker and nothing else.
-On a GPU its memory is the bound. On a CPU a worker may take a share of the memory that is
-available when the search begins, so that a search cannot bring the machine to its knees.
+The limit is the GPU's memory or, on a CPU, a share of the memory that is available when the
+search begins, so that the search cannot stall the machine.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from assay.core.records import Case, Procedure, Value
 from assay.measure import plan
 from assay.measure.process import WorkerProcess
 
-MOST = 1 << 20  # items; no search goes beyond
-FINE = 32  # a size is found to within this part of itself
-TRY = 60.0  # seconds; a size that needs longer for two steps is of no use, and ends the search
+MOST = 1 << 20  # items
+FINE = 32  # the search ends when the interval is at most 1/FINE of the size
+TRY = 60.0  # seconds; a size that needs longer for two steps ends the search
 SHARE = 0.8  # of the available memory, for a worker on the CPU
 
 Search = dict[str, Value]
@@ -36,10 +35,11 @@ def settled(
     progress: ProgressCallback,
     memory: int | None = None,
 ) -> tuple[Case, Search]:
-    """The case with the size found, and how; a case that names its size is left as it is.
+    """The case with the largest size that fits, and facts of the search; a case with a fixed size
+    is returned unchanged.
 
-    The key stays: `batch_size=max` is what was asked. Where not even 1 fits, the case is left to
-    end at 1, in its own words.
+    The key keeps `batch_size=max`. If not even 1 fits, the case is measured at 1, so that its own
+    error is reported.
     """
     if case.params.get("batch_size") != "max":
         return case, {}
@@ -56,18 +56,18 @@ def settled(
         )
         return tried[size] == "ok"
 
-    found = largest(fits, start)
+    maximum = largest(fits, start)
     if set(tried.values()) == {"skipped"}:
         return _sized(case, start), {}
     search: Search = {
         "batch_size_search": ", ".join(f"{size} {ending}" for size, ending in tried.items()),
         "batch_size_memory": memory,
     }
-    return _sized(case, max(1, found)), search
+    return _sized(case, max(1, maximum)), search
 
 
 def largest(fits: Callable[[int], bool], start: int, most: int = MOST) -> int:
-    """Doubled from `start` until one does not fit, then halved in between; 0 where none does."""
+    """Double `start` until a size does not fit, then bisect; 0 if no size fits."""
     low, high = 0, start
     while high <= most and fits(high):
         low, high = high, 2 * high
@@ -80,7 +80,7 @@ def largest(fits: Callable[[int], bool], start: int, most: int = MOST) -> int:
 
 
 def available_memory() -> int:
-    """Bytes this process could take now: of the machine, or of its control group if less."""
+    """Free bytes of the machine, or of the process's control group if less."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     words = next(line.split() for line in lines if line.startswith("MemAvailable"))
     group = Path("/sys/fs/cgroup")
@@ -99,7 +99,7 @@ def _sized(case: Case, size: int) -> Case:
 def _ending(
     case: Case, folder: Path, procedure: Procedure, progress: ProgressCallback, memory: int
 ) -> str:
-    """How two steps at this size end: the second needs what the first has made."""
+    """The status of two steps at this size: the second also needs what the first allocated."""
     named = plan.resolve(case)
     progress(Progress(case=named, phase="open", left=procedure.budget))
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""One case → fresh processes → Result, whatever happens in between."""
+"""Measure one case in fresh processes; every outcome becomes a Result."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ from assay.measure.process import WorkerProcess
 from assay.measure.result_builder import NO_FACTS, Piece, ResultBuilder
 from assay.stats import estimates, generation
 
-NO_TEXT = "it makes no text, which alone has {metric}; of transformer-decoder: task=generate"
+NO_TEXT = "only text generation has {metric}; of transformer-decoder: task=generate"
 OUT_OF_TIME = "the budget ended before it was warm"
-TOKENS = 0.5  # of the budget, once more, for the tokens of what makes text
+TOKENS = 0.5  # of the budget, in addition, to time the tokens of text generation
 
 
 class HeatEntry(NamedTuple):
-    """A case that takes part, and where its result goes."""
+    """A case of a heat, and the folder of its result."""
 
     name: str
     case: Case
     place: CasePlace
-    known: Mapping[str, Value] = NO_FACTS  # of an earlier process of it, not to be asked again
-    steps: int = 0  # of one sample, as that process had it; 0: to be calibrated
-    memory: float = 0.0  # bytes that process took; 0: not known
+    known: Mapping[str, Value] = NO_FACTS  # from an earlier process; not requested again
+    steps: int = 0  # per sample, in that process; 0: calibrate
+    memory: float = 0.0  # bytes used by that process; 0: not known
     deadline: float = math.inf  # by which it has to be warm
 
 
 class OpenCase:
     """One case in one fresh process, which fills a ResultBuilder. Only an interrupt raises: any
-    other ending becomes the status, and what is called after it does nothing."""
+    other failure becomes the status, and later calls do nothing."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class OpenCase:
     ) -> None:
         self.name, self.case, self.memory = entry.name, entry.case, entry.memory
         self.folder = entry.place.folder
-        self.first = not entry.known  # of its case, so that it is asked all
+        self.first = not entry.known  # the first process of its case: all facts are requested
         self.status, self.reason = "ok", ""
         self.outputs: OutputValues | None = None
         self.turns: list[Samples] = []
-        self.spent = 0.0  # seconds that its turns took
+        self.spent = 0.0  # seconds of its turns
         self._entry, self._procedure, self._progress = entry, procedure, progress
         self._builder, self._process = builder, process
         self._worker: WorkerProcess | None = None
@@ -78,21 +78,21 @@ class OpenCase:
 
     @property
     def stepped(self) -> bool:
-        """Whether its steps can be timed; else it times itself."""
+        """Whether assay can time its steps; otherwise it times itself."""
         return bool(self._opened and self._opened.stepped)
 
     @property
     def steps(self) -> int:
-        """Of one sample; 0: it is not warm, or times itself."""
+        """Per sample; 0: not warm, or it times itself."""
         return self._warm.steps
 
     def check_supported(self, missing: str = "") -> None:
-        """What is known to be impossible ends before a process starts."""
+        """End before a process starts if the case is known to be impossible."""
         with self._phase("end"):
             check_supported(self.case, missing)
 
     def start(self) -> None:
-        """Its process, which begins to load; unless it has ended already."""
+        """Start the process, which begins to load."""
         if self.status != "ok":
             return
         self.show("open", left=self._procedure.budget)
@@ -101,7 +101,7 @@ class OpenCase:
             self._worker.send(Open(case=self.case, outputs=self.first, counts=self.first))
 
     def open(self) -> None:
-        """Loaded."""
+        """Wait until it is loaded."""
         if not self._worker:
             return
         with self._phase("build"):
@@ -112,14 +112,14 @@ class OpenCase:
             self.add(Samples(metric="open_time", unit="s", phase="open", values=(opened.seconds,)))
 
     def get_outputs(self) -> None:
-        """Before a step changes the weights."""
+        """Must come before a step changes the weights."""
         if self._worker and self.first and self._opened and self._opened.outputs:
             with self._phase("checks"):
                 self.outputs = sampling.ask_one(self._worker, GetOutputs(), OutputValues)
                 self._builder.spend("checks")
 
     def start_first_step(self) -> None:
-        """Others may start theirs meanwhile."""
+        """Send the request only: other cases may start theirs meanwhile."""
         if not (self._worker and self.stepped):
             return
         self.show("first", left=self._procedure.budget)
@@ -134,7 +134,7 @@ class OpenCase:
             self.add(sampling.samples(timed, "first"))
 
     def warm_up(self) -> None:
-        """Until its steps are steady; `steps` is known then."""
+        """Run until steps are steady; then `steps` is known."""
         if not (self._worker and self.stepped):
             return
         steps = self._entry.steps or self._procedure.steps_per_sample
@@ -144,14 +144,14 @@ class OpenCase:
             self._builder.spend("warm-up")
 
     def warm_up_tokens(self) -> None:
-        """The first token alone may still have to be compiled."""
+        """The step for the first token may still have to be compiled."""
         if self._worker and self.steps and self._procedure.metric in generation.TIMED:
             with self._phase("warm-up"):
                 list(self._worker.ask(TimeTokens(seconds=0.0, warm_up=0, least=1)))
                 self._builder.spend("warm-up")
 
     def sample(self, estimate: sampling.Estimator) -> None:
-        """Until there are enough samples, or all that a program reports that times itself."""
+        """Sample until it is enough; of a program that times itself, all that it reports."""
         if self._worker and self.steps:
             with self._phase("sampling"):
                 sampling.sample(
@@ -161,7 +161,7 @@ class OpenCase:
             self.request(RunSelfTimed())
 
     def take_turn(self) -> None:
-        """Of a paused case; it is paused again at the end."""
+        """Resume, sample and pause again."""
         if not self._worker:
             return
         self._builder.spend("waiting")
@@ -172,7 +172,7 @@ class OpenCase:
                 self._builder.add(samples, self._process, turn=len(self.turns))
 
     def _turn(self, worker: WorkerProcess) -> tuple[Samples, list[Samples]]:
-        """What is compared, and what was timed beside it."""
+        """The samples to compare, and other metrics timed with them."""
         timed = generation.TIMED.get(self._procedure.metric)
         if timed is None:
             part = sampling.take_turn(worker, self.steps)
@@ -182,11 +182,11 @@ class OpenCase:
         parts = sampling.take_tokens(worker)
         self.spent += time.monotonic() - start
         if timed not in parts:
-            raise EndingError("skipped", f"it makes one token, which has no {timed}")
+            raise EndingError("skipped", f"it generates one token, which has no {timed}")
         return parts.pop(timed), list(parts.values())
 
     def check(self) -> None:
-        """Whether its wait waits: after all samples, for it takes steps of its own."""
+        """Check that waiting synchronizes; last, because it runs extra steps."""
         if self._worker and self.steps and self.first:
             with self._phase("checks"):
                 self.add(sampling.ask_one(self._worker, CheckWait(), LateFacts))
@@ -195,16 +195,16 @@ class OpenCase:
         if self.steps and self._opened and self._opened.generates:
             self.request(TimeTokens(seconds=TOKENS * self._procedure.budget))
 
-    def request(self, order: Request, phase: Phase = "steady") -> None:
-        """What the worker reports is added."""
-        for piece in self.pieces(order, phase):
+    def request(self, request: Request, phase: Phase = "steady") -> None:
+        """Send a request and add what the worker reports."""
+        for piece in self.pieces(request, phase):
             self.add(piece)
 
-    def pieces(self, order: Request, phase: Phase = "steady") -> Iterator[Samples | LateFacts]:
-        """What the worker reports, up to its end."""
+    def pieces(self, request: Request, phase: Phase = "steady") -> Iterator[Samples | LateFacts]:
+        """Send a request; yield what the worker reports."""
         if self._worker:
             with self._phase("sampling"):
-                yield from sampling.pieces(self._worker, order, phase)
+                yield from sampling.pieces(self._worker, request, phase)
 
     def add(self, piece: Piece) -> None:
         self._builder.add(piece, self._process)
@@ -217,7 +217,7 @@ class OpenCase:
             self._worker.stand_still()
 
     def resume(self, renew_timeout: bool = False) -> None:
-        """The time until now was waiting."""
+        """Count the time until now as waiting."""
         if self.status != "ok":
             return
         self._builder.spend("waiting")
@@ -231,7 +231,7 @@ class OpenCase:
             self.end("skipped", OUT_OF_TIME)
 
     def end(self, status: str, reason: str, spent: Mapping[str, float] | None = None) -> None:
-        """At once: a process that hangs would disturb others. The first ending counts."""
+        """End the process at once: if it hangs it would disturb others. The first status counts."""
         if status == "timeout" and self._is_late():
             status, reason = "skipped", OUT_OF_TIME
         if self.status == "ok":
@@ -240,7 +240,7 @@ class OpenCase:
         self._builder.finish(self.status, self.reason, spent)
 
     def close(self) -> None:
-        """The process ends; with it, peaks are known."""
+        """End the process; then its peaks are known."""
         if self._worker:
             worker, self._worker = self._worker, None
             try:
@@ -253,13 +253,13 @@ class OpenCase:
 
     @contextmanager
     def _phase(self, phase: str) -> Iterator[None]:
-        """A bad ending in here is one of this phase."""
+        """An error in this block ends the case in this phase."""
         self._builder.begin(phase)
         try:
             yield
         except EndingError as error:
             self.end(error.status, error.reason, error.phases)
-        except OSError as error:  # of this process: no descriptor, no room on the disk
+        except OSError as error:  # of this process: no file descriptor, disk full
             self.end("failed", f"assay could not go on: {error.strerror or error}")
 
     def _spawn(self) -> WorkerProcess:
@@ -274,7 +274,7 @@ class OpenCase:
 
 
 def check_supported(case: Case, missing: str = "") -> None:
-    """Raises EndingError for what is known to be impossible, or has something `missing`."""
+    """Raise EndingError for a case that is known to be impossible, or if something is `missing`."""
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
     reason = backend.refuses(case)
     if not reason and not case.options.get("python"):
@@ -287,35 +287,35 @@ def check_supported(case: Case, missing: str = "") -> None:
         raise EndingError("skipped", reason)
 
 
-def measure(plan: Plan, case: Case, place: CasePlace, progress: ProgressCallback) -> Result:
-    """One case of a plan, on the machine that this is called on."""
-    sized, search = batch_size.settled(case, place.folder, plan.procedure, progress)
-    mode = modes.mode_of(plan, sized, place.folder)
-    result = measure_case(sized, plan.procedure, place, progress, mode)
+def measure(plan: Plan, case: Case, case_dir: CasePlace, progress: ProgressCallback) -> Result:
+    """Measure one case of a plan on this machine."""
+    sized, search = batch_size.settled(case, case_dir.folder, plan.procedure, progress)
+    mode = modes.mode_of(plan, sized, case_dir.folder)
+    result = measure_case(sized, plan.procedure, case_dir, progress, mode)
     return msgspec.structs.replace(result, facts={**result.facts, **search, **mode.facts})
 
 
 def measure_case(
     case: Case,
     procedure: Procedure,
-    place: CasePlace,
+    case_dir: CasePlace,
     progress: ProgressCallback,
     mode: modes.WorkerMode = modes.SPEED,
 ) -> Result:
-    """One case, in one process after the other. Nothing a case does raises; an interrupt is an
-    ending too."""
-    builder = ResultBuilder(case, procedure, place)
+    """Measure one case, one process after the other. Nothing a case does raises, nor does an
+    interrupt."""
+    builder = ResultBuilder(case, procedure, case_dir)
     for number in range(procedure.processes):
-        one = _process_of(case, procedure, place, progress, builder, number)
+        open_case = _process_of(case, procedure, case_dir, progress, builder, number)
         try:
-            one.check_supported(mode.missing)
-            _measure_process(one, procedure, builder, mode)
+            open_case.check_supported(mode.missing)
+            _measure_process(open_case, procedure, builder, mode)
         except KeyboardInterrupt as error:
-            one.end("interrupted", str(error) or "by Ctrl-C")
+            open_case.end("interrupted", str(error) or "by Ctrl-C")
         finally:
-            one.close()
-        if one.status != "ok":
-            return one.result()
+            open_case.close()
+        if open_case.status != "ok":
+            return open_case.result()
     builder.time_reference_load()
     return builder.finish()
 
@@ -323,16 +323,16 @@ def measure_case(
 def _process_of(
     case: Case,
     procedure: Procedure,
-    place: CasePlace,
+    case_dir: CasePlace,
     progress: ProgressCallback,
     builder: ResultBuilder,
     number: int,
 ) -> OpenCase:
-    """It has its share of the budget, and all the time that is left; the folder of the first
-    process is the case's own."""
-    folder = place.folder / f"process-{number}" if number else place.folder
+    """It gets its share of the budget and all remaining time; the first process uses the folder
+    of the case."""
+    folder = case_dir.folder / f"process-{number}" if number else case_dir.folder
     known = builder.facts if _medians(builder.samples) else NO_FACTS
-    entry = HeatEntry(case.key, case, CasePlace(place.id, folder), known)
+    entry = HeatEntry(case.key, case, CasePlace(case_dir.id, folder), known)
     left = procedure.timeout - (builder.seconds if number else 0.0)
     share = msgspec.structs.replace(
         procedure, budget=procedure.budget / procedure.processes, timeout=max(left, 0.0)
@@ -346,25 +346,25 @@ def _numbered(progress: ProgressCallback, number: int, procedure: Procedure) -> 
 
 
 def _measure_process(
-    one: OpenCase, procedure: Procedure, builder: ResultBuilder, mode: modes.WorkerMode
+    open_case: OpenCase, procedure: Procedure, builder: ResultBuilder, mode: modes.WorkerMode
 ) -> None:
-    """The medians of the processes before it count when it has enough."""
+    """The stopping rule also uses the medians of earlier processes."""
     earlier = _medians(builder.samples)
     builder.time_reference_load()
-    one.start()
-    one.open()
+    open_case.start()
+    open_case.open()
     if mode.drive:
-        mode.drive(one)
+        mode.drive(open_case)
     else:
-        one.start_first_step()
-        one.first_step()
-        one.warm_up()
-        one.sample(partial(estimates.so_far, earlier=earlier))
-        one.check()
-        one.time_tokens()
+        open_case.start_first_step()
+        open_case.first_step()
+        open_case.warm_up()
+        open_case.sample(partial(estimates.so_far, earlier=earlier))
+        open_case.check()
+        open_case.time_tokens()
         if procedure.communication and not earlier and _medians(builder.samples):
-            modes.measure_communication(one)
-    one.close()
+            modes.measure_communication(open_case)
+    open_case.close()
 
 
 def _medians(samples: Sequence[Samples]) -> list[float]:

@@ -1,4 +1,4 @@
-"""What is to be compared → two contenders: cases, environments, commits or commands."""
+"""Make the two contenders of a comparison: cases, environments, commits or commands."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from assay.measure import task as taskrun
 from assay.measure.git import run_git
 
 WALL = taskrun.WALL
-WORKING_TREE = "."  # in place of a commit: the files as they are now, edits included
+WORKING_TREE = "."  # in place of a commit: the current files, with edits
 _QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _SHELL = {";", "|", "||", "|&", "&", "&&", "<", "<<", ">", ">>", "2>", "2>>", "&>", "2>&1"}
 
 
 class Contender(msgspec.Struct, frozen=True, kw_only=True):
-    """One of two: a case, or a command as a task."""
+    """A case, or a command as a task."""
 
-    name: str  # what tells it from the other
+    name: str  # differs from the other's
     case: Case
     task: Task | None = None
     commit: str = ""
@@ -46,19 +46,19 @@ def of_cases(
     commits: Sequence[str],
     trust: bool = False,
 ) -> Pair:
-    """Two cases, or one in two environments or at two commits."""
-    request = [plan.as_case(one, trust) for one in requested]
-    several = [name for name, given in (("--python", pythons), ("--commit", commits)) if given]
-    if not several:
-        given = [
-            one if isinstance(one, str) else case.key or case.workload
-            for one, case in zip(requested, request, strict=True)
+    """Two cases, or one case in two environments or at two commits."""
+    request = [plan.as_case(item, trust) for item in requested]
+    axes = [name for name, names in (("--python", pythons), ("--commit", commits)) if names]
+    if not axes:
+        names = [
+            item if isinstance(item, str) else case.key or case.workload
+            for item, case in zip(requested, request, strict=True)
         ]
-        _check_two("cases", given, "As in: assay ab A@jax B@torch")
+        _check_two("cases", names, "As in: assay ab A@jax B@torch")
         return _pair([_only(case) for case in request])
-    if len(several) == 2 or len(request) != 1:
+    if len(axes) == 2 or len(request) != 1:
         raise UsageError(
-            f"{len(request)} cases were given with {' and '.join(several)}.",
+            f"{len(request)} cases were given with {' and '.join(axes)}.",
             hint="One case at two commits, or one case in two environments.",
         )
     if pythons:
@@ -94,30 +94,33 @@ def of_commands(commands: Sequence[str], metric: tuple[str, str], timeout: float
 
 
 def without_secrets(pair: Pair) -> Pair:
-    """As a pair is kept. A command that lost something by it cannot be run from there again."""
+    """As stored. A command with a hidden secret cannot be run from there."""
     first, second = (
         msgspec.structs.replace(
-            one, task=msgspec.structs.replace(one.task, command=safe_text(str(one.task.command)))
+            contender,
+            task=msgspec.structs.replace(
+                contender.task, command=safe_text(str(contender.task.command))
+            ),
         )
-        if one.task
-        else one
-        for one in pair
+        if contender.task
+        else contender
+        for contender in pair
     )
     return first, second
 
 
 def check_whole(pair: Pair, run: str) -> None:
-    """What was kept without its secrets is not run."""
-    for one in pair:
-        if one.task and HIDDEN in str(one.task.command):
+    """Raise if a secret of a stored command is hidden."""
+    for contender in pair:
+        if contender.task and HIDDEN in str(contender.task.command):
             raise UsageError(
-                f"Run {run} cannot go on: what looked secret in its command was not stored.",
+                f"Run {run} cannot be resumed: what looked secret in its command was not stored.",
                 hint="Start it again with the whole command.",
             )
 
 
 def identity(contender: Contender) -> tuple[str, str]:
-    """The same of two contenders that do the same, however they were named."""
+    """Equal for two contenders that do the same, however they were named."""
     if contender.task:
         return str(contender.task.command), ""
     commit = contender.commit
@@ -131,14 +134,14 @@ def commit_hash(case: Case, commit: str) -> str:
     root = repository(case)
     try:
         return run_git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", folder=root)
-    except AssayError:  # git is there, for it found the repository
+    except AssayError:  # git is installed: it found the repository
         raise UsageError(
             f"There is no commit '{commit}' in {root}.", hint=f"To see them: git -C {root} log"
         ) from None
 
 
 def repository(case: Case) -> Path:
-    """That of the workload's file; of assay itself where the workload is built in."""
+    """Of the workload's file; of assay if the workload is built in."""
     file = case.workload.rpartition(":")[0] if ".py:" in case.workload else __file__
     folder = user_path(file).resolve().parent
     return Path(run_git("rev-parse", "--show-toplevel", folder=folder))
@@ -146,14 +149,13 @@ def repository(case: Case) -> Path:
 
 @contextmanager
 def checked_out(pair: Pair, build: Callable[[Path], None] = lambda folder: None) -> Iterator[Pair]:
-    """The pair with each commit checked out in a folder of its own and built there; the folders go
-    at the end."""
+    """Check out and build each commit in its own temporary folder."""
     if not pair[0].commit:
         yield pair
         return
     root = repository(pair[0].case)
-    with tempfile.TemporaryDirectory(prefix="assay-commits-") as place:
-        folders = [Path(place) / side for side in ("baseline", "candidate")]
+    with tempfile.TemporaryDirectory(prefix="assay-commits-") as root_folder:
+        folders = [Path(root_folder) / side for side in ("baseline", "candidate")]
         try:
             for contender, folder in zip(pair, folders, strict=True):
                 if contender.commit != WORKING_TREE:
@@ -172,16 +174,16 @@ def checked_out(pair: Pair, build: Callable[[Path], None] = lambda folder: None)
 
 
 def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
-    """The contender as it is in a checkout; its key stays as it was given."""
+    """The contender in a checkout, with the same key."""
     case = contender.case
     if ".py:" in case.workload:
         file, _, name = case.workload.rpartition(":")
-        moved = folder / user_path(file).resolve().relative_to(root)
-        if not moved.is_file():
+        path = folder / user_path(file).resolve().relative_to(root)
+        if not path.is_file():
             raise UsageError(
-                f"{file} is not there at {contender.commit}.", hint="Choose a later commit."
+                f"{file} does not exist at {contender.commit}.", hint="Choose a later commit."
             )
-        case = msgspec.structs.replace(case, workload=f"{moved}:{name}")
+        case = msgspec.structs.replace(case, workload=f"{path}:{name}")
     else:
         _check_loader(contender, folder)
         python = _with_path(folder, str(case.options.get("python") or sys.executable))
@@ -190,7 +192,7 @@ def _moved(contender: Contender, root: Path, folder: Path) -> Contender:
 
 
 def _check_loader(contender: Contender, folder: Path) -> None:
-    """A commit of assay from before `--trust` loads any file, and runs what it holds."""
+    """A commit of assay from before `--trust` would run code of any file it loads."""
     loader = folder / "assay" / "workloads" / "user" / "_torch_archive.py"
     file = contender.case.workload
     if file.endswith(".pt2") and not contender.case.trust and not loader.exists():
@@ -202,7 +204,7 @@ def _check_loader(contender: Contender, folder: Path) -> None:
 
 
 def _with_path(folder: Path, python: str) -> Path:
-    """An interpreter that finds the packages of a checkout first, before those of where we are."""
+    """An interpreter that finds the packages of a checkout before the current ones."""
     script = folder.with_name(f"{folder.name}-python")
     variables = f'PYTHONSAFEPATH=1 PYTHONPATH="{folder}:$PYTHONPATH"'
     script.write_text(f'#!/bin/sh\n{variables} exec "{python}" "$@"\n')
@@ -211,17 +213,17 @@ def _with_path(folder: Path, python: str) -> Path:
 
 
 def _only(case: Case, **options: str) -> Case:
-    """One case, complete; where several backends could be meant, one has to be named."""
+    """The one complete case; an error if several backends are possible."""
     chosen = msgspec.structs.replace(case, options={**case.options, **options})
-    found = plan.expand_cases([chosen])
-    if len(found) != 1:
+    cases = plan.expand_cases([chosen])
+    if len(cases) != 1:
         raise UsageError(
-            f"{case.workload} names no backend, and {len(found)} can open it here.",
-            hint=f"Name one, as in {found[0].key}.",
+            f"{case.workload} names no backend, and {len(cases)} can open it here.",
+            hint=f"Name one, as in {cases[0].key}.",
         )
-    check_size(found[0])
-    _check_python(str(found[0].options.get("python", "")))
-    return found[0]
+    check_size(cases[0])
+    _check_python(str(cases[0].options.get("python", "")))
+    return cases[0]
 
 
 def _check_python(chosen: str) -> None:
@@ -234,7 +236,7 @@ def _check_python(chosen: str) -> None:
 
 
 def check_size(case: Case) -> None:
-    """What is searched for anew in each process is no fixed thing to compare."""
+    """`batch_size=max` is searched for in each process, so it is not a fixed contender."""
     if case.params.get("batch_size") == "max":
         raise UsageError(
             f"{case.key} asks for the largest batch, but contenders need a fixed one.",
@@ -247,19 +249,19 @@ def _pair(cases: Sequence[Case]) -> Pair:
     return first, second
 
 
-def _check_two(what: str, given: Sequence[str], hint: str) -> None:
-    if len(given) != 2:
-        listed = f": {' '.join(given)}" if given else ""
-        raise UsageError(f"Two {what} are compared, but {len(given)} given{listed}.", hint=hint)
+def _check_two(what: str, values: Sequence[str], hint: str) -> None:
+    if len(values) != 2:
+        listed = f": {' '.join(values)}" if values else ""
+        raise UsageError(f"Two {what} are compared, but {len(values)} given{listed}.", hint=hint)
 
 
 def _check_no_shell(command: str) -> None:
-    """A pipe would be an argument of the first program, which most of them take for a file."""
+    """A pipe would be an argument of the first program, which most programs take for a file."""
     words = _QUOTED.sub("_", command).split()
-    found = [mark for mark in (";" if w.endswith(";") else w for w in words) if mark in _SHELL]
-    if found:
+    marks = [mark for mark in (";" if w.endswith(";") else w for w in words) if mark in _SHELL]
+    if marks:
         raise UsageError(
-            f"--cmd '{command}' has {found[0]}, but commands are run without a shell.",
+            f"--cmd '{command}' has {marks[0]}, but commands are run without a shell.",
             hint="Ask for one, as in: --cmd \"sh -c 'a | b'\"",
         )
 

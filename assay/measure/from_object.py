@@ -1,7 +1,7 @@
-"""An object of a Python session → a file by which it travels to fresh processes.
+"""Write a model object to a file that fresh processes load.
 
-Keras models go as Keras saves them. Modules of torch, pairs of JAX and modules of TensorFlow are
-pickled: code of a notebook goes with them, classes of files are found again by their name.
+Keras saves its models. Modules of torch, flax, equinox and TensorFlow and pairs of JAX are pickled
+by cloudpickle: code of a notebook by value, classes of files by name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assay.core.settings import Home, home
 from assay.workloads.user.pickled import BATCH_SIZE, SUFFIX, LiveHeader
 
 FOLDER = "models"
-# Whose model an object is, by a class that it derives from; the first that fits.
+# Package, base class, kind; the first that matches.
 _BASES = (
     ("keras", "Model", "keras"),
     ("torch", "Module", "torch"),
@@ -31,8 +31,8 @@ _BASES = (
     ("equinox", "Module", "jax"),
     ("tensorflow", "Module", "tensorflow"),
 )
-SAVED = frozenset({"keras"})  # whose models are written by their framework
-GUESSED = frozenset({"torch"})  # of some of whose models it is certain what they take
+SAVED = frozenset({"keras"})  # the framework writes the file
+GUESSED = frozenset({"torch"})  # inputs of some models can be inferred
 _BUILD = "Write a function that builds it into a file, and give 'FILE.py:NAME'."
 
 
@@ -54,46 +54,46 @@ def live(
     >>> assay.run(case, backends="torch")
     """
     kind = _kind(model)
-    called = name or _name(model)
-    given = {"example": example, "loss": loss, "targets": targets}
-    held = {key: value for key, value in given.items() if value is not None}
+    label = name or _name(model)
+    inputs = {"example": example, "loss": loss, "targets": targets}
+    parts = {key: value for key, value in inputs.items() if value is not None}
     if kind in SAVED:
-        return _saved_by_keras(model, called, held, home)
+        return _saved_by_keras(model, label, parts, home)
     if example is None and kind not in GUESSED:
         raise UsageError(
-            f"{called} comes without an example, and what it takes cannot be told from it.",
+            f"{label} was given without an example, and its inputs cannot be inferred.",
             hint="Say what it is called with: example=array, a tuple, a dict, or a function of "
             "the batch size.",
         )
-    data = _pickled({"model": model, **held}, kind, called)
+    data = _pickled({"model": model, **parts}, kind, label)
     of_size = callable(example) and not hasattr(example, "shape")
     guessed = example is None
     header = LiveHeader(
-        name=called,
+        name=label,
         kind=kind,
         batch_size=BATCH_SIZE if of_size or guessed else 0,
-        paths=tuple(str(Path(place).absolute()) for place in sys.path if _is_folder(place)),
+        paths=tuple(str(Path(path).absolute()) for path in sys.path if _is_folder(path)),
     )
-    place = _place(called, SUFFIX, data, home)
-    with user_file(place) as temporary:
+    path = _place(label, SUFFIX, data, home)
+    with user_file(path) as temporary:
         temporary.write_bytes(msgspec.json.encode(header) + b"\n" + data)
-    return Case(workload=str(place), backend="?")
+    return Case(workload=str(path), backend="?")
 
 
 def of_keywords(
     cases: tuple[Any, ...],
     model: Any,
-    given: dict[str, Any],
+    kwargs: dict[str, Any],
     home: Home,
 ) -> tuple[Any, ...]:
-    """The cases, and that of the model, whose keywords are taken out of those given."""
+    """The cases, and that of the model; its keywords are removed from `kwargs`."""
     names = ("example", "loss", "targets", "name")
-    parts = {key: given.pop(key) for key in names if key in given}
+    parts = {key: kwargs.pop(key) for key in names if key in kwargs}
     if model is not None:
         return (*cases, live(model, home=home, **parts))
     if parts:
         raise UsageError(
-            f"{' and '.join(parts)} came without a model.",
+            f"{' and '.join(parts)} was given without a model.",
             hint="As in: assay.run(model=net, example=torch.rand(8, 3, 32, 32))",
         )
     return cases
@@ -102,7 +102,7 @@ def of_keywords(
 def _kind(model: object) -> str:
     if isinstance(model, tuple) and len(model) in {2, 3} and callable(model[0]):
         return "jax"
-    classes = [(one.__module__.partition(".")[0], one.__name__) for one in type(model).__mro__]
+    classes = [(cls.__module__.partition(".")[0], cls.__name__) for cls in type(model).__mro__]
     for package, name, kind in _BASES:
         if (package, name) in classes:
             return kind
@@ -115,12 +115,12 @@ def _kind(model: object) -> str:
 
 
 def _name(model: object) -> str:
-    one = model[0] if isinstance(model, tuple) else type(model)
-    found: str = getattr(one, "__name__", type(one).__name__)
-    return found
+    owner = model[0] if isinstance(model, tuple) else type(model)
+    name: str = getattr(owner, "__name__", type(owner).__name__)
+    return name
 
 
-def _pickled(held: Mapping[str, Any], kind: str, called: str) -> bytes:
+def _pickled(parts: Mapping[str, Any], kind: str, label: str) -> bytes:
     import pickle
 
     try:
@@ -131,37 +131,33 @@ def _pickled(held: Mapping[str, Any], kind: str, called: str) -> bytes:
             hint=f"pip install 'assay[live]'. Or without it: {_BUILD[0].lower()}{_BUILD[1:]}",
         ) from None
     try:
-        data: bytes = _WRITERS.get(kind, _plainly)(held, cloudpickle)
+        writer = _WRITERS.get(kind)
+        data: bytes = writer(parts, cloudpickle) if writer else cloudpickle.dumps(parts)
         return data
-    # what objects raise that refuse to be pickled is their own choice
+    # an object that cannot be pickled may raise any of these
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         first = str(error).strip().partition("\n")[0]
         raise UsageError(
-            f"{called} cannot travel to a fresh process ({first}).", hint=_BUILD
+            f"{label} cannot be pickled for a fresh process ({first}).", hint=_BUILD
         ) from None
 
 
-def _plainly(held: Mapping[str, Any], cloudpickle: Any) -> Any:
-    return cloudpickle.dumps(held)
-
-
-def _by_torch(held: Mapping[str, Any], cloudpickle: Any) -> bytes:
-    """Tensors as torch keeps them, so that they can be loaded where there is no GPU."""
+def _by_torch(parts: Mapping[str, Any], cloudpickle: Any) -> bytes:
+    """torch.save, so that tensors can be loaded without a GPU."""
     import torch
 
-    written = io.BytesIO()
-    torch.save(dict(held), written, pickle_module=cloudpickle)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    torch.save(dict(parts), buffer, pickle_module=cloudpickle)
+    return buffer.getvalue()
 
 
-_WRITERS: dict[str, Callable[[Mapping[str, Any], Any], Any]] = {"torch": _by_torch}
+_WRITERS: dict[str, Callable[[Mapping[str, Any], Any], bytes]] = {"torch": _by_torch}
 
 
-def _saved_by_keras(model: Any, called: str, held: Mapping[str, Any], home: Home) -> Case:
-    """As a `.keras` file, which states its inputs."""
-    if held:
+def _saved_by_keras(model: Any, label: str, parts: Mapping[str, Any], home: Home) -> Case:
+    if parts:
         raise UsageError(
-            f"{' and '.join(held)} came with a Keras model, whose file states its own inputs.",
+            f"{' and '.join(parts)} was given with a Keras model, whose file states its inputs.",
             hint="Leave it out; a loss or a batch of one's own takes an assay.Job in a file.",
         )
     import tempfile
@@ -172,21 +168,21 @@ def _saved_by_keras(model: Any, called: str, held: Mapping[str, Any], home: Home
             model.save(path)
         except (ValueError, TypeError, NotImplementedError) as error:
             first = str(error).strip().partition("\n")[0]
-            raise UsageError(f"Keras cannot save {called} ({first}).", hint=_BUILD) from None
+            raise UsageError(f"Keras cannot save {label} ({first}).", hint=_BUILD) from None
         data = path.read_bytes()
-    place = _place(called, ".keras", data, home)
-    with user_file(place) as temporary:
+    file_path = _place(label, ".keras", data, home)
+    with user_file(file_path) as temporary:
         temporary.write_bytes(data)
-    return Case(workload=str(place), backend="?")
+    return Case(workload=str(file_path), backend="?")
 
 
-def _place(called: str, suffix: str, data: bytes, chosen: Home) -> Path:
-    """The same model again is the same file."""
-    plain = re.sub(r"\W+", "-", called).strip("-") or "model"
+def _place(name: str, suffix: str, data: bytes, chosen: Home) -> Path:
+    """The same model gets the same file."""
+    stem = re.sub(r"\W+", "-", name).strip("-") or "model"
     digest = hashlib.sha256(data).hexdigest()[:8]
-    return home(chosen).absolute() / FOLDER / f"{plain}-{digest}{suffix}"
+    return home(chosen).absolute() / FOLDER / f"{stem}-{digest}{suffix}"
 
 
-def _is_folder(place: str) -> bool:
-    """Where a user's own files may be; installed packages every process finds."""
-    return Path(place).is_dir() and not {"site-packages", "lib-dynload"} & set(Path(place).parts)
+def _is_folder(path: str) -> bool:
+    """A folder with a user's own files: every process finds installed packages."""
+    return Path(path).is_dir() and not {"site-packages", "lib-dynload"} & set(Path(path).parts)

@@ -1,4 +1,4 @@
-"""Git repositories that benchmarks live in: cloned and updated, local edits are never lost."""
+"""Clone and update git repositories of benchmarks, without losing local edits."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from assay.core.errors import AssayError, NotPossibleError, UsageError
 from assay.core.redaction import safe_text
 from assay.formats.perfzero.setup import Repository
 
-Git = Callable[..., str]  # words, folder → what it said; raises AssayError when it fails
+Git = Callable[..., str]  # arguments, folder → standard output; raises AssayError
 Info = dict[str, str | bool]
 
 
 def check_out(repository: Repository, cached: bool = False, git: Git | None = None) -> Info:
-    """Clone, or update unless `cached`; then to the commit. A checkout with edits is left alone."""
+    """Clone, or update unless `cached`; then reset to the commit. Edits are left alone."""
     ask = git or run_git
     folder = repository.folder
     known = folder.exists()
@@ -36,7 +36,6 @@ def check_out(repository: Repository, cached: bool = False, git: Git | None = No
 
 
 def info(folder: Path, git: Git | None = None) -> Info:
-    """Where a checkout comes from and what it is at."""
     ask = git or run_git
     return {
         "url": safe_text(ask("config", "--get", "remote.origin.url", folder=folder)),
@@ -46,17 +45,17 @@ def info(folder: Path, git: Git | None = None) -> Info:
 
 
 def edited(folder: Path, git: Git) -> bool:
-    """Changed files, or commits that no remote has: either would be lost by a reset."""
+    """Changed files, or commits on no remote: a reset would lose either."""
     if git("status", "--porcelain", "--untracked-files=no", folder=folder):
         return True
     return git("rev-list", "--count", "HEAD", "--not", "--remotes", folder=folder) != "0"
 
 
 def run_git(*words: str, folder: Path | None = None) -> str:
-    """Always a list of words and never a shell; never a question for a password either."""
+    """Run git without a shell and without password prompts."""
     command = ["git", *(["-C", str(folder)] if folder else []), *words]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             capture_output=True,
             text=True,
@@ -66,17 +65,17 @@ def run_git(*words: str, folder: Path | None = None) -> str:
         )
     except FileNotFoundError:
         raise NotPossibleError("git is not installed.", hint="Install git.") from None
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["it said nothing"]
+    if process.returncode:
+        lines = process.stderr.strip().splitlines() or ["no message"]
         raise AssayError(
             f"git {words[0]} failed: {safe_text(lines[-1])}.",
             hint=f"To see it: {safe_text(' '.join(command))}",
         )
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def _update(folder: Path, git: Git) -> None:
-    """A tag or a commit is no branch: there is nothing to pull, only to know of."""
+    """A tag or a commit cannot be pulled, only fetched."""
     if git("rev-parse", "--abbrev-ref", "HEAD", folder=folder) == "HEAD":
         git("fetch", "--tags", folder=folder)
     else:
@@ -84,10 +83,10 @@ def _update(folder: Path, git: Git) -> None:
 
 
 def _same(repository: Repository, git: Git) -> None:
-    kept = git("config", "--get", "remote.origin.url", folder=repository.folder)
-    if kept != repository.url:
+    url = git("config", "--get", "remote.origin.url", folder=repository.folder)
+    if url != repository.url:
         raise UsageError(
-            f"{repository.folder} is a checkout of {safe_text(kept)}, not of "
+            f"{repository.folder} is a checkout of {safe_text(url)}, not of "
             f"{safe_text(repository.url)}.",
             hint="Choose another workspace, or move that folder away.",
         )

@@ -1,4 +1,4 @@
-"""A file of another tool → results: what kind it is, how much of it is read, and how it is kept."""
+"""Import a file of another tool: detect its format, read its results, store both."""
 
 from __future__ import annotations
 
@@ -22,56 +22,53 @@ from assay.core.units import human
 from assay.measure.machine.environment import safe_tags
 from assay.stores import folders
 
-SOURCE = "source"  # the tag that says which file a result was imported from
+SOURCE = "source"  # tag: digest of the file that a result was imported from
 
 
 class ForeignFile(NamedTuple):
-    """A file that was understood."""
-
     kind: str
     data: bytes
     results: list[Result]  # without ids
 
 
 def read_file(path: Path, kind: str = "") -> ForeignFile:
-    """What another tool measured; the kind is found by the content unless it is given."""
+    """The kind is detected by the content unless it is given."""
     data, written = _read(path)
     content = Content(origin=str(path), data=data)
-    found = kind or _kind(content)
+    format_name = kind or _kind(content)
     results = [
         result if result.started else msgspec.structs.replace(result, started=written)
-        for result in _results(content, found)
+        for result in _results(content, format_name)
     ]
-    return ForeignFile(found, data, results)
+    return ForeignFile(format_name, data, results)
 
 
 def keep_file(
     store: Store, path: Path, kind: str = "", label: str = "", tags: Mapping[str, str] | None = None
 ) -> list[str]:
-    """The results of a file as a run of their own, with the file itself; once, however often."""
-    found = read_file(path, kind)
-    digest = hashlib.sha256(found.data).hexdigest()[:16]
+    """Store the results of a file as a run, with the file; a second import returns the same ids."""
+    file = read_file(path, kind)
+    digest = hashlib.sha256(file.data).hexdigest()[:16]
     known = [result.id for result in store.results(Query(tags={SOURCE: digest}))]
     if known:
         return known
     marks, label = {**safe_tags(dict(tags or {})), SOURCE: digest}, safe_text(label)
-    plan = Plan(cases=tuple(r.case for r in found.results), label=label, tags=marks, verb="import")
+    plan = Plan(cases=tuple(r.case for r in file.results), label=label, tags=marks, verb="import")
     run = store.new_run(plan)
-    form = registry.file_format(found.kind)
-    store.keep_document(run.name, f"source{form.suffix}", found.data)
+    file_format = registry.file_format(file.kind)
+    store.keep_document(run.name, f"source{file_format.suffix}", file.data)
     ids = []
-    for result in found.results:
-        place = folders.new_case(run)
+    for result in file.results:
+        case_dir = folders.new_case(run)
         store.append(
-            msgspec.structs.replace(result, id=place.id, label=label or result.label, tags=marks)
+            msgspec.structs.replace(result, id=case_dir.id, label=label or result.label, tags=marks)
         )
-        ids.append(place.id)
+        ids.append(case_dir.id)
     return ids
 
 
 def _read(path: Path) -> tuple[bytes, str]:
-    """What a plain file holds, and when it was written. Never more than is understood: a device or
-    a pipe may have no end."""
+    """Content and time of a plain file, up to MOST_BYTES: a device or a pipe may never end."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             info = os.fstat(file.fileno())
@@ -86,7 +83,7 @@ def _read(path: Path) -> tuple[bytes, str]:
     if size > MOST_BYTES:
         raise UsageError(
             f"{path} has {human(size, 'B')}, but up to {human(MOST_BYTES, 'B')} are read.",
-            hint="Split it, or import what it was made of.",
+            hint="Split it, or import the files it was made from.",
         )
     if not data.strip():
         raise UsageError(f"{path} is empty.", hint="There is nothing to import in it.")
@@ -95,13 +92,17 @@ def _read(path: Path) -> tuple[bytes, str]:
 
 def _kind(content: Content) -> str:
     formats, _ = registry.everything("formats")
-    found = [name for name, form in formats.items() if form.matches and form.matches(content)]
-    if len(found) == 1:
-        return found[0]
-    known = [name for name, form in formats.items() if form.read]
-    if found:
+    matching = [
+        name
+        for name, file_format in formats.items()
+        if file_format.matches and file_format.matches(content)
+    ]
+    if len(matching) == 1:
+        return matching[0]
+    known = [name for name, file_format in formats.items() if file_format.read]
+    if matching:
         raise content.wrong(
-            f"could be a file of {' or of '.join(found)}", hint=f"Say which: --as {found[0]}"
+            f"could be a file of {' or of '.join(matching)}", hint=f"Say which: --as {matching[0]}"
         )
     if content.data.lstrip()[:1] in (b"{", b"[") and content.json is None:
         raise content.wrong("begins as JSON, but is cut off or damaged", hint="Copy it again.")
@@ -109,12 +110,12 @@ def _kind(content: Content) -> str:
 
 
 def _results(content: Content, kind: str) -> list[Result]:
-    form: Format = registry.file_format(kind)
-    if form.read is None or form.matches is None:
+    file_format: Format = registry.file_format(kind)
+    if file_format.read is None or file_format.matches is None:
         raise UsageError(f"Files of {kind} are only written here.", hint="assay import --help")
-    if not form.matches(content):
-        raise content.wrong(f"is no file of {kind}", hint="Leave --as out to have it found.")
-    found = list(form.read(content))
-    if not found:
+    if not file_format.matches(content):
+        raise content.wrong(f"is no file of {kind}", hint="Leave --as out to detect the kind.")
+    results = list(file_format.read(content))
+    if not results:
         raise content.wrong("holds no result")
-    return found
+    return results

@@ -1,4 +1,4 @@
-"""What a Python caller gives, in the forms that a plan takes: functions, single values, texts."""
+"""Convert arguments of Python callers to those of a plan: functions, single values, texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BUILD = (
 
 
 def named(thing: object) -> Case:
-    """A function or class of a file as the case `FILE:NAME`, which a fresh process can find."""
+    """A function or class as the case `FILE:NAME`, which a fresh process can import."""
     if isinstance(thing, list | tuple | set):
         raise UsageError(
             f"A {type(thing).__name__} was given as one case.",
@@ -32,56 +32,56 @@ def named(thing: object) -> Case:
     file = getattr(module, "__file__", None) or ""
     if not file.endswith(".py") or getattr(module, name, None) is not thing:
         raise UsageError(
-            f"{name} cannot be found again by a fresh process, as it is not at the top of a file.",
-            hint="Define it in a file, and give it, or 'FILE.py:NAME'.",
+            f"{name} cannot be imported by a fresh process, as it is not at the top of a file.",
+            hint="Define it at the top of a file, or give 'FILE.py:NAME'.",
         )
     return Case(workload=f"{_short(Path(file))}:{name}", backend="?")
 
 
-def backend_names(given: str | Sequence[str]) -> Sequence[str]:
-    """One name, several by commas, or a list."""
-    if isinstance(given, str):
-        return [name.strip() for name in given.split(",") if name.strip()]
-    return tuple(given)
+def backend_names(names: str | Sequence[str]) -> Sequence[str]:
+    """A name, names separated by commas, or a list."""
+    if isinstance(names, str):
+        return [name.strip() for name in names.split(",") if name.strip()]
+    return tuple(names)
 
 
-def axes(given: Axes | None, what: str) -> dict[str, Sequence[Value]]:
+def axes(values: Axes | None, what: str) -> dict[str, Sequence[Value]]:
     """Names with their values; a single one need not be in a list."""
-    if given is None:
+    if values is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(values, Mapping):
         raise UsageError(
-            f"{what} is {given!r}, but has to be a dict.", hint=f'As in: {what}={{"name": 64}}'
+            f"{what} is {values!r}, but has to be a dict.", hint=f'As in: {what}={{"name": 64}}'
         )
-    return {name: _values(name, value) for name, value in given.items()}
+    return {name: _values(name, value) for name, value in values.items()}
 
 
 def procedure(chosen: Procedure | None, parts: Mapping[str, Any]) -> Procedure:
-    """A procedure given whole, or by its parts, of cases that are not compared."""
+    """A Procedure, or one from its fields, for cases that are not compared."""
     if chosen is not None and parts:
         raise UsageError(
             f"Both procedure and {', '.join(parts)} were given.",
             hint=f"Put it into the procedure: Procedure({', '.join(parts)}=…).",
         )
-    found = Procedure(**parts) if chosen is None else chosen
-    if found.metric:
+    result = Procedure(**parts) if chosen is None else chosen
+    if result.metric:
         raise UsageError(
-            f"metric is '{found.metric}', but everything there is to measure is measured.",
-            hint="assay.ab and assay.race take the metric that they compare.",
+            f"metric is '{result.metric}', but here all metrics are measured.",
+            hint="assay.ab and assay.race take the metric to compare.",
         )
-    return found
+    return result
 
 
-def _values(name: str, given: Value | Iterable[Value]) -> Sequence[Value]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        return (given,)
-    found = tuple(given)
-    if not found:
+def _values(name: str, value: Value | Iterable[Value]) -> Sequence[Value]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return (value,)
+    values = tuple(value)
+    if not values:
         raise UsageError(f"{name} has no value.", hint=f'As in: {{"{name}": [1, 2]}}')
-    return found
+    return values
 
 
 def _short(file: Path) -> Path:
-    """As one would type it: from here, where it lies below."""
-    whole = file.resolve()
-    return whole.relative_to(Path.cwd()) if whole.is_relative_to(Path.cwd()) else whole
+    """Relative to the current folder if it is below it."""
+    path = file.resolve()
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

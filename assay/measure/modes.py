@@ -1,4 +1,4 @@
-"""What a plan requests of a case's worker beside its speed: to evaluate, train or profile it."""
+"""Worker modes other than timing: evaluate, train or profile a case."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:  # it imports this module
 # In the case's folder.
 PREDICTIONS = "predictions.npy"  # the class of every example
 WEIGHTS, CHECKPOINT = "weights.npz", "checkpoint.npz"
-# What is profiled must not be a first step.
+# The first steps are not profiled.
 BEFORE_PROFILE = TakeSamples(steps=1, count=5, seconds=CHUNK)
 
 
 class WorkerMode(NamedTuple):
-    """What the worker of a case is asked for; by default its speed is measured."""
+    """What the worker of a case does; by default it is timed."""
 
     drive: Callable[[OpenCase], None] | None = None  # in place of warm-up and samples
-    missing: str = ""  # what it needs and is not here, in words
+    missing: str = ""  # what it needs and is not available, for the user
     facts: Mapping[str, Value] = {}
 
 
@@ -43,7 +43,7 @@ SPEED = WorkerMode()
 
 
 def check(plan: Plan, home: Path) -> None:
-    """What can be refused before a run begins."""
+    """Checks before a run begins."""
     if plan.evaluation:
         for case in plan.cases:
             _missing(case, plan.evaluation, home)
@@ -59,57 +59,57 @@ def mode_of(plan: Plan, case: Case, folder: Path) -> WorkerMode:
 def _evaluation_mode(plan: Plan, case: Case, folder: Path) -> WorkerMode:
     evaluation = plan.evaluation or Evaluation()
     file = str((folder / PREDICTIONS).absolute())
-    order = Evaluate(split=evaluation.split, first=evaluation.first, file=file)
+    request = Evaluate(split=evaluation.split, first=evaluation.first, file=file)
     training = _train_order(plan, folder.absolute())
     return WorkerMode(
-        drive=partial(evaluate, order=order, training=training),
+        drive=partial(evaluate, request=request, training=training),
         missing=_missing(case, evaluation, home_of(folder) or folder.parents[2]),
-        facts={"split": order.split, **_expectation(case, evaluation), **_training_facts(plan)},
+        facts={"split": request.split, **_expectation(case, evaluation), **_training_facts(plan)},
     )
 
 
-def profile(one: OpenCase, steps: ProfileSteps) -> None:
+def profile(open_case: OpenCase, steps: ProfileSteps) -> None:
     """First steps, then some under the framework's profiler.
 
-    Their metric has a name of its own, for a profiler costs time: nobody shall compare them.
+    Their metric has its own name, because a profiler costs time: they must not be compared.
     """
-    one.start_first_step()
-    one.first_step()
-    if one.stepped:
-        one.request(BEFORE_PROFILE, "warmup")
-    one.show("steady")
-    for piece in one.pieces(steps):
+    open_case.start_first_step()
+    open_case.first_step()
+    if open_case.stepped:
+        open_case.request(BEFORE_PROFILE, "warmup")
+    open_case.show("steady")
+    for piece in open_case.pieces(steps):
         if isinstance(piece, Samples):
-            one.add(msgspec.structs.replace(piece, metric=f"profiled_{piece.metric}"))
+            open_case.add(msgspec.structs.replace(piece, metric=f"profiled_{piece.metric}"))
 
 
-def evaluate(one: OpenCase, order: Evaluate, training: Train | None = None) -> None:
-    """Train if asked to, then every example of a split."""
+def evaluate(open_case: OpenCase, request: Evaluate, training: Train | None = None) -> None:
+    """Train if requested, then predict every example of a split."""
     if training:
-        _train(one, training)
-    one.show("steady")
-    one.request(order)
+        _train(open_case, training)
+    open_case.show("steady")
+    open_case.request(request)
 
 
-def _train(one: OpenCase, order: Train) -> None:
-    """What every epoch reports; then the facts of the trained model."""
-    recipe = order.training.recipe
-    one.show("first", note="training …")
+def _train(open_case: OpenCase, request: Train) -> None:
+    """Add what every epoch reports, and the facts of the trained model."""
+    recipe = request.training.recipe
+    open_case.show("first", note="training …")
     reports: dict[str, float] = {}
     epoch = 0
-    for piece in one.pieces(order):
+    for piece in open_case.pieces(request):
         if isinstance(piece, Samples):
             reports[piece.metric] = piece.values[-1]
             if recipe and piece.metric == "epoch_accuracy":  # the last of an epoch
                 epoch += 1
                 note = f"epoch {epoch} of {recipe.epochs}  {human(reports['epoch_time'], 's')}"
                 note += f"  loss {reports['loss']:.4f}  {reports['epoch_accuracy']:.2f} % right"
-                one.show("steady", samples=epoch, note=note)
-        one.add(piece)
+                open_case.show("steady", samples=epoch, note=note)
+        open_case.add(piece)
 
 
 def _train_order(plan: Plan, folder: Path) -> Train | None:
-    """A training that was cut short goes on in its run, from its last checkpoint."""
+    """An interrupted training continues in its run from its last checkpoint."""
     if plan.training is None:
         return None
     earlier = sorted(folder.parent.glob(f"*/{CHECKPOINT}"))
@@ -122,7 +122,6 @@ def _train_order(plan: Plan, folder: Path) -> Train | None:
 
 
 def _training_facts(plan: Plan) -> dict[str, Value]:
-    """What a result says of how it was trained."""
     if plan.training is None:
         return {}
     recipe = plan.training.recipe
@@ -146,7 +145,7 @@ def _missing(case: Case, evaluation: Evaluation, home: Path) -> str:
     except UsageError:
         raise
     except AssayError:
-        return ""  # of data that is damaged: the worker fails over it, in the same words
+        return ""  # the data is damaged: the worker reports it
 
 
 def _expectation(case: Case, evaluation: Evaluation) -> dict[str, Value]:
@@ -163,27 +162,26 @@ def _expectation(case: Case, evaluation: Evaluation) -> dict[str, Value]:
     }
 
 
-# How much of a step several devices spend in communication: some steps more, under the profiler.
-#
-# After the samples, in the same process; the samples themselves are taken without a profiler.
+# The share of a step that several devices spend in communication: some extra steps under the
+# profiler, in the same process, after the samples.
 
 METRIC = "communication_share"
 STEPS = 5
-UNKNOWN = "communication"  # the fact that says why there is none
+UNKNOWN = "communication"  # fact: why there is no such metric
 
 
-def measure_communication(one: OpenCase) -> None:
-    """The share of each step, in percent; the trace stays in the folder."""
-    case, folder = one.case, one.folder / TRACE
+def measure_communication(open_case: OpenCase) -> None:
+    """The share of each step, in percent; the trace is left in the folder."""
+    case, folder = open_case.case, open_case.folder / TRACE
     if int(case.options.get("devices", 1)) == 1:
         return
     if not isinstance(registry.backend(case.backend), ProfilingBackend):
-        one.add(LateFacts(facts={UNKNOWN: f"unknown: {case.backend} has no profiler"}))
+        open_case.add(LateFacts(facts={UNKNOWN: f"unknown: {case.backend} has no profiler"}))
         return
-    one.show("steady", note="profiling …")
-    list(one.pieces(ProfileSteps(folder=str(folder.absolute()), steps=STEPS)))
-    if one.status == "ok":
-        one.add(_communication(folder))
+    open_case.show("steady", note="profiling …")
+    list(open_case.pieces(ProfileSteps(folder=str(folder.absolute()), steps=STEPS)))
+    if open_case.status == "ok":
+        open_case.add(_communication(folder))
 
 
 def _communication(folder: Path) -> Samples | LateFacts:

@@ -1,4 +1,4 @@
-"""Monitors kept on one worker: when each looks, the series in a file, the peaks at the end."""
+"""Monitor one worker: schedule monitors, write their series to a file, return peaks."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from assay.core.contracts import Monitor
 from assay.monitors.sources.proc import Tree, line_value
 from assay.monitors.sources.series import Series
 
-QUICK = 0.1  # seconds; a monitor with a longer period only looks along with a quick one
-SHARES = {True: 0.0008, False: 0.0001}  # of a core, for a quick and for another monitor, at most
-FIRST = 0.01  # seconds; the first looks come closer together, to see what ends at once
-BATCH = 64  # looks kept before they are written: in one go they cost far less, caches being warm
-BEGUN = 1 << 18  # bytes; a process that is seen with less had not been loaded yet
+QUICK = 0.1  # seconds; a monitor with a longer period only samples together with a quick one
+SHARES = {True: 0.0008, False: 0.0001}  # maximum CPU share of a quick and of another monitor
+FIRST = 0.01  # seconds; the first samples are closer together, for programs that end at once
+BATCH = 64  # samples before they are written: a batch costs less, caches being warm
+BEGUN = 1 << 18  # bytes; a process with less had not been loaded yet
 SERIES = "process_info.log"  # PerfZero's name; its fields come first in each line
 
 
 class Monitoring:
-    """Looks when it is told to, on the caller's thread, so that nothing runs beside the worker."""
+    """Samples on the caller's thread when asked, so that nothing runs besides the worker."""
 
     def __init__(
         self,
@@ -30,11 +30,11 @@ class Monitoring:
         monitors: list[Monitor] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        found = usable_monitors() if monitors is None else monitors
+        usable = usable_monitors() if monitors is None else monitors
         self._clock, self._born = clock, clock()
         self._tree = Tree(pid)
         self._scan = _Schedule(self._born, 1.0)
-        self._watched = [(monitor, _Schedule(self._born, monitor.period)) for monitor in found]
+        self._watched = [(monitor, _Schedule(self._born, monitor.period)) for monitor in usable]
         self._quick = [schedule for _, schedule in self._watched if schedule.quick]
         self._due = self._born
         self._floor = _own_high_water()
@@ -43,7 +43,7 @@ class Monitoring:
         self._cost = 0.0
 
     def look(self, everything: bool = False) -> float:
-        """Ask the monitors that are due; the seconds until one is due again."""
+        """Sample the monitors that are due; the seconds until the next is due."""
         now = self._clock()
         if now < self._due and not everything:
             return self._due - now
@@ -55,9 +55,9 @@ class Monitoring:
             before = after
         for monitor, schedule in self._watched:
             if everything or now >= schedule.due:
-                found = monitor.sample(self._tree.pids)
+                values = monitor.sample(self._tree.pids)
                 after = time.thread_time()
-                self._looks.append((now - self._born, schedule.looked(now, after - before), found))
+                self._looks.append((now - self._born, schedule.looked(now, after - before), values))
                 before = after
         if len(self._looks) >= BATCH:
             self._settle()
@@ -67,46 +67,46 @@ class Monitoring:
         return max(0.0, self._due - now)
 
     def end(self, usage: resource.struct_rusage | None) -> dict[str, float]:
-        """What a result keeps; `usage` is what wait4 said of the worker and all it waited for."""
+        """Peaks for the result; `usage` is what wait4 reported of the worker and its children."""
         lived = self._clock() - self._born
         self._settle()
-        found: dict[str, float] = {}
+        peaks: dict[str, float] = {}
         for monitor, _ in self._watched:
-            found |= self._series.peaks(monitor.peaks)
+            peaks |= self._series.peaks(monitor.peaks)
             monitor.close()
         self._series.close()
-        found |= _true_peaks(found, usage, self._floor)
-        found["monitor_cost"] = self._cost / lived if lived > 0 else 0.0
-        return found
+        peaks |= _true_peaks(peaks, usage, self._floor)
+        peaks["monitor_cost"] = self._cost / lived if lived > 0 else 0.0
+        return peaks
 
     def _settle(self) -> None:
-        for seconds, passed, found in self._looks:
-            self._series.add(seconds, passed, found)
+        for seconds, passed, values in self._looks:
+            self._series.add(seconds, passed, values)
         self._looks = []
 
 
 def usable_monitors() -> list[Monitor]:
-    """A fresh one of each that works here."""
-    made = [registry.monitor(name)() for name in registry.names("monitors")]
-    for monitor in made:
+    """New instances of those that work on this machine."""
+    monitors = [registry.monitor(name)() for name in registry.names("monitors")]
+    for monitor in monitors:
         if monitor.missing():
             monitor.close()
-    return [monitor for monitor in made if not monitor.missing()]
+    return [monitor for monitor in monitors if not monitor.missing()]
 
 
 def peak_names() -> list[str]:
-    """What `end` may give here."""
-    found = {"cpu_seconds", "monitor_cost"}
+    """Names that `end` may return on this machine."""
+    names = {"cpu_seconds", "monitor_cost"}
     for monitor in usable_monitors():
-        found |= monitor.peaks.keys()
+        names |= monitor.peaks.keys()
         monitor.close()
-    if found & {"cpu_energy_joules", "gpu_energy_joules"}:
-        found.add("energy_joules")
-    return sorted(found - {"high_water"})
+    if names & {"cpu_energy_joules", "gpu_energy_joules"}:
+        names.add("energy_joules")
+    return sorted(names - {"high_water"})
 
 
 class _Schedule:
-    """When one thing is to be looked at again, so that its looks never cost more than a share."""
+    """When to sample next, so that sampling never costs more than a share of a core."""
 
     __slots__ = ("_last", "_period", "_share", "_soon", "due", "quick")
 
@@ -118,7 +118,7 @@ class _Schedule:
         self._share = SHARES[self.quick]
 
     def looked(self, now: float, cost: float) -> float:
-        """Plan the next look; the seconds since the last one."""
+        """Schedule the next sample; the seconds since the last one."""
         passed, self._last = now - self._last, now
         self.due = now + max(self._soon, cost / self._share)
         if self._soon < self._period:
@@ -127,20 +127,20 @@ class _Schedule:
 
 
 def _true_peaks(
-    found: dict[str, float], usage: resource.struct_rusage | None, floor: int
+    peaks: dict[str, float], usage: resource.struct_rusage | None, floor: int
 ) -> dict[str, float]:
-    """The kernel's own marks, which no look can miss, joined to what was seen."""
+    """Peaks of the kernel, which sampling cannot miss, merged with those sampled."""
     true: dict[str, float] = {}
-    marks = [found.pop("high_water", 0.0), found.get("max_rss", 0.0)]
+    marks = [peaks.pop("high_water", 0.0), peaks.get("max_rss", 0.0)]
     if usage:
-        # A process starts with the mark of the one it was forked from, so a lower one is hidden.
+        # A process inherits the peak of the one it was forked from, which hides a lower one.
         marks += [1024.0 * usage.ru_maxrss] if 1024 * usage.ru_maxrss > floor else []
         true["cpu_seconds"] = usage.ru_utime + usage.ru_stime
-        if max(marks) < BEGUN:  # over before any look: what the kernel says is no less, at least
+        if max(marks) < BEGUN:  # it ended before any sample: the kernel's value is an upper bound
             marks.append(1024.0 * usage.ru_maxrss)
     if max(marks) > 0:
         true["max_rss"] = max(marks)
-    energies = [found[name] for name in ("cpu_energy_joules", "gpu_energy_joules") if name in found]
+    energies = [peaks[name] for name in ("cpu_energy_joules", "gpu_energy_joules") if name in peaks]
     return true | ({"energy_joules": sum(energies)} if energies else {})
 
 

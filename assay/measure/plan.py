@@ -1,4 +1,4 @@
-"""Names, axes and options → a Plan. Every check that needs no machine is made here."""
+"""Make a Plan of names, sweeps and options, with all checks that need no machine."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from assay.core.errors import UsageError, nearest, unknown
 from assay.core.files import user_path
 from assay.core.records import Case, Evaluation, Plan, Procedure, Value, spelled
 from assay.core.registry import opening
-from assay.measure import inputs as forms
-from assay.measure import inputs as given
+from assay.measure import inputs
 from assay.measure.inputs import Axes
 from assay.measure.machine.environment import safe_tags
 from assay.workloads import suites
@@ -32,7 +31,7 @@ from assay.workloads.accuracy import TRAINED
 
 Sweep = Mapping[str, Sequence[Value]]
 
-# Parameters without which there is no network.
+# Parameters that have to be positive.
 SIZES = frozenset(
     {
         *("batch_size", "image_size", "length", "features", "patch"),
@@ -43,13 +42,13 @@ SIZES = frozenset(
 _PLAIN = re.compile(r"[^,:@'\s]+")
 
 
-def as_case(one: CaseLike, trust: bool = False) -> Case:
-    """A case in any form a user may give it, not completed yet."""
-    if isinstance(one, Case):
-        found = one
+def as_case(case_like: CaseLike, trust: bool = False) -> Case:
+    """A case in any form that users may give, not completed yet."""
+    if isinstance(case_like, Case):
+        case = case_like
     else:
-        found = parse_case(one) if isinstance(one, str) else given.named(one)
-    return msgspec.structs.replace(found, trust=True) if trust else found
+        case = parse_case(case_like) if isinstance(case_like, str) else inputs.named(case_like)
+    return msgspec.structs.replace(case, trust=True) if trust else case
 
 
 def expand_cases(
@@ -59,17 +58,17 @@ def expand_cases(
     options: Axes | None = None,
     trust: bool = False,
 ) -> tuple[Case, ...]:
-    """Every combination that was requested, complete and checked, in the order given, each once."""
-    names = given.backend_names(backends)
-    sweeps = given.axes(params, "params"), given.axes(options, "options")
-    found: dict[str, Case] = {}
-    request = [as_case(one, trust) for one in requested]
+    """Every requested combination, complete and checked, in the given order, without repeats."""
+    names = inputs.backend_names(backends)
+    sweeps = inputs.axes(params, "params"), inputs.axes(options, "options")
+    cases: dict[str, Case] = {}
+    request = [as_case(item, trust) for item in requested]
     check_named_once(request, names)
-    for one in request:
-        for backend in backends_of(one, names, sweeps[1].get("mode", ())):
-            for case in _combinations(one, backend, *sweeps):
-                found.setdefault(case.key, case)
-    return tuple(found.values())
+    for item in request:
+        for backend in backends_of(item, names, sweeps[1].get("mode", ())):
+            for case in _combinations(item, backend, *sweeps):
+                cases.setdefault(case.key, case)
+    return tuple(cases.values())
 
 
 def check_named_once(request: Sequence[Case], backends: Sequence[str]) -> None:
@@ -81,7 +80,7 @@ def check_named_once(request: Sequence[Case], backends: Sequence[str]) -> None:
 
 
 def resolve(case: Case) -> Case:
-    """The case with every parameter and option filled in and checked, and its key."""
+    """The case with every parameter and option filled in and checked, and with its key."""
     workload, backend = registry.workload(case.workload), registry.backend(case.backend)
     if not backend.accepts & set(workload.kinds):
         raise UsageError(
@@ -105,7 +104,7 @@ def resolve(case: Case) -> Case:
 
 
 def _mode(case: Case, workload: Workload, backend: Backend) -> dict[str, Value]:
-    """What has nothing to train infers, without being told to."""
+    """A model that cannot be trained defaults to inference."""
     why = workload.inference_only if isinstance(workload, InferenceOnly) else ""
     if not why or "mode" not in backend.options:
         return {}
@@ -115,16 +114,16 @@ def _mode(case: Case, workload: Workload, backend: Backend) -> dict[str, Value]:
 
 
 def _surely(workload: Workload) -> list[str]:
-    """Those to advise: what only infers knows some layers alone, and may refuse the network."""
+    """Without backends that only infer: they support some layers only, and may refuse it."""
     return [name for name in opening(workload) if _offers(registry.backend(name), ())]
 
 
-def backends_of(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
-    """The backend a case names, else those given, else all that are usable here in these modes."""
+def backends_of(case: Case, names: Sequence[str], modes: Sequence[Value]) -> Sequence[str]:
+    """The backend of a case, else `names`, else all that are usable here in these modes."""
     if case.backend != "?":
         return (case.backend,)
-    if given:
-        return given
+    if names:
+        return names
     workload = registry.workload(case.workload)
     if isinstance(workload, InferenceOnly) and workload.inference_only:
         modes = modes or ("infer",)
@@ -134,16 +133,16 @@ def backends_of(case: Case, given: Sequence[str], modes: Sequence[Value]) -> Seq
         if _offers(registry.backend(name), modes) and not registry.backend(name).missing()
     )
     if not usable:
-        names = opening(workload)
+        known = opening(workload)
         raise UsageError(
             f"No backend installed here can open {case.workload}.",
-            hint=registry.backend(names[0]).missing() if names else "",
+            hint=registry.backend(known[0]).missing() if known else "",
         )
     return usable
 
 
 def _offers(backend: Backend, modes: Sequence[Value]) -> bool:
-    """What only infers is no contender of what trains, unless inference is asked for."""
+    """A backend that only infers is chosen only if inference is requested."""
     if "mode" not in backend.options:
         return True
     return set(modes or ("train",)) <= set(backend.options["mode"].choices)
@@ -165,12 +164,11 @@ def _combinations(case: Case, backend: str, params: Sweep, options: Sweep) -> It
 
 
 def _check_amount(name: str, key: str, value: Value, default: Value) -> None:
-    """A size is at least one, unless its default of 0 leaves it to the workload; no count is
-    negative."""
-    least = 1 if key in SIZES and default else 0
-    if isinstance(value, int) and value < least:
+    """Sizes are at least 1, unless their default is 0; other integers are not negative."""
+    minimum = 1 if key in SIZES and default else 0
+    if isinstance(value, int) and value < minimum:
         raise UsageError(
-            f"{key} of {name} is {value}, but has to be {least} or more.", hint=f"{key}={least}"
+            f"{key} of {name} is {value}, but has to be {minimum} or more.", hint=f"{key}={minimum}"
         )
 
 
@@ -179,7 +177,7 @@ def _param(name: str, workload: Workload, key: str, value: Value) -> Value:
         raise unknown(f"parameter of {name}", key, workload.params)
     default = workload.params[key]
     if key == "batch_size" and value == "max":
-        return value  # what that is, a search finds when the case is measured
+        return value  # resolved by batch_size.py when the case is measured
     typed = _typed(value, default)
     choices = workload.choices.get(key, ()) if isinstance(workload, WithChoices) else ()
     if typed is None or (choices and spelled(typed) not in map(spelled, choices)):
@@ -211,7 +209,7 @@ def _option(name: str, backend: Backend, key: str, value: Value) -> Value:
 
 
 def _meant(option: Option, text: str) -> str:
-    """The value that a wrong one probably stands for, or ""."""
+    """The value that a wrong one probably means, or ""."""
     known = [str(choice) for choice in option.choices if choice != ""]
     lower = text.lower()
     meant = option.synonyms.get(lower, "")
@@ -229,7 +227,7 @@ def _expected(option: Option) -> str:
 
 
 def _typed(value: Value, default: Value) -> Value | None:
-    """The value as its default's type, or None where it cannot be."""
+    """The value converted to the type of its default, or None if it cannot be."""
     text = str(value)
     if isinstance(default, bool):
         return {"true": True, "false": False, "1": True, "0": False}.get(text.lower())
@@ -244,7 +242,7 @@ def _typed(value: Value, default: Value) -> Value | None:
 
 
 def _kind(default: Value) -> str:
-    return {bool: "true or false", int: "a whole number", float: "a number"}.get(
+    return {bool: "true or false", int: "an integer", float: "a number"}.get(
         type(default), "a text"
     )
 
@@ -264,7 +262,7 @@ def _quoted(value: Value) -> str:
 
 
 def of_suite(suite: str, first: int) -> Evaluation | None:
-    """How the cases of a suite are evaluated; None if they are to be timed."""
+    """The Evaluation of a suite's cases; None if they are timed."""
     if suite in suites.EVALUATED:
         return Evaluation(first=first)
     if first:
@@ -278,20 +276,20 @@ def of_suite(suite: str, first: int) -> Evaluation | None:
 def prepared(
     cases: Sequence[Case], named: Collection[str] = (), weights: str = ""
 ) -> tuple[Case, ...]:
-    """The cases with the weights given, or those beside the data, and with the options that suit
-    an evaluation on their backend, but for those `named` by the user."""
+    """The cases with these weights, or those beside the data, and with their backend's options for
+    evaluation, except options `named` by the user."""
     if weights and not user_path(weights).exists():
         raise UsageError(f"There is no weights file {weights}.", hint="Give its path.")
     chosen = str(user_path(weights).absolute()) if weights else TRAINED
     return tuple(_prepared(case, named, chosen, bool(weights)) for case in cases)
 
 
-def _prepared(case: Case, named: Collection[str], chosen: str, given: bool) -> Case:
-    if given and "weights" not in case.params:
+def _prepared(case: Case, named: Collection[str], chosen: str, has_weights: bool) -> Case:
+    if has_weights and "weights" not in case.params:
         raise UsageError(
             f"{case.workload} takes no file of weights.", hint="Leave out --weights for it."
         )
-    weights = {"weights": chosen} if case.params.get("weights") == "" or given else {}
+    weights = {"weights": chosen} if case.params.get("weights") == "" or has_weights else {}
     backend = registry.backend(case.backend)
     suits = backend.for_evaluation if isinstance(backend, EvaluatingBackend) else {}
     options = case.options | {name: suits[name] for name in suits if name not in named}
@@ -313,17 +311,17 @@ def make_plan(
     trust: bool = False,
     **parts: Any,
 ) -> Plan:
-    """What `run` is going to measure, checked.
+    """The checked plan of `run`.
 
-    Several values of a parameter or option make a sweep. A suite of accuracies is evaluated
-    instead, on the `first` so many examples or on all. `trust` lets a `.pt2` file run code.
+    Several values of a parameter or option are a sweep. A suite of accuracies is evaluated
+    instead, on the `first` examples or on all. `trust` lets a `.pt2` file run code.
     """
-    named = suites.suite(suite) if suite else ()
-    found = expand_cases((*named, *cases), backends, params, options, trust)
+    suite_cases = suites.suite(suite) if suite else ()
+    complete = expand_cases((*suite_cases, *cases), backends, params, options, trust)
     evaluation = of_suite(suite, first)
     return Plan(
-        cases=prepared(found, options or ()) if evaluation else found,
-        procedure=forms.procedure(procedure, parts),
+        cases=prepared(complete, options or ()) if evaluation else complete,
+        procedure=inputs.procedure(procedure, parts),
         evaluation=evaluation,
         label=label,
         tags=safe_tags(dict(tags or {})),

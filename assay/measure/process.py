@@ -1,4 +1,4 @@
-"""A worker process seen from its parent: pipes, log, deadline, monitors, end."""
+"""A worker process as its parent sees it: pipes, log, deadline, monitors, end."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from assay.core.records import Case
 from assay.measure import process_env
 from assay.measure.monitoring import Monitoring
 
-GRACE = 3.0  # seconds a worker has to leave by itself
-MUCH = 0.05  # of the memory there is: what has less is no prey of the out-of-memory killer
+GRACE = 3.0  # seconds that a worker has to exit by itself
+MUCH = 0.05  # of all memory: the out-of-memory killer does not choose a process with less
 
 
 class WorkerProcess:
@@ -50,7 +50,7 @@ class WorkerProcess:
         self._usage: resource.struct_rusage | None = None
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
-        self._still = 0.0  # since when it stands still; 0: it does not
+        self._paused_at = 0.0  # when it was paused; 0: it is running
         self._buffer = bytearray()
         self._kills = out_of_memory_kills()
         self._mark = guard.marked()
@@ -79,30 +79,30 @@ class WorkerProcess:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self.wake()  # who stands still can neither be asked nor leave
+        self.wake()  # a stopped process cannot answer or exit
         try:
-            self._monitoring.look(everything=True)  # the marks of a life are highest at its end
-            if kind is None:  # the measurement is whole: what goes wrong now does not matter
+            self._monitoring.look(everything=True)  # cumulative values are highest at the end
+            if kind is None:  # the measurement is complete: errors no longer matter
                 self._deadline = time.monotonic() + GRACE
                 with contextlib.suppress(EndingError):
                     list(self.ask(Close()))
         finally:
             self._end()
 
-    def ask(self, order: Request) -> Iterator[Answer]:
-        """The worker's answers to one order. Raises EndingError when it cannot answer."""
-        self.send(order)
+    def ask(self, request: Request) -> Iterator[Answer]:
+        """The worker's answers to one request. Raises EndingError if it cannot answer."""
+        self.send(request)
         yield from self.answers()
 
-    def send(self, order: Request) -> None:
-        """The order alone: its answers can be waited for later."""
+    def send(self, request: Request) -> None:
+        """Do not wait for its answers."""
         try:
-            os.write(self._orders, pack(order))  # far less than a pipe holds
+            os.write(self._orders, pack(request))  # far less than a pipe holds
         except BrokenPipeError:
             raise self._gone() from None
 
     def answers(self) -> Iterator[Answer]:
-        """To the order that was sent last."""
+        """To the request that was sent last."""
         while True:
             answer = self._next()
             if isinstance(answer, Failed):
@@ -118,19 +118,19 @@ class WorkerProcess:
         self._timeout, self._deadline = seconds, time.monotonic() + seconds
 
     def stand_still(self) -> None:
-        """Stop the whole group; the time until it is woken does not count as its own."""
+        """Stop the process group; the time until it continues does not count for its timeout."""
         lives = self._process.returncode is None
-        if lives and not self._still and self._signalled(signal.SIGSTOP):
+        if lives and not self._paused_at and self._signalled(signal.SIGSTOP):
             os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            self._still = time.monotonic()
+            self._paused_at = time.monotonic()
 
     def wake(self) -> None:
-        if self._still and self._signalled(signal.SIGCONT):
-            self._deadline += time.monotonic() - self._still
-        self._still = 0.0
+        if self._paused_at and self._signalled(signal.SIGCONT):
+            self._deadline += time.monotonic() - self._paused_at
+        self._paused_at = 0.0
 
     def _signalled(self, number: int) -> bool:
-        """Whether there was still a group to send it to."""
+        """Whether the group still existed."""
         try:
             os.killpg(self._process.pid, number)
         except ProcessLookupError:
@@ -138,11 +138,11 @@ class WorkerProcess:
         return True
 
     def _start(self, case: Case, folder: Path) -> tuple[list[str], dict[str, str]]:
-        """The command, and the variables it has beyond ours."""
+        """The command and its additional variables."""
         return process_env.interpreter(case, folder), process_env.variables(case, folder)
 
     def _next(self) -> Answer:
-        """One answer; meanwhile the worker's output is drained, however much it is."""
+        """Wait for one answer and drain the worker's output meanwhile."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._answers, selectors.EVENT_READ)
             selector.register(self._output, selectors.EVENT_READ)
@@ -150,11 +150,11 @@ class WorkerProcess:
                 for body in unpack(self._buffer):
                     return _read(body)
                 if _announced(self._buffer) > LARGEST:
-                    raise EndingError("crashed", "the worker wrote into its pipe what is no answer")
-                pause = self._monitoring.look()  # here, where this thread would only sleep
+                    raise EndingError("crashed", "the worker wrote invalid data into its pipe")
+                pause = self._monitoring.look()  # this thread would only sleep here
                 left = self._deadline - time.monotonic()
                 ready = [key.fd for key, _ in selector.select(max(0.0, min(left, pause)))]
-                if left <= 0 and self._answers not in ready:  # else it came while nobody looked
+                if left <= 0 and self._answers not in ready:  # else an answer came in time
                     raise EndingError("timeout", f"not finished after {self._timeout:g} s")
                 for fd in ready:
                     self._receive(fd, selector)
@@ -171,7 +171,6 @@ class WorkerProcess:
             selector.unregister(fd)
 
     def _gone(self) -> EndingError:
-        """Why a worker that stopped answering did so."""
         code = self._reaped(GRACE)
         if code is None:
             return EndingError("crashed", "the worker closed its pipe without exiting")
@@ -197,7 +196,7 @@ class WorkerProcess:
         self._log.close()
 
     def _reaped(self, patience: float) -> int | None:
-        """The exit code, or None while it lives. By wait4: it alone tells what the life cost."""
+        """The exit code, or None while it runs. By wait4, which reports the resource usage."""
         end, pause = time.monotonic() + patience, 0.0005
         while self._process.returncode is None:
             pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
@@ -218,7 +217,7 @@ class WorkerProcess:
 
 
 def _pipes(count: int) -> list[int]:
-    """Both ends of each; where there are not that many descriptors left, none."""
+    """Both ends of each; none if there are not enough file descriptors."""
     ends: list[int] = []
     try:
         for _ in range(count):
@@ -238,20 +237,20 @@ def _read(body: bytes) -> Answer:
 
 
 def _announced(buffer: bytearray) -> int:
-    """Bytes of the message that is arriving."""
+    """Bytes of the message that is being received."""
     return int.from_bytes(buffer[:4], "little") if len(buffer) >= 4 else 0
 
 
 def _ending(answer: Failed) -> EndingError:
-    """As the worker says, if that is an ending of a worker."""
+    """As the worker reports, if it is a known status."""
     if answer.status in ENDINGS:
         return EndingError(answer.status, answer.reason, answer.phases)
     return EndingError("failed", f"{answer.reason} (it called this '{answer.status[:40]}')")
 
 
 def killed(what: str, usage: resource.struct_rusage | None) -> EndingError:
-    """Ended by SIGKILL while the kernel's out-of-memory killer was at work on this machine: for it
-    only what takes much memory is worth it, anything else somebody else has killed."""
+    """Ended by SIGKILL while the kernel's out-of-memory killer was active: it only kills a process
+    that uses much memory, so anything else was killed by somebody else."""
     if usage and 1024 * usage.ru_maxrss >= MUCH * memory_limit():
         return EndingError("out-of-memory", f"the kernel killed {what} for lack of memory")
     return EndingError(
@@ -261,16 +260,16 @@ def killed(what: str, usage: resource.struct_rusage | None) -> EndingError:
 
 
 def memory_limit() -> int:
-    """Bytes there are for this process: the machine's, or its control group's if that has fewer."""
-    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Bytes of the machine, or of the process's control group if less."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     try:
-        return min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    except (OSError, ValueError):  # there is no such group, or it has no limit
-        return whole
+        return min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # no such group, or no limit
+        return total
 
 
 def out_of_memory_kills() -> int:
-    """How often the kernel's out-of-memory killer has struck on this machine."""
+    """How often the kernel's out-of-memory killer has run on this machine."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()
     except OSError:
@@ -278,12 +277,12 @@ def out_of_memory_kills() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
-HEAD = 1 << 20  # bytes kept of the beginning
-TAIL = 1 << 20  # bytes kept of the end
+HEAD = 1 << 20  # bytes stored of the beginning
+TAIL = 1 << 20  # bytes stored of the end
 
 
 class KeptLog:
-    """What a worker prints. The middle of a flood is counted, not kept: disks are finite."""
+    """The output of a worker. Of a large one the middle is counted, not stored."""
 
     def __init__(self, path: Path, head: int = HEAD, tail: int = TAIL) -> None:
         self._file: FileIO | None = None
@@ -311,7 +310,7 @@ class KeptLog:
             self._file.close()
 
     def _put(self, data: bytes | bytearray) -> None:
-        """As far as the disk has room: a measurement does not end for its log."""
+        """A full disk does not end a measurement."""
         with suppress(OSError):
             if self._file:
                 self._file.write(data)

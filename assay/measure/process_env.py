@@ -1,4 +1,4 @@
-"""The worker's world: its interpreter and its environment variables, explicit and recorded."""
+"""The interpreter and environment variables of a worker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.measure import shared_cache
 
 PACKAGE = Path(assay.__file__).parent
 
-# Equal for every contender: no framework grabs a whole device, or shouts in the log.
+# Equal for every contender: no framework reserves a whole device or floods the log.
 COMMON = {
     "PYTHONHASHSEED": "0",
     "PYTHONUNBUFFERED": "1",
@@ -31,19 +31,19 @@ _LOOK = (
 
 
 def interpreter(case: Case, folder: Path, module: str = "assay.worker") -> list[str]:
-    """The command that starts a worker for this case. A foreign interpreter finds assay, and
-    nothing else of this environment, behind its own packages."""
+    """The command that starts a worker for this case. Another interpreter finds assay, but nothing
+    else of this environment, after its own packages."""
     chosen = str(case.options.get("python", ""))
     if not chosen:
         return start.command(module)
-    found = python_of(chosen)
-    if not os.access(found, os.X_OK):
-        raise EndingError("skipped", f"there is no Python interpreter at {found}")
-    _check_modules(found)
+    python = python_of(chosen)
+    if not os.access(python, os.X_OK):
+        raise EndingError("skipped", f"there is no Python interpreter at {python}")
+    _check_modules(python)
     borrowed = folder / "borrowed"
     borrowed.mkdir(exist_ok=True)
     (borrowed / "assay").symlink_to(PACKAGE)
-    return start.command(module, str(found.absolute()), str(borrowed.absolute()))
+    return start.command(module, str(python.absolute()), str(borrowed.absolute()))
 
 
 def python_of(chosen: str) -> Path:
@@ -52,7 +52,7 @@ def python_of(chosen: str) -> Path:
 
 
 def _check_modules(python: Path) -> None:
-    """The worker speaks through msgspec; without it, it could not even say what it lacks."""
+    """Without msgspec the worker could not even report that it is missing."""
     try:
         ran = subprocess.run([python, "-c", _LOOK], capture_output=True, timeout=60, check=False)
     except OSError as error:
@@ -66,7 +66,7 @@ def _check_modules(python: Path) -> None:
 
 
 def variables(case: Case, folder: Path) -> dict[str, str]:
-    """What the worker's environment has beyond the user's own."""
+    """Variables in addition to the user's."""
     threads = case.options.get("threads", "all")
     count = {"OMP_NUM_THREADS": str(threads)} if threads != "all" else {}
     return {
@@ -79,15 +79,15 @@ def variables(case: Case, folder: Path) -> dict[str, str]:
 
 
 def home_of(folder: Path) -> Path | None:
-    """Where data is kept, by the folder of a case: `HOME/runs/RUN/NNN`, or, of a store elsewhere,
+    """The folder of data, from the folder of a case: `HOME/runs/RUN/NNN` or, with a remote store,
     `HOME/stores/NAME/runs/RUN/NNN`."""
-    runs = next((place for place in folder.absolute().parents if place.name == "runs"), None)
+    runs = next((parent for parent in folder.absolute().parents if parent.name == "runs"), None)
     if runs is None:
         return None
     return runs.parents[2] if runs.parents[1].name == "stores" else runs.parent
 
 
 def _store(folder: Path) -> dict[str, str]:
-    """For workers that read data. The store itself is not their business, nor its password."""
+    """For workers that read data. They do not get the store's address or password."""
     home = home_of(folder)
     return {} if home is None else {"ASSAY_HOME": str(home), "ASSAY_STORE": ""}

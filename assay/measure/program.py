@@ -1,4 +1,4 @@
-"""A command run by this process itself: its output streamed, its memory watched, its end told."""
+"""Run a command: stream its output, monitor it, and return how it ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Feed = Callable[[bytes], None]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """What to start. A command that is one text is given to a shell."""
+    """A command that is a str is run by a shell."""
 
     command: str | tuple[str, ...]
     directory: str = "."
@@ -46,7 +46,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_program(program: Program, folder: Path, feed: Feed) -> Ended:
-    """Run it to its end, every chunk of its output handed on. Raises EndingError when cut short."""
+    """Run it to its end; `feed` gets every chunk of output. Raises EndingError on a timeout."""
     kills = out_of_memory_kills()
     running: _Running | None = None
     try:
@@ -64,7 +64,7 @@ def run_program(program: Program, folder: Path, feed: Feed) -> Ended:
 
 
 class _Running:
-    """A started command, from its birth to its end; its whole process group ends with it."""
+    """A started command; its whole process group ends with it."""
 
     def __init__(self, program: Program, feed: Feed) -> None:
         self._program, self._feed = program, feed
@@ -98,17 +98,17 @@ class _Running:
         self._monitoring = Monitoring(self._process.pid, folder)
 
     def to_the_end(self) -> Ended:
-        """Sleeps until there is output, a look is due, or the command has ended."""
+        """Wait for output, for monitors that are due, and for the end."""
         deadline = time.monotonic() + self._program.timeout
-        life = os.pidfd_open(self._process.pid)  # readable the moment it ends
+        pidfd = os.pidfd_open(self._process.pid)  # readable the moment it ends
         try:
             with selectors.DefaultSelector() as selector:
                 selector.register(self._output, selectors.EVENT_READ)
-                selector.register(life, selectors.EVENT_READ)
-                while not self._over(life, selector, deadline):
+                selector.register(pidfd, selectors.EVENT_READ)
+                while not self._over(pidfd, selector, deadline):
                     pass
         finally:
-            os.close(life)
+            os.close(pidfd)
         seconds = clock() - self._begun
         peaks = self._settled()
         return Ended(
@@ -128,14 +128,14 @@ class _Running:
             self._process.wait()
         self._settled()
 
-    def _over(self, life: int, selector: selectors.BaseSelector, deadline: float) -> bool:
+    def _over(self, pidfd: int, selector: selectors.BaseSelector, deadline: float) -> bool:
         left = deadline - time.monotonic()
         if left <= 0:
             limit = self._program.timeout
             raise EndingError("timeout", f"not finished after {limit:g} s")
         pause = self._monitoring.look() if self._monitoring else left
         for key, _ in selector.select(min(left, pause)):
-            if key.fd == life:
+            if key.fd == pidfd:
                 _, status, self.usage = os.wait4(self._process.pid, 0)
                 self._process.returncode = os.waitstatus_to_exitcode(status)
                 return True
@@ -147,7 +147,7 @@ class _Running:
         return False
 
     def _settled(self) -> dict[str, float]:
-        """What the group left behind ends; what it printed last is read; the peaks are told."""
+        """End what is left of the group, read its last output, return the peaks."""
         if self._output < 0:
             return {}
         _signal(self._process.pid, signal.SIGKILL)
@@ -163,20 +163,19 @@ class _Running:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A signal that comes while a process is being started is heard right after: never between
-    its birth and the moment somebody knows it and can end it."""
+    """Defer signals: while a process is being started, nobody could end it yet."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals come to the main thread only
         return
-    heard: list[int] = []
+    pending: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {n: signal.signal(n, lambda number, _: heard.append(number)) for n in numbers}
+    before = {n: signal.signal(n, lambda number, _: pending.append(number)) for n in numbers}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for late in heard:
+        for late in pending:
             signal.raise_signal(late)
 
 

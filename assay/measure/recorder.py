@@ -1,4 +1,4 @@
-"""The one loop that keeps a run: folder, lock, label, tags, peaks, store, summaries, interrupt."""
+"""Store the results of a run as they are measured."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ A = TypeVar("A")
 
 
 class Run:
-    """A run while it is measured. Nobody else measures it at the same time."""
+    """A run while it is measured; it is locked."""
 
     def __init__(
         self, plan: Plan, store: Store, folder: Path, elsewhere: Elsewhere | None = None
     ) -> None:
         self.plan, self.name, self.store = plan, folder.name, store
-        self.elsewhere = elsewhere  # machines that measure for this one
+        self.elsewhere = elsewhere  # a cluster that measures for this machine
         self._folder = folder
         self._peaks = peaks_for(store.home) if elsewhere is None else {}
 
@@ -50,16 +50,16 @@ class Run:
         return folders.new_case(self._folder)
 
     def results(self) -> list[Result]:
-        """Kept before, but for those that were interrupted."""
-        found = self.store.results(Query(ids=(self.name,)))
-        return [result for result in found if result.status != "interrupted"]
+        """Stored before, except interrupted ones."""
+        results = self.store.results(Query(ids=(self.name,)))
+        return [result for result in results if result.status != "interrupted"]
 
     def keep(
         self, batches: Iterable[tuple[A, Sequence[Result]]]
     ) -> Iterator[tuple[A, list[Reading]]]:
-        """Each batch of results is kept before it is yielded; an interrupted one is the last."""
+        """Store each batch of results before it is yielded; an interrupted one is the last."""
         for what, results in batches:
-            with uninterrupted():  # a batch is kept whole
+            with uninterrupted():  # a batch is stored completely
                 readings = self._all_kept(results)
             yield what, readings
             for result in results:
@@ -70,7 +70,7 @@ class Run:
         self.store.keep_document(self.name, name, codec.encode(document, indent=2))
 
     def _all_kept(self, results: Sequence[Result]) -> list[Reading]:
-        """Each is tried, also where one could not be kept: what it says is raised then."""
+        """Try each, then raise the errors."""
         readings: list[Reading] = []
         problems: list[StoreError] = []
         for result in results:
@@ -84,19 +84,19 @@ class Run:
         return readings
 
     def _kept(self, result: Result) -> Reading:
-        """With what the plan and the doctor know of it, so that it explains itself for ever."""
+        """With what the plan and the doctor know of it."""
         machine = {**result.environment.machine, **self._peaks}
-        found = msgspec.structs.replace(result.environment, machine=machine)
-        if self.elsewhere:  # what was typed, and in which checkout, is known here
+        env = msgspec.structs.replace(result.environment, machine=machine)
+        if self.elsewhere:  # the command and its checkout are those of this machine
             here = environment.here()
-            found = msgspec.structs.replace(found, command=here.command, git=found.git or here.git)
+            env = msgspec.structs.replace(env, command=here.command, git=env.git or here.git)
         whole = msgspec.structs.replace(
             result,
             case=msgspec.structs.replace(result.case, trust=msgspec.UNSET),  # the plan has it
             reason=without_tokens(result.reason),
             label=self.plan.label,
             tags={**self.plan.tags, **result.tags},
-            environment=found,
+            environment=env,
         )
         self.store.append(whole)
         return stored_summary.read(self.store, whole)
@@ -114,7 +114,7 @@ def new_run(plan: Plan, home: Home, elsewhere: Elsewhere | None = None) -> Itera
 
 @contextmanager
 def resumed_run(name: str, home: Home, elsewhere: Elsewhere | None = None) -> Iterator[Run]:
-    """A run taken up again, by its whole name: `resumable` gives it."""
+    """Resume a run by its full name, which `resumable` returns."""
     with closing(open_store(home)) as store:
         folder = store.folder(name)
         plan = store.plan(name)
@@ -123,45 +123,43 @@ def resumed_run(name: str, home: Home, elsewhere: Elsewhere | None = None) -> It
 
 
 def resumable(text: str, verb: str, home: Home) -> str:
-    """The name of a run that this verb may go on with. Only the one that made it knows how.
-
-    One from elsewhere names files and commands that would be run here, unseen.
-    """
+    """The full name of a run, checked: this verb made it, and on this machine. An imported run
+    names files and commands that would be run here unseen."""
     name = made_by_verb(text, verb, home)
     with closing(open_store(home)) as store:
         if store.document(name, IMPORTED) is None:
             return name
     raise UsageError(
-        f"Run {name} was imported, so it is shown here, but not gone on with.",
+        f"Run {name} was imported and cannot be resumed here.",
         hint="To measure it on this machine, start it again.",
     )
 
 
 def is_trusted(result: Result, store: Store) -> bool:
-    """Whether a user of this store let the case run code, when its run was started. An imported
-    run tells of another user, who may be anybody."""
+    """Whether a user of this store let the case run code. The trust of an imported run was given by
+    another user, who may be anybody."""
     if store.document(result.run, IMPORTED) is not None:
         return False
     try:
         cases = store.plan(result.run).cases
-    except StoreError:  # it has no plan, or none that can be read
+    except StoreError:  # no plan, or an unreadable one
         return False
     return any(bool(case.trust) and case.key == result.case.key for case in cases)
 
 
 def made_by_verb(text: str, verb: str, home: Home) -> str:
-    """The name of a run that this verb has made."""
+    """The full name of a run that this verb made."""
     with closing(open_store(home)) as store:
         name = store.find_run(text)
         made_by = verb_of(store, name)
         if made_by != verb:
             raise UsageError(
-                f"Run {name} was made by assay {made_by}, so assay {verb} cannot go on with it.",
+                f"Run {name} was made by assay {made_by}, so assay {verb} cannot resume it.",
                 hint=how_to_resume(store, name),
             )
         if not can_resume(store, name):
             raise UsageError(
-                f"Run {name} does not say what it was begun with, so it cannot go on.",
+                f"Run {name} did not store its options, so it cannot be resumed.",
                 hint=how_to_resume(store, name),
             )
         return name
@@ -171,7 +169,7 @@ def run_cases(
     plan: Plan, home: Home, progress: ProgressCallback, machines: Machines = HERE
 ) -> Iterator[Reading]:
     """Measure every case of a plan as a new run, on these machines."""
-    if machines is HERE:  # else the data is there, or is not
+    if machines is HERE:  # else the data has to be on the cluster
         modes.check(plan, settings.home(home))
     return _run(plan, home, progress, machines)
 
@@ -186,7 +184,7 @@ def _run(
 def resume_cases(
     text: str, verb: str, home: Home, progress: ProgressCallback, machines: Machines = HERE
 ) -> Iterator[Reading]:
-    """Measure what an interrupted run of this verb still lacks, into the same run."""
+    """Measure the missing cases of an interrupted run of this verb, into the same run."""
     return _resume(resumable(text, verb, home), home, progress, machines)
 
 
@@ -209,14 +207,14 @@ def _batches(
     run: Run, cases: Sequence[Case], progress: ProgressCallback
 ) -> Iterator[tuple[CasePlace, list[Result]]]:
     for number, case in enumerate(cases, 1):
-        place, numbered = run.new_case(), _numbered(progress, number, len(cases))
-        yield place, [measure(run.plan, case, place, numbered)]
+        case_dir, numbered = run.new_case(), _numbered(progress, number, len(cases))
+        yield case_dir, [measure(run.plan, case, case_dir, numbered)]
 
 
 def _spread(
     run: Run, cases: Sequence[Case], progress: ProgressCallback
 ) -> Iterator[tuple[CasePlace, list[Result]]]:
-    """As they end, on machines elsewhere. An interrupt is the ending of one that was begun."""
+    """On a cluster, as they end. An interrupt is the result of the first that was begun."""
     begun: dict[str, Unit] = {}
     units = (
         begun.setdefault(unit.places[0].id, unit)
@@ -225,11 +223,11 @@ def _spread(
     )
     assert run.elsewhere is not None
     try:
-        for unit, found in run.elsewhere.spread(units):
+        for unit, result in run.elsewhere.spread(units):
             del begun[unit.places[0].id]
-            if isinstance(found, LostUnit):
-                found = ending(unit, run.plan, "crashed", found.reason)
-            yield unit.places[0], [found]
+            if isinstance(result, LostUnit):
+                result = ending(unit, run.plan, "crashed", result.reason)
+            yield unit.places[0], [result]
     except KeyboardInterrupt as interrupt:
         for unit in list(begun.values())[:1]:
             reason = str(interrupt) or "by Ctrl-C"
@@ -242,4 +240,4 @@ def _unit(run: Run, case: Case, progress: ProgressCallback) -> Unit:
 
 
 def _numbered(progress: ProgressCallback, number: int, count: int) -> ProgressCallback:
-    return lambda one: progress(msgspec.structs.replace(one, number=number, count=count))
+    return lambda seen: progress(msgspec.structs.replace(seen, number=number, count=count))

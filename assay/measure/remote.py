@@ -1,4 +1,4 @@
-"""Work that another machine does: what is sent there, and what comes back as if it were ours."""
+"""Measure on another machine: what is sent there, and how its result becomes one of ours."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ HERE: Machines = nullcontext()  # this machine
 
 
 def executor(on: str, need: Mapping[str, str] | None = None) -> Machines:
-    """The machines that measure: the nodes of the cluster at the address `on`, each with what
-    `need` says, or this one. A wrong address is an error of the call; the cluster is reached when
-    the context is entered."""
+    """The nodes of the cluster at the address `on` that have the resources of `need`; this machine
+    without one. A wrong address raises at once; the cluster is connected when the context is
+    entered."""
     if on:
         from assay.platforms.cluster.address import check_where, machines
 
@@ -36,55 +36,55 @@ def executor(on: str, need: Mapping[str, str] | None = None) -> Machines:
     if need:
         raise UsageError(
             f"--need {next(iter(need))} was given without --on.",
-            hint="It says what a node of a cluster has to have: --on ray://HOST:10001",
+            hint="It states the resources of a cluster's node: --on ray://HOST:10001",
         )
     return HERE
 
 
 def measure_there(
-    places: Sequence[CasePlace], progress: ProgressCallback, plan: Plan, case: Case
+    case_dirs: Sequence[CasePlace], progress: ProgressCallback, plan: Plan, case: Case
 ) -> Result:
-    """`measure` on a node: what cannot be there is an ending of this case, not of the run."""
+    """`measure` on a node: an error is the result of this case and does not end the run."""
     try:
-        found = measure(plan, case, places[0], progress)
+        result = measure(plan, case, case_dirs[0], progress)
     except AssayError as error:
-        skipped = new_result(case, plan.procedure, places[0])
+        skipped = new_result(case, plan.procedure, case_dirs[0])
         reason = _not_there(case) or f"{error} {error.hint}"
-        found = msgspec.structs.replace(skipped, status="skipped", reason=reason)
-    return with_peaks(found)
+        result = msgspec.structs.replace(skipped, status="skipped", reason=reason)
+    return with_peaks(result)
 
 
 def _not_there(case: Case) -> str:
-    """Of a model or file of one's own, which is not sent."""
+    """Files of the user are not sent."""
     file = case.workload.partition(":")[0]
     if os.sep not in file or Path(file).exists():
         return ""
     return (
-        f"{file} is not on {platform.node()}: a model or file of your own has to lie at the same "
-        "path on every node, such as on a disk that they share"
+        f"{file} is not on {platform.node()}: a model or file of your own has to be at the same "
+        "path on every node, for example on a shared disk"
     )
 
 
 def with_peaks(result: Result) -> Result:
-    """What the doctor of this machine knows of it."""
+    """With the peaks that the doctor measured on this machine."""
     machine = {**result.environment.machine, **peaks_for(home())}
     here = msgspec.structs.replace(result.environment, machine=machine)
     return msgspec.structs.replace(result, environment=here)
 
 
 def ending(unit: Unit, plan: Plan, status: Status, reason: str) -> Result:
-    """Of a case of which nothing came back: its environment is that of this machine."""
-    made = new_result(unit.case, plan.procedure, unit.places[0])
-    return msgspec.structs.replace(made, status=status, reason=reason)
+    """Of a case without a result from its node: its environment is that of this machine."""
+    result = new_result(unit.case, plan.procedure, unit.places[0])
+    return msgspec.structs.replace(result, status=status, reason=reason)
 
 
 def run_one(machines: Elsewhere | None, unit: Unit) -> Any:
-    """What a single pair or heat gave, on whichever node."""
+    """The result of a single pair or heat, on any node."""
     assert machines is not None
-    ((_, found),) = machines.spread(iter([unit]))
-    if isinstance(found, LostUnit):
+    ((_, result),) = machines.spread(iter([unit]))
+    if isinstance(result, LostUnit):
         raise NotPossibleError(
-            f"A pair or heat was {found.reason}.",
-            hint="What was measured is kept; go on with --resume last.",
+            f"A pair or heat was {result.reason}.",
+            hint="What was measured is stored; continue with --resume last.",
         )
-    return found
+    return result

@@ -1,4 +1,4 @@
-"""What the pieces that come from a case's workers amount to: its result."""
+"""Build the result of a case from the messages of its workers."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from assay.stats.pooling import joined_peaks
 
 Piece = Opened | Samples | LateFacts
 
-# The phase of a sample → of a case's time.
+# The phase of a sample → the phase of a case's time.
 TIME_PHASES = {"open": "start", "first": "first step", "warmup": "warm-up", "steady": "sampling"}
 NO_FACTS: Mapping[str, Value] = {}
 
 
 class ResultBuilder:
-    """What is known of a case while it is measured, and in the end its result."""
+    """Accumulates samples and facts of one case into a Result."""
 
     def __init__(
         self,
         case: Case,
         procedure: Procedure,
-        place: CasePlace,
+        case_dir: CasePlace,
         known: Mapping[str, Value] = NO_FACTS,  # facts of an earlier result of the case
     ) -> None:
         self.timeout = procedure.timeout  # of the whole case
@@ -41,7 +41,7 @@ class ResultBuilder:
         self._peaks: list[dict[str, float]] = []
         self._left: list[str] = []
         self._samples: dict[tuple[object, ...], _SampleBuffer] = {}
-        self._result = new_result(case, procedure, place)
+        self._result = new_result(case, procedure, case_dir)
         self._start = time.monotonic()
         self._phases = Phases()
         self._reference_loads: list[float] = []
@@ -60,19 +60,19 @@ class ResultBuilder:
 
     @property
     def samples(self) -> tuple[Samples, ...]:
-        """All so far, those of one kind joined."""
+        """All so far, those of the same kind joined."""
         return tuple(buffer.samples() for buffer in self._samples.values())
 
     def time_reference_load(self) -> None:
-        """Before each process and after the last, while none of them runs."""
+        """Call before each process and after the last, while none runs."""
         self._reference_loads.append(reference_load.seconds())
 
     def begin(self, phase: str) -> None:
-        """The phase that the time from now on is, should the case end badly."""
+        """The phase that the time from now on is charged to if the case fails."""
         self._phase = phase
 
     def spend(self, phase: str) -> None:
-        """The time until now was this phase."""
+        """Charge the time until now to this phase."""
         self._phases.until_now(phase)
         self._sampling |= phase == "warm-up"
 
@@ -89,14 +89,14 @@ class ResultBuilder:
             self._samples.setdefault(kind, _SampleBuffer(piece, process)).add(piece)
 
     def end_process(self, worker: WorkerProcess) -> None:
-        """What is known of a process only when it has ended."""
+        """Add what is only known after the end of a process."""
         self._peaks.append(worker.peaks)
         self._left += worker.left_behind
 
     def finish(
         self, status: str = "ok", reason: str = "", spent: Mapping[str, float] | None = None
     ) -> Result:
-        """The first ending counts. `spent` is what a failed opening says of its own time."""
+        """The first status counts. `spent`: times that a failed opening reported."""
         if self._finished:
             return self._result
         self._finished = True
@@ -121,8 +121,8 @@ class ResultBuilder:
         self._result = msgspec.structs.replace(self._result, facts={**self.facts, **facts})
 
     def _charge_phase(self, piece: Piece) -> None:
-        """The time until a piece came belongs to its phase. Where nothing said that warm-up was
-        over, what came before the first steady samples, and is no part of them, was warm-up."""
+        """Charge the time until this piece to its phase. If the end of warm-up was not reported,
+        the time before the first steady samples was warm-up."""
         if isinstance(piece, Opened):
             self._phases.until_now("start", piece.phases)
         elif isinstance(piece, LateFacts):
@@ -135,7 +135,7 @@ class ResultBuilder:
 
 
 class _SampleBuffer:
-    """Samples of one kind, in lists: joining tuples piece by piece would copy a long case often."""
+    """Samples of one kind, in lists: appending to tuples would copy them often."""
 
     def __init__(self, first: Samples, process: int) -> None:
         self._empty = msgspec.structs.replace(first, values=(), starts=(), process=process)
@@ -152,28 +152,26 @@ class _SampleBuffer:
         )
 
 
-def new_result(case: Case, procedure: Procedure, place: CasePlace) -> Result:
-    """The result of a case before anything is known of it."""
+def new_result(case: Case, procedure: Procedure, case_dir: CasePlace) -> Result:
     return Result(
-        id=place.id,
+        id=case_dir.id,
         case=case,
         procedure=procedure,
         status="ok",
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        environment=_environment(case, place.folder),
+        environment=_environment(case, case_dir.folder),
     )
 
 
 def _environment(case: Case, folder: Path) -> Environment:
-    """This machine, with the variables the worker gets on top of the user's own."""
+    """This machine, with the variables that the worker gets in addition to the user's."""
     here = environment.here()
     variables = redaction.safe_values(process_env.variables(case, folder))
     return msgspec.structs.replace(here, variables=here.variables | variables)
 
 
 def _with_opened(result: Result, answer: Opened, known: Mapping[str, Value]) -> Result:
-    """With what the worker said when it had opened the case; of several processes of a case, the
-    first alone is asked all."""
+    """With what the worker reported after opening the case; `known` is from the first process."""
     return msgspec.structs.replace(
         result,
         items=answer.items,

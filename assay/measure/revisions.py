@@ -1,4 +1,4 @@
-"""What lies between a good and a bad end: commits of a repository, or versions of a package."""
+"""Revisions between a good and a bad one: commits of a repository, or versions of a package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMEOUT = 1800.0  # seconds, to install one version
 
 
 class Revisions(NamedTuple):
-    """From the good end to the bad one, both included."""
+    """From the good to the bad one, both included."""
 
     kind: Literal["commit", "package"]
     package: str  # "" of commits
@@ -31,17 +31,17 @@ class Revisions(NamedTuple):
 
 
 class BuildError(AssayError):
-    """A revision that cannot be built or installed: it is passed over."""
+    """A revision that cannot be built or installed: it is skipped."""
 
 
 def between(case: Case, good: str, bad: str) -> Revisions:
-    """`NAME==VERSION` at both ends is a package, everything else two commits."""
+    """Two `NAME==VERSION` are versions of a package, everything else commits."""
     pins = [_PINNED.fullmatch(text) for text in (good, bad)]
     if pins[0] and pins[1]:
         return _versions(pins[0], pins[1])
     if pins[0] or pins[1]:
         raise UsageError(
-            f"'{good}' and '{bad}' are not two of a kind.",
+            f"'{good}' and '{bad}' are not of the same kind.",
             hint="Two commits, or NAME==VERSION twice.",
         )
     return _commits(case, good, bad)
@@ -54,15 +54,15 @@ def _commits(case: Case, good: str, bad: str) -> Revisions:
             f"{good} and {bad} are the same commit.", hint="There is nothing between them."
         )
     root = contenders.repository(case)
-    listed = run_git(
+    commits = run_git(
         "rev-list", "--reverse", "--topo-order", "--ancestry-path", f"{first}..{last}", folder=root
     )
-    if not listed:
+    if not commits:
         raise UsageError(
             f"{bad} does not come after {good}.",
             hint=f"Is it the other way round? git -C {root} log --oneline {bad}..{good}",
         )
-    return Revisions("commit", "", (first, *listed.split()))
+    return Revisions("commit", "", (first, *commits.split()))
 
 
 def _versions(good: re.Match[str], bad: re.Match[str]) -> Revisions:
@@ -86,64 +86,64 @@ def _versions(good: re.Match[str], bad: re.Match[str]) -> Revisions:
 
 
 def _known_versions(name: str) -> list[str]:
-    """As pip finds them, with its own settings; oldest first."""
+    """From pip, with its own settings; oldest first."""
     bare = name.partition("[")[0]
-    said = _run([sys.executable, "-m", "pip", "index", "versions", "--", bare], f"find {bare}")
-    found = re.search(r"Available versions: (.+)", said)
-    if not found:
-        raise UsageError(f"The package index says no version of {bare}.", hint="Is it spelled so?")
-    return [version.strip() for version in found[1].split(",")][::-1]
+    output = _run([sys.executable, "-m", "pip", "index", "versions", "--", bare], f"find {bare}")
+    match = re.search(r"Available versions: (.+)", output)
+    if not match:
+        raise UsageError(f"The package index has no version of {bare}.", hint="Check the spelling.")
+    return [version.strip() for version in match[1].split(",")][::-1]
 
 
 def environment(folder: Path, package: str, version: str) -> Path:
-    """A virtual environment with this version in front of everything that is installed here."""
-    place = folder / f"{package.partition('[')[0]}-{version}"
-    if (place / "ready").exists():
-        return place
-    venv.create(place, with_pip=False, symlinks=True, clear=True)
-    own = Path(sysconfig.get_path("purelib", vars={"base": str(place), "platbase": str(place)}))
+    """A virtual environment with this version before everything that is installed here."""
+    root = folder / f"{package.partition('[')[0]}-{version}"
+    if (root / "ready").exists():
+        return root
+    venv.create(root, with_pip=False, symlinks=True, clear=True)
+    own = Path(sysconfig.get_path("purelib", vars={"base": str(root), "platbase": str(root)}))
     words = ("--quiet", "--no-warn-conflicts", "--no-deps", "--target", str(own))
     _run([*_INSTALL, *words, *_needed(package, version)], f"install {package}=={version}")
     here = sysconfig.get_path("purelib")
     (own / "_below.pth").write_text(f"import site; site.addsitedir({here!r})\n")
-    (place / "ready").touch()
-    return place
+    (root / "ready").touch()
+    return root
 
 
 def _needed(package: str, version: str) -> list[str]:
-    """The version, and what of its dependencies is not here as it needs it (jaxlib, of jax): pip
-    resolves that, and changes nothing."""
-    wanted = f"{package}=={version}"
-    said = _run(
-        [*_INSTALL, "--quiet", "--dry-run", "--report", "-", wanted], f"resolve what {wanted} needs"
+    """The version, and those dependencies that have to change for it (jaxlib, of jax), as resolved
+    by a dry run of pip."""
+    pin = f"{package}=={version}"
+    report = _run(
+        [*_INSTALL, "--quiet", "--dry-run", "--report", "-", pin], f"resolve what {pin} needs"
     )
-    found = (part["metadata"] for part in json.loads(said)["install"])
+    packages = (part["metadata"] for part in json.loads(report)["install"])
     own = _plain(package.partition("[")[0])
     return [
-        wanted,
-        *(f"{one['name']}=={one['version']}" for one in found if _plain(one["name"]) != own),
+        pin,
+        *(f"{item['name']}=={item['version']}" for item in packages if _plain(item["name"]) != own),
     ]
 
 
 def _plain(name: str) -> str:
-    """As the package index compares names."""
+    """Normalized as by the package index."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def build(command: str, folder: Path) -> None:
-    """Make a checkout usable, in its folder and without a shell."""
+    """Run the build command of a checkout in its folder, without a shell."""
     words = shlex.split(command)
     try:
         _run(words, f"build with '{command}'", folder)
     except FileNotFoundError:
         raise UsageError(
-            f"The build command '{words[0]}' is not there.", hint="--build 'make -j2'"
+            f"The build command '{words[0]}' was not found.", hint="--build 'make -j2'"
         ) from None
 
 
 def _run(words: list[str], what: str, folder: Path | None = None) -> str:
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             words,
             cwd=folder,
             capture_output=True,
@@ -154,7 +154,7 @@ def _run(words: list[str], what: str, folder: Path | None = None) -> str:
         )
     except subprocess.TimeoutExpired:
         raise BuildError(f"It took longer than {TIMEOUT:g} s to {what}.") from None
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
+    if process.returncode:
+        lines = (process.stderr or process.stdout).strip().splitlines() or ["no message"]
         raise BuildError(f"Failed to {what}: {lines[-1]}", hint=shlex.join(words))
-    return done.stdout
+    return process.stdout

@@ -1,4 +1,4 @@
-"""When a worker is warm, when there are enough samples of it, and how long its turn lasts."""
+"""Warm up a worker, sample it until the estimate is good enough, and take turns."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ from assay.stats.warmup import find_steady
 A = TypeVar("A")
 
 FIRST = messages.TakeSamples(steps=1, count=1, seconds=0.0)  # the first step: it compiles
-CHUNK = 0.25  # seconds of samples between two requests, so that progress is seen
-SLOW = 0.25  # seconds; a step as long as this hides its own wait (timing.LONGEST)
+CHUNK = 0.25  # seconds of samples per request, so that progress is shown
+SLOW = 0.25  # seconds; for longer steps the cost of waiting does not matter (timing.LONGEST)
 WARMUP_SHARE = 0.3  # of the budget, at most
-MOST = 1_000_000  # samples of one phase, should a clock stand still
-TURN = 0.1  # seconds a turn lasts, so that waking a worker costs little of it
-TURN_SAMPLES = 1000  # at most, of one turn
+MOST = 1_000_000  # samples of one phase, in case a clock stands still
+TURN = 0.1  # seconds of a turn, long enough to make unpausing a worker negligible
+TURN_SAMPLES = 1000  # of one turn, at most
 TRACE = "profile"  # the folder of a trace, in the case's
 
 
 class Worker(Protocol):
-    """A case opened in a process, as the schedule sees it."""
-
-    def ask(self, order: messages.Request) -> Iterator[object]:
-        """The worker's answers to one request. Raises EndingError when there can be none."""
+    def ask(self, request: messages.Request) -> Iterator[object]:
+        """The worker's answers to one request. Raises EndingError if it cannot answer."""
 
 
 class PausableWorker(Worker, Protocol):
@@ -38,7 +36,7 @@ class PausableWorker(Worker, Protocol):
 
 
 class WarmUp(NamedTuple):
-    """`steps` make a sample; `timed` is what warm-up timed in the same way."""
+    """`steps` per sample; `timed`: step times of warm-up if it timed in the same way."""
 
     steps: int = 0
     timed: tuple[float, ...] = ()
@@ -50,10 +48,10 @@ Estimator = Callable[[list[float], tuple[float, ...]], Estimate]  # of samples, 
 
 
 def warm_up(worker: Worker, procedure: Procedure, add: Add, show: ShowProgress) -> WarmUp:
-    """What comes between the first step and sampling: single steps, until two looks in a row find
-    them steady or time is up; then the size of a sample.
+    """Run single steps until two checks in a row find them steady or time is up; then calibrate
+    the steps per sample.
 
-    Of SLOW steps one is warm-up enough, and a sample, and nothing is calibrated.
+    Of SLOW steps, one is enough to warm up and is a sample, without calibration.
     """
     timed: list[float] = []
     looks: list[bool] = []
@@ -95,7 +93,7 @@ def sample(
     add: Add,
     show: ShowProgress,
 ) -> None:
-    """Samples, until two looks in a row find the interval within the target or time is up."""
+    """Sample until two checks in a row find the interval within the target or time is up."""
     timed: list[float] = []
     looks: list[bool] = []
     spent, look = 0.0, next_look(0)
@@ -130,15 +128,13 @@ def _samples_left(procedure: Procedure, count: int) -> int:
 
 
 def _seconds(part: Samples) -> float:
-    """What the samples took; a clock that jumped back takes nothing off."""
+    """Total time, without samples during which the clock jumped back."""
     return sum(value for value in part.values if value > 0) * part.steps
 
 
 def take_turn(worker: PausableWorker, steps: int, seconds: float = TURN) -> Samples:
-    """Samples for so many seconds, at least one, after a step that is not recorded.
-
-    Caches, clocks and sleeping threads have to come back first.
-    """
+    """Samples for so many seconds, at least one, after one unrecorded step, which restores caches,
+    clock frequencies and sleeping threads."""
     worker.wake()
     try:
         take(worker, "steady", 1, 1, 0.0)
@@ -148,19 +144,19 @@ def take_turn(worker: PausableWorker, steps: int, seconds: float = TURN) -> Samp
 
 
 def take_tokens(worker: PausableWorker, seconds: float = TURN) -> dict[str, Samples]:
-    """A turn of requests, at least one, by what was timed of their tokens."""
+    """Token times by metric, of a turn of at least one generated text."""
     worker.wake()
     try:
-        order = messages.TimeTokens(seconds=seconds, warm_up=1, least=1)
-        return {part.metric: part for part in pieces(worker, order) if isinstance(part, Samples)}
+        request = messages.TimeTokens(seconds=seconds, warm_up=1, least=1)
+        return {part.metric: part for part in pieces(worker, request) if isinstance(part, Samples)}
     finally:
         worker.stand_still()
 
 
 def take(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -> Samples:
     """Samples of `steps` steps: at least one, until `count` or `seconds` is reached."""
-    order = messages.TakeSamples(steps=steps, count=count, seconds=seconds)
-    return samples(ask_one(worker, order, messages.TimedSteps), phase)
+    request = messages.TakeSamples(steps=steps, count=count, seconds=seconds)
+    return samples(ask_one(worker, request, messages.TimedSteps), phase)
 
 
 def samples(timed: messages.TimedSteps, phase: Phase) -> Samples:
@@ -175,10 +171,10 @@ def samples(timed: messages.TimedSteps, phase: Phase) -> Samples:
 
 
 def pieces(
-    worker: Worker, order: messages.Request, phase: Phase = "steady"
+    worker: Worker, request: messages.Request, phase: Phase = "steady"
 ) -> Iterator[Samples | messages.LateFacts]:
-    """What a worker reports, or what is timed of its steps, as it comes."""
-    for answer in worker.ask(order):
+    """Yield what a worker reports, and times of its steps, as they come."""
+    for answer in worker.ask(request):
         if isinstance(answer, messages.Reported):
             yield answer.samples
         elif isinstance(answer, messages.TimedSteps):
@@ -187,9 +183,8 @@ def pieces(
             yield answer
 
 
-def ask_one(worker: Worker, order: messages.Request, kind: type[A]) -> A:
-    """The first answer, which has to be of this kind."""
-    return first_of(worker.ask(order), kind)
+def ask_one(worker: Worker, request: messages.Request, kind: type[A]) -> A:
+    return first_of(worker.ask(request), kind)
 
 
 def first_of(answers: Iterator[object], kind: type[A]) -> A:

@@ -1,4 +1,4 @@
-"""A task → one Result: its command run as often as asked, its log read while it is written."""
+"""Run the command of a task, as often as requested, and parse its log into one Result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.measure.program import Ended, Program, run_program
 from assay.stats.pooling import joined_peaks
 
 WALL = "wall_time"  # of the whole command; `command_wall_time` where its log has one of its own
-TIMEOUT = 24 * 3600.0  # seconds, for a task that names none
+TIMEOUT = 24 * 3600.0  # seconds, by default
 WORKERS = "DEEPLEARNING_WORKERS_COUNT"  # the old driver's variable
 
 
@@ -33,13 +33,13 @@ def case_of(task: Task, backend: str = "command") -> Case:
     return Case(workload=task.name, backend=backend, params=params, key=f"{task.name}@{backend}")
 
 
-def run_task(task: Task, place: CasePlace, suggest: bool = True) -> Result:
-    """Every repeat of a task; the first that does not end well is the last.
+def run_task(task: Task, case_dir: CasePlace, suggest: bool = True) -> Result:
+    """Run every repeat of a task, up to the first that fails.
 
-    A task without metrics has them suggested from what it printed, unless nobody wants them.
+    For a task without metrics they are suggested from its log, unless `suggest` is false.
     """
     result = Result(
-        id=place.id,
+        id=case_dir.id,
         case=case_of(task),
         procedure=Procedure(timeout=task.timeout or TIMEOUT),
         status="ok",
@@ -53,7 +53,7 @@ def run_task(task: Task, place: CasePlace, suggest: bool = True) -> Result:
     seconds = 0.0
     try:
         for number in range(task.repeats):
-            ended, outcome = _once(task, place.folder, number, suggest)
+            ended, outcome = _once(task, case_dir.folder, number, suggest)
             seconds += ended.seconds
             peaks.append(ended.peaks)
             samples += _samples(ended, outcome, number)
@@ -62,7 +62,7 @@ def run_task(task: Task, place: CasePlace, suggest: bool = True) -> Result:
                 raise EndingError(outcome.status, outcome.reason)
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
-    except OSError as error:  # its log could not be kept: the disk is full
+    except OSError as error:  # its log could not be written: the disk is full
         ending = {"status": "failed", "reason": f"assay could not go on: {error.strerror}"}
     except KeyboardInterrupt as error:
         ending = {"status": "interrupted", "reason": str(error) or "by Ctrl-C"}
@@ -78,7 +78,7 @@ def run_task(task: Task, place: CasePlace, suggest: bool = True) -> Result:
 
 
 def read_log(task: Task, path: Path, result_id: str) -> tuple[Result, Outcome]:
-    """The metrics of a log that exists already, as a result of its own."""
+    """The metrics of an existing log as a result."""
     outcome = parse(task.metrics, path)
     result = Result(
         id=result_id,
@@ -102,7 +102,7 @@ def parse(metrics: tuple[Metric, ...], path: Path, code: int | None = None) -> O
 
 
 def suggested(path: Path) -> tuple[Metric, ...]:
-    """Metrics that a log seems to hold."""
+    """Metrics that a log seems to contain."""
     suggester = Suggester()
     for chunk in _chunks(path):
         suggester.feed(chunk)
@@ -110,14 +110,14 @@ def suggested(path: Path) -> tuple[Metric, ...]:
 
 
 def log_of(folder: Path, number: int = 0) -> Path:
-    """The kept log of one repeat."""
+    """The stored log of one repeat."""
     return folder / ("log.gz" if not number else f"log-{number}.gz")
 
 
 def _once(task: Task, folder: Path, number: int, suggest: bool) -> tuple[Ended, Outcome]:
     path = log_of(folder, number)
     with LogReader(task.metrics, workers=_workers()) as reader:
-        # level 1: a log that comes fast must not be held up by its own keeping
+        # level 1: compression must not slow down a command that prints a lot
         with gzip.open(path, "wb", compresslevel=1) as log:
 
             def feed(chunk: bytes) -> None:
@@ -127,26 +127,26 @@ def _once(task: Task, folder: Path, number: int, suggest: bool) -> tuple[Ended, 
             ended = run_program(_program(task), folder, feed)
         outcome = reader.finish(ended.code)
     if suggest and not task.metrics:
-        # nobody asked for what is found, so none of it can fail the command
-        found = parse(suggested(path), path, ended.code).metrics
-        return ended, msgspec.structs.replace(outcome, metrics=found)
+        # a suggested metric cannot fail the command
+        metrics = parse(suggested(path), path, ended.code).metrics
+        return ended, msgspec.structs.replace(outcome, metrics=metrics)
     _keep_values(outcome, folder, number)
     return ended, outcome
 
 
 def _program(task: Task) -> Program:
-    beside = Path(task.origin).parent if task.origin else Path()
+    folder = Path(task.origin).parent if task.origin else Path()
     command = task.command if task.shell else arguments(task.command)
     return Program(
         command=command,
-        directory=str(beside / task.directory),
+        directory=str(folder / task.directory),
         environment=task.environment,
         timeout=task.timeout or TIMEOUT,
     )
 
 
 def _samples(ended: Ended, outcome: Outcome, number: int) -> list[Samples]:
-    reported = any(found.metric.name == WALL for found in outcome.metrics)
+    reported = any(outcome_metric.metric.name == WALL for outcome_metric in outcome.metrics)
     wall = Samples(
         metric=f"command_{WALL}" if reported else WALL,
         unit="s",
@@ -158,17 +158,17 @@ def _samples(ended: Ended, outcome: Outcome, number: int) -> list[Samples]:
 
 
 def _metric_samples(outcome: Outcome, number: int) -> list[Samples]:
-    """What was computed for each metric; the values behind it are in a file of the case."""
+    """The result of each metric; its single values are in a file of the case."""
     return [
         Samples(
-            metric=found.metric.name,
-            unit=found.metric.unit,
+            metric=reported.metric.name,
+            unit=reported.metric.unit,
             phase="steady",
-            values=(found.value,),
+            values=(reported.value,),
             process=number,
         )
-        for found in outcome.metrics
-        if found.computed
+        for reported in outcome.metrics
+        if reported.computed
     ]
 
 
@@ -178,18 +178,18 @@ def _facts(ended: Ended, outcome: Outcome) -> dict[str, Value]:
 
 
 def _metric_facts(outcome: Outcome) -> dict[str, Value]:
-    """How each metric fared, in words."""
+    """How each metric was computed, or why not."""
     facts: dict[str, Value] = {}
-    for found in outcome.metrics:
-        answer = f"{found.metric.compute} of {found.count} values"
-        facts[f"{REPORTED}{found.metric.name}"] = found.reason or answer
-        if found.closing and not found.closing.agrees:
-            facts[f"closing {found.metric.name}"] = found.closing.text
+    for reported in outcome.metrics:
+        answer = f"{reported.metric.compute} of {reported.count} values"
+        facts[f"{REPORTED}{reported.metric.name}"] = reported.reason or answer
+        if reported.closing and not reported.closing.agrees:
+            facts[f"closing {reported.metric.name}"] = reported.closing.text
     return facts
 
 
 def _keep_values(outcome: Outcome, folder: Path, number: int) -> None:
-    values = {found.metric.name: list(found.raw) for found in outcome.metrics}
+    values = {reported.metric.name: list(reported.raw) for reported in outcome.metrics}
     name = f"values-{number}.json" if number else "values.json"
     (folder / name).write_bytes(codec.encode(values))
 

@@ -1,7 +1,7 @@
-"""The process of one benchmark method: it imports the class, makes an object, calls the method.
+"""The process of one benchmark method: it imports the class, creates an object, calls the method.
 
-Started as `PYTHON -m assay.worker.bench FOLDER IN OUT`. What it is asked lies in the folder as
-`asked.json`; what it tells it writes beside it, so that a crash loses nothing.
+Started as `PYTHON -m assay.worker.bench FOLDER IN OUT`. It reads its request from `asked.json` in
+the folder and writes its answer to a file there, so that a crash loses nothing.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ def main() -> None:
     faulthandler.enable()  # a segmentation fault leaves its Python stack in the log
     folder = Path(sys.argv[1])
     orders, answers = orders_from(int(sys.argv[2])), int(sys.argv[3])
-    for order in orders:
+    for request in orders:
         try:
-            if isinstance(order, Open):
-                _carry_out(order, folder)
-        except Exception as error:  # every ending is a result
+            if isinstance(request, Open):
+                _carry_out(request, folder)
+        except Exception as error:  # every failure is a result
             traceback.print_exc()
             say(answers, failure(error))
             return
         say(answers, Done())
-        if isinstance(order, Close):
+        if isinstance(request, Close):
             return
 
 
-def _carry_out(order: Open, folder: Path) -> None:
-    if order.version != VERSION:
-        raise EndingError("failed", f"the process speaks protocol {VERSION}, not {order.version}")
+def _carry_out(message: Open, folder: Path) -> None:
+    if message.version != VERSION:
+        raise EndingError("failed", f"the process speaks protocol {VERSION}, not {message.version}")
     request = msgspec.convert(json.loads((folder / REQUEST).read_bytes()), BenchRequest)
     if isinstance(request, FindMethods):
         _find_in(request.python_path)
@@ -69,7 +69,7 @@ def _carry_out(order: Open, folder: Path) -> None:
 
 
 def _find_in(python_path: Sequence[str]) -> None:
-    """A module is named, not a file: the current folder may hold it, and comes last."""
+    """Modules are named, not files: search the current folder too, last."""
     sys.path.extend((*python_path, os.getcwd()))
 
 
@@ -94,7 +94,7 @@ def _run(request: RunMethod, folder: Path) -> None:
 
 
 def _call(method: Callable[[], object]) -> None:
-    """No name `self` here: TensorFlow takes the outermost one on the stack for the benchmark."""
+    """No name `self` here: TensorFlow takes the outermost `self` on the stack for the benchmark."""
     try:
         method()
     except SkipTest as error:
@@ -108,28 +108,28 @@ def _construct(owner: type, request: RunMethod) -> Any:
         "root_data_dir": setting.root_data_dir,
         "tpu": setting.tpu,
     }
-    given = arguments(owner, {} if setting.plain else offered, setting.constructor_args)
+    kwargs = arguments(owner, {} if setting.plain else offered, setting.constructor_args)
     try:
-        return owner(**given)
+        return owner(**kwargs)
     except TypeError as error:
         raise EndingError(
             "failed",
-            f"the constructor of {request.method.owner} refused {_listed(given)}: "
+            f"the constructor of {request.method.owner} refused {_listed(kwargs)}: "
             f"TypeError: {error}",
         ) from error
 
 
 def _method(owner: type, thing: Any, method: Method) -> Callable[[], object]:
-    found = getattr(thing, method.method, None)
-    if not callable(found):
+    attribute = getattr(thing, method.method, None)
+    if not callable(attribute):
         names = [name for name in dir(owner) if callable(getattr(owner, name, None))]
         raise unknown(
             f"method of {method.module}.{method.owner}",
             method.method,
             [name for name in names if not name.startswith("_")],
         )
-    bound: Callable[[], object] = found
-    return bound
+    function: Callable[[], object] = attribute
+    return function
 
 
 def _write_answer(folder: Path, answer: BenchAnswer, owner: type) -> None:
@@ -146,21 +146,21 @@ def _framework(owner: type) -> dict[str, str]:
     return used(sys.modules, vars(sys.modules[owner.__module__]))
 
 
-def _listed(given: dict[str, object]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in given.items()) or "no arguments"
+def _listed(values: dict[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "no arguments"
 
 
-# TensorFlow last: a class may have taken nothing but its Benchmark base from it.
+# TensorFlow last: a class may use only its Benchmark base class.
 _ORDER = ("torch", "jax", "tensorflow")
-# TensorFlow loads JAX by itself where it finds it: then JAX counts once it has opened a device.
+# TensorFlow imports JAX if it is installed: then JAX counts once it has opened a device.
 _BROUGHT_BY = {"jax": "tensorflow"}
 _DEVICES = {"jax": ("jax._src.xla_bridge", "_backends")}
 _NONE = {"name": "none", "version": "", "build_version": ""}
 
 
 def used(modules: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """`name`, `version`, `build_version`: of what Keras was told to use, else of what the class's
-    own module imports, else of what is loaded."""
+    """`name`, `version`, `build_version` of the backend of Keras, else of what the class's module
+    imports, else of what is loaded."""
     loaded = {name for name in _ORDER if _counts(modules, name)}
     name = _keras_backend(modules) or _first(_imported(own or {})) or _first(loaded)
     if not name or name not in modules:
@@ -177,13 +177,13 @@ def _first(names: Container[str]) -> str:
 
 
 def _imported(names: Mapping[str, Any]) -> set[str]:
-    """Packages whose modules a module has names for."""
+    """Packages of the modules that are bound to names."""
     modules = (value for value in names.values() if isinstance(value, ModuleType))
     return {module.__name__.partition(".")[0] for module in modules}
 
 
 def _keras_backend(modules: Mapping[str, Any]) -> str:
-    """Its default tells nothing, for TensorFlow loads Keras by itself."""
+    """Its default does not count, because TensorFlow imports Keras."""
     ask = getattr(modules.get("keras.src.backend.config"), "backend", None)
     name = ask() if callable(ask) else ""
     return name if name in _ORDER[:-1] else ""
@@ -192,16 +192,16 @@ def _keras_backend(modules: Mapping[str, Any]) -> str:
 def _counts(modules: Mapping[str, Any], name: str) -> bool:
     if _BROUGHT_BY.get(name) not in modules:
         return name in modules
-    place, devices = _DEVICES[name]
-    return bool(getattr(modules.get(place), devices, None))
+    module, devices = _DEVICES[name]
+    return bool(getattr(modules.get(module), devices, None))
 
 
 def _build(modules: Mapping[str, Any], name: str) -> str:
     module = modules[name]
-    for place in (module, getattr(module, "version", None)):
+    for owner in (module, getattr(module, "version", None)):
         for field in ("__git_version__", "git_version"):
-            if found := getattr(place, field, None):
-                return _plain(str(found))
+            if value := getattr(owner, field, None):
+                return _plain(str(value))
     library = getattr(modules.get(f"{name}lib"), "__version__", "")
     return f"{name}lib {library}" if library else ""
 

@@ -1,4 +1,4 @@
-"""Which benchmark methods there are: looked up in classes, never constructed. In a child only."""
+"""Find benchmark methods in classes, without creating objects. In a child process only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.formats.perfzero.messages import FindMethods, FoundMethods
 from assay.formats.perfzero.names import Filter, Method
 from assay.worker.protocol import failure
 
-_BASES = ("tensorflow.", "assay.formats.", "unittest.", "builtins")  # not the user's own
+_BASES = ("tensorflow.", "assay.formats.", "unittest.", "builtins")  # not the user's code
 
 
 def find(request: FindMethods) -> FoundMethods:
@@ -24,13 +24,13 @@ def find(request: FindMethods) -> FoundMethods:
         for name in _modules(package):
             try:
                 names |= dict(_of_module(module_of(name)))
-            except Exception as error:  # an outsider's module may raise anything: it is a finding
+            except Exception as error:  # a user's module may raise anything; it is reported
                 problems[name] = failure(error).reason
     return FoundMethods(names=names, problems=problems)
 
 
 def class_of(method: Method) -> type:
-    """The class a method belongs to, or which part of its name is wrong."""
+    """The class of a method; an error names the wrong part of its name."""
     module = module_of(method.module)
     if not hasattr(module, method.owner):
         classes = [name for name, thing in vars(module).items() if isinstance(thing, type)]
@@ -45,14 +45,14 @@ def module_of(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        lacks = error.name or name
-        if name == lacks or name.startswith(f"{lacks}."):
+        missing = error.name or name
+        if name == missing or name.startswith(f"{missing}."):
             raise EndingError(
                 "failed",
-                f"there is no module '{lacks}', asked for in '{name}'; a folder given with "
+                f"there is no module '{missing}', needed for '{name}'; a folder given with "
                 "--python_path is searched too",
             ) from error
-        reason = f"module '{name}' needs '{lacks}', which is not here"
+        reason = f"module '{name}' needs '{missing}', which is not installed"
         raise EndingError("failed", reason) from error
 
 
@@ -64,12 +64,12 @@ def _of_filter(pattern: Filter) -> Iterator[tuple[str, str]]:
 
 
 def _modules(package: str) -> Iterator[str]:
-    """The module itself and, where it is a package, all below it."""
+    """The module and, if it is a package, all modules in it."""
     below = getattr(module_of(package), "__path__", ())
     yield package
-    for found in pkgutil.walk_packages(below, f"{package}.", onerror=lambda name: None):
-        if not found.name.endswith("__main__"):
-            yield found.name
+    for info in pkgutil.walk_packages(below, f"{package}.", onerror=lambda name: None):
+        if not info.name.endswith("__main__"):
+            yield info.name
 
 
 def _of_module(module: ModuleType) -> Iterator[tuple[str, str]]:
@@ -81,7 +81,7 @@ def _of_module(module: ModuleType) -> Iterator[tuple[str, str]]:
 
 
 def methods(owner: type) -> list[str]:
-    """Callables the user's own classes define, sorted; what a framework's base brings is none."""
+    """Callables that the user's classes define, sorted; without those of a framework's base."""
     return [name for name in dir(owner) if not name.startswith("__") and _is_method(owner, name)]
 
 

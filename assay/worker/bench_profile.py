@@ -1,6 +1,6 @@
-"""Profiler windows of a benchmark method, in its own process: a thread watches the clock.
+"""Profiler windows of a benchmark method, in its process: a thread watches the clock.
 
-A profile is never worth a result: whatever goes wrong with it is noted, and the method goes on.
+An error of the profiler is noted and does not stop the method.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOOK = 0.02  # seconds between looks for a framework that is not loaded yet
 
 
 class Windows:
-    """Around the call of a method: profiles it in its windows; the last ends with the method."""
+    """Context of a method call that profiles it in its windows; the last ends with the method."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Windows:
     ) -> None:
         self.notes: list[str] = []
         self._windows, self._folder = windows, folder
-        self._loaded = framework  # its name as it is now, or another
+        self._loaded = framework  # the name of the framework that is loaded now
         self._profilers, self._clock = profilers, clock
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._wait_for_windows, daemon=True)
@@ -53,11 +53,11 @@ class Windows:
             self._thread.join()
 
     def _warm_up(self) -> None:
-        """A profiler's first start takes seconds: not out of a window, if it can be helped."""
+        """A profiler's first start takes seconds, which should not be part of a window."""
         name = self._loaded()
         if name in self._profilers:
             with (
-                contextlib.suppress(Exception),  # it will be raised again, and noted, in a window
+                contextlib.suppress(Exception),  # it is raised again, and noted, in a window
                 tempfile.TemporaryDirectory() as folder,
                 self._profilers[name](Path(folder)),
             ):
@@ -81,11 +81,11 @@ class Windows:
                 if self._now() >= window[1]:
                     self._note(window, "was over before the profiler was on: its trace is empty")
                 self._wait_until(window[1])
-        except Exception as error:  # a framework's profiler may raise anything: it is a finding
+        except Exception as error:  # a framework's profiler may raise anything; it is noted
             self._note(window, f"has no profile: {type(error).__name__}: {error}")
 
     def _framework(self, end: float) -> str:
-        """The one that is loaded; a method may import it late, so that it is waited for."""
+        """Wait until one is loaded: a method may import it late."""
         while (name := self._loaded()) not in self._profilers:
             if self._now() >= end or self._over.wait(LOOK):
                 return ""

@@ -1,7 +1,7 @@
 """The process that loads Keras to capture a model: `python -m assay.worker.capture FOLDER`.
 
-It reads `asked.json` there and leaves `graph.npz` and `answers.npz`, what Keras makes of some
-items; or `refused.json` with the reason in words.
+It reads `asked.json` there and writes `graph.npz` and `answers.npz`, the reference outputs of some
+items; or `refused.json` with the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from assay.native.capture import capture
 from assay.native.hpvm.frontend import ImageSet, write_images
 
 SEED = 0
-AT_ONCE = 250  # pictures made ready and written: a split of large ones would fill the memory
+AT_ONCE = 250  # images prepared and written at a time, which limits memory
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
         files.write(graph, folder / "graph.npz")
     except AssayError as error:
         _refuse(folder, CaptureRefused(sentence=str(error), hint=error.hint, status=error.status))
-    except EndingError as error:  # what a workload lacks, such as trained weights
+    except EndingError as error:  # something is missing, such as trained weights
         _refuse(
             folder, CaptureRefused(sentence=f"{request.model} cannot be built: {error.reason}.")
         )
@@ -57,7 +57,7 @@ def _refuse(folder: Path, refused: CaptureRefused) -> None:
 
 
 def _name(request: CaptureRequest) -> str:
-    """What a file is called without its suffix, or the name after the colon."""
+    """The file's name without suffix, or the name after the colon."""
     if Path(request.model).suffix in MODEL_FILES:
         return Path(request.model).stem
     return request.model.rpartition(":")[2]
@@ -80,17 +80,17 @@ def _weights() -> Any:
 
 
 def _write_data(job: Job, folder: Path) -> None:
-    """Its test and tune pictures, channels first, and their labels."""
+    """Write its test and tune images, channels first, and their labels."""
     if job.eval_data is None:
         raise UsageError(
-            "This model has no pictures to evaluate it on.", hint="Give a class that loads some."
+            "This model has no images to evaluate it on.", hint="Give a class that loads some."
         )
     for split in ("test", "tune"):
-        found = job.eval_data(split, 0)
-        rows = range(0, len(found.labels), AT_ONCE)
-        ready = (np.asarray(found.ready(found.inputs[at : at + AT_ONCE])) for at in rows)
+        examples = job.eval_data(split, 0)
+        rows = range(0, len(examples.labels), AT_ONCE)
+        ready = (np.asarray(examples.ready(examples.inputs[at : at + AT_ONCE])) for at in rows)
         parts = (np.moveaxis(part, -1, 1) if part.ndim == 4 else part for part in ready)
-        write_images(split, ImageSet(labels=found.labels, parts=parts), folder)
+        write_images(split, ImageSet(labels=examples.labels, parts=parts), folder)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""In the worker: a model's predictions for every example of a split, and how many are right."""
+"""In the worker: a model's predictions for every example of a split, and counts of correct ones."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from assay.core.messages import Answer, Evaluate, LateFacts, Reported
 from assay.core.records import Samples
 from assay.core.sessions import Examples, Job, PredictingSession, Session
 
-TOP = 5  # also counted where there are so many classes that the first guess says little
-MANY = 1000
+TOP = 5
+MANY = 1000  # classes from which on top-5 is counted too
 
 Predict = Callable[[Any], Any]
 
 
-def evaluated(order: Evaluate, session: Session, job: Job) -> Iterator[Answer]:
-    """Counts of each batch, then what they were taken on; the classes are in `order.file`."""
+def evaluated(request: Evaluate, session: Session, job: Job) -> Iterator[Answer]:
+    """Counts of each batch, then facts of the data; classes are written to `request.file`."""
     if not isinstance(session, PredictingSession):
         raise EndingError("skipped", "this backend cannot be given other inputs to evaluate")
     if job.eval_data is None:
         raise EndingError("skipped", "this workload has no data to be evaluated on")
-    examples = job.eval_data(order.split, order.first)
-    counted = [
+    examples = job.eval_data(request.split, request.first)
+    batches = [
         _counted(outputs, labels)
         for outputs, labels in _batches(session.predict, examples, session.items)
     ]
-    with open(order.file, "wb") as file:
-        np.save(file, np.concatenate([classes for classes, _ in counted]))
-    for metric in counted[0][1]:
-        values = tuple(float(counts[metric]) for _, counts in counted)
+    with open(request.file, "wb") as file:
+        np.save(file, np.concatenate([classes for classes, _ in batches]))
+    for metric in batches[0][1]:
+        values = tuple(float(counts[metric]) for _, counts in batches)
         yield Reported(samples=Samples(metric=metric, unit="items", phase="steady", values=values))
-    facts = {"split": order.split, "count": len(examples.labels), **examples.facts}
+    facts = {"split": request.split, "count": len(examples.labels), **examples.facts}
     yield LateFacts(facts=facts)
 
 
 def _batches(
     predict: Predict, examples: Examples, size: int
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """Outputs and labels. The last batch is filled up: another shape would be compiled anew."""
+    """Outputs and labels. The last batch is padded: another shape would have to be compiled."""
     count = len(examples.labels)
     for start in range(0, count, size):
         rows = np.arange(start, start + size).clip(0, count - 1)
@@ -53,7 +53,7 @@ def _batches(
 
 
 def _counted(outputs: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[Any], dict[str, int]]:
-    """Predicted classes, and how many of them are right; of equal outputs the first counts."""
+    """Predicted classes and counts of correct ones; of equal outputs the first counts."""
     classes = outputs.shape[1]
     predicted = outputs.argmax(1).astype(np.uint8 if classes <= 256 else np.uint16)
     counts = {"evaluated": len(labels), "correct": int((predicted == labels).sum())}

@@ -1,7 +1,7 @@
-"""Two identical small matrix products, timed in random pairs, in a process of its own.
+"""Time two identical small matrix products in random pairs, in a process of its own.
 
-`python -m assay.noise SECONDS` prints two lists of sample times. Threads and CPUs are chosen by
-whoever starts it, so that the effect of each choice can be measured.
+`python -m assay.worker.noise SECONDS` prints two lists of sample times. The caller chooses threads
+and CPUs, so that the effect of each choice can be measured.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from assay.core.clock import clock
 from assay.worker import timing
 
-SAMPLE = 0.004  # seconds: short beside a scheduler's turn, long beside the clock
+SAMPLE = 0.004  # seconds: short for the scheduler, long for the clock
 
 
 class MatrixProduct:
-    """A matrix product that fits the caches: what is measured is the machine's unrest."""
+    """A matrix product that fits into the caches, so that only the machine's noise is measured."""
 
     items = 1
 
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def pairs(seconds: float) -> tuple[list[float], list[float]]:
-    """Which of the two goes first is drawn for each pair, so that a drift favours neither."""
+    """In random order within each pair, so that a drift favours neither."""
     sessions = MatrixProduct(), MatrixProduct()
     once = min(timing.time_steps(sessions[0], 3)[1] for _ in range(5))
     steps = max(1, round(3 * SAMPLE / once))

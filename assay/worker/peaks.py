@@ -1,7 +1,7 @@
-"""The highest rates of this machine: matrix products in each precision, and a copy.
+"""Peak rates of this machine: matrix products in each precision, and a copy.
 
-`python -m assay.peaks SECONDS` prints them as JSON lines, from a process of its own: PyTorch where
-it is installed, since it drives GPUs and the short types, else numpy.
+`python -m assay.worker.peaks SECONDS` prints them as JSON lines: by PyTorch if it is installed,
+for GPUs and the short types, else by numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.core.clock import Clock, clock
 Call = Callable[[], object]
 Found = tuple[str, str, float, Call, Call]  # device, what, amount of one call, call, wait
 
-# Of square matrices, large enough that larger ones are no faster: more cores need more work.
+# Of square matrices, so large that larger ones are no faster; more cores need more work.
 CPU_SIZE, GPU_SIZE = 1024 * max(1, round((len(os.sched_getaffinity(0)) / 2) ** 0.5)), 8192
 CPU_BYTES, GPU_BYTES = 1 << 28, 1 << 31  # of a copy: larger than any cache
 
@@ -29,12 +29,12 @@ def main() -> None:
             best = shortest(call, wait, seconds)
         except (RuntimeError, NotImplementedError, TypeError):  # not offered on this device
             continue
-        found = {"device": device, "what": what, "rate": amount / best}
-        sys.stdout.write(json.dumps(found) + "\n")
+        peak = {"device": device, "what": what, "rate": amount / best}
+        sys.stdout.write(json.dumps(peak) + "\n")
 
 
 def shortest(call: Call, wait: Call, seconds: float, clock: Clock = clock) -> float:
-    """The quickest of the calls that fit into the time. The first counts only if it filled it."""
+    """The shortest of the calls that fit into the time. The first only counts if it filled it."""
 
     def once() -> float:
         start = clock()
@@ -65,7 +65,7 @@ def _kernels() -> Iterator[Found]:
 
 def _torch_kernels(
     torch: Any,
-    place: str,
+    torch_device: str,
     device: str,
     size: int,
     length: int,
@@ -73,15 +73,15 @@ def _torch_kernels(
 ) -> Iterator[Found]:
     amount = 2.0 * size**3
     for what in ("float32", "tf32", "float64", "bfloat16", "float16"):
-        if what == "tf32" and place == "cpu":
+        if what == "tf32" and torch_device == "cpu":
             continue
         torch.backends.cuda.matmul.allow_tf32 = what == "tf32"
         kind = getattr(torch, "float32" if what == "tf32" else what)
-        left = torch.randn(size, size, device=place).to(kind)
+        left = torch.randn(size, size, device=torch_device).to(kind)
         yield device, what, amount, _bound(torch.mm, left, left), wait
-    left = torch.randint(-128, 127, (size, size), device=place, dtype=torch.int8)
+    left = torch.randint(-128, 127, (size, size), device=torch_device, dtype=torch.int8)
     yield device, "int8", amount, _bound(torch._int_mm, left, left.t().contiguous().t()), wait
-    source = torch.ones(length // 4, device=place)
+    source = torch.ones(length // 4, device=torch_device)
     yield device, "copy", 2.0 * length, _bound(torch.empty_like(source).copy_, source), wait
 
 

@@ -1,6 +1,6 @@
-"""What every child process does: hears orders, says answers, words its failures.
+"""Worker side of the protocol: read requests, write answers, format errors.
 
-It needs the standard library and msgspec alone, so that any virtual environment can hold it.
+It needs the standard library and msgspec only, so that it runs in any virtual environment.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SIGNAL_WHEN_PARENT_DIES = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
 _STARTED = os.getpid()
 
-# How the frameworks word it when a device or the host has no memory left.
+# Messages of frameworks when a device or the host is out of memory.
 _OUT_OF_MEMORY = (
     "RESOURCE_EXHAUSTED",
     "out of memory",
@@ -40,8 +40,8 @@ _OUT_OF_MEMORY = (
 
 
 def orders_from(pipe: int) -> Iterator[Request]:
-    """Orders as they come. When the parent is gone, this whole process group ends at once."""
-    # who stands still, or holds the interpreter's lock, could not see that the pipe is closed
+    """Requests as they come. When the parent is gone, this process group is killed."""
+    # a stopped process, or one that holds the interpreter's lock, would not see the closed pipe
     ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_DIES, signal.SIGKILL)
     os.set_inheritable(pipe, False)
     inbox: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -52,7 +52,7 @@ def orders_from(pipe: int) -> Iterator[Request]:
             buffer += chunk
             for body in unpack(buffer):
                 inbox.put(body)
-        os.killpg(os.getpid(), signal.SIGKILL)  # the group is ours: launch made it so
+        os.killpg(os.getpid(), signal.SIGKILL)  # the parent started this process as group leader
 
     threading.Thread(target=listen, daemon=True).start()
     decoder = msgspec.msgpack.Decoder(Request)
@@ -61,7 +61,7 @@ def orders_from(pipe: int) -> Iterator[Request]:
 
 
 def say(pipe: int, answer: Answer) -> None:
-    """Only the process that was started speaks: a fork that a step left behind ends here."""
+    """Only from the process that was started: a fork that a step left behind exits here."""
     if os.getpid() != _STARTED:
         os._exit(0)
     os.set_inheritable(pipe, False)
@@ -78,38 +78,38 @@ def failure(error: Exception) -> Failed:
         return Failed(status="out-of-memory", reason=f"{type(error).__name__}: {words}")
     if isinstance(error, AssayError):
         return Failed(status="failed", reason=f"{words} {error.hint}".strip())
-    where = "".join(getattr(error, "__notes__", ()))  # what it was about, if someone has said
-    return Failed(status="failed", reason=f"{where}{type(error).__name__}: {words}")
+    context = "".join(getattr(error, "__notes__", ()))
+    return Failed(status="failed", reason=f"{context}{type(error).__name__}: {words}")
 
 
 def packages() -> dict[str, str]:
-    """Versions of the packages this process has loaded: those that can have made the number."""
+    """Versions of the packages this process has loaded."""
     from importlib import metadata
 
     loaded = {name.partition(".")[0] for name in sys.modules}
-    found: dict[str, str] = {}
-    for one in metadata.distributions():
-        if not loaded.isdisjoint(_top_level(one)):
-            text = one.read_text("METADATA") or one.read_text("PKG-INFO") or ""
+    versions: dict[str, str] = {}
+    for distribution in metadata.distributions():
+        if not loaded.isdisjoint(_top_level(distribution)):
+            text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
             head = text.partition("\n\n")[0]
-            said = dict(line.partition(": ")[::2] for line in head.splitlines())
-            found.setdefault(said.get("Name", ""), said.get("Version", ""))
-    return dict(sorted(found.items()))
+            fields = dict(line.partition(": ")[::2] for line in head.splitlines())
+            versions.setdefault(fields.get("Name", ""), fields.get("Version", ""))
+    return dict(sorted(versions.items()))
 
 
-def _top_level(one: Distribution) -> set[str]:
-    """What can be imported of it. As metadata.packages_distributions finds it, which makes a path
-    object of every file that is installed here, and takes a quarter of a second for that."""
-    said = (one.read_text("top_level.txt") or "").split()
-    if said:
-        return set(said)
-    lines = (one.read_text("RECORD") or "").splitlines()
+def _top_level(distribution: Distribution) -> set[str]:
+    """Its importable names, as metadata.packages_distributions finds them, which takes a quarter of
+    a second because it makes a path object of every installed file."""
+    names = (distribution.read_text("top_level.txt") or "").split()
+    if names:
+        return set(names)
+    lines = (distribution.read_text("RECORD") or "").splitlines()
     firsts = {line.partition(",")[0].partition("/")[0] for line in lines}
     return {name.partition(".")[0] for name in firsts}
 
 
 def _words(error: Exception) -> str:
-    """The error's text without colours and the stack that TensorFlow puts into it."""
+    """The error's text without colours and the stack of TensorFlow."""
     lines = re.sub(r"\x1b\[\d*m", "", str(error)).splitlines()
     reported = [line for line in lines if line.strip() and not line.lstrip().startswith('File "')]
     return "\n".join(reported) or type(error).__name__

@@ -1,7 +1,7 @@
-"""The child process: it opens one case, obeys the parent's orders, and alone imports frameworks.
+"""The worker process: it opens one case and answers requests; only it imports frameworks.
 
 Started as `PYTHON -m assay.worker IN OUT` with two inherited pipes. It needs the standard library,
-msgspec and what it measures, so that any virtual environment can hold it.
+msgspec and what it measures only, so that it runs in any virtual environment.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from assay.worker.protocol import failure, orders_from, packages, say
 
 def main() -> None:
     faulthandler.enable()  # a segmentation fault leaves its Python stack in the log
-    orders, answers = orders_from(int(sys.argv[1])), int(sys.argv[2])
+    requests, answers = orders_from(int(sys.argv[1])), int(sys.argv[2])
     try:
         with ExitStack() as stack:
-            _obey(orders, answers, stack)
-    except Exception as error:  # every ending is a result
+            _obey(requests, answers, stack)
+    except Exception as error:  # every failure is a result
         _fail(answers, error, {})
 
 
@@ -59,50 +59,50 @@ def _fail(answers: int, error: Exception, spent: dict[str, float]) -> Never:
     sys.exit(1)
 
 
-def _obey(orders: Iterator[messages.Request], answers: int, stack: ExitStack) -> None:
-    """Open first, then whatever is asked of the session, until told to close."""
+def _obey(requests: Iterator[messages.Request], answers: int, stack: ExitStack) -> None:
+    """Open comes first, then requests to the session, until Close."""
     born = clock()
     session: Session
     job: Job
     backend: Backend
-    for order in orders:
-        if isinstance(order, messages.Open):
-            backend = registry.backend(order.case.backend)
-            session, job, opened = _open(order, backend, stack, answers)
+    for request in requests:
+        if isinstance(request, messages.Open):
+            backend = registry.backend(request.case.backend)
+            session, job, opened = _open(request, backend, stack, answers)
             say(answers, opened)
-        elif isinstance(order, messages.Close):
+        elif isinstance(request, messages.Close):
             stack.close()
             say(answers, messages.Done())
             return
         else:
-            for answer in _answers(order, session, job, backend, born):
+            for answer in _answers(request, session, job, backend, born):
                 say(answers, answer)
 
 
 def _answers(
-    order: messages.Request,
+    request: messages.Request,
     session: Session,
     job: Job,
     backend: Backend,
     born: float,
 ) -> Iterator[messages.Answer]:
-    match order:
+    match request:
         case messages.TakeSamples(steps=steps):
-            found = timing.take(cast(Stepped, session), steps, order.count, order.seconds)
-            yield _timed(found, steps, born)
+            times = timing.take(cast(Stepped, session), steps, request.count, request.seconds)
+            yield _timed(times, steps, born)
         case messages.Calibrate():
             yield _calibrated(cast(Stepped, session))
         case messages.RunSelfTimed() | messages.TimeTokens():
-            yield from _told(order, session)
+            yield from _told(request, session)
             yield messages.Done()
         case messages.GetOutputs():
             yield _outputs(session)
         case messages.CheckWait():
             yield _checked(session)
         case messages.ProfileSteps():
-            yield from _profiled(order, session, backend, born)
+            yield from _profiled(request, session, backend, born)
         case messages.Evaluate() | messages.Train():
-            yield from _learned(order, session, job)
+            yield from _learned(request, session, job)
 
 
 def _calibrated(session: Stepped) -> messages.Calibrated:
@@ -111,54 +111,53 @@ def _calibrated(session: Stepped) -> messages.Calibrated:
 
 
 def _told(
-    order: messages.RunSelfTimed | messages.TimeTokens, session: Session
+    request: messages.RunSelfTimed | messages.TimeTokens, session: Session
 ) -> Iterator[messages.Reported]:
-    """What is timed by itself: all that a session does, or the tokens it makes."""
-    if isinstance(order, messages.TimeTokens):
-        for samples in timing.timed(cast(timing.TextSession, session), order):
+    """All that a self-timed session reports, or times of tokens."""
+    if isinstance(request, messages.TimeTokens):
+        for samples in timing.timed(cast(timing.TextSession, session), request):
             yield messages.Reported(samples=samples)
     else:
         yield from _reports(cast(SelfTimed, session))
 
 
 def _learned(
-    order: messages.Evaluate | messages.Train, session: Session, job: Job
+    request: messages.Evaluate | messages.Train, session: Session, job: Job
 ) -> Iterator[messages.Answer]:
-    """What a model has learned, or is to learn."""
-    if isinstance(order, messages.Train):
-        yield from _trained(order, session)
+    if isinstance(request, messages.Train):
+        yield from _trained(request, session)
         # of the trained model, with what was saved
         yield messages.LateFacts(facts=dict(session.facts()))
     else:
         from assay.worker.evaluate import evaluated  # with numpy, which not every worker has
 
-        yield from evaluated(order, session, job)
+        yield from evaluated(request, session, job)
 
 
 def _profiled(
-    order: messages.ProfileSteps, session: Session, backend: Backend, born: float
+    request: messages.ProfileSteps, session: Session, backend: Backend, born: float
 ) -> Iterator[messages.Answer]:
-    """Answered when the trace is written."""
+    """Answers when the trace is written."""
     if not isinstance(backend, ProfilingBackend):
         raise EndingError("skipped", "this backend has no profiler")
-    found: list[tuple[float, float]] = []
+    times: list[tuple[float, float]] = []
     reported: list[messages.Answer] = []
-    with backend.profile(Path(order.folder)) as mark:
+    with backend.profile(Path(request.folder)) as mark:
         if isinstance(session, Stepped):
-            for number in range(order.steps):
+            for number in range(request.steps):
                 with mark(number):
-                    found.append(timing.time_steps(session, 1))
+                    times.append(timing.time_steps(session, 1))
         else:
             reported += _reports(session)
-    yield from reported or [_timed(found, 1, born)]
+    yield from reported or [_timed(times, 1, born)]
     if reported:
         yield messages.Done()
 
 
-def _timed(found: list[tuple[float, float]], steps: int, born: float) -> messages.TimedSteps:
-    starts = tuple(start - born for start, _ in found)
+def _timed(times: list[tuple[float, float]], steps: int, born: float) -> messages.TimedSteps:
+    starts = tuple(start - born for start, _ in times)
     return messages.TimedSteps(
-        starts=starts, seconds=tuple(length for _, length in found), steps=steps
+        starts=starts, seconds=tuple(length for _, length in times), steps=steps
     )
 
 
@@ -169,18 +168,18 @@ def _reports(session: SelfTimed) -> Iterator[messages.Reported]:
         yield messages.Reported(samples=report.samples)
 
 
-def _trained(order: messages.Train, session: Session) -> Iterator[messages.Reported]:
+def _trained(request: messages.Train, session: Session) -> Iterator[messages.Reported]:
     if not isinstance(session, TrainingSession):
         raise EndingError("skipped", "this backend cannot train; those of Keras can")
-    for report in session.train(order):
+    for report in session.train(request):
         yield messages.Reported(samples=report.samples)
 
 
 def _outputs(session: Session) -> messages.OutputValues:
     if not isinstance(session, WithOutputs):
         raise EndingError("failed", "this backend cannot show its outputs")
-    shape, found = sampled(session)
-    return messages.OutputValues(shape=shape, values=tuple(found.tolist()))
+    shape, values = sampled(session)
+    return messages.OutputValues(shape=shape, values=tuple(values.tolist()))
 
 
 def _checked(session: Session) -> messages.LateFacts:
@@ -191,25 +190,25 @@ def _checked(session: Session) -> messages.LateFacts:
 
 
 def _open(
-    order: messages.Open, backend: Backend, stack: ExitStack, answers: int
+    request: messages.Open, backend: Backend, stack: ExitStack, answers: int
 ) -> tuple[Session, Job, messages.Opened]:
     start = clock()
     try:
         with phases.recorded() as spent:
-            session, job, opened = _opened(order, backend, stack, start)
+            session, job, opened = _opened(request, backend, stack, start)
     except Exception as error:
         _fail(answers, error, spent.seconds)
     return session, job, msgspec.structs.replace(opened, phases=spent.seconds)
 
 
 def _opened(
-    order: messages.Open, backend: Backend, stack: ExitStack, start: float
+    request: messages.Open, backend: Backend, stack: ExitStack, start: float
 ) -> tuple[Session, Job, messages.Opened]:
-    if order.version not in (messages.VERSION, messages.WITH_TRUST):
+    if request.version not in (messages.VERSION, messages.WITH_TRUST):
         raise EndingError(
-            "failed", f"the worker speaks protocol {messages.VERSION}, its parent {order.version}"
+            "failed", f"the worker speaks protocol {messages.VERSION}, its parent {request.version}"
         )
-    case = order.case
+    case = request.case
     workload = registry.workload(case.workload)
     if case.trust and isinstance(workload, WithTrust):
         workload = workload.trusted()
@@ -220,16 +219,16 @@ def _opened(
         jobs.append(workload.kinds[kind](**arguments(case.params, workload.params)))
         return jobs[0]
 
-    lacking = backend.missing()
-    if lacking:
-        raise EndingError("skipped", f"in {sys.prefix}, {lacking}")
+    missing = backend.missing()
+    if missing:
+        raise EndingError("skipped", f"in {sys.prefix}, {missing}")
     _keep_to(case.options.get("threads", "all"))
-    _bound(order.memory)
+    _bound(request.memory)
     with _OnItsExample(case, jobs):
         session = stack.enter_context(backend.open(build, case))
         with phases.during("checks"):
-            job = jobs[0] if jobs else Job(model=None)  # none was built for what is kept captured
-            facts = {**session.facts(), **_cache(), **evidence(session, job, order)}
+            job = jobs[0] if jobs else Job(model=None)  # a cached capture needs none
+            facts = {**session.facts(), **_cache(), **evidence(session, job, request)}
             loaded = packages()
     opened = messages.Opened(
         seconds=clock() - start,
@@ -255,14 +254,14 @@ def _generates(session: Session) -> bool:
 
 
 def _timed_over(session: Session) -> dict[str, Value]:
-    """Of text: what its times per token are times of."""
+    """Of text: whether times per token are of single tokens or of whole requests."""
     if not isinstance(session, Generating) or not session.tokens:
         return {}
     return {"timed_over": "tokens" if session.sees_tokens else "requests"}
 
 
 class _OnItsExample:
-    """What a bare model or a model file fails over is said to be its example."""
+    """Adds a note to errors of a bare model or a model file: it was called with its example."""
 
     def __init__(self, case: Case, jobs: list[Job]) -> None:
         self._case, self._jobs = case, jobs
@@ -277,55 +276,55 @@ class _OnItsExample:
 
 
 def _keep_to(threads: Value) -> None:
-    """So many CPUs for the whole process: the one limit every framework obeys."""
+    """Limit the CPUs of the process, which every framework respects."""
     if isinstance(threads, int):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
 def _bound(memory: int) -> None:
-    """So many bytes of private memory: an allocation beyond them fails, in the framework's words.
+    """Limit private memory: an allocation beyond it fails with the framework's own error.
 
-    RLIMIT_DATA counts what can be written to; RLIMIT_AS would count address space that the
-    frameworks only reserve.
+    RLIMIT_DATA counts writable memory; RLIMIT_AS would count address space that frameworks only
+    reserve.
     """
     if memory:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
-def evidence(session: Session, job: Job, order: messages.Open) -> dict[str, Value]:
-    """What shows that contenders do the same work, as far as the session can tell.
+def evidence(session: Session, job: Job, request: messages.Open) -> dict[str, Value]:
+    """Facts that show whether contenders do the same work.
 
-    Multiply-adds are those of one item's forward pass: from the model, and by the framework's
-    counter. Outputs and weights are those before the first step.
+    Multiply-adds are of one item's forward pass: from the model, and by the framework's counter.
+    Outputs and weights are those before the first step.
     """
-    found: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
-    return found | (_counts(session, job) if order.counts else {}) | _digests(session, order)
+    facts: dict[str, Value] = {"multiply_adds": job.multiply_adds} if job.multiply_adds else {}
+    return facts | (_counts(session, job) if request.counts else {}) | _digests(session, request)
 
 
 def _counts(session: Session, job: Job) -> dict[str, Value]:
-    found: dict[str, Value] = {}
+    facts: dict[str, Value] = {}
     ask_model = not job.loops and not job.multiply_adds
     if ask_model and isinstance(session, CountedByModel) and (counted := session.multiply_adds()):
-        found["multiply_adds"] = round(counted / session.items)
+        facts["multiply_adds"] = round(counted / session.items)
     if isinstance(session, CountedByFramework) and not job.loops and (counted := session.macs()):
-        found["counted_multiply_adds"] = round(counted / session.items)
+        facts["counted_multiply_adds"] = round(counted / session.items)
     if isinstance(session, WithProductDtypes):
-        found["product_dtypes"] = session.product_dtypes()
-    return found
+        facts["product_dtypes"] = session.product_dtypes()
+    return facts
 
 
-def _digests(session: Session, order: messages.Open) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    if order.outputs and isinstance(session, WithWeights):
-        found |= fingerprint.of_weights(session.weights())
-    if order.outputs and isinstance(session, WithOutputs):
-        found |= fingerprint.of_outputs(*sampled(session))
-    return found
+def _digests(session: Session, request: messages.Open) -> dict[str, Value]:
+    facts: dict[str, Value] = {}
+    if request.outputs and isinstance(session, WithWeights):
+        facts |= fingerprint.of_weights(session.weights())
+    if request.outputs and isinstance(session, WithOutputs):
+        facts |= fingerprint.of_outputs(*sampled(session))
+    return facts
 
 
 def sampled(session: WithOutputs) -> tuple[tuple[int, ...], Any]:
     if isinstance(session, WithSampledOutputs):
         return session.sampled_outputs()
-    found = session.outputs()
-    flat = found.ravel()
-    return found.shape, flat[fingerprint.places(len(flat))]
+    outputs = session.outputs()
+    flat = outputs.ravel()
+    return outputs.shape, flat[fingerprint.places(len(flat))]

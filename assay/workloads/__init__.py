@@ -1,4 +1,4 @@
-"""Workloads: a file or folder each; a user's own are found by `resolve`."""
+"""Workloads: a file or folder each; `resolve` finds those of users."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from assay.core.contracts import Workload
 
 
 def resolve(name: str) -> Workload | None:
-    """A user's workload, or None for a name that is looked up among the built-in ones."""
+    """A user's workload, or None for the name of a built-in one."""
     from assay.workloads import user
 
     return user.resolve(name)

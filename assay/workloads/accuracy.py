@@ -1,4 +1,4 @@
-"""HPVM's ten networks: with weights by seed to be timed, with trained ones to be evaluated."""
+"""HPVM's ten networks: timed with seeded weights, evaluated with trained ones."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from assay.workloads.models.recipes import RECIPES
 from assay.workloads.net import nets
 from assay.workloads.net.nets import Net
 
-# Values of `weights` that are no path: those that lie beside the data, under the net's name; and
-# HPVM's, as it calls where they are.
+# Values of `weights` that are no path: `weights/NAME.npz` beside the data, and HPVM's names.
 TRAINED, KERAS_MODEL_FILE, RELOAD_DIR = "trained", "keras_model_file", "reload_dir"
 
 
 class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the ten: its architecture, its data, and how often it is right."""
+    """One of the ten: its architecture, its data, and its expected accuracy."""
 
     name: str
     summary: str
     dataset: str
-    preparation: str  # of its pictures: a rule of datasets.prepare
-    expected: float  # percent of the 5000 test pictures, by HPVM's table
-    hpvm: str  # what HPVM's folders call it
+    preparation: str  # of its images: a rule of datasets.prepare
+    expected: float  # percent of the 5000 test images, by HPVM's table
+    hpvm: str  # its name in HPVM's folders
     optimizer: str = "momentum"
     learning_rate: float = 0.01
     batch_size: int = 128
-    also: str = ""  # another name its file of trained weights goes by
+    also: str = ""  # another name of its file of trained weights
     source: str = "HPVM's Keras benchmarks (2021)"
     version: str = "1"
 
@@ -50,7 +49,6 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def recipe(self) -> Recipe | None:
-        """That trains it, where one is known."""
         return RECIPES.get(self.name)
 
     @property
@@ -65,13 +63,13 @@ class AccuracyWorkload(msgspec.Struct, frozen=True, kw_only=True):
     def lacks(
         self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
     ) -> str:
-        """What an evaluation needs and is not here, in words; or ""."""
+        """What is missing for an evaluation, or ""."""
         from assay.workloads.models import eval_data
 
         return eval_data.lacks(self, params, evaluation, home)
 
     def examples(self, data: str, split: str) -> Examples:
-        """What it is evaluated on: its own pictures, or HPVM's."""
+        """Evaluation data: its own images, or HPVM's."""
         from assay.workloads.models import eval_data
 
         return eval_data.pictures(self, data, split, 0)
@@ -187,4 +185,4 @@ TEN = (
         hpvm="vgg16_imagenet",
     ),
 )
-PROVIDES = {one.name: one for one in TEN}
+PROVIDES = {workload.name: workload for workload in TEN}

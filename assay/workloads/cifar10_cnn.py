@@ -14,14 +14,14 @@ def net(filters: int, units: int) -> Net:
 
 
 def _block(filters: int) -> tuple[Layer, ...]:
-    # the second is valid, the first same: so in the Keras example the benchmark was taken from
+    # padding same, then valid, as in the Keras example that the benchmark was taken from
     first, second = Conv(filters, 3), Conv(filters, 3, padding="valid")
     return (first, Relu(), second, Relu(), Pool(2), Dropout(0.25))
 
 
 PROVIDES = {
     "cifar10-cnn": NetWorkload(
-        summary="four convolutions and two dense layers on CIFAR-10-shaped pictures",
+        summary="four convolutions and two dense layers on CIFAR-10-shaped images",
         source="keras-benchmarks (2017), cifar10_cnn",
         params={"batch_size": 32, "filters": 32, "units": 512, "seed": 0},
         net=net,

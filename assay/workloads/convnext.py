@@ -15,7 +15,7 @@ from assay.workloads.models.model_workload import (
 )
 from assay.workloads.models.weight_specs import Listing
 
-# blocks of the third stage, where the others have three; the width of the first, which each doubles
+# deep: blocks of the third stage (others have three); width: of the first (each doubles it)
 SIZES = {
     "tiny": {"deep": 9, "width": 96},
     "small": {"deep": 27, "width": 96},
@@ -25,9 +25,9 @@ EPSILON = 1e-6  # of every norm
 
 
 def job(
-    kind: str, batch_size: int, size: str, image_size: int, classes: int, seed: int, **given: int
+    kind: str, batch_size: int, size: str, image_size: int, classes: int, seed: int, **options: int
 ) -> Job:
-    sizes = {"image_size": image_size, "classes": classes, **sized(SIZES, size, **given)}
+    sizes = {"image_size": image_size, "classes": classes, **sized(SIZES, size, **options)}
     at_least("image_size of convnext", image_size, 32, "It is halved five times.")
     return Job(
         model=made(kind, "convnext", seed, model, listed, **sizes),
@@ -39,38 +39,38 @@ def job(
 
 
 def stages(deep: int, width: int) -> list[tuple[int, int, int]]:
-    """Of each: the width before it, 0 before the first; its own; and how many blocks."""
+    """Of each: the width before it (0 before the first), its own, and the number of blocks."""
     own = [width << stage for stage in range(4)]
     return list(zip((0, *own), own, (3, 3, deep, 3), strict=False))
 
 
 def listed(image_size: int, classes: int, deep: int, width: int) -> Listing:
-    found, side = Listing(), image_size // 4
-    found.conv("stem", 4, 3, width, side**2)
-    found.layer_norm("stem_norm", width)
-    for number, (before, own, count) in enumerate(stages(deep, width)):
+    specs, side = Listing(), image_size // 4
+    specs.conv("stem", 4, 3, width, side**2)
+    specs.layer_norm("stem_norm", width)
+    for number, (before, current, count) in enumerate(stages(deep, width)):
         stage = f"stages.{number}"
         if before:
             side //= 2
-            found.layer_norm(f"{stage}.norm", before)
-            found.conv(f"{stage}.shrink", 2, before, own, side**2)
+            specs.layer_norm(f"{stage}.norm", before)
+            specs.conv(f"{stage}.shrink", 2, before, current, side**2)
         for index in range(count):
-            _list_block(found, f"{stage}.blocks.{index}", own, side**2)
-    found.layer_norm("norm", own)
-    found.dense("head", own, classes)
-    return found
+            _list_block(specs, f"{stage}.blocks.{index}", current, side**2)
+    specs.layer_norm("norm", current)
+    specs.dense("head", current, classes)
+    return specs
 
 
-def _list_block(found: Listing, name: str, width: int, places: int) -> None:
-    found.depthwise(f"{name}.across", 7, width, places)
-    found.layer_norm(f"{name}.norm", width)
-    found.conv(f"{name}.expand", 1, width, 4 * width, places)
-    found.conv(f"{name}.shrink", 1, 4 * width, width, places)
-    found.shapes[f"{name}.scale.gamma"] = (width,)
+def _list_block(specs: Listing, name: str, width: int, places: int) -> None:
+    specs.depthwise(f"{name}.across", 7, width, places)
+    specs.layer_norm(f"{name}.norm", width)
+    specs.conv(f"{name}.expand", 1, width, 4 * width, places)
+    specs.conv(f"{name}.shrink", 1, 4 * width, width, places)
+    specs.shapes[f"{name}.scale.gamma"] = (width,)
 
 
 def model(image_size: int, classes: int, deep: int, width: int) -> Any:
-    """A stem of 4 x 4 patches, four stages; no stochastic depth, which is for real training."""
+    """A stem of 4 x 4 patches, four stages; without stochastic depth."""
     import keras
     from keras import layers
 
@@ -93,10 +93,10 @@ def _block(values: Any, width: int) -> Any:
 
     from assay.workloads.models.keras.layers import LayerScale
 
-    found = _norm(layers.DepthwiseConv2D(7, padding="same")(values))
-    found = layers.Conv2D(4 * width, 1, activation="gelu")(found)
-    found = LayerScale()(layers.Conv2D(width, 1)(found))
-    return layers.Add()([values, found])
+    branch = _norm(layers.DepthwiseConv2D(7, padding="same")(values))
+    branch = layers.Conv2D(4 * width, 1, activation="gelu")(branch)
+    branch = LayerScale()(layers.Conv2D(width, 1)(branch))
+    return layers.Add()([values, branch])
 
 
 def _norm(values: Any) -> Any:
@@ -107,7 +107,7 @@ def _norm(values: Any) -> Any:
     norm = layers.LayerNormalization(epsilon=EPSILON)
     if len(values.shape) == 2 or channel_axis() == -1:
         return norm(values)
-    # Keras 3.15 on PyTorch norms no axis but the last
+    # Keras 3.15 on PyTorch only normalizes the last axis
     return layers.Permute((3, 1, 2))(norm(layers.Permute((2, 3, 1))(values)))
 
 

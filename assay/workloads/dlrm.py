@@ -32,27 +32,27 @@ def job(kind: str, batch_size: int, size: str, rows: int, depth: int, seed: int)
 
 
 def listed(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) -> Listing:
-    found = Listing()
-    _list_chain(found, "bottom", (NUMBERS, *bottom, depth))
-    found.table("embed", TABLES * rows, depth)
-    found.work += (TABLES + 1) ** 2 * depth
-    _list_chain(found, "top", (depth + len(crossed()), *top, 1))
-    return found
+    specs = Listing()
+    _list_chain(specs, "bottom", (NUMBERS, *bottom, depth))
+    specs.table("embed", TABLES * rows, depth)
+    specs.work += (TABLES + 1) ** 2 * depth
+    _list_chain(specs, "top", (depth + len(crossed()), *top, 1))
+    return specs
 
 
-def _list_chain(found: Listing, name: str, widths: tuple[int, ...]) -> None:
+def _list_chain(specs: Listing, name: str, widths: tuple[int, ...]) -> None:
     for number, (before, units) in enumerate(itertools.pairwise(widths)):
-        found.dense(f"{name}.{number}", before, units)
+        specs.dense(f"{name}.{number}", before, units)
 
 
 def crossed() -> list[int]:
-    """Where the products of different vectors stand in the matrix of all, row by row."""
+    """Indices of products of different vectors in the flattened matrix of all products."""
     count = TABLES + 1
     return [row * count + column for row in range(count) for column in range(row)]
 
 
 def model(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) -> Any:
-    """The numbers' vector and every table's, multiplied pair by pair; a click's logit."""
+    """Pairwise products of the numbers' vector and every table's; the logit of a click."""
     import keras
     from keras import layers, ops
 
@@ -61,7 +61,7 @@ def model(rows: int, depth: int, bottom: tuple[int, ...], top: tuple[int, ...]) 
     dense = numbers
     for units in (*bottom, depth):
         dense = layers.Dense(units, activation="relu")(dense)
-    # one table for all features, as fused embeddings have it: a place is a row of its own part
+    # one table for all features, as in fused embeddings: each feature has its own rows
     looked_up = layers.Embedding(TABLES * rows, depth)(places + ops.arange(TABLES) * rows)
     vectors = ops.concatenate([dense[:, None], looked_up], axis=1)
     products = ops.matmul(vectors, ops.transpose(vectors, (0, 2, 1)))

@@ -15,7 +15,7 @@ GATES = {"LSTM": 4, "GRU": 3}
 def job(
     kind: str, cell: str, batch_size: int, units: int, length: int, features: int, seed: int
 ) -> Job:
-    """Text generation as Keras' example had it: `length` letters in, the next one out."""
+    """Text generation as in Keras' example: `length` characters in, the next one out."""
     sizes: dict[str, Any] = {"cell": cell, "units": units, "length": length, "features": features}
     return Job(
         model=made(kind, "recurrent", seed, model, listed, **sizes),
@@ -27,12 +27,12 @@ def job(
 
 
 def listed(cell: str, units: int, length: int, features: int) -> Listing:
-    found, gates = Listing(), GATES[cell]
+    specs, gates = Listing(), GATES[cell]
     # Keras' GRU has an offset for the input and one for the state
     bias = (gates * units,) if cell == "LSTM" else (2, gates * units)
-    found.recurrent("recurrent", features, gates, bias, length)
-    found.dense("head", units, features)
-    return found
+    specs.recurrent("recurrent", features, gates, bias, length)
+    specs.dense("head", units, features)
+    return specs
 
 
 def model(cell: str, units: int, length: int, features: int) -> Any:
@@ -51,8 +51,8 @@ PROVIDES = {
         params=PARAMS,
         kinds=kinds(job, "LSTM"),
     ),
-    # There the units were the batch size, by mistake: 32 units at a batch of 32. Here they are
-    # a parameter of their own, so results of the two are not comparable.
+    # There the number of units was the batch size, by mistake: 32 units at a batch of 32. Here
+    # it is a separate parameter, so results of the two are not comparable.
     "gru": BuiltWorkload(
         pictures=False,
         summary="one GRU layer of 128 units over 40 steps of 60 features, 80,700 parameters",

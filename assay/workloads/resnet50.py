@@ -17,9 +17,9 @@ from assay.workloads.models.model_workload import (
 )
 from assay.workloads.models.weight_specs import Listing
 
-FILTERS = (64, 128, 256, 512)  # of the four stages, in the narrow part of a block
+FILTERS = (64, 128, 256, 512)  # of the four stages, in the narrow layers of a block
 EPSILON, MOMENTUM = 1.001e-5, 0.99  # of every batch norm, as in Keras applications
-STYLED = frozenset({"keras"})  # makings that have styles
+STYLED = frozenset({"keras"})  # implementations with styles
 
 
 def job(
@@ -32,7 +32,7 @@ def job(
     classes: int,
     seed: int,
 ) -> Job:
-    """`eager` is the functional model, its operations dispatched one by one, uncompiled."""
+    """`eager` is the functional model without compilation."""
     at_least("image_size of resnet50", image_size, 32, "It is halved five times.")
     sizes: dict[str, Any] = {
         "image_size": image_size,
@@ -52,43 +52,43 @@ def job(
 
 def placed(blocks: Sequence[int], narrower: int) -> list[tuple[int, int, int, bool]]:
     """Of each block: channels before, filters, stride, and whether the input is projected."""
-    found, before = [], max(1, 64 // narrower)
+    sizes, before = [], max(1, 64 // narrower)
     for stage, count in enumerate(blocks):
         filters = max(1, FILTERS[stage] // narrower)
         for index in range(count):
-            found.append((before, filters, 1 if index or not stage else 2, not index))
+            sizes.append((before, filters, 1 if index or not stage else 2, not index))
             before = 4 * filters
-    return found
+    return sizes
 
 
 def listed(image_size: int, blocks: Sequence[int], narrower: int, classes: int) -> Listing:
-    found, width = Listing(), max(1, 64 // narrower)
+    specs, width = Listing(), max(1, 64 // narrower)
     side = (image_size - 1) // 2 + 1
-    found.conv("stem", 7, 3, width, side**2)
-    found.batch_norm("stem_norm", width)
+    specs.conv("stem", 7, 3, width, side**2)
+    specs.batch_norm("stem_norm", width)
     side = (side - 1) // 2 + 1
     for number, (before, filters, stride, projects) in enumerate(placed(blocks, narrower)):
         name, side = f"blocks.{number}", -(-side // stride)
-        found.conv(f"{name}.narrow", 1, before, filters, side**2)
-        found.batch_norm(f"{name}.narrow_norm", filters)
-        found.conv(f"{name}.middle", 3, filters, filters, side**2)
-        found.batch_norm(f"{name}.middle_norm", filters)
+        specs.conv(f"{name}.narrow", 1, before, filters, side**2)
+        specs.batch_norm(f"{name}.narrow_norm", filters)
+        specs.conv(f"{name}.middle", 3, filters, filters, side**2)
+        specs.batch_norm(f"{name}.middle_norm", filters)
         if projects:
-            found.conv(f"{name}.around", 1, before, 4 * filters, side**2)
-        found.conv(f"{name}.wide", 1, filters, 4 * filters, side**2)
+            specs.conv(f"{name}.around", 1, before, 4 * filters, side**2)
+        specs.conv(f"{name}.wide", 1, filters, 4 * filters, side**2)
         if projects:
-            found.batch_norm(f"{name}.around_norm", 4 * filters)
-        found.batch_norm(f"{name}.wide_norm", 4 * filters)
-    found.dense("head", 4 * filters, classes)
-    return found
+            specs.batch_norm(f"{name}.around_norm", 4 * filters)
+        specs.batch_norm(f"{name}.wide_norm", 4 * filters)
+    specs.dense("head", 4 * filters, classes)
+    return specs
 
 
 def _keras(style: str) -> Callable[..., Any]:
     def make(**sizes: Any) -> Any:
         from assay.workloads.models.keras import resnet50
 
-        one = resnet50.subclassed if style == "subclassed" else resnet50.functional
-        return one(**sizes)
+        build = resnet50.subclassed if style == "subclassed" else resnet50.functional
+        return build(**sizes)
 
     return make
 

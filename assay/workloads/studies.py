@@ -1,4 +1,4 @@
-"""Studies: matrices of cases that answer what each option buys, by name."""
+"""Studies: matrices of cases that show the effect of each option, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from assay.core.contracts import Study, Variant
 from assay.core.errors import unknown
 
 STUDIES = {
-    # the matrix of the study of 2017, on all that exists today
+    # the matrix of the study of 2017, on current backends
     "vgg16": Study(
         summary="layout × compiler × batch norm of VGG16, on Keras and the bare frameworks",
         workload="vgg16",

@@ -1,4 +1,4 @@
-"""Suites: cases that are run together, by name."""
+"""Suites: named sets of cases."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SUITES = {
         "unet",
         "dlrm",
     ),
-    "accuracy": tuple(one.name for one in TEN),
+    "accuracy": tuple(workload.name for workload in TEN),
 }
-EVALUATED = frozenset({"accuracy"})  # suites of which not the speed is asked
+EVALUATED = frozenset({"accuracy"})  # suites that are evaluated, not timed
 
 
 def suite(name: str) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
-"""transformer-decoder: GPT-2 (Radford and others, 2019), trained, or generating with a cache.
+"""transformer-decoder: GPT-2 (Radford and others, 2019), training, or generation with a cache.
 
-Items are tokens in both tasks: throughput is tokens a second, and a step that generates 64 tokens
-in 32 ms takes 0.5 ms for each.
+Items are tokens in both tasks: throughput is tokens per second.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ def job(
     prompt: int,
     generated: int,
     seed: int,
-    **given: int,
+    **options: int,
 ) -> Job:
-    numbers = sized(SIZES, size, **given)
+    numbers = sized(SIZES, size, **options)
     divides("heads", numbers["heads"], "width", numbers["width"])
     if task == "train":
         return _training(kind, batch_size, seed, numbers)
-    at_least("prompt", prompt, 1, "A model goes on from something.")
-    at_least("generated", generated, 1, "That is how many tokens a step makes.")
+    at_least("prompt", prompt, 1, "Generation continues a prompt.")
+    at_least("generated", generated, 1, "A step generates this many tokens.")
     at_least(
         "length", numbers["length"], prompt + generated, "It has to hold prompt and generated."
     )
@@ -54,14 +53,14 @@ def job(
 
 
 def listed(layers: int, width: int, heads: int, vocabulary: int, length: int) -> Listing:
-    found = Listing()
-    found.table("embed", vocabulary, width)
-    found.table("positions", length, width)
+    specs = Listing()
+    specs.table("embed", vocabulary, width)
+    specs.table("positions", length, width)
     for number in range(layers):
-        found.block(f"blocks.{number}", width, length)
-    found.layer_norm("norm", width)
-    found.work += length * width * vocabulary
-    return found
+        specs.block(f"blocks.{number}", width, length)
+    specs.layer_norm("norm", width)
+    specs.work += length * width * vocabulary
+    return specs
 
 
 def _training(kind: str, batch_size: int, seed: int, numbers: dict[str, int]) -> Job:
@@ -87,7 +86,7 @@ def _generating(
 ) -> Job:
     text = tokens(batch_size, prompt + generated, numbers["vocabulary"], seed)
     facts = generation_facts(batch_size, prompt, generated, numbers)
-    own = int(facts["prompt_multiply_adds"]) + (generated - 1) * int(facts["token_multiply_adds"])
+    work = int(facts["prompt_multiply_adds"]) + (generated - 1) * int(facts["token_multiply_adds"])
     model, first = _generators(kind, batch_size, prompt, generated, seed, numbers)
     return Job(
         model=model,
@@ -96,7 +95,7 @@ def _generating(
         loops=True,
         train_batch=(text[:, :prompt].copy(), text[:, prompt:].copy()),
         items=batch_size * generated,
-        multiply_adds=own // generated,
+        multiply_adds=work // generated,
         facts=facts,
     )
 
@@ -104,7 +103,7 @@ def _generating(
 def _generators(
     kind: str, batch_size: int, prompt: int, generated: int, seed: int, numbers: dict[str, int]
 ) -> tuple[Any, Any]:
-    """What makes all tokens, and of the same weights what stops after the first."""
+    """A model that generates all tokens, and one of the same weights that stops after the first."""
 
     def by_keras() -> tuple[Any, Any]:
         from assay.workloads.models.keras import decoder
@@ -115,8 +114,8 @@ def _generators(
 
     def by_file() -> tuple[Any, Any]:
         arrays = listed(**numbers).arrays(seed)
-        made: tuple[Any, Any] = file_of(kind, "decoder").generators(arrays, generated, **numbers)
-        return made
+        models: tuple[Any, Any] = file_of(kind, "decoder").generators(arrays, generated, **numbers)
+        return models
 
     return {"keras": by_keras}.get(kind, by_file)()
 
@@ -124,10 +123,8 @@ def _generators(
 def generation_facts(
     batch_size: int, prompt: int, generated: int, numbers: Mapping[str, int]
 ) -> dict[str, Value]:
-    """Of a row: the work of its prompt and of a token, and the numbers that a token needs.
-
-    A token made on average sees the prompt and half of those made.
-    """
+    """Of a row: the work of its prompt and of a token, and the numbers that a token needs. On
+    average a token attends to the prompt and to half of the generated tokens."""
     layers, width, vocabulary = (numbers[name] for name in ("layers", "width", "vocabulary"))
     seen = prompt + generated / 2
     dense, head = 12 * width**2, width * vocabulary
@@ -144,7 +141,7 @@ def generation_facts(
 
 
 def _too_long(kind: str, params: Mapping[str, Value]) -> str:
-    """A row that the table of positions cannot hold; batch_size may still be searched for."""
+    """Why a row is longer than the table of positions, or ""."""
     length = int(params["length"]) or SIZES[str(params["size"])]["length"]
     whole = int(params["prompt"]) + int(params["generated"])
     if params["task"] != "generate" or whole <= length:

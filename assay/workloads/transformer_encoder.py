@@ -21,8 +21,8 @@ SIZES = {
     "small": {"layers": 4, "width": 512, "heads": 8, "vocabulary": 30522},
     "base": {"layers": 12, "width": 768, "heads": 12, "vocabulary": 30522},
 }
-POSITIONS = 512  # in the table, however long the sequences are
-EPSILON = 1e-12  # of every norm, as BERT has it
+POSITIONS = 512  # in the table, also for shorter sequences
+EPSILON = 1e-12  # of every norm, as in BERT
 
 
 def job(
@@ -33,9 +33,9 @@ def job(
     classes: int,
     dropout: float,
     seed: int,
-    **given: int,
+    **options: int,
 ) -> Job:
-    numbers = sized(SIZES, size, **given)
+    numbers = sized(SIZES, size, **options)
     divides("heads", numbers["heads"], "width", numbers["width"])
     divides("2", 2, "length", length)
     sizes: dict[str, Any] = {"length": length, "classes": classes, "dropout": dropout, **numbers}
@@ -52,22 +52,22 @@ def job(
 def listed(
     length: int, classes: int, dropout: float, layers: int, width: int, heads: int, vocabulary: int
 ) -> Listing:
-    found = Listing()
-    found.table("embed", vocabulary, width)
-    found.table("positions", max(POSITIONS, length), width)
-    found.table("segments", 2, width)
-    found.layer_norm("norm", width)
+    specs = Listing()
+    specs.table("embed", vocabulary, width)
+    specs.table("positions", max(POSITIONS, length), width)
+    specs.table("segments", 2, width)
+    specs.layer_norm("norm", width)
     for number in range(layers):
-        found.block(f"blocks.{number}", width, length)
-    found.dense("pool", width, width)
-    found.dense("head", width, classes)
-    return found
+        specs.block(f"blocks.{number}", width, length)
+    specs.dense("pool", width, width)
+    specs.dense("head", width, classes)
+    return specs
 
 
 def model(
     length: int, classes: int, dropout: float, layers: int, width: int, heads: int, vocabulary: int
 ) -> Any:
-    """Two segments of equal length; norms after each sum, as BERT has them."""
+    """Two segments of equal length; norms after each sum, as in BERT."""
     import keras
 
     from assay.workloads.models.keras.transformer import Block, Rows

@@ -16,7 +16,7 @@ from assay.workloads.models.model_workload import (
 from assay.workloads.models.weight_specs import Listing
 
 SIZES = {"small": {"filters": 32}, "base": {"filters": 64}}
-DEPTH = 4  # times the picture is halved, and doubled again
+DEPTH = 4  # times the image is halved, and doubled again
 
 
 def job(
@@ -36,25 +36,25 @@ def job(
 
 
 def listed(image_size: int, filters: int, classes: int) -> Listing:
-    found, before = Listing(), 3
+    specs, before = Listing(), 3
     for level in range(DEPTH + 1):
-        before = _list_pair(found, f"down.{level}", before, filters << level, image_size >> level)
+        before = _list_pair(specs, f"down.{level}", before, filters << level, image_size >> level)
     for level in reversed(range(DEPTH)):
         width = filters << level
-        found.transposed(f"wider.{level}", 2, 2 * width, width, (image_size >> level + 1) ** 2)
-        _list_pair(found, f"up.{level}", 2 * width, width, image_size >> level)
-    found.conv("head", 1, filters, classes, image_size**2)
-    return found
+        specs.transposed(f"wider.{level}", 2, 2 * width, width, (image_size >> level + 1) ** 2)
+        _list_pair(specs, f"up.{level}", 2 * width, width, image_size >> level)
+    specs.conv("head", 1, filters, classes, image_size**2)
+    return specs
 
 
-def _list_pair(found: Listing, name: str, before: int, filters: int, side: int) -> int:
-    found.conv(f"{name}.first", 3, before, filters, side**2)
-    found.conv(f"{name}.second", 3, filters, filters, side**2)
+def _list_pair(specs: Listing, name: str, before: int, filters: int, side: int) -> int:
+    specs.conv(f"{name}.first", 3, before, filters, side**2)
+    specs.conv(f"{name}.second", 3, filters, filters, side**2)
     return filters
 
 
 def model(image_size: int, filters: int, classes: int) -> Any:
-    """As the paper, but padded, so that a picture comes out as large as it went in."""
+    """As in the paper, but padded, so that the output is as large as the input."""
     import keras
     from keras import layers
 

@@ -13,7 +13,7 @@ SMALLEST = 32  # pixels: five pools leave one
 def net(image_size: int, narrower: int, classes: int, bn: str, fused: bool) -> Net:
     """Thirteen convolutions, three dense layers, no dropout; `narrower` divides every width.
 
-    `bn`: batch norm between each convolution and its ReLU, which keeps the convolution's bias.
+    `bn`: batch norm between each convolution (with bias) and its ReLU.
     """
     if image_size < SMALLEST:
         raise UsageError(

@@ -31,9 +31,9 @@ def job(
     patch: int,
     classes: int,
     seed: int,
-    **given: int,
+    **options: int,
 ) -> Job:
-    numbers = sized(SIZES, size, **given)
+    numbers = sized(SIZES, size, **options)
     divides("heads", numbers["heads"], "width", numbers["width"])
     divides("patch", patch, "image_size", image_size)
     sizes = {"image_size": image_size, "patch": patch, "classes": classes, **numbers}
@@ -49,19 +49,19 @@ def job(
 def listed(
     image_size: int, patch: int, classes: int, layers: int, width: int, heads: int
 ) -> Listing:
-    found, count = Listing(), (image_size // patch) ** 2
-    found.conv("patches", patch, 3, width, count)
-    found.table("token", 1, 1, width)
-    found.table("positions", count + 1, width)
+    specs, count = Listing(), (image_size // patch) ** 2
+    specs.conv("patches", patch, 3, width, count)
+    specs.table("token", 1, 1, width)
+    specs.table("positions", count + 1, width)
     for number in range(layers):
-        found.block(f"blocks.{number}", width, count + 1)
-    found.layer_norm("norm", width)
-    found.dense("head", width, classes)
-    return found
+        specs.block(f"blocks.{number}", width, count + 1)
+    specs.layer_norm("norm", width)
+    specs.dense("head", width, classes)
+    return specs
 
 
 def model(image_size: int, patch: int, classes: int, layers: int, width: int, heads: int) -> Any:
-    """Patches and a class token, whose last state is what is classified."""
+    """Patches and a class token, whose last state is classified."""
     import keras
 
     from assay.workloads.models.keras.layers import channel_axis, picture_input

@@ -31,47 +31,47 @@ def job(
 
 
 def widths(narrower: int, *filters: int) -> list[int]:
-    return [max(1, one // narrower) for one in filters]
+    return [max(1, count // narrower) for count in filters]
 
 
 def listed(image_size: int, middle: int, narrower: int, classes: int) -> Listing:
-    found, side = Listing(), (image_size - 3) // 2 + 1
+    specs, side = Listing(), (image_size - 3) // 2 + 1
     first, second, core, *last = widths(narrower, 32, 64, 728, 1024, 1536, 2048)
-    _list_normed(found, "stem.0", 3, 3, first, side)
+    _list_normed(specs, "stem.0", 3, 3, first, side)
     side -= 2
-    _list_normed(found, "stem.1", 3, first, second, side)
+    _list_normed(specs, "stem.1", 3, first, second, side)
     before = second
     for number, filters in enumerate(widths(narrower, *FLOW)):
-        side = _list_shrinking(found, f"entry.{number}", (before, filters, filters), side)
+        side = _list_shrinking(specs, f"entry.{number}", (before, filters, filters), side)
         before = filters
     for block in range(middle):
         for number in range(3):
-            _list_separable(found, f"middle.{block}.{number}", core, core, side)
-    side = _list_shrinking(found, "exit", (core, core, last[0]), side)
+            _list_separable(specs, f"middle.{block}.{number}", core, core, side)
+    side = _list_shrinking(specs, "exit", (core, core, last[0]), side)
     for number in range(2):
-        _list_separable(found, f"last.{number}", last[number], last[number + 1], side)
-    found.dense("head", last[2], classes)
-    return found
+        _list_separable(specs, f"last.{number}", last[number], last[number + 1], side)
+    specs.dense("head", last[2], classes)
+    return specs
 
 
 def _list_normed(
-    found: Listing, name: str, size: int, before: int, filters: int, side: int
+    specs: Listing, name: str, size: int, before: int, filters: int, side: int
 ) -> None:
-    found.conv(f"{name}.conv", size, before, filters, side**2, bias=False)
-    found.batch_norm(f"{name}.norm", filters)
+    specs.conv(f"{name}.conv", size, before, filters, side**2, bias=False)
+    specs.batch_norm(f"{name}.norm", filters)
 
 
-def _list_separable(found: Listing, name: str, before: int, filters: int, side: int) -> None:
-    found.separable(name, 3, before, filters, side**2)
-    found.batch_norm(f"{name}.norm", filters)
+def _list_separable(specs: Listing, name: str, before: int, filters: int, side: int) -> None:
+    specs.separable(name, 3, before, filters, side**2)
+    specs.batch_norm(f"{name}.norm", filters)
 
 
-def _list_shrinking(found: Listing, name: str, channels: tuple[int, int, int], side: int) -> int:
-    """The side it leaves. Keras lists the projection where its depth puts it, after the rest."""
+def _list_shrinking(specs: Listing, name: str, channels: tuple[int, int, int], side: int) -> int:
+    """Returns the new side. Keras lists the projection by its depth, after the rest."""
     before, first, second = channels
-    _list_separable(found, f"{name}.first", before, first, side)
-    _list_separable(found, f"{name}.second", first, second, side)
-    _list_normed(found, f"{name}.around", 1, before, second, -(-side // 2))
+    _list_separable(specs, f"{name}.first", before, first, side)
+    _list_separable(specs, f"{name}.second", first, second, side)
+    _list_normed(specs, f"{name}.around", 1, before, second, -(-side // 2))
     return -(-side // 2)
 
 
@@ -93,10 +93,10 @@ def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:
     values = _shrinking(values, width(256), width(256))
     values = _shrinking(values, width(728), width(728))
     for _ in range(middle):
-        around = values
+        shortcut = values
         for _ in range(3):
             values = _separable(layers.ReLU()(values), width(728))
-        values = layers.Add()([values, around])
+        values = layers.Add()([values, shortcut])
     values = _shrinking(values, width(728), width(1024))
     for filters in (1536, 2048):
         values = layers.ReLU()(_separable(values, width(filters)))
@@ -105,16 +105,16 @@ def model(image_size: int, middle: int, narrower: int, classes: int) -> Any:
 
 
 def _shrinking(values: Any, first: int, second: int, relu_first: bool = True) -> Any:
-    """Two separable convolutions and a pool, beside a projection of half the size."""
+    """Two separable convolutions and a max pool, with a strided 1x1 shortcut."""
     from keras import layers
 
-    around = layers.Conv2D(second, 1, strides=2, padding="same", use_bias=False)
-    around = _normed(around, values)
+    shortcut = layers.Conv2D(second, 1, strides=2, padding="same", use_bias=False)
+    shortcut = _normed(shortcut, values)
     if relu_first:
         values = layers.ReLU()(values)
     values = layers.ReLU()(_separable(values, first))
     values = layers.MaxPooling2D(3, strides=2, padding="same")(_separable(values, second))
-    return layers.Add()([values, around])
+    return layers.Add()([values, shortcut])
 
 
 def _separable(values: Any, filters: int) -> Any:

@@ -184,7 +184,7 @@ def test_a_checkpoint_of_another_network_is_refused(keras, tmp_path):
 
 
 def test_a_label_the_network_has_no_class_for_is_named(keras):
-    with pytest.raises(EndingError, match="label 7 is out of range: the network tells 3 classes"):
+    with pytest.raises(EndingError, match="label 7 is out of range: the network has 3 classes"):
         trainer(keras, train=examples(4, np.array([0, 7, 1, 2])))
 
 

@@ -77,7 +77,7 @@ def test_what_only_a_worker_finds_out_is_said_of_each_case(assay, tmp_path):
 
     reasons = [one["reason"] for one in json.loads(out)["results"]]
     wanted = [
-        "comes without an example",
+        "was given without an example",
         "does not run on its example",
         "holds a str",
         "no classifier in torchvision named 'resnet19'",

@@ -162,7 +162,7 @@ def test_an_evaluation_infers_and_takes_the_options_that_suit_it_unless_others_a
         ({"weights": "nowhere.npz"}, "no weights file nowhere.npz"),
         ({"first": -1}, "first is -1"),
         ({"expected": 101}, "expected is 101"),
-        ({"first": 76}, "first 76 pictures of test were asked for"),
+        ({"first": 76}, "first 76 images of test were asked for"),
     ],
 )
 def test_what_is_wrongly_asked_is_refused_before_a_run_begins(how, words, home, monkeypatch):

@@ -20,7 +20,7 @@ def test_what_cannot_be_evaluated_here_says_what_it_needs(assay):
     assert status == 3
     assert "skipped" in out and "≥ 69.46" in out
     assert "vgg16-imagenet has no trained weights here: give --weights FILE" in out
-    assert "the pictures of imagenet are not here: Ask for it at image-net.org" in out
+    assert "the images of imagenet are not here: Ask for it at image-net.org" in out
 
 
 @pytest.mark.parametrize(

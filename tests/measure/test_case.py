@@ -168,7 +168,7 @@ def test_between_its_turns_a_real_worker_has_stopped(opened):
 
 def test_time_spent_standing_still_is_not_the_workers_own(opened):
     opened.stand_still()
-    opened._still -= 100.0  # as if it had stood there so long
+    opened._paused_at -= 100.0  # as if it had stood there so long
     before = opened._deadline
 
     opened.wake()

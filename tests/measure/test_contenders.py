@@ -94,7 +94,7 @@ def test_a_file_that_a_commit_lacks_is_said(repository):
     (repository / "bench" / "new.py").write_text("def new():\n    return lambda: 1\n")
     pair = contenders.of_cases([f"{repository}/bench/new.py:new@python"], (), ("first", "second"))
     with (
-        pytest.raises(UsageError, match="is not there at first"),
+        pytest.raises(UsageError, match="does not exist at first"),
         contenders.checked_out(pair),
     ):
         pass

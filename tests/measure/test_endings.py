@@ -35,7 +35,7 @@ def end_of(endings: str, name: str, procedure: Procedure = QUICK, **params: str)
         ("not_callable", "failed", "gave a int"),
         ("gets_signal", "crashed", "ended by signal 40"),
         ("forks", "ok", ""),
-        ("writes_into_the_pipe", "crashed", "wrote into its pipe what is no answer"),
+        ("writes_into_the_pipe", "crashed", "wrote invalid data into its pipe"),
         ("answers_wrongly", "crashed", "the worker ended its answer without TimedSteps"),
         ("has_a_fact_of_none", "failed", "the worker's answer cannot be read: Expected"),
         ("says", "failed", "so it says (it called this 'wonderful')"),

@@ -70,7 +70,7 @@ def test_a_keras_model_goes_as_keras_saves_it(keras, home):
 
     assert Path(case.workload).suffix == ".keras" and Path(case.workload).parent == home / "models"
     assert "keras" in workload(case.workload).kinds
-    with pytest.raises(UsageError, match="example came with a Keras model"):
+    with pytest.raises(UsageError, match="example was given with a Keras model"):
         live(model, example=np.ones((2, 4)), home=home)
 
 
@@ -93,7 +93,7 @@ def test_what_cannot_travel_is_refused_with_what_to_write(home):
 
     net = torch.nn.Linear(4, 3)
     net.lock = threading.Lock()
-    with pytest.raises(UsageError, match="Linear cannot travel to a fresh process") as caught:
+    with pytest.raises(UsageError, match="Linear cannot be pickled for a fresh process") as caught:
         live(net, torch.rand(1, 4), home=home)
     assert "FILE.py:NAME" in caught.value.hint
 
@@ -103,7 +103,7 @@ def test_what_cannot_travel_is_refused_with_what_to_write(home):
     [
         (42, "An object of the class int is no model"),
         (dict, "A class is no model"),
-        ((lambda params, x: x, {}), "comes without an example"),
+        ((lambda params, x: x, {}), "was given without an example"),
     ],
 )
 def test_what_is_no_model_or_lacks_an_example_is_refused(model, said):
@@ -112,7 +112,7 @@ def test_what_is_no_model_or_lacks_an_example_is_refused(model, said):
 
 
 def test_an_example_alone_is_refused():
-    with pytest.raises(UsageError, match="example came without a model"):
+    with pytest.raises(UsageError, match="example was given without a model"):
         assay.run("mnist-mlp", example=1)
 
 
@@ -120,7 +120,7 @@ def test_an_example_alone_is_refused():
 def test_a_file_that_is_none_is_refused(tmp_path, held):
     path = tmp_path / "net.live"
     path.write_bytes(held)
-    with pytest.raises(UsageError, match="is no model that assay has written, or is damaged"):
+    with pytest.raises(UsageError, match="was not written by assay, or is damaged"):
         from_live_file(str(path))
 
 

@@ -47,7 +47,7 @@ def test_a_file_below_this_folder_is_named_from_here(module, tmp_path, monkeypat
 
 def test_what_a_fresh_process_cannot_find_is_refused(module):
     for thing in (module.short, module.inner(), module.Net.other, len, math.sqrt):
-        with pytest.raises(UsageError, match="cannot be found again") as caught:
+        with pytest.raises(UsageError, match="cannot be imported") as caught:
             inputs.named(thing)
         assert "FILE.py:NAME" in caught.value.hint
 
@@ -102,7 +102,7 @@ def test_a_procedure_is_given_whole_or_by_its_parts():
 
 @pytest.mark.parametrize("call", ["run", "scale"])
 def test_a_metric_is_only_for_what_is_compared(call):
-    with pytest.raises(UsageError, match="metric is 'p99', but everything") as caught:
+    with pytest.raises(UsageError, match="metric is 'p99', but here all") as caught:
         getattr(assay, call)("mnist-mlp@jax", procedure=Procedure(metric="p99"))
     assert "assay.ab and assay.race" in caught.value.hint
     with pytest.raises((TypeError, UsageError), match="metric"):

@@ -121,7 +121,7 @@ def test_what_is_missing_here_is_said_in_words(place):
 
 
 def test_more_examples_than_there_are_is_refused_before_a_run_begins(tmp_path):
-    with pytest.raises(UsageError, match="first 76 pictures of test were asked for"):
+    with pytest.raises(UsageError, match="first 76 images of test were asked for"):
         modes.check(planned("alexnet@torch", evaluation=Evaluation(first=76)), tmp_path)
 
 

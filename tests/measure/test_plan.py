@@ -94,7 +94,7 @@ def test_a_key_names_its_case_again(text):
         ("mnist-mlpp@keras-jax", "no workload named 'mnist-mlpp'", "'mnist-mlp'"),
         ("mnist-mlp@keras-jaxx", "no backend named 'keras-jaxx'", "'keras-jax'"),
         ("mnist-mlp:unit=3@keras-jax", "no parameter of mnist-mlp named 'unit'", "'units'"),
-        ("mnist-mlp:units=many@keras-jax", "'many', but has to be a whole number", "1024"),
+        ("mnist-mlp:units=many@keras-jax", "'many', but has to be an integer", "1024"),
         ("mnist-mlp@keras-jax:precison=x", "no option of keras-jax named 'precison'", "precision"),
         ("mnist-mlp@keras-jax:precision=float8", "has to be one of float32", "default float32"),
         ("mnist-mlp@keras-jax:threads=0", "threads of keras-jax is '0'", "1 or more"),

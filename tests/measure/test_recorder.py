@@ -203,7 +203,7 @@ def test_the_verb_that_made_a_run_may_go_on_with_it(runs, verb):
 def test_what_does_not_say_what_it_was_begun_with_is_not_gone_on_with(runs, verb):
     home, made = runs
 
-    with pytest.raises(UsageError, match="does not say what it was begun with") as refused:
+    with pytest.raises(UsageError, match="did not store its options") as refused:
         resumable(made[verb], verb, home)
 
     assert refused.value.hint == ADVICE[verb]
@@ -217,7 +217,7 @@ def test_another_verb_is_refused_and_told_what_goes_on_with_it(runs, maker, othe
         resumable(made[maker], other, home)
 
     assert (str(refused.value), refused.value.hint) == (
-        f"Run {made[maker]} was made by assay {maker}, so assay {other} cannot go on with it.",
+        f"Run {made[maker]} was made by assay {maker}, so assay {other} cannot resume it.",
         ADVICE[maker].replace("RUN", made[maker]),
     )
 

@@ -29,7 +29,7 @@ def test_a_build_that_fails_says_its_last_line(tmp_path):
 
     with pytest.raises(revisions.BuildError, match=r"Failed to build with .*: no good"):
         revisions.build("sh -c 'echo no good >&2; exit 1'", tmp_path)
-    with pytest.raises(UsageError, match="'nosuchprogram' is not there"):
+    with pytest.raises(UsageError, match="'nosuchprogram' was not found"):
         revisions.build("nosuchprogram", tmp_path)
 
 

@@ -66,7 +66,7 @@ def test_a_comparison_that_did_not_keep_its_request_cannot_go_on(assay):
     status, _, err = assay("ab", "--resume", "4vvv")
 
     assert status == 2
-    assert "does not say what it was begun with" in err
+    assert "did not store its options" in err
     assert "Runs of assay ab cannot be resumed: start it again." in err
 
 

@@ -108,7 +108,7 @@ def test_a_package_is_looked_into_to_its_depth_but_not_run(searched):
 @pytest.mark.parametrize(
     ("module", "owner", "reason"),
     [
-        ("no_such.mod", "Class", "there is no module 'no_such', asked for in 'no_such.mod'"),
+        ("no_such.mod", "Class", "there is no module 'no_such', needed for 'no_such.mod'"),
         ("bench_endings.sub", "Class", "there is no module 'bench_endings.sub'"),
         ("bench_needs", "Class", "module 'bench_needs' needs 'not_installed_anywhere'"),
         ("bench_endings", "Ending", "There is no class in module bench_endings named 'Ending'"),

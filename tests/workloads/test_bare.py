@@ -87,7 +87,7 @@ def test_a_pure_function_infers_without_being_told():
 @pytest.mark.parametrize(
     ("name", "sentence", "hint"),
     [
-        ("Without", "comes without an example", "Without.example = torch.rand(2, 3, 32, 32)"),
+        ("Without", "was given without an example", "Without.example = torch.rand(2, 3, 32, 32)"),
         ("Worded", "holds a str", "Worded.example = "),
     ],
 )

@@ -55,7 +55,10 @@ def test_a_subclassed_model_takes_its_example(keras):
 
 
 def test_a_subclassed_model_without_an_example_is_told_the_line_to_add(keras):
-    with pytest.raises(UsageError, match="comes without an example") as caught, opened("Without"):
+    with (
+        pytest.raises(UsageError, match="was given without an example") as caught,
+        opened("Without"),
+    ):
         pass
 
     assert 'Without.example = numpy.zeros((32, 28, 28, 1), "float32")' in caught.value.hint

@@ -124,7 +124,7 @@ def test_a_constructor_gets_what_hpvm_gave_it(monkeypatch):
 
 
 def test_a_constructor_that_wants_more_is_refused_by_what_it_wants():
-    with pytest.raises(UsageError, match="made with 'reload_dir', which nothing tells"):
+    with pytest.raises(UsageError, match="needs 'reload_dir', which is not given"):
         _benchmark_object.made(Hpvm, HPVM)
 
 
@@ -160,7 +160,7 @@ def test_a_label_out_of_range_is_named(made, monkeypatch):
 
 
 def test_more_pictures_than_there_are_cannot_be_had(made):
-    with pytest.raises(UsageError, match=r"first 3 pictures of tune .* but there are 1"):
+    with pytest.raises(UsageError, match=r"first 3 images of tune .* but there are 1"):
         made().examples("tune", 3)
 
 

@@ -1,4 +1,4 @@
-"""A compiled model: a step is one call of its library over a batch that stays where it is."""
+"""A compiled model: a step is one call of its library on a batch that stays in place."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class NativeSession:
         return self._outputs[0].ravel()[:1].copy()
 
     def predict(self, inputs: Any) -> Any:
-        """Outputs of a batch; a Keras model's pictures are given with channels last."""
+        """Outputs of a batch; images of a Keras model are channels last."""
         return self._loaded.run(self._captured.given(inputs))[0]
 
     def facts(self) -> Mapping[str, Value]:
-        counted = Counter(self._loaded.kernels)
+        counts = Counter(self._loaded.kernels)
         return {
             **self._captured.facts(self._case),
             "threads": self._threads,
-            "kernels": ", ".join(f"{count} {name}" for name, count in counted.items()),
+            "kernels": ", ".join(f"{count} {name}" for name, count in counts.items()),
             "images_at_once": self._loaded.at_once,
             "onednn": bool(self._tools.onednn),
             "cxx": self._tools.version,
@@ -72,7 +72,7 @@ class NativeSession:
 
 
 def _with_knobs(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
-    """Ranges are found from what a tuning kept beside its configurations, else from the batch."""
+    """Ranges come from the items that a tuning stored with its configurations, else the batch."""
     best = optimized(graph)
     if not config:
         return best
@@ -82,14 +82,14 @@ def _with_knobs(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
     return applied(best, knobs, items)
 
 
-def _taken(given: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
-    """The graph, and a batch for each of its inputs, in its order."""
-    if isinstance(given, Captured):
-        return given.graph, tuple(np.asarray(each, np.float32) for each in given.inputs)
-    named = given.named()
-    graph = read_onnx(given.path, {name: array.shape[1:] for name, array in named.items()})
-    arrays = (np.ascontiguousarray(named[value.name], np.float32) for value in graph.inputs)
-    return graph, tuple(arrays)
+def _taken(captured: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
+    """The graph, and a batch for each of its inputs, in order."""
+    if isinstance(captured, Captured):
+        return captured.graph, tuple(np.asarray(each, np.float32) for each in captured.inputs)
+    arrays = captured.named()
+    graph = read_onnx(captured.path, {name: array.shape[1:] for name, array in arrays.items()})
+    ordered = (np.ascontiguousarray(arrays[value.name], np.float32) for value in graph.inputs)
+    return graph, tuple(ordered)
 
 
 open_session = NativeSession

@@ -39,7 +39,7 @@ class OpenVinoSession:
         return np.array(self._request.get_output_tensor(0).data)
 
     def predict(self, inputs: Any) -> Any:
-        """Outputs of a batch of the size it was opened for; pictures come with channels last."""
+        """Outputs of a batch of the size it was opened for; images are channels last."""
         return np.array(self._request.infer({0: self._captured.given(inputs)})[0])
 
     def facts(self) -> Mapping[str, Value]:
@@ -56,7 +56,7 @@ def _compiled(captured: Captured | OnnxFile, case: Case) -> Any:
     core = openvino.Core()
     try:
         model = core.read_model(captured.onnx())
-        # Kernels are chosen for the very shapes, as for every other contender.
+        # Choose kernels for these shapes, as every other contender does.
         model.reshape({name: list(array.shape) for name, array in captured.named().items()})
         return core.compile_model(model, "CPU", _settings())
     except RuntimeError as error:
@@ -69,12 +69,12 @@ def _compiled(captured: Captured | OnnxFile, case: Case) -> Any:
 
 
 def _settings() -> dict[str, Any]:
-    """One inference at a time on all CPUs of this process; float32 means float32."""
+    """One inference at a time on all CPUs of this process, in true float32."""
     return {
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": "1",
         "INFERENCE_NUM_THREADS": len(os.sched_getaffinity(0)),
-        "INFERENCE_PRECISION_HINT": "f32",  # by itself bfloat16, where the CPU has it
+        "INFERENCE_PRECISION_HINT": "f32",  # the default is bfloat16 if the CPU has it
     }
 
 

@@ -1,7 +1,6 @@
-"""The forward pass that shows what a case computes: traced once, and compiled in a hurry.
+"""The forward pass for outputs and facts of a case: traced once, compiled with few optimizations.
 
-It runs once or twice, a step thousands of times: compiled as a step is, it would cost the opening
-of a case nearly as much again as its first step.
+It runs once or twice: compiled like a step, it would take nearly as long as the first step.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 
 import jax
 
-# What XLA leaves out: tuning by trial on a GPU, most of LLVM's passes on a CPU.
+# Disables autotuning on a GPU, and most of LLVM's passes on a CPU.
 _HURRIED: dict[str, dict[str, Any]] = {
     "cpu": {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True},
     "gpu": {"xla_gpu_autotune_level": 0},
@@ -20,11 +19,11 @@ _HURRIED: dict[str, dict[str, Any]] = {
 
 
 class ShownForward:
-    """A function of the state and the inputs, which are asked for anew at each call."""
+    """A function of the state and the inputs, which `arguments` returns at each call."""
 
     def __init__(self, function: Callable[..., Any], arguments: Callable[[], Any]) -> None:
-        # a function of its own: else a first inference would find itself compiled already
-        self._jitted = jax.jit(lambda *given: function(*given))
+        # a separate function, otherwise a first inference would already be compiled
+        self._jitted = jax.jit(lambda *values: function(*values))
         self._arguments = arguments
 
     def __call__(self) -> Any:
@@ -43,7 +42,7 @@ class ShownForward:
         lowered = self._traced.lower()
         try:
             return lowered.compile(compiler_options=_HURRIED.get(jax.default_backend()))
-        except RuntimeError as error:  # of an XLA that does not know one of them
+        except RuntimeError as error:  # this XLA does not know an option
             if "ompile option" not in str(error):
                 raise
             return lowered.compile()

@@ -1,4 +1,4 @@
-"""JAX: a step is one jitted function from the state to the next state, whose memory it reuses."""
+"""JAX: a step is one jitted function from state to state, which reuses the state's memory."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from assay.core.records import Case, Value
 from assay.core.sessions import Job
 
 _MIXED = {"bfloat16": jnp.bfloat16, "float16": jnp.float16}
-SCALE = 1024.0  # of the loss in float16, whose small gradients would be 0; JAX has none of its own
+SCALE = 1024.0  # of the loss in float16, so that gradients do not underflow; JAX has no scaler
 
 
 class JaxSession:
-    """The state goes round: out of one step, into the next."""
+    """Each step takes the state and returns the next one."""
 
     def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:
         self._case, self._job, self._mesh = case, job, mesh
         self._train = options.trains(job, case)
-        self._apply, params, *kept = _parts(job.model, case)
+        self._apply, params, *extra = _parts(job.model, case)
         pure = case.options["precision"] == "pure-bfloat16"
         first = case.options["data_format"] == "channels_first"
         self._layout = {"data_format": "channels_first"} if first else {}
@@ -44,14 +44,14 @@ class JaxSession:
         self._loss = job.loss if callable(job.loss) else _LOSSES[job.loss]
         self._name = options.chosen_optimizer(case, job.optimizer)
         self._optimizer = JaxOptimizer(self._name, job.learning_rate)
-        self._state: Any = {"params": params, "kept": kept}
+        self._state: Any = {"params": params, "kept": extra}
         if self._train:
             self._state |= {
                 "slots": self._optimizer.slots(params),
                 "key": jax.random.key(options.seed(case)),
                 "count": jnp.zeros((), jnp.int32),
             }
-        if self._mesh:  # every device has all of the state; XLA adds up their gradients
+        if self._mesh:  # every device has a copy of the state; XLA sums their gradients
             self._state = jax.device_put(self._state, self._whole)
         self._one_at_a_time = data_parallel.one_at_a_time(case)
         self._found: Any = None
@@ -66,7 +66,7 @@ class JaxSession:
             self._found = self._function(*self._forward_arguments())
 
     def wait(self) -> None:
-        # JAX returns before the device has finished; the new state and the outputs are the last
+        # JAX returns before the device has finished; the new state and the outputs come last
         jax.block_until_ready((self._state, self._found))
 
     def outputs(self) -> Any:
@@ -89,7 +89,7 @@ class JaxSession:
 
     @cached_property
     def _traced(self) -> Any:
-        """The forward pass, for all that is to be known of it; its outputs come from this trace."""
+        """The forward pass; its outputs and facts come from this trace."""
         if isinstance(self._shown, ShownForward):
             return self._shown.jaxpr
         return jax.make_jaxpr(self._infer)(*self._forward_arguments())
@@ -121,7 +121,7 @@ class JaxSession:
 
     @cached_property
     def _shown(self) -> Callable[[], Any]:
-        """Outputs as the weights are now."""
+        """Outputs with the current weights."""
         if self._case.options["compiler"] == "off":
             return lambda: self._infer(*self._forward_arguments())
         return ShownForward(self._infer, self._forward_arguments)
@@ -129,38 +129,38 @@ class JaxSession:
     def _forward_arguments(self) -> tuple[Any, ...]:
         return self._state["params"], self._state["kept"], self._inputs
 
-    def _infer(self, params: Any, kept: Any, inputs: Any) -> Any:
-        return self._forward(params, kept, inputs)[0]
+    def _infer(self, params: Any, extra: Any, inputs: Any) -> Any:
+        return self._forward(params, extra, inputs)[0]
 
-    def _forward(self, params: Any, kept: Any, inputs: Any, **dropout: Any) -> tuple[Any, Any]:
-        """Outputs, and what the model keeps beside its parameters, anew."""
+    def _forward(self, params: Any, extra: Any, inputs: Any, **dropout: Any) -> tuple[Any, Any]:
+        """Outputs, and the new state that the model has besides its parameters."""
         mixed = _MIXED.get(str(self._case.options["precision"]))
         if mixed is not None:
             params, inputs = trees.cast((params, inputs), mixed)
-        if not kept:
-            return self._apply(params, inputs, **dropout, **self._layout), kept
-        found, new = self._apply(params, inputs, state=kept[0], **dropout, **self._layout)
-        return found, [new]
+        if not extra:
+            return self._apply(params, inputs, **dropout, **self._layout), extra
+        outputs, new_extra = self._apply(params, inputs, state=extra[0], **dropout, **self._layout)
+        return outputs, [new_extra]
 
     def _train_step(self, state: Any, inputs: Any, targets: Any) -> Any:
-        key, used = jax.random.split(state["key"])
+        key, dropout_key = jax.random.split(state["key"])
         scale = SCALE if self._case.options["precision"] == "float16" else 1.0
 
         def loss(params: Any) -> Any:
-            found, kept = self._forward(params, state["kept"], inputs, key=used)
-            return self._loss(trees.cast(found, jnp.float32), targets) * scale, kept
+            outputs, extra = self._forward(params, state["kept"], inputs, key=dropout_key)
+            return self._loss(trees.cast(outputs, jnp.float32), targets) * scale, extra
 
-        (value, kept), gradients = jax.value_and_grad(loss, has_aux=True)(state["params"])
+        (value, extra), gradients = jax.value_and_grad(loss, has_aux=True)(state["params"])
         if scale != 1.0:
             gradients = jax.tree.map(lambda gradient: gradient / scale, gradients)
         count = state["count"] + 1
         params, slots = self._optimizer.updated(state["params"], gradients, state["slots"], count)
-        new = {"params": params, "kept": kept, "slots": slots, "key": key, "count": count}
+        new = {"params": params, "kept": extra, "slots": slots, "key": key, "count": count}
         return new, value
 
 
 class JaxGeneration(JaxSession):
-    """Text: all tokens of a step are made in one compiled loop."""
+    """Text generation: one compiled loop generates all tokens of a step."""
 
     sees_tokens = False
 
@@ -174,7 +174,7 @@ class JaxGeneration(JaxSession):
         jax.block_until_ready(self._first(params, inputs))
 
     def next_token(self) -> None:
-        raise NotImplementedError("one compiled loop makes them all")
+        raise NotImplementedError("one compiled loop generates all tokens")
 
     def _of(self, apply: Any) -> Any:
         mixed = _MIXED.get(str(self._case.options["precision"]))
@@ -201,7 +201,7 @@ def _parts(model: Any, case: Case) -> tuple[Any, ...]:
 
 
 def _cross_entropy(logits: Any, labels: Any) -> Any:
-    """By sums along the classes, which XLA fuses: a gather's gradient is a scatter into zeros."""
+    """By sums over the classes, which XLA fuses: the gradient of a gather is a slow scatter."""
     classes = jax.lax.broadcasted_iota(labels.dtype, logits.shape, logits.ndim - 1)
     chosen = jnp.where(classes == labels[..., None], logits, 0).sum(-1)
     return (jax.nn.logsumexp(logits, axis=-1) - chosen).mean()
@@ -223,31 +223,31 @@ _LOSSES: dict[Any, Any] = {
 }
 
 
-# (gradient, slots of this weight, count of steps from 1) → (what is taken off, new slots)
+# (gradient, slots of this weight, count of steps from 1) → (update to subtract, new slots)
 Rule = Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
 class JaxOptimizer:
-    """A rule with its learning rate. It remembers nothing: its slots go round with the state."""
+    """A rule and its learning rate; its slots are part of the session's state."""
 
     def __init__(self, name: str, rate: float) -> None:
         self._rule, self._count = _RULES[name]
         self._rate = rate
 
     def slots(self, params: Any) -> Any:
-        """As many arrays for each weight as the rule needs."""
+        """The arrays that the rule needs for each weight."""
         return [
             [jnp.zeros_like(leaf) for _ in range(self._count)] for leaf in jax.tree.leaves(params)
         ]
 
     def updated(self, params: Any, gradients: Any, slots: Any, count: Any) -> tuple[Any, Any]:
-        """New parameters and new slots, each in the dtype it had."""
+        """New parameters and new slots, each with its dtype."""
         leaves, shape = jax.tree.flatten(params)
         new_leaves, new_slots = [], []
-        for leaf, gradient, own in zip(leaves, jax.tree.leaves(gradients), slots, strict=True):
-            change, kept = self._rule(gradient, own, count)
+        for leaf, gradient, state in zip(leaves, jax.tree.leaves(gradients), slots, strict=True):
+            change, new = self._rule(gradient, state, count)
             new_leaves.append((leaf - self._rate * change).astype(leaf.dtype))
-            new_slots.append([slot.astype(leaf.dtype) for slot in kept])
+            new_slots.append([slot.astype(leaf.dtype) for slot in new])
         return jax.tree.unflatten(shape, new_leaves), new_slots
 
 

@@ -1,4 +1,4 @@
-"""What JAX is told before a model is built, for Keras on JAX and for JAX alone."""
+"""Settings of JAX before a model is built, for the backends jax and keras-jax."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from assay.backends import data_parallel, options
 from assay.core.records import Case, Value
 
-# JAX lets a float32 product use TF32 on a GPU unless told; the other precisions stay as it likes.
+# By default JAX uses TF32 for float32 products on a GPU; other precisions keep its default.
 _MATMUL = {"float32": "float32", "tf32": "tensorfloat32"}
 
 
@@ -24,7 +24,7 @@ def prepare(case: Case) -> None:
 
 @contextmanager
 def shared_by(case: Case) -> Iterator[Any]:
-    """The devices that share a batch, as a mesh; None where there is one."""
+    """The devices that share a batch, as a mesh; None for one device."""
     devices = data_parallel.count(case)
     data_parallel.check_seen(case, "JAX", len(jax.devices()))
     several = np.array(jax.devices()[:devices])
@@ -32,11 +32,11 @@ def shared_by(case: Case) -> Iterator[Any]:
 
 
 def shardings(mesh: Any) -> tuple[Any, Any]:
-    """How a batch is split over the devices, and how each has all of something."""
+    """Shardings of a batch that is split over the devices, and of replicated arrays."""
     if mesh is None:
         return None, None
-    made, axes = jax.sharding.NamedSharding, jax.sharding.PartitionSpec
-    return made(mesh, axes("batch")), made(mesh, axes())
+    sharding, axes = jax.sharding.NamedSharding, jax.sharding.PartitionSpec
+    return sharding(mesh, axes("batch")), sharding(mesh, axes())
 
 
 def macs(traced: Any) -> float:
@@ -45,9 +45,9 @@ def macs(traced: Any) -> float:
 
 
 def product_dtypes(traced: Any) -> str:
-    """Of all that goes into products and convolutions of a forward pass, whoever cast it."""
-    found = (product.dtypes for product in products(traced))
-    return " ".join(sorted(frozenset().union(*found)))
+    """Dtypes of all inputs of products and convolutions of a forward pass."""
+    dtypes = (product.dtypes for product in products(traced))
+    return " ".join(sorted(frozenset().union(*dtypes)))
 
 
 def facts() -> dict[str, Value]:
@@ -59,10 +59,10 @@ def facts() -> dict[str, Value]:
     }
 
 
-# The products and convolutions of a traced JAX function: how many multiply-adds, in which dtypes.
+# Multiply-adds and dtypes of the products and convolutions of a traced JAX function.
 #
-# XLA's own cost analysis counts element-wise work too, leaves out what falls on padding, and takes
-# the body of a loop once; what is compared with other frameworks has to be counted as they do.
+# XLA's cost analysis also counts element-wise work, leaves out padding, and counts the body of a
+# loop once; to compare with other frameworks, these have to be counted as there.
 
 
 class Product(NamedTuple):
@@ -75,7 +75,7 @@ def products(traced: Any) -> list[Product]:
 
 
 def _products(jaxpr: Any, times: int) -> Iterator[Product]:
-    """Those of inner functions too. Of a loop whose length no one knows, the body once."""
+    """With those of inner functions. The body of a loop of unknown length counts once."""
     for operation in jaxpr.eqns:
         name = operation.primitive.name
         if name in _COUNTS:
@@ -103,15 +103,15 @@ def _product(operation: Any) -> float:
 
 
 def _convolution(operation: Any) -> float:
-    """Zeros between the inputs, as in a transposed convolution, are no work."""
+    """Zeros between inputs, as in a transposed convolution, do not count."""
     kernel, out = operation.invars[1].aval, operation.outvars[0].aval
     filters = kernel.shape[operation.params["dimension_numbers"].rhs_spec[0]]
     return float(out.size * kernel.size / filters / math.prod(operation.params["lhs_dilation"]))
 
 
 def _attention(operation: Any) -> float:
-    """cuDNN's: queries by keys, and what they weigh by values; (batch, length, heads, depth)."""
-    query, key = (operation.invars[place].aval for place in range(2))
+    """cuDNN's: queries by keys, weights by values; (batch, length, heads, depth)."""
+    query, key = (operation.invars[position].aval for position in range(2))
     return float(2 * query.size * key.shape[1])
 
 

@@ -1,4 +1,4 @@
-"""Arrays in trees, as models take and give them: cast, joined, looked at."""
+"""Trees of arrays, as models take and return them: cast, join, sample."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from assay.core import fingerprint
 
 
 def cast(tree: Any, dtype: Any) -> Any:
-    """Floating-point arrays in this dtype; None leaves it to each."""
+    """Convert floating-point arrays to this dtype; None: no conversion."""
 
-    def one(leaf: Any) -> Any:
+    def convert(leaf: Any) -> Any:
         array = jnp.asarray(leaf)
         return array.astype(dtype) if dtype is not None and _floating(array) else array
 
-    return jax.tree.map(one, tree)
+    return jax.tree.map(convert, tree)
 
 
 def dtype(tree: Any) -> Any:
-    """Of the first floating point there is; else of whatever there is."""
+    """Of the first floating-point array, else of the first."""
     leaves = jax.tree.leaves(tree)
     return next((leaf.dtype for leaf in leaves if _floating(leaf)), leaves[0].dtype)
 
 
 def as_array(tree: Any) -> Any:
-    """float32; several outputs as one row of numbers."""
+    """float32; several outputs are flattened and concatenated."""
     arrays = [np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(tree)]
     return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
 
 
 def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:
-    """The shape, and some of one output; of several, of their row of numbers."""
+    """The shape and sampled values of an output; several are concatenated first."""
     leaves = jax.tree.leaves(tree)
-    if len(leaves) != 1 or leaves[0].size <= fingerprint.MOST:  # to pick would be to compile
-        whole = as_array(tree)
-        return whole.shape, whole.ravel()[fingerprint.places(whole.size)]
+    if len(leaves) != 1 or leaves[0].size <= fingerprint.MOST:  # indexing would have to be compiled
+        array = as_array(tree)
+        return array.shape, array.ravel()[fingerprint.places(array.size)]
     places = fingerprint.places(leaves[0].size)
     return leaves[0].shape, np.asarray(jnp.ravel(leaves[0])[places], np.float32)
 
 
 def read(tree: Any) -> float:
-    """One number of it, which comes when the computation that makes it has ended."""
+    """One value, which waits for its computation."""
     first = jax.tree.leaves(tree)[0]
     return float(first[(0,) * first.ndim])
 
 
 def mean(outputs: Any, _: object) -> Any:
-    """Of all that is floating point."""
+    """Of floating-point outputs."""
     return sum(jnp.mean(leaf) for leaf in jax.tree.leaves(outputs) if _floating(leaf))
 
 

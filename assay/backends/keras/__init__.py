@@ -1,4 +1,4 @@
-"""Keras 3 on TensorFlow, JAX and PyTorch: one file, three names."""
+"""Keras 3 on TensorFlow, JAX and PyTorch: three backends."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from assay.core.sessions import Job, Session
 
 
 class KerasBackend(msgspec.Struct, frozen=True):
-    """Keras on one engine. The engine's file knows how its step is enqueued and waited for."""
+    """Keras on one engine, whose file has the session."""
 
     engine: str
-    compiled: str  # what Keras does by itself: jit_compile on this engine
+    compiled: str  # Keras' default of jit_compile on this engine
     refusal: Callable[[Case], str] = lambda case: ""
     accepts: frozenset[str] = frozenset({"keras"})
-    unhurried: Mapping[str, Value] = {}  # options for real data, where speed is not the question
+    unhurried: Mapping[str, Value] = {}  # options for real data, where speed is not measured
 
     @property
     def summary(self) -> str:
@@ -51,12 +51,12 @@ class KerasBackend(msgspec.Struct, frozen=True):
 
     @property
     def for_evaluation(self) -> Mapping[str, Value]:
-        """Options an evaluation takes where none are chosen."""
+        """Defaults of options for an evaluation."""
         return {"mode": "infer", **self.unhurried}
 
     @property
     def for_training(self) -> Mapping[str, Value]:
-        """Options a training takes where none are chosen."""
+        """Defaults of options for a training."""
         return self.unhurried
 
     def missing(self) -> str:
@@ -96,7 +96,7 @@ class KerasBackend(msgspec.Struct, frozen=True):
         return profilers.PROFILERS[self.engine](folder)
 
 
-# Keras' own choice: jit_compile="auto" means XLA on JAX and TensorFlow, and nothing on PyTorch.
+# Keras' default: jit_compile="auto" means XLA on JAX and TensorFlow, and nothing on PyTorch.
 PROVIDES = {
     "keras-jax": KerasBackend("jax", "on"),
     "keras-tensorflow": KerasBackend(

@@ -1,4 +1,4 @@
-"""Multiply-adds of a Keras model, counted layer by layer from the shapes that pass through it."""
+"""Multiply-adds of a Keras model, counted layer by layer from the shapes of a pass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GATES = {"LSTM": 4, "GRU": 3, "SimpleRNN": 1}
 
 
 def multiply_adds(trace: Callable[[], object]) -> float:
-    """Of a forward pass that `trace` goes through once, computing it or not; 0 if not known."""
+    """Of one forward pass, which `trace` computes or traces; 0 if not known."""
     with _counting() as counts:
         trace()
     total = sum(counts)
@@ -23,33 +23,33 @@ def multiply_adds(trace: Callable[[], object]) -> float:
 
 @contextmanager
 def _counting() -> Iterator[list[float]]:
-    """Every layer's call is seen, and the products that layers of one's own write as operations.
+    """Patch the call of every layer, and the product operations, which users' layers call.
 
-    Keras' own layers do not go through the public operations, so nothing is counted twice.
+    Keras' own layers do not use the public operations, so nothing is counted twice.
     """
     counts: list[float] = []
     call, products = layers.Layer.__call__, {name: getattr(ops, name) for name in PRODUCTS}
 
-    def counted_call(layer: Any, *args: Any, **named: Any) -> Any:
-        found = call(layer, *args, **named)
+    def count_layer(layer: Any, *args: Any, **named: Any) -> Any:
+        outputs = call(layer, *args, **named)
         count = next((LAYERS[kind] for kind in LAYERS if isinstance(layer, kind)), None)
         if count:
-            known = bool(args) and _known(args[0]) and _known(found)
-            counts.append(count(layer, args[0], found) if known else math.nan)
-        return found
+            known = bool(args) and _known(args[0]) and _known(outputs)
+            counts.append(count(layer, args[0], outputs) if known else math.nan)
+        return outputs
 
-    def counted(name: str) -> Callable[..., Any]:
+    def count_product(name: str) -> Callable[..., Any]:
         def product(*args: Any, **named: Any) -> Any:
-            found = products[name](*args, **named)
-            known = len(args) > 1 and all(map(_known, (*args, found)))
-            counts.append(PRODUCTS[name](args, found) if known else math.nan)
-            return found
+            outputs = products[name](*args, **named)
+            known = len(args) > 1 and all(map(_known, (*args, outputs)))
+            counts.append(PRODUCTS[name](args, outputs) if known else math.nan)
+            return outputs
 
         return product
 
-    layers.Layer.__call__ = counted_call
+    layers.Layer.__call__ = count_layer
     for name in PRODUCTS:
-        setattr(ops, name, counted(name))
+        setattr(ops, name, count_product(name))
     try:
         yield counts
     finally:
@@ -59,7 +59,7 @@ def _counting() -> Iterator[list[float]]:
 
 
 def _known(tensor: object) -> bool:
-    """Whether a trace left no size open; what has no shape at all, as an equation, is fine."""
+    """Whether all sizes are known; arguments without a shape, such as an equation, are fine."""
     return None not in tuple(getattr(tensor, "shape", ()))
 
 
@@ -76,7 +76,7 @@ def _convolution(layer: Any, _: Any, out: Any) -> float:
 
 
 def _transposed(layer: Any, values: Any, _: Any) -> float:
-    """Every input meets the whole kernel of its channel: (rows, columns, out, in)."""
+    """Every input is multiplied by the whole kernel of its channel: (rows, columns, out, in)."""
     return _size(values) * _product(layer.kernel.shape[:-1])
 
 
@@ -85,7 +85,7 @@ def _depthwise(layer: Any, _: Any, out: Any) -> float:
 
 
 def _separable(layer: Any, _: Any, out: Any) -> float:
-    """A depthwise convolution, whose output has the places of the last, then a pointwise one."""
+    """A depthwise convolution, with as many output positions, then a pointwise one."""
     *window, channels, multiplier = layer.depthwise_kernel.shape
     places, between = _size(out) / layer.pointwise_kernel.shape[-1], int(channels * multiplier)
     return float(places * between * _product(window) + _size(out) * between)
@@ -110,18 +110,18 @@ def _matmul(args: Sequence[Any], out: Any) -> float:
 
 
 def _attention(args: Sequence[Any], _: Any) -> float:
-    """Queries by keys, and what they weigh by values; both (batch, length, heads, depth)."""
+    """Queries by keys, weights by values; both (batch, length, heads, depth)."""
     return 2 * _size(args[0]) * int(args[1].shape[1])
 
 
 def _einsum(args: Sequence[Any], _: Any) -> float:
-    """One for each combination of all letters; dots stand for the axes that are left."""
+    """One for each combination of all indices; dots stand for the remaining axes."""
     equation, *tensors = args
     sizes: dict[str, int] = {}
     for letters, tensor in zip(equation.split("->")[0].split(","), tensors, strict=True):
         named = letters.strip().replace("...", "")
         left = len(tensor.shape) - len(named)
-        dots = [f".{place}" for place in range(left)]
+        dots = [f".{axis}" for axis in range(left)]
         first = letters.strip().startswith("...")
         names = [*dots, *named] if first else [*named, *dots]
         sizes |= dict(zip(names, tensor.shape, strict=True))

@@ -1,4 +1,4 @@
-"""Keras' engines: which are here, and the world in which Keras takes one and nothing else."""
+"""Keras' engines: which are installed, and the variables by which Keras uses one of them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 
 KIND = "keras"  # what a workload calls its Keras model
-ENGINES = ("jax", "torch", "tensorflow")  # the quickest to load first
+ENGINES = ("jax", "torch", "tensorflow")  # the fastest import first
 
 
 def installed() -> str:
-    """The first engine that Keras finds here, or "" where it can find none."""
-    found = (name for name in ENGINES if importlib.util.find_spec(name) is not None)
-    return next(found, "") if importlib.util.find_spec("keras") is not None else ""
+    """The first installed engine of Keras, or ""."""
+    names = (name for name in ENGINES if importlib.util.find_spec(name) is not None)
+    return next(names, "") if importlib.util.find_spec("keras") is not None else ""
 
 
 def lacking() -> str:
@@ -29,7 +29,7 @@ def lacking() -> str:
 
 
 def set_seed(seed: int) -> None:
-    """Of Keras and of the engine it runs on; called in a worker, before a model is built."""
+    """Of Keras and its engine; called in a worker, before a model is built."""
     import keras
 
     with without_tensorflow():
@@ -37,21 +37,20 @@ def set_seed(seed: int) -> None:
 
 
 def flat(inputs: Any) -> list[Any]:
-    """In the order in which a functional model has its inputs."""
+    """In the order of a functional model's inputs."""
     import keras
 
-    found: list[Any] = keras.tree.flatten(inputs)
-    return found
+    tensors: list[Any] = keras.tree.flatten(inputs)
+    return tensors
 
 
 @contextmanager
 def without_tensorflow() -> Iterator[None]:
-    """Keras does not load TensorFlow in here, unless it is loaded already.
+    """Keras does not import TensorFlow in this context, unless it is loaded already.
 
-    To seed it too, or to ask whether a setting is one of its types, it would under every engine,
-    which takes seconds.
+    Under every engine it would import it to seed it too, or to check a type, which takes seconds.
     """
-    from keras.src.utils import module_utils  # what knows whether it is there
+    from keras.src.utils import module_utils  # it knows whether TensorFlow is installed
 
     lazy = module_utils.tensorflow
     known = lazy._available
@@ -64,7 +63,7 @@ def without_tensorflow() -> Iterator[None]:
 
 
 def variables(engine: str, data_format: str, folder: Path) -> Mapping[str, str]:
-    """A Keras home of its own: the user's keras.json must not change a number."""
+    """A separate Keras home: the user's keras.json must not change results."""
     home = folder / "keras-home"
     home.mkdir(exist_ok=True)
     settings = {

@@ -1,4 +1,4 @@
-"""One call of Keras' fit(), timed by a callback: the way of keras-benchmarks."""
+"""One call of Keras' fit(), timed by a callback, as in keras-benchmarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.core.sessions import Report
 
 
 class FitSession:
-    """Epochs of one fit(). The first, which traces and compiles, is a phase of its own."""
+    """Epochs of one fit(). The first, which traces and compiles, is a separate phase."""
 
     def __init__(self, built: KerasModel) -> None:
         if not built.train:
@@ -70,7 +70,7 @@ class FitSession:
 
 
 class _Stamps(keras.callbacks.Callback):  # type: ignore[misc]
-    """When each epoch began and ended. Keras makes the logs, and so waits, before the end."""
+    """Start and end of each epoch. Keras computes the logs, and so waits, before the end."""
 
     def __init__(self, one_at_a_time: bool) -> None:
         super().__init__()
@@ -88,26 +88,25 @@ class _Stamps(keras.callbacks.Callback):  # type: ignore[misc]
         self.epochs.append((self._start, time.perf_counter()))
 
 
-# Pictures that stay on the device: a batch is their numbers, and the compiled step changes them.
-#
-# So an epoch moves a few bytes a picture, and augmentation costs no time of the host.
+# Images that stay on the device: a batch is their indices, and the compiled step augments them. So
+# an epoch moves a few bytes per image, and augmentation costs no host time.
 
 
 class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
-    """Numbers of pictures → pictures; in training each is shifted, turned and flipped anew."""
+    """Indices → images; in training each is randomly shifted, rotated and flipped."""
 
-    def __init__(self, pictures: Any, augmentation: Augmentation, seed: int) -> None:
+    def __init__(self, images: Any, augmentation: Augmentation, seed: int) -> None:
         super().__init__(trainable=False, dtype="float32")
         self._augmentation = augmentation
         self._seeds = keras.random.SeedGenerator(seed)
         self._pictures = self.add_weight(
             name="pictures",
-            shape=pictures.shape,
-            dtype=str(pictures.dtype),
+            shape=images.shape,
+            dtype=str(images.dtype),
             initializer="zeros",
             trainable=False,
         )
-        self._pictures.assign(pictures)
+        self._pictures.assign(images)
 
     def call(self, numbers: Any, training: bool = False) -> Any:
         if training and self._augmentation != Augmentation():
@@ -119,18 +118,18 @@ class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
     def _changed(self, numbers: Any) -> Any:
-        """One gather: every pixel is looked up where it comes from; outside it is 0."""
+        """One gather of the source of every pixel; pixels from outside are 0."""
         _, height, width, channels = self._pictures.shape
         rows, columns = self._sources(ops.shape(numbers)[0], height, width)
         inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
         rows, columns = ops.clip(rows, 0, height - 1), ops.clip(columns, 0, width - 1)
         places = (numbers[:, None, None] * height + rows) * width + columns
         pixels = ops.reshape(self._pictures, (-1, channels))
-        found = ops.cast(ops.take(pixels, places, axis=0), self.compute_dtype)
-        return ops.where(inside[..., None], found, 0.0)
+        values = ops.cast(ops.take(pixels, places, axis=0), self.compute_dtype)
+        return ops.where(inside[..., None], values, 0.0)
 
     def _sources(self, count: Any, height: int, width: int) -> tuple[Any, Any]:
-        """Row and column each pixel of each picture is taken from."""
+        """Source row and column of each pixel of each image."""
         change = self._augmentation
         rows, columns = _from_centre(height)[None, :, None], _from_centre(width)[None, None, :]
         if change.flip:

@@ -25,12 +25,12 @@ def open_session(model: KerasModel) -> KerasJaxSession:
 def share(mesh: Any) -> None:
     """By Keras' own distribution, before the model is built."""
     devices = [f"{device.platform}:{device.id}" for device in mesh.devices]
-    made = keras.distribution.DataParallel(devices=devices, auto_shard_dataset=False)
-    keras.distribution.set_distribution(made)
+    distribution = keras.distribution.DataParallel(devices=devices, auto_shard_dataset=False)
+    keras.distribution.set_distribution(distribution)
 
 
 def _placed(arrays: Any) -> Any:
-    """On the device, or each device's rows on it."""
+    """Put arrays on the device, or their shards on several devices."""
     shared = keras.distribution.distribution()
     if shared is None:
         return jax.device_put(arrays)
@@ -42,7 +42,7 @@ def _placed(arrays: Any) -> Any:
 
 
 class KerasJaxSession(KerasSession):
-    """The state goes round as in Keras' own fit(): out of one step, into the next."""
+    """Each step takes the state and returns the next one, as in Keras' fit()."""
 
     def __init__(self, built: KerasModel) -> None:
         super().__init__(built)
@@ -60,9 +60,9 @@ class KerasJaxSession(KerasSession):
         self._function = model.train_function if train else model.predict_function
         self._one_at_a_time = data_parallel.one_at_a_time(built.case)
         self._outputs: Any = None
-        # Keras hands this on to the model's call as it is, which need not take it
-        told = {"training": False} if model._call_has_training_arg else {}
-        self._call = functools.partial(model.stateless_call, **told)
+        # Keras passes this on to the model's call, which may not accept it
+        options = {"training": False} if model._call_has_training_arg else {}
+        self._call = functools.partial(model.stateless_call, **options)
         self._shown: Callable[[], Any] = (
             (lambda: self._call(*self._arguments()))
             if model.run_eagerly
@@ -70,7 +70,7 @@ class KerasJaxSession(KerasSession):
         )
 
     def generates(self, first: KerasJaxSession) -> None:
-        """A step gives the memory of its state away, so what shares the weights gets a copy."""
+        """A step donates the memory of its state, so `first` gets a copy of the weights."""
         first._state = jax.tree.map(jnp.copy, first._state)
         super().generates(first)
 
@@ -80,7 +80,7 @@ class KerasJaxSession(KerasSession):
             self.wait()
 
     def wait(self) -> None:
-        # JAX returns before the device has finished; the outputs and the new state are the last
+        # JAX returns before the device has finished; the outputs and the new state come last
         jax.block_until_ready((self._outputs, self._state))
 
     def outputs(self) -> Any:
@@ -111,5 +111,5 @@ class KerasJaxSession(KerasSession):
         return jax.make_jaxpr(self._call)(*self._arguments())
 
     def _arguments(self) -> tuple[Any, ...]:
-        """Of inference from the state, not the model's variables: a step gave their memory away."""
+        """For inference, from the state: a step has donated the memory of the model's variables."""
         return (*self._state[:2], next(self._batches)[0])

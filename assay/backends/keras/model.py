@@ -1,4 +1,4 @@
-"""What the three engines share: a compiled Keras model, its batch, its facts."""
+"""Shared by the three engines: a compiled Keras model, its batch, its facts."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _POLICIES = {
 
 
 class KerasModel:
-    """A job made into a compiled model, with its batch as numpy arrays in the case's layout."""
+    """The compiled model of a job, with its batch as numpy arrays in the case's layout."""
 
     def __init__(
         self, build: Callable[[], Job], case: Case, engine: Callable[[], dict[str, Value]]
     ) -> None:
-        # before the model is built: layers take dtype and seed as they are made
+        # before the model is built: layers take dtype and seed when they are created
         engines.set_seed(options.seed(case))
         keras.config.set_dtype_policy(_POLICIES[str(case.options["precision"])])
         job = build()
@@ -42,7 +42,7 @@ class KerasModel:
         self.inputs, self.targets = batch(job, case)
         self.items = options.items(job) or len(self.targets)
         self.train = options.trains(job, case)
-        self.saved: dict[str, Value] = {}  # what became of the file a training was to write
+        self.saved: dict[str, Value] = {}  # facts of the weights file that a training wrote
         self._optimizer = options.chosen_optimizer(case, job.optimizer)
         self.model.compile(
             optimizer=_optimizer(job, case),
@@ -55,19 +55,19 @@ class KerasModel:
         return as_array(self.model(self.inputs, training=False))
 
     def weights(self) -> Iterator[Any]:
-        """Trained ones, before the first step: later a step may have given their memory away."""
+        """Trainable ones, before the first step: a step may donate their memory."""
         return (as_array(weight) for weight in self.model.trainable_variables)
 
     def predict(self, inputs: Any) -> Any:
-        """Outputs of a batch, without dropout; pictures are given with channels last."""
-        found = self.model.predict_on_batch(options.in_layout(inputs, self._channels_first))
-        return np.asarray(found, np.float32)
+        """Outputs of a batch, without dropout; images are channels last."""
+        outputs = self.model.predict_on_batch(options.in_layout(inputs, self._channels_first))
+        return np.asarray(outputs, np.float32)
 
-    def teach(self, order: Train) -> Iterator[Report]:
-        """By the order's recipe, or as the job itself does; then the model is the trained one."""
+    def teach(self, request: Train) -> Iterator[Report]:
+        """By the request's recipe, or by the job's method; then the model is the trained one."""
         from assay.backends.keras.train import taught
 
-        self.model = yield from taught(self, order)
+        self.model = yield from taught(self, request)
 
     def facts(self) -> dict[str, Value]:
         weights = self.model.trainable_variables
@@ -77,7 +77,7 @@ class KerasModel:
             "mode": options.mode(self.train),
             "input_shape": options.shape_text(*keras.tree.flatten(self.inputs)),
             "eager": bool(self.model.run_eagerly),
-            # trained ones, as the other backends count; moving averages are none
+            # trainable ones, as the other backends count; without moving averages
             "parameters": sum(math.prod(weight.shape) for weight in weights),
             "compute_dtype": str(self.model.compute_dtype),
             "parameter_dtype": str(weights[0].dtype) if weights else "",
@@ -90,16 +90,16 @@ class KerasModel:
 
 
 class KerasSession:
-    """What a session has from its model, whatever the engine."""
+    """A session of any engine."""
 
-    tokens, sees_tokens = 0, False  # of text: Keras makes all of a step in one loop
+    tokens, sees_tokens = 0, False  # of text: Keras generates all of a step in one loop
 
     def __init__(self, built: KerasModel) -> None:
         self._built, self.items = built, built.items
         self._first: Any = None
 
     def generates(self, first: Any) -> None:
-        """Text; `first` is a session of the same weights that stops after one token."""
+        """For text; `first` is a session of the same weights that stops after one token."""
         self.tokens, self._first = self.items // len(self._built.inputs), first
 
     def first_token(self) -> None:
@@ -107,7 +107,7 @@ class KerasSession:
         self._first.wait()
 
     def next_token(self) -> None:
-        raise NotImplementedError("one loop makes them all")
+        raise NotImplementedError("one loop generates all tokens")
 
     def facts(self) -> Mapping[str, Value]:
         return self._built.facts()
@@ -118,21 +118,21 @@ class KerasSession:
     def predict(self, inputs: Any) -> Any:
         return self._built.predict(inputs)
 
-    def train(self, order: Train) -> Iterator[Report]:
-        return self._built.teach(order)
+    def train(self, request: Train) -> Iterator[Report]:
+        return self._built.teach(request)
 
 
-def as_array(found: Any) -> Any:
-    """float32 numpy; several outputs as one row of numbers."""
+def as_array(outputs: Any) -> Any:
+    """float32 numpy; several outputs are flattened and concatenated."""
     arrays = [
         keras.ops.convert_to_numpy(keras.ops.cast(part, "float32"))
-        for part in keras.tree.flatten(found)
+        for part in keras.tree.flatten(outputs)
     ]
     return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
 
 
 def _output_dtype(model: Any) -> str:
-    """Of the symbolic outputs; a subclassed model has none, and computes in its own dtype."""
+    """Of the symbolic outputs; a subclassed model has none, but has a compute dtype."""
     outputs = getattr(model, "outputs", None)
     return str(outputs[0].dtype if outputs else model.compute_dtype)
 
@@ -149,13 +149,13 @@ def checked(model: Any, case: Case) -> Any:
 
 def _optimizer(job: Job, case: Case) -> Any:
     rate = job.learning_rate
-    made: dict[str, Callable[[], Any]] = {
+    optimizers: dict[str, Callable[[], Any]] = {
         "sgd": lambda: keras.optimizers.SGD(rate),
         "momentum": lambda: keras.optimizers.SGD(rate, momentum=0.9),
         "rmsprop": lambda: keras.optimizers.RMSprop(rate),
         "adam": lambda: keras.optimizers.Adam(rate),
     }
-    return made[options.chosen_optimizer(case, job.optimizer)]()
+    return optimizers[options.chosen_optimizer(case, job.optimizer)]()
 
 
 def _loss(job: Job) -> Any:
@@ -168,17 +168,17 @@ def _loss(job: Job) -> Any:
 
 def ends_in_softmax(model: Any) -> bool:
     last = model.layers[-1]
-    named = getattr(getattr(last, "activation", None), "__name__", "")
-    return named == "softmax" or isinstance(last, keras.layers.Softmax)
+    activation = getattr(getattr(last, "activation", None), "__name__", "")
+    return activation == "softmax" or isinstance(last, keras.layers.Softmax)
 
 
 def channels_first(job: Job, case: Case) -> bool:
-    """Whether the model takes its pictures so: a model with a layout of its own is not asked."""
+    """Whether the model takes images in this layout: its own layout precedes the option."""
     return (job.data_format or case.options["data_format"]) == "channels_first"
 
 
 def batch(job: Job, case: Case) -> tuple[Any, Any]:
-    """The job's batch in the model's layout; made from the model's shapes where it has none."""
+    """The job's batch in the model's layout; without one, made from the model's input shapes."""
     if job.train_batch is None:
         return _made_batch(job.model, case)
     inputs, targets = options.batch(job, case, channels_first(job, case))
@@ -200,15 +200,15 @@ def _made_batch(model: Any, case: Case) -> tuple[Any, Any]:
 
 
 def _drawn(random: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
-    """Whole numbers are 0 or 1, of which every table has a row."""
+    """Integers are 0 or 1, so that every embedding has the row."""
     if "float" in dtype:
         return random.uniform(-1, 1, shape).astype(np.float32)
     return random.integers(0, 2, shape).astype(dtype)
 
 
 def _labels(outputs: list[Any], size: int, random: np.random.Generator) -> Any:
-    """A class for each row of outputs; of several outputs, or of none of classes, only inference
-    makes use, and takes no labels."""
+    """A class for each row of outputs; zeros for several outputs or outputs without classes, which
+    only inference takes."""
     shape = outputs[0].shape
     if len(outputs) > 1 or len(shape) < 2:
         return np.zeros(size, np.int32)

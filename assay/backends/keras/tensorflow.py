@@ -29,7 +29,7 @@ class KerasTensorFlowSession(KerasSession):
         inputs, targets = keras.tree.map_structure(
             keras.ops.convert_to_tensor, (built.inputs, built.targets)
         )
-        # A plain iterator: Keras then calls its function of one batch, without tf.data around it.
+        # A plain iterator: Keras then calls its function of one batch, without tf.data.
         self._values = inputs
         batch: Any = (inputs, targets)
         if tf.distribute.has_strategy():
@@ -46,7 +46,7 @@ class KerasTensorFlowSession(KerasSession):
         self._function(self._data)
 
     def wait(self) -> None:
-        # not the outputs but the devices are waited for: the update of the weights comes after them
+        # wait for the devices, not for outputs: the weights are updated last
         setup.wait()
 
     def macs(self) -> float:

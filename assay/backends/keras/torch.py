@@ -26,7 +26,7 @@ class KerasTorchSession(KerasSession):
         )
         self._data = [(inputs, targets) if train else (inputs,)]
         model._symbolic_build(data_batch=(inputs, targets))
-        model.train(train)  # fit() and predict() do so too, for layers that ask torch
+        model.train(train)  # fit() and predict() do so too, for layers that check torch's mode
         (model.make_train_function if train else model.make_predict_function)()
         self._function: Any = model.train_function if train else model.predict_function
 
@@ -34,7 +34,7 @@ class KerasTorchSession(KerasSession):
         self._function(self._data)
 
     def wait(self) -> None:
-        # not the outputs but the device is waited for: the update of the weights comes after them
+        # wait for the device, not for outputs: the weights are updated last
         setup.wait()
 
     def macs(self) -> float:
@@ -53,14 +53,14 @@ class KerasTorchSession(KerasSession):
             return setup.look(self._inferred)
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
-        """Before the first update, those of the pass in which the work is counted."""
+        """Before the first update, from the pass in which the work is counted."""
         if not int(self._built.model.optimizer.iterations):
             return self._look.sample
         with torch.no_grad():
             return trees.sampled(self._inferred())
 
     def read(self) -> object:
-        # as bare torch: through the model, for one item
+        # as the backend torch: through the model, for one item
         inputs = self._data[0][0]
         with torch.no_grad():
             return trees.sampled(self._built.model(trees.first_item(inputs), training=False))

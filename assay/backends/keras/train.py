@@ -1,4 +1,4 @@
-"""Training a Keras model by a recipe: one fit() an epoch, on any engine, traced once."""
+"""Train a Keras model by a recipe: one fit() per epoch, on any engine, traced once."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from assay.core.records import Phase, Samples, Value
 from assay.core.sessions import Examples, Report
 from assay.weights import keras as _keras
 
-TESTED_AT_ONCE = 500  # of the 5000 pictures: they are whole batches, so one shape is compiled
-KEEP_EVERY = 30.0  # seconds between two checkpoints, which cost about one
+TESTED_AT_ONCE = 500  # divides the 5000 images, so that only one shape is compiled
+KEEP_EVERY = 30.0  # seconds between two checkpoints, each of which takes about one
 UNITS = {"epoch_time": "s", "loss": "", "train_accuracy": "%", "epoch_accuracy": "%"}
 
 
 class Trainer:
-    """A network with its pictures on the device, and how far it has come."""
+    """A network with its images on the device, and the history of its epochs."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Trainer:
         jit: bool,
     ) -> None:
         self.network, self.recipe, self._seed = network, recipe, seed
-        self.history: list[dict[str, float]] = []  # what every epoch told
+        self.history: list[dict[str, float]] = []  # reports of every epoch
         self._train, self._tested = len(train.labels), len(test.labels)
         set_initial_weights(network, recipe.initial, seed)
         self.model = _fed(network, recipe, train, test, seed)
@@ -60,14 +60,14 @@ class Trainer:
         return -(-self._train // self.recipe.batch_size)
 
     def epoch(self) -> dict[str, float]:
-        """One pass over the training pictures, then the test."""
+        """One pass over the training images, then the test."""
         numbers = self._order()
         start = time.perf_counter()
         history = self.model.fit(
             numbers,
             self._classes[numbers],
             batch_size=self.recipe.batch_size,
-            shuffle=False,  # they are: by the seed and the epoch, alike on every engine
+            shuffle=False,  # shuffled already: by seed and epoch, equally on every engine
             verbose=0,
         ).history  # numbers on the host: the device has ended
         seconds = time.perf_counter() - start
@@ -82,26 +82,28 @@ class Trainer:
 
     def _accuracy(self) -> float:
         numbers = np.arange(self._train, self._train + self._tested, dtype=np.int32)
-        found = self.model.evaluate(
+        metrics = self.model.evaluate(
             numbers,
             self._classes[numbers],
             batch_size=TESTED_AT_ONCE,
             verbose=0,
             return_dict=True,
         )
-        return float(100 * found["categorical_accuracy"])
+        return float(100 * metrics["categorical_accuracy"])
 
     def _order(self) -> Any:
-        """All pictures, and some twice: a last batch of another size would be compiled apart."""
+        """All images, some twice: a last batch of another size would have to be compiled."""
         random = np.random.default_rng([self._seed, 3, len(self.history)])
         numbers = random.permutation(self._train).astype(np.int32)
         return np.resize(numbers, self._steps * self.recipe.batch_size)
 
 
-def train(trainer: Trainer, until: float, kept: Path, earlier: Path | None) -> Iterator[Report]:
-    """Every epoch's time, loss and accuracies, as they come; a checkpoint now and then.
+def train(
+    trainer: Trainer, until: float, checkpoint: Path, earlier: Path | None
+) -> Iterator[Report]:
+    """Every epoch's time, loss and accuracies, as they come, with checkpoints.
 
-    One that was cut short goes on from its checkpoint, and tells again what it told before.
+    An interrupted training continues from its checkpoint, and reports its earlier epochs again.
     """
     if earlier:
         trainer.history = read(earlier, trainer.model)
@@ -114,19 +116,19 @@ def train(trainer: Trainer, until: float, kept: Path, earlier: Path | None) -> I
         if not np.isfinite(answer["loss"]):
             raise EndingError("failed", f"a loss of {answer['loss']}: lower the learning rate")
         if time.monotonic() - last > KEEP_EVERY:
-            write(kept, trainer.model, trainer.history)
+            write(checkpoint, trainer.model, trainer.history)
             last = time.monotonic()
-    for path in filter(None, (kept, earlier)):
+    for path in filter(None, (checkpoint, earlier)):
         path.unlink(missing_ok=True)
 
 
 def optimizer(recipe: Recipe, steps: int) -> Any:
-    """With a rate that warms up and then falls along a cosine, computed in the step itself."""
-    whole = steps * recipe.epochs
+    """With linear warm-up and cosine decay of the rate, computed in the step."""
+    total = steps * recipe.epochs
     warmup = round(steps * min(recipe.warmup, recipe.epochs / 5))
     rate = keras.optimizers.schedules.CosineDecay(
         initial_learning_rate=0.0 if warmup else recipe.learning_rate,
-        decay_steps=max(1, whole - warmup),
+        decay_steps=max(1, total - warmup),
         warmup_target=recipe.learning_rate if warmup else None,
         warmup_steps=warmup,
     )
@@ -135,20 +137,20 @@ def optimizer(recipe: Recipe, steps: int) -> Any:
         "weight_decay": recipe.weight_decay or None,
         "global_clipnorm": recipe.clip or None,
     }
-    made = {
+    keras_optimizer = {
         "adam": lambda: keras.optimizers.Adam(**common),
         "sgd": lambda: keras.optimizers.SGD(**common, momentum=recipe.momentum, nesterov=True),
     }[recipe.optimizer]()
     if recipe.weight_decay:
-        made.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
-    return made
+        keras_optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
+    return keras_optimizer
 
 
 def _fed(network: Any, recipe: Recipe, train: Examples, test: Examples, seed: int) -> Any:
-    pictures = np.concatenate([train.ready(train.inputs), test.ready(test.inputs)])
+    images = np.concatenate([train.ready(train.inputs), test.ready(test.inputs)])
     numbers = keras.Input((), dtype="int32")
-    values = DevicePictures(pictures, recipe.augmentation, seed)(numbers)
-    if network.input_shape[1:] != pictures.shape[1:]:
+    values = DevicePictures(images, recipe.augmentation, seed)(numbers)
+    if network.input_shape[1:] != images.shape[1:]:
         values = keras.layers.Permute((3, 1, 2))(values)  # channels first
     return keras.Model(numbers, network(values))
 
@@ -159,7 +161,7 @@ def _one_hot(network: Any, labels: Any) -> Any:
     if wrong.any():
         raise EndingError(
             "failed",
-            f"label {labels[wrong.argmax()]} is out of range: the network tells {count} classes, "
+            f"label {labels[wrong.argmax()]} is out of range: the network has {count} classes, "
             f"0 to {count - 1}",
         )
     return np.eye(count, dtype=np.float32)[labels]
@@ -170,37 +172,36 @@ def _reached(trainer: Trainer, until: float) -> bool:
 
 
 def _reports(answer: dict[str, float], first: bool = False) -> Iterator[Report]:
-    """The first epoch's time, with tracing and compiling in it, is a phase of its own."""
+    """The first epoch's time, which includes tracing and compiling, is a separate phase."""
     for metric, unit in UNITS.items():
         phase: Phase = "first" if first and metric == "epoch_time" else "steady"
         yield Report(Samples(metric=metric, unit=unit, phase=phase, values=(answer[metric],)))
 
 
-History = list[dict[str, float]]  # what every epoch told
+History = list[dict[str, float]]  # reports of every epoch
 
 
 def write(path: Path, model: Any, history: History) -> None:
-    """Written whole or not at all."""
     with written_whole(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, history=json.dumps(history), **_values(model))
 
 
 def read(path: Path, model: Any) -> History:
-    """Put the state back into a model that is compiled; what its epochs told."""
-    with np.load(path, allow_pickle=False) as kept:
+    """Restore the state of a compiled model; returns the reports of its epochs."""
+    with np.load(path, allow_pickle=False) as arrays:
         model.optimizer.build(model.trainable_variables)
         variables = _variables(model)
         if any(
-            name not in kept or kept[name].shape != tuple(own.shape)
-            for name, own in variables.items()
+            name not in arrays or arrays[name].shape != tuple(variable.shape)
+            for name, variable in variables.items()
         ):
             raise UsageError(
                 f"{path} is the checkpoint of another training.", hint="Start it again."
             )
-        for name, own in variables.items():
-            own.assign(kept[name])
-        found: History = json.loads(str(kept["history"]))
-        return found
+        for name, variable in variables.items():
+            variable.assign(arrays[name])
+        history: History = json.loads(str(arrays["history"]))
+        return history
 
 
 def _values(model: Any) -> dict[str, Any]:
@@ -210,7 +211,7 @@ def _values(model: Any) -> dict[str, Any]:
 
 
 def _variables(model: Any) -> dict[str, Any]:
-    """Of the network and the optimizer; the pictures, which are no result, are left out."""
+    """Of the network and the optimizer, without the images."""
     network = [own for own in model.variables if own.name != "pictures"]
     state = [*network, *model.optimizer.variables]
     return {f"v{number}": own for number, own in enumerate(state)}
@@ -219,11 +220,11 @@ def _variables(model: Any) -> dict[str, Any]:
 def set_initial_weights(model: Any, initial: Initial, seed: int) -> None:
     """He et al. (2015): normal, with a variance of 2 / fan-in; biases 0.
 
-    A dropout before a layer makes its inputs larger in training, and so its weights smaller here:
-    eight of them in a row would make the first loss of VGG16 five times as large as a guess.
+    Dropout before a layer scales its inputs up in training, so its weights are scaled down here:
+    otherwise eight dropouts would make the first loss of VGG16 five times that of guessing.
 
     Fixup (Zhang et al., 2019) for branches of two convolutions: the last is 0 and the first is
-    smaller by the square root of their number, so that at first the branches say nothing.
+    divided by the square root of their number, so that the branches are 0 at first.
     """
     if initial == "own":
         return
@@ -231,56 +232,58 @@ def set_initial_weights(model: Any, initial: Initial, seed: int) -> None:
     branches = _branches(model) if initial == "quiet-branches" else []
     scales = {id(last): 0.0 for _, last in branches}
     scales |= {id(first): 1 / math.sqrt(len(branches)) for first, _ in branches}
-    kept = 1.0  # of the inputs of the next layer
+    share = 1.0  # of the inputs of the next layer that dropout keeps
     for layer in model.layers:
         if isinstance(layer, keras.layers.Dropout):
-            kept *= 1 - layer.rate
+            share *= 1 - layer.rate
         elif isinstance(layer, keras.layers.Conv2D | keras.layers.Dense):
             kernel, *bias = layer.get_weights()
-            spread = math.sqrt(2 * kept / math.prod(kernel.shape[:-1])) * scales.get(id(layer), 1.0)
-            kept = 1.0
-            drawn = spread * random.standard_normal(kernel.shape, dtype=np.float32)
+            deviation = math.sqrt(2 * share / math.prod(kernel.shape[:-1])) * scales.get(
+                id(layer), 1.0
+            )
+            share = 1.0
+            drawn = deviation * random.standard_normal(kernel.shape, dtype=np.float32)
             layer.set_weights([drawn, *map(np.zeros_like, bias)])
 
 
 def _branches(model: Any) -> list[tuple[Any, Any]]:
-    """First and last convolution of each residual branch; a 1x1 shortcut is none."""
-    found = []
+    """First and last convolution of each residual branch, without 1x1 shortcuts."""
+    branches = []
     for layer in model.layers:
         if isinstance(layer, keras.layers.Add):
             chains = [_convolutions(tensor) for tensor in layer.input]
-            found += [(chain[-1], chain[0]) for chain in chains if len(chain) > 1]
-    return found
+            branches += [(chain[-1], chain[0]) for chain in chains if len(chain) > 1]
+    return branches
 
 
 def _convolutions(tensor: Any) -> list[Any]:
-    """Those before a tensor, the last first, back to where the ways part."""
-    found = []
+    """Those before a tensor, the last first, back to the fork."""
+    convolutions = []
     layer = tensor._keras_history.operation
     while len(layer._outbound_nodes) == 1:
         if isinstance(layer, keras.layers.Conv2D):
-            found.append(layer)
+            convolutions.append(layer)
         layer = layer.input._keras_history.operation
-    return found
+    return convolutions
 
 
-Taught = Generator[Report, None, Any]  # what is told on the way, and the trained model
+Taught = Generator[Report, None, Any]  # yields reports, returns the trained model
 
 
-def taught(built: KerasModel, order: Train) -> Taught:
-    request = order.training
+def taught(built: KerasModel, request: Train) -> Taught:
+    training = request.training
     model = yield from (
-        _by_recipe(built, request.recipe, order) if request.recipe else _by_itself(built)
+        _by_recipe(built, training.recipe, request) if training.recipe else _by_itself(built)
     )
-    # a benchmark class may say itself where its weights go
-    chosen = str(built.job.facts.get(request.save, request.save))
-    _keras.save(model, order.weights)
+    # a benchmark class may define the path of its weights
+    chosen = str(built.job.facts.get(training.save, training.save))
+    _keras.save(model, request.weights)
     built.saved = _saved(model, chosen) if chosen else {}
     return model
 
 
 def _saved(model: Any, path: str) -> dict[str, Value]:
-    """What became of a file the user asked for; a full disk must not cost the accuracy."""
+    """Facts of a requested weights file; a full disk must not lose the accuracy."""
     try:
         _keras.save(model, path)
     except (AssayError, ImportError, OSError, ValueError) as error:  # what Keras and h5py raise
@@ -288,24 +291,24 @@ def _saved(model: Any, path: str) -> dict[str, Value]:
     return {"weights_saved": path}
 
 
-def _by_recipe(built: KerasModel, recipe: Recipe, order: Train) -> Taught:
+def _by_recipe(built: KerasModel, recipe: Recipe, request: Train) -> Taught:
     if built.job.eval_data is None:
         raise EndingError("skipped", f"{built.case.workload} has no data to be trained on")
     trainer = Trainer(
         built.model,
         recipe,
-        built.job.eval_data("train", order.training.first),
+        built.job.eval_data("train", request.training.first),
         built.job.eval_data("test", 0),
         seed=options.seed(built.case),
         jit=built.case.options["compiler"] == "on",
     )
-    earlier = Path(order.earlier) if order.earlier else None
-    yield from train(trainer, order.training.until, Path(order.checkpoint), earlier)
+    earlier = Path(request.earlier) if request.earlier else None
+    yield from train(trainer, request.training.until, Path(request.checkpoint), earlier)
     return built.model
 
 
 def _by_itself(built: KerasModel) -> Taught:
-    """All of it is one time: what its epochs are, only it knows."""
+    """Its own method is timed as a whole: only it knows its epochs."""
     if built.job.train is None:
         raise EndingError("failed", f"{built.case.workload} does not train itself: give a recipe")
     start = time.perf_counter()

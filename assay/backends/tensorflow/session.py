@@ -17,9 +17,7 @@ from assay.core.records import Case, Value
 from assay.core.sessions import Job
 
 _MIXED = {"bfloat16": tf.bfloat16, "float16": tf.float16}
-SCALE = (
-    1024.0  # of the loss in float16, whose small gradients would be 0; Keras has the dynamic one
-)
+SCALE = 1024.0  # of the loss in float16, so that gradients do not underflow; Keras' is dynamic
 
 
 class TensorFlowSession:
@@ -57,7 +55,7 @@ class TensorFlowSession:
         self._function(*self._data)
 
     def wait(self) -> None:
-        # not an output but the devices are waited for: the update of the weights comes last
+        # wait for the devices, not for an output: the weights are updated last
         setup.wait()
 
     def outputs(self) -> Any:
@@ -95,11 +93,11 @@ class TensorFlowSession:
 
     @cached_property
     def _traced(self) -> Any:
-        """The forward pass, for all that is to be known of it; its outputs come from this trace."""
+        """The forward pass; its outputs and facts come from this trace."""
         return self._inferred.get_concrete_function(self._inputs)
 
     def _check_bare(self) -> None:
-        """A user's module computes in the dtype of its own variables, and in its own layout."""
+        """A user's module has its own dtype and layout."""
         options.check_as_given(self._job, self._case)
         precision = str(self._case.options["precision"])
         if self._job.as_given and (precision in _MIXED or self._pure):
@@ -113,7 +111,7 @@ class TensorFlowSession:
             )
 
     def _variables(self) -> list[Any]:
-        """The model's own weights, or bfloat16 ones in their place."""
+        """The model's weights, or bfloat16 copies."""
         own = list(getattr(self._model, "weights", self._model.trainable_variables))
         return [tf.Variable(tf.cast(weight, tf.bfloat16)) for weight in own] if self._pure else own
 
@@ -144,7 +142,7 @@ class TensorFlowSession:
         return loss
 
     def _copies(self) -> list[list[Any]]:
-        """The weights of each device: the same on all, and updated alike."""
+        """The weights of each device: equal copies."""
         if not self._strategy:
             return [self._weights]
         own = self._strategy.experimental_local_results
@@ -181,7 +179,7 @@ _SLOTS = {"sgd": 0, "momentum": 1, "rmsprop": 2, "adam": 2}
 
 
 class TensorFlowOptimizer:
-    """Slots for each weight, and the update of one step."""
+    """Slots for each weight, and the update rule."""
 
     def __init__(self, name: str, rate: float, weights: list[Any]) -> None:
         self._apply, self._rate, self._weights = getattr(self, f"_{name}"), rate, weights
@@ -236,29 +234,29 @@ class TensorFlowOptimizer:
 
 
 def cast(tree: Any, dtype: Any) -> Any:
-    """Floating-point tensors in this dtype; None leaves it to each."""
+    """Convert floating-point tensors to this dtype; None: no conversion."""
 
-    def one(leaf: Any) -> Any:
+    def convert(leaf: Any) -> Any:
         tensor = tf.convert_to_tensor(leaf)
         return tf.cast(tensor, dtype) if dtype and tensor.dtype.is_floating else tensor
 
-    return tf.nest.map_structure(one, tree)
+    return tf.nest.map_structure(convert, tree)
 
 
 def dtype(tree: Any) -> Any:
-    """Of the first floating point there is; else of whatever there is."""
+    """Of the first floating-point tensor, else of the first."""
     leaves = tf.nest.flatten(tree)
     return next((leaf.dtype for leaf in leaves if leaf.dtype.is_floating), leaves[0].dtype)
 
 
 def as_array(tree: Any) -> Any:
-    """float32; several outputs as one row of numbers."""
+    """float32; several outputs are flattened and concatenated."""
     arrays = [tf.cast(leaf, tf.float32).numpy() for leaf in tf.nest.flatten(tree)]
     return arrays[0] if len(arrays) == 1 else np.concatenate([array.ravel() for array in arrays])
 
 
 def mean(outputs: Any, _: object) -> Any:
-    """Of all that is floating point."""
+    """Of floating-point outputs."""
     leaves = [leaf for leaf in tf.nest.flatten(outputs) if leaf.dtype.is_floating]
     return tf.add_n([tf.reduce_mean(leaf) for leaf in leaves])
 

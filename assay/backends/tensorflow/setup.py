@@ -1,4 +1,4 @@
-"""What TensorFlow is told before a model is built, for Keras on it and for TensorFlow alone."""
+"""Settings of TensorFlow before a model is built, for tensorflow and keras-tensorflow."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def prepare(case: Case) -> None:
     on_gpu = bool(tf.config.list_physical_devices("GPU"))
     _options.check_device(case, f"TensorFlow {tf.__version__}", on_gpu)
     tf.random.set_seed(_options.seed(case))
-    # TensorFlow's own default is TF32: float32 here means float32
+    # TensorFlow's default is TF32; here float32 means float32
     tf.config.experimental.enable_tensor_float_32_execution(case.options["precision"] == "tf32")
 
 
 @contextmanager
 def shared_by(case: Case) -> Iterator[Any]:
-    """The strategy of several devices, in whose scope all is built; None where there is one."""
+    """The strategy of several devices, in whose scope all is built; None for one device."""
     devices = data_parallel.count(case)
     if devices == 1:
         yield None
@@ -47,7 +47,7 @@ def shared_by(case: Case) -> Iterator[Any]:
 
 
 def shared(strategy: Any, batch: Any) -> Any:
-    """A batch as each device's own rows of it."""
+    """A batch, split into the rows of each device."""
     count = strategy.num_replicas_in_sync
 
     def rows(context: Any) -> Any:
@@ -58,10 +58,8 @@ def shared(strategy: Any, batch: Any) -> Any:
 
 
 def macs(graph: tf.Graph) -> float:
-    """Multiply-adds of a traced forward pass by TensorFlow's profiler, which counts each as two.
-
-    0 where there is a loop, of which it counts the body once.
-    """
+    """Multiply-adds of a traced forward pass by TensorFlow's profiler, which counts each as two;
+    0 with a loop, whose body it counts once."""
     profiler = tf.compat.v1.profiler
     options = profiler.ProfileOptionBuilder.float_operation() | {"output": "none"}
     if any(operation.type in {"While", "StatelessWhile"} for operation in graph.get_operations()):
@@ -70,7 +68,7 @@ def macs(graph: tf.Graph) -> float:
 
 
 def product_dtypes(traced: tf.Graph) -> str:
-    """Of all products and convolutions of a traced forward pass, those of loops too."""
+    """Of all products and convolutions of a traced forward pass, including loops."""
     graph = traced.as_graph_def()
     inner = (node for function in graph.library.function for node in function.node_def)
     nodes = (node for node in (*graph.node, *inner) if node.op in _PRODUCTS)
@@ -78,14 +76,14 @@ def product_dtypes(traced: tf.Graph) -> str:
 
 
 def facts() -> dict[str, Value]:
-    found = tf.config.list_physical_devices("GPU")
-    details = tf.config.experimental.get_device_details(found[0]) if found else {}
+    gpus = tf.config.list_physical_devices("GPU")
+    details = tf.config.experimental.get_device_details(gpus[0]) if gpus else {}
     return {
-        "device": f"gpu {details.get('device_name', '')}" if found else "cpu",
+        "device": f"gpu {details.get('device_name', '')}" if gpus else "cpu",
         "tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
     }
 
 
 def wait() -> None:
-    """All that was enqueued on any device: a function's outputs may be ready before its updates."""
+    """For all enqueued work of any device: a function's outputs may be ready before its updates."""
     tf.test.experimental.sync_devices()

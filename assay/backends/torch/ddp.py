@@ -1,7 +1,7 @@
 """Several processes for one training step: torch's DistributedDataParallel, one process a device.
 
-The worker is the first; the others are its forks, made before torch is loaded, so that each builds
-the same job. They take a step when the first says so, and end with it.
+The worker is the first; the others are its forks, started before torch is loaded, so that each
+builds the same job. They take a step when the first requests it, and end with it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _DEATH = 1  # PR_SET_PDEATHSIG: the kernel ends a member with its worker
 
 
 class TeamMember(NamedTuple):
-    """One process of a team, in that process."""
+    """A process of a team, as that process sees it."""
 
     rank: int
     size: int
     meeting: Path  # the file by which they find each other
-    others: tuple[int, ...] = ()  # pipes to the rest, of the first alone
+    others: tuple[int, ...] = ()  # pipes to the other members; only of the first
 
     def tell(self) -> None:
-        """Take a step: those that fell behind catch up, for all exchange gradients in it."""
+        """Request a step; the exchange of gradients synchronizes all members."""
         for other in self.others:
             os.write(other, b"s")
 
     def join(self) -> None:
-        """Meet the others, and share the machine with them: a GPU each, or an even part of it."""
+        """Join the process group; each member gets a GPU or an equal share of the CPUs."""
         import torch
 
         on_gpu = torch.cuda.is_available()
@@ -53,7 +53,7 @@ class TeamMember(NamedTuple):
         )
 
     def own(self, batch: Any) -> Any:
-        """This member's rows of a batch, whatever it is made of."""
+        """This member's rows of a batch."""
         if isinstance(batch, dict):
             return {name: self.own(part) for name, part in batch.items()}
         if isinstance(batch, tuple | list):
@@ -64,7 +64,7 @@ class TeamMember(NamedTuple):
 
 @contextmanager
 def started(size: int, follow: Callable[[TeamMember], Any]) -> Iterator[TeamMember]:
-    """The first member; the others call `follow`, which gives their session, and step with it."""
+    """Yield the first member; the others step the session that `follow` returns."""
     with tempfile.TemporaryDirectory() as folder:
         meeting = Path(folder) / "meeting"
         others: list[int] = []
@@ -80,22 +80,22 @@ def started(size: int, follow: Callable[[TeamMember], Any]) -> Iterator[TeamMemb
         try:
             yield TeamMember(0, size, meeting, tuple(others))
         finally:
-            for other in others:  # the end of the pipe is the end of the work
+            for other in others:  # closing the pipe ends the member
                 os.close(other)
 
 
-def _be_member(member: TeamMember, orders: int, follow: Callable[[TeamMember], Any]) -> None:
-    """A fork never goes back to what its worker was doing."""
+def _be_member(member: TeamMember, pipe: int, follow: Callable[[TeamMember], Any]) -> None:
+    """A fork never returns from here."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_DEATH, signal.SIGKILL)
     status = 1
     try:
         session = follow(member)
-        while count := len(os.read(orders, 64)):
+        while count := len(os.read(pipe, 64)):
             for _ in range(count):
                 session.step()
         status = 0
-    except BaseException:  # whatever it is, it belongs into the worker's log
+    except BaseException:  # anything goes to the worker's log
         traceback.print_exc()
     finally:
         sys.stderr.flush()

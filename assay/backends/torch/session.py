@@ -24,7 +24,7 @@ _FORMATS = {
 
 
 def _cross_entropy(logits: Any, labels: Any) -> Any:
-    """Over the last axis where there is a label for each row before it, else as torch has it."""
+    """Over the last axis if there is a label for each row, else as in torch."""
     if logits.ndim > 2 and logits.shape[:-1] == labels.shape:
         logits, labels = logits.flatten(0, -2), labels.flatten()
     return functional.cross_entropy(logits, labels)
@@ -36,7 +36,7 @@ _LOSSES: dict[Any, Callable[..., Any]] = {
     "binary-cross-entropy": functional.binary_cross_entropy_with_logits,
     "mean": trees.mean,
 }
-WARM_UP = 3  # steps before a capture, as in torch's notes on CUDA graphs
+WARM_UP = 3  # steps before a capture, as torch's notes on CUDA graphs recommend
 
 
 class TorchSession:
@@ -46,7 +46,7 @@ class TorchSession:
         self._model = _placed(job.model, case, self._device).train(self._train)
         self._inputs, self._targets = _batch(job, case, self._device)
         self._parallel: Any = self._model
-        if member:  # each takes its rows; gradients are averaged while they are computed
+        if member:  # each has its rows; gradients are averaged while they are computed
             self._targets = member.own(self._targets)
             self._parallel = torch.nn.parallel.DistributedDataParallel(self._model)
         self._share = member.own(self._inputs) if member else self._inputs
@@ -65,29 +65,29 @@ class TorchSession:
         self._enqueue()
 
     def wait(self) -> None:
-        # not an output but the device is waited for: the update of the weights comes last
+        # wait for the device, not for an output: the weights are updated last
         setup.wait()
 
     def outputs(self) -> Any:
         return trees.as_array(self._inferred())
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
-        """Before the first step, those of the pass in which the work is counted."""
+        """Before the first step, from the pass in which the work is counted."""
         return self._look.sample if self._fresh else trees.sampled(self._inferred())
 
     def read(self) -> object:
-        # not a tensor but the model: work that it queues by itself has to be waited for too
+        # through the model: work that it enqueues itself has to be waited for too
         return trees.sampled(self._inferred(self._first_item))
 
     def predict(self, inputs: Any) -> Any:
-        """Outputs of a batch, without dropout; pictures are given with channels last."""
+        """Outputs of a batch, without dropout; images are channels last."""
         values = options.in_layout(inputs, channels_first=True)
-        placed = _placed_inputs(values, self._case, self._device)
+        tensors = _placed_inputs(values, self._case, self._device)
         self._model.eval()
         with torch.inference_mode():
-            found = (self._outputs_of() if self._train else self._forward)(placed)
+            outputs = (self._outputs_of() if self._train else self._forward)(tensors)
         self._model.train(self._train)
-        return found.float().cpu().numpy()
+        return outputs.float().cpu().numpy()
 
     def macs(self) -> float:
         return self._look.macs
@@ -97,7 +97,7 @@ class TorchSession:
 
     @cached_property
     def _look(self) -> setup.ForwardLook:
-        """One forward pass before the first step, for all that is to be known of it."""
+        """Facts of one forward pass before the first step."""
         return setup.look(self._inferred)
 
     def weights(self) -> Iterator[Any]:
@@ -124,10 +124,10 @@ class TorchSession:
         return self._look.dtype
 
     def _outputs_of(self) -> Callable[..., Any]:
-        """The forward pass as a plain function: torch.compile guards all a method could see."""
+        """The forward pass as a plain function: torch.compile guards all that a method can see."""
         model, mixed, device = self._model, self._mixed, self._device.type
         call = trees.caller(model, self._inputs)
-        if mixed is None:  # no context at all: entering one costs a short step 1 %
+        if mixed is None:  # no context: entering one costs 1 % of a short step
             return call
 
         def outputs(inputs: Any) -> Any:
@@ -151,16 +151,16 @@ class TorchSession:
 
     @cached_property
     def _first_item(self) -> Any:
-        """Alone, or all where the model takes its example only as it was given."""
+        """One item; all of them if the model only takes its example as given."""
         return self._inputs if self._as_given else trees.first_item(self._inputs)
 
     def _inferred(self, inputs: Any = None) -> Any:
-        """Outputs without dropout, as the weights are now; of the batch, or of other inputs."""
+        """Outputs without dropout, with the current weights; by default of the batch."""
         self._model.eval()
         with torch.no_grad():
-            found = self._outputs_of()(self._inputs if inputs is None else inputs)
+            outputs = self._outputs_of()(self._inputs if inputs is None else inputs)
         self._model.train(self._train)
-        return found
+        return outputs
 
     @property
     def _fresh(self) -> bool:
@@ -192,14 +192,14 @@ class TorchSession:
         self._scaler.update()
 
     def _capture_first(self) -> None:
-        """The first step captures; those after it replay. Every tensor keeps its place."""
+        """The first step captures, later ones replay. Tensors stay in place."""
         step, aside = self._step_here(), torch.cuda.Stream()
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
-            for _ in range(WARM_UP):  # compiles, tries algorithms, makes the optimizer's state
+            for _ in range(WARM_UP):  # compile, autotune, create the optimizer's state
                 step()
         torch.cuda.current_stream().wait_stream(aside)
-        self._optimizer.zero_grad()  # so that the capture makes gradients in its own memory
+        self._optimizer.zero_grad()  # the capture allocates gradients in its own memory
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):
             step()
@@ -222,8 +222,10 @@ def compiled(function: Callable[..., Any], case: Case) -> Callable[..., Any]:
     chosen = str(case.options["compiler"])
     if chosen == "off":
         return function
-    made: Callable[..., Any] = torch.compile(function, mode=None if chosen == "on" else chosen)
-    return made
+    function_compiled: Callable[..., Any] = torch.compile(
+        function, mode=None if chosen == "on" else chosen
+    )
+    return function_compiled
 
 
 def _placed(model: Any, case: Case, device: torch.device) -> Any:
@@ -253,32 +255,33 @@ def _placed_inputs(inputs: Any, case: Case, device: torch.device) -> Any:
 
 
 def _optimizer(job: Job, case: Case, model: torch.nn.Module) -> Any:
-    weights, rate, captured = list(model.parameters()), job.learning_rate, captures(case)
+    weights, rate, capturable = list(model.parameters()), job.learning_rate, captures(case)
     weights = [weight for weight in weights if weight.requires_grad]
     if not weights:
         raise UsageError(f"{case.workload} has no weights to train.", hint="Use --mode infer.")
     fused = weights[0].is_cuda  # one kernel for all of it; rmsprop has none
-    made: dict[str, Callable[[], Any]] = {
+    optimizers: dict[str, Callable[[], Any]] = {
         "sgd": lambda: torch.optim.SGD(weights, rate, fused=fused),
         "momentum": lambda: torch.optim.SGD(weights, rate, momentum=0.9, fused=fused),
-        # Keras' decay and epsilon, so that all contenders compute the same
+        # decay and epsilon of Keras, so that all contenders compute the same
         "rmsprop": lambda: torch.optim.RMSprop(
-            weights, rate, alpha=0.9, eps=1e-7, capturable=captured
+            weights, rate, alpha=0.9, eps=1e-7, capturable=capturable
         ),
-        "adam": lambda: torch.optim.Adam(weights, rate, eps=1e-7, capturable=captured, fused=fused),
+        "adam": lambda: torch.optim.Adam(
+            weights, rate, eps=1e-7, capturable=capturable, fused=fused
+        ),
     }
-    return made[options.chosen_optimizer(case, job.optimizer)]()
+    return optimizers[options.chosen_optimizer(case, job.optimizer)]()
 
 
-# PyTorch making text: a step reads a prompt, then makes one token after the other.
-#
-# What makes a token is compiled, and captured as a CUDA graph, by itself: the loop over tokens
-# stays the host's, which could send each to a user as it comes.
+# Text generation: a step reads a prompt, then generates one token after the other. The step of one
+# token is compiled and captured as a CUDA graph; the loop over tokens stays on the host, which
+# could send each to a user as it comes.
 
 
 @runtime_checkable
 class MakesTokens(Protocol):
-    """What a module has that generates: all it remembers stays in place between the calls."""
+    """A module that generates; its state stays in place between calls."""
 
     generated: int
 
@@ -313,7 +316,7 @@ class TorchGeneration(TorchSession):
         setup.wait()
 
     def read(self) -> object:
-        return int(self._model.made[0, -1])  # the token that is made last
+        return int(self._model.made[0, -1])  # the last token
 
     def _generate(self) -> None:
         with torch.inference_mode():
@@ -329,7 +332,7 @@ class TorchGeneration(TorchSession):
             self._decode()
 
     def _captured(self) -> torch.cuda.CUDAGraph:
-        """One token as a graph. What warms up makes tokens too, so the prompt is read anew."""
+        """One token as a graph. Warm-up generates tokens too, so the prompt is read again."""
         aside = torch.cuda.Stream()
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
@@ -348,9 +351,9 @@ class TorchGeneration(TorchSession):
         if mixed is None:
             return function
 
-        def within(*given: Any) -> Any:
+        def within(*values: Any) -> Any:
             with torch.autocast(device, dtype=mixed):
-                return function(*given)
+                return function(*values)
 
         return within
 

@@ -1,4 +1,4 @@
-"""What PyTorch is told before a model is built, for Keras on torch and for torch alone."""
+"""Settings of PyTorch before a model is built, for the backends torch and keras-torch."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _attention(query: Any, key: Any, value: Any, *_: object, **__: object) -> in
     return int(sdpa_flop_count(query, key, value))
 
 
-def _whole_attention(values: Any, *given: Any, **__: object) -> int:
-    """nn.MultiheadAttention where nothing trains: projections in and out, and the attention."""
-    (batch, length, width), (keys, *_) = values, given[0][1:]
+def _whole_attention(values: Any, *more: Any, **__: object) -> int:
+    """nn.MultiheadAttention in inference: projections in and out, and the attention."""
+    (batch, length, width), (keys, *_) = values, more[0][1:]
     projections = length * width * width * 2 + 2 * keys * width * width
     return int(2 * batch * (projections + 2 * length * keys * width))
 
@@ -32,11 +32,11 @@ def _recurrent_on_cpu(values: Any, kernel: Any, recurrent: Any, *_: object, **__
 
 
 def _recurrent_on_gpu(values: Any, weights: Any, *_: object, **__: object) -> int:
-    matrices = sum(math.prod(one) for one in weights if len(one) == 2)
+    matrices = sum(math.prod(shape) for shape in weights if len(shape) == 2)
     return int(2 * math.prod(values[:-1]) * matrices)
 
 
-# what torch's counter does not know yet
+# operations that torch's counter does not support
 _MORE = {
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
     torch.ops.aten._native_multi_head_attention: _whole_attention,
@@ -49,21 +49,21 @@ def prepare(case: Case) -> None:
     options.check_device(case, f"PyTorch {torch.__version__}", torch.cuda.is_available())
     torch.manual_seed(options.seed(case))
     tf32 = case.options["precision"] == "tf32"
-    # torch's own default is TF32 for convolutions and not for products: float32 here means float32
+    # torch's default is TF32 for convolutions but not for products; here float32 means float32
     torch.set_float32_matmul_precision("high" if tf32 else "highest")
     torch.backends.cudnn.allow_tf32 = tf32
-    # XLA and TensorFlow try cuDNN's algorithms by default; torch does when told
+    # autotune cuDNN's algorithms, as XLA and TensorFlow do by default
     torch.backends.cudnn.benchmark = True
 
 
 @contextmanager
 def shared_by(case: Case) -> Iterator[None]:
-    """Nothing here: several devices are several processes (`_team.py`)."""
+    """Several devices are several processes (`ddp.py`)."""
     yield None
 
 
 def device() -> torch.device:
-    """The first GPU that `world` left visible, else the CPU."""
+    """The first visible GPU, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -80,29 +80,29 @@ def facts() -> dict[str, Value]:
 
 
 class ForwardLook(NamedTuple):
-    """What one forward pass shows."""
+    """Facts of one forward pass."""
 
-    sample: tuple[tuple[int, ...], Any]  # of the outputs, as `_trees.sampled` takes it
+    sample: tuple[tuple[int, ...], Any]  # of the outputs
     dtype: torch.dtype  # of the outputs
     macs: float
     product_dtypes: str
 
 
 def look(forward: Callable[[], Any]) -> ForwardLook:
-    """Multiply-adds by torch's own counter, which counts each as two; dtypes of all that goes into
-    products and convolutions, whoever cast it."""
-    with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, _Products() as seen:
+    """Multiply-adds by torch's counter, which counts each as two; dtypes of all inputs of products
+    and convolutions."""
+    with FlopCounterMode(display=False, custom_mapping=_MORE) as counter, _Products() as products:
         outputs = forward()
     return ForwardLook(
         trees.sampled(outputs),
         trees.dtype(outputs),
         counter.get_total_flops() / 2,
-        " ".join(sorted(seen.dtypes)),
+        " ".join(sorted(products.dtypes)),
     )
 
 
 class _Products(TorchDispatchMode):  # type: ignore[misc]
-    """Looks at every operation that torch's counter of FLOPs knows."""
+    """Records dtypes of every operation that torch's counter of FLOPs knows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,6 +120,6 @@ def name(dtype: object) -> str:
 
 
 def wait() -> None:
-    """On a CPU every operation has ended when its call returns; a GPU's queue is waited for."""
+    """On a CPU every operation has ended when its call returns; wait for the queue of a GPU."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""Tensors in tuples and dicts, as models take and give them: placed, called with, looked at."""
+"""Trees of tensors, as models take and return them: move, call with, sample."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def placed(
     floating: torch.dtype | None,
     layout: torch.memory_format,
 ) -> Any:
-    """On the device, floating point in that dtype, pictures in that layout."""
+    """Move to the device, floating point in that dtype, images in that layout."""
     if isinstance(tree, Mapping):
         return {name: placed(part, device, floating, layout) for name, part in tree.items()}
     if isinstance(tree, tuple):
         return tuple(placed(part, device, floating, layout) for part in tree)
     if tree is None or isinstance(tree, bool):
         return tree
-    given = torch.as_tensor(tree)
-    own = torch.float32 if given.dtype == torch.float64 else given.dtype
-    dtype = floating if floating and given.is_floating_point() else own
-    memory = layout if given.ndim == 4 else torch.preserve_format
-    return given.to(device, dtype, memory_format=memory)
+    tensor = torch.as_tensor(tree)
+    own = torch.float32 if tensor.dtype == torch.float64 else tensor.dtype
+    dtype = floating if floating and tensor.is_floating_point() else own
+    memory = layout if tensor.ndim == 4 else torch.preserve_format
+    return tensor.to(device, dtype, memory_format=memory)
 
 
 def caller(model: Callable[..., Any], inputs: Any) -> Callable[[Any], Any]:
-    """The call that fits such inputs: a tuple in its order, a dict by name."""
+    """A call with such inputs: a tuple by position, a dict by name."""
     if isinstance(inputs, Mapping):
         return lambda inputs: model(**inputs)
     if isinstance(inputs, tuple):
@@ -40,7 +40,7 @@ def caller(model: Callable[..., Any], inputs: Any) -> Callable[[Any], Any]:
 
 
 def tensors(tree: Any) -> Iterator[torch.Tensor]:
-    """All in it; what is none, as a cache a model gives back, is passed over."""
+    """All tensors in it; other objects, such as a cache that a model returns, are skipped."""
     if isinstance(tree, torch.Tensor):
         yield tree
     elif isinstance(tree, Mapping):
@@ -52,27 +52,27 @@ def tensors(tree: Any) -> Iterator[torch.Tensor]:
 
 
 def dtype(*trees: Any) -> torch.dtype:
-    """Of the first floating point there is; else of whatever there is."""
-    found = [one.dtype for one in tensors(trees)]
-    return next((kind for kind in found if kind.is_floating_point), found[0])
+    """Of the first floating-point tensor, else of the first."""
+    dtypes = [tensor.dtype for tensor in tensors(trees)]
+    return next((kind for kind in dtypes if kind.is_floating_point), dtypes[0])
 
 
 def as_array(tree: Any) -> Any:
-    """float32; several outputs as one row of numbers."""
-    arrays = [one.detach().float().cpu() for one in tensors(tree)]
-    one = arrays[0] if len(arrays) == 1 else torch.cat([array.flatten() for array in arrays])
-    return one.numpy()
+    """float32; several outputs are flattened and concatenated."""
+    arrays = [tensor.detach().float().cpu() for tensor in tensors(tree)]
+    joined = arrays[0] if len(arrays) == 1 else torch.cat([array.flatten() for array in arrays])
+    return joined.numpy()
 
 
 def sampled(tree: Any) -> tuple[tuple[int, ...], Any]:
-    """The shape, and some of one output; of several, of their row of numbers."""
-    found = list(tensors(tree))
-    if len(found) != 1:
-        whole = as_array(tree)
-        return whole.shape, whole[fingerprint.places(whole.size)]
-    flat = found[0].detach().reshape(-1)
+    """The shape and sampled values of an output; several are concatenated first."""
+    leaves = list(tensors(tree))
+    if len(leaves) != 1:
+        array = as_array(tree)
+        return array.shape, array[fingerprint.places(array.size)]
+    flat = leaves[0].detach().reshape(-1)
     places = torch.from_numpy(fingerprint.places(flat.numel())).to(flat.device)
-    return tuple(found[0].shape), flat[places].float().cpu().numpy()
+    return tuple(leaves[0].shape), flat[places].float().cpu().numpy()
 
 
 def first_item(tree: Any) -> Any:
@@ -85,9 +85,9 @@ def first_item(tree: Any) -> Any:
 
 
 def mean(outputs: Any, _: object) -> torch.Tensor:
-    """The loss a model gives itself, else the mean of all that is floating point."""
+    """The loss that a model returns, else the mean of floating-point outputs."""
     own = outputs.get("loss") if isinstance(outputs, Mapping) else None
     if own is not None:
         return own
-    floating = [one for one in tensors(outputs) if one.is_floating_point()]
-    return sum((one.float().mean() for one in floating[1:]), floating[0].float().mean())
+    floating = [tensor for tensor in tensors(outputs) if tensor.is_floating_point()]
+    return sum((tensor.float().mean() for tensor in floating[1:]), floating[0].float().mean())

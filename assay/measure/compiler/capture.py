@@ -1,7 +1,5 @@
-"""A model → Graph, and what Keras makes of some items, for what is built to be judged by.
-
-For a model by name, Keras is loaded in a process of its own, never in this one.
-"""
+"""A model → its Graph and reference outputs. Keras builds a model given by name in its own
+process, never in this one."""
 
 from __future__ import annotations
 
@@ -25,8 +23,7 @@ from assay.core.records import Case, Value
 from assay.core.registry import opening
 from assay.measure import plan, process_env
 from assay.measure.compiler.agreement import distance
-from assay.native import capture, files, reference
-from assay.native import expected as answers
+from assay.native import capture, expected, files, reference
 from assay.native.expected import Answers
 from assay.native.graph import Graph
 from assay.native.onnx.read import judged, read_onnx
@@ -39,7 +36,7 @@ class CapturedModel(msgspec.Struct, frozen=True):
     answers: Answers
 
     def rounding(self) -> float:
-        """How far float32 takes its outputs from float64's; of a large model this takes minutes."""
+        """The difference of its float32 and float64 outputs; minutes for a large model."""
         by_dtype = (
             reference.outputs(self.graph, *self.answers.inputs, dtype=dtype)
             for dtype in (np.float32, np.float64)
@@ -55,15 +52,15 @@ def model_of(
     data: Path | None = None,
     save: Path | None = None,
 ) -> CapturedModel:
-    """That of `WORKLOAD[:k=v,…]`, `FILE.py:NAME`, `FILE.keras` or `FILE.h5`.
+    """Capture `WORKLOAD[:k=v,…]`, `FILE.py:NAME`, `FILE.keras` or `FILE.h5`.
 
     `weights` is any file of weights that fits; without one, a model has those it is built with.
-    The pictures it is evaluated on go to the folder `data`, its weights to the file `save`.
+    Its evaluation images are written to the folder `data`, its weights to the file `save`.
     """
-    if lacking := engines.lacking():
+    if missing := engines.lacking():
         raise NotPossibleError(
-            f"{model} cannot be built: {lacking.partition(':')[0]}.",
-            hint=lacking.partition(": ")[2],
+            f"{model} cannot be built: {missing.partition(':')[0]}.",
+            hint=missing.partition(": ")[2],
         )
     request = msgspec.structs.replace(
         _checked(model, weights, params or {}),
@@ -79,7 +76,7 @@ def captured(
     weights: str | Path = "",
     params: Mapping[str, Value] | None = None,
 ) -> CapturedModel:
-    """A model by name in another process; one that is built already, or an ONNX file, in this."""
+    """A model by name in another process; a model object or an ONNX file in this one."""
     if isinstance(model, str) and Path(model).suffix == ".onnx":
         if weights or params:
             raise UsageError(
@@ -92,19 +89,19 @@ def captured(
         return model_of(model, weights, params)
     if weights or params:
         raise UsageError(
-            "A model that is built already was given with weights or parameters for it.",
+            "A model object was given with weights or parameters for it.",
             hint="Load the weights into it, or give its name.",
         )
     if isinstance(model, Graph):
-        return CapturedModel(model, answers.by_reference(model))
+        return CapturedModel(model, expected.by_reference(model))
     graph = capture.capture(model)
     return CapturedModel(graph, capture.answers(model, graph))
 
 
 def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> CaptureRequest:
-    """Every mistake that can be told without loading Keras."""
-    held = str(user_path(weights).resolve()) if weights else ""
-    if held and not Path(held).exists():
+    """Checks that do not need Keras."""
+    weights_path = str(user_path(weights).resolve()) if weights else ""
+    if weights_path and not Path(weights_path).exists():
         raise UsageError(
             f"There is no weights file {weights}.",
             hint="It may be .npz, .keras, .weights.h5, .h5 or a folder of .bin files.",
@@ -118,7 +115,7 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
                 f"{model} is a whole model, and takes no parameter {next(iter(params))}.",
                 hint="Leave them out, or give the workload it was made from.",
             )
-        return CaptureRequest(model=str(path), weights=held)
+        return CaptureRequest(model=str(path), weights=weights_path)
     case = parse_case(model)
     if case.backend != "?":
         raise UsageError(
@@ -130,11 +127,17 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
             f"{case.workload} has no Keras model: it is made for {', '.join(workload.kinds)}.",
             hint="assay list workloads shows those that have one.",
         )
-    own = "weights" in workload.params  # it reads such a file itself, and knows its names
-    given = {**case.params, **params, **({"weights": held} if own and held else {})}
+    takes_weights = "weights" in workload.params  # the workload reads the file itself
+    values = {
+        **case.params,
+        **params,
+        **({"weights": weights_path} if takes_weights and weights_path else {}),
+    }
     name = next(n for n in opening(workload) if engines.KIND in registry.backend(n).accepts)
-    whole = plan.resolve(Case(workload=case.workload, backend=name, params=given))
-    return CaptureRequest(model=case.workload, weights="" if own else held, params=whole.params)
+    resolved = plan.resolve(Case(workload=case.workload, backend=name, params=values))
+    return CaptureRequest(
+        model=case.workload, weights="" if takes_weights else weights_path, params=resolved.params
+    )
 
 
 def _captured(request: CaptureRequest, folder: Path, timeout: float) -> CapturedModel:
@@ -166,17 +169,17 @@ def _variables(folder: Path) -> dict[str, str]:
     }
 
 
-def _answer(request: CaptureRequest, folder: Path, said: str) -> CapturedModel:
+def _answer(request: CaptureRequest, folder: Path, stderr: str) -> CapturedModel:
     refused = folder / "refused.json"
     if refused.exists():
-        found = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)
-        error = AssayError(found.sentence, hint=found.hint)
-        error.status = found.status
+        refusal = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)
+        error = AssayError(refusal.sentence, hint=refusal.hint)
+        error.status = refusal.status
         raise error
     if not (folder / "graph.npz").exists():
-        last = next((line for line in reversed(said.splitlines()) if line.strip()), "no word")
+        last = next((line for line in reversed(stderr.splitlines()) if line.strip()), "no word")
         raise AssayError(
             f"{request.model} could not be captured: its process ended with: {last.strip()}",
             hint="Does the model compute an output in Keras?",
         )
-    return CapturedModel(files.read(folder / "graph.npz"), answers.read(folder / "answers.npz"))
+    return CapturedModel(files.read(folder / "graph.npz"), expected.read(folder / "answers.npz"))

@@ -1,4 +1,4 @@
-"""A visit to the doctor: what this machine is, how noisy now, what would help, its peaks."""
+"""`assay doctor`: hardware, current noise, remedies tried, and peak rates of this machine."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from assay.core.records import SCHEMA, Value
 from assay.measure.machine import environment
 
 FILE = "doctor.json"
-PATIENCE = 120.0  # seconds for any one question
-LONGER = 4  # times the usual, for the remedy that only costs time
+PATIENCE = 120.0  # seconds, for one probe process
+LONGER = 4  # times as many seconds, for the remedy of longer sampling
 
-# What makes a machine the one that was measured.
+# Peaks are only reused on a machine where these are equal.
 _IDENTITY = ("cpu", "cpus_allowed", "cgroup_cpus", "memory", "gpus", "gpu0")
 
 
 def examine(home: Path, quick: bool, progress: Callable[[str], None]) -> Checkup:
-    """All of it, in under a minute; kept in `home`, so that results can use the peaks."""
+    """All of it, in under a minute; stored in `home`, so that results can use the peaks."""
     _usable(home)
     machine = environment.here().machine
     noise, remedies = _unrest(0.6 if quick else 2.5, progress)
     progress("the highest rates of this machine …")
     peaks = _peaks(0.2 if quick else 0.8, machine)
     progress("which framework sees which device …")
-    found = Checkup(
+    checkup = Checkup(
         when=datetime.now(UTC).isoformat(timespec="seconds"),
         machine=machine,
         frameworks=_frameworks(),
@@ -46,27 +46,27 @@ def examine(home: Path, quick: bool, progress: Callable[[str], None]) -> Checkup
         remedies=remedies,
         peaks=_higher(peaks, _kept_peaks(home)),
     )
-    write_whole(home / FILE, codec.encode(found, indent=2))
-    return found
+    write_whole(home / FILE, codec.encode(checkup, indent=2))
+    return checkup
 
 
 def peaks_for(home: Path) -> dict[str, Value]:
-    """Kept peaks as facts of the machine, `cpu_peak_float32`; none if it was another machine."""
+    """Stored peaks as facts such as `cpu_peak_float32`; empty if of another machine."""
     return {f"{peak.device}_peak_{peak.what}": peak.rate for peak in _kept_peaks(home)}
 
 
 def _kept_peaks(home: Path) -> tuple[Peak, ...]:
     try:
-        kept = codec.decode((home / FILE).read_bytes(), Checkup, str(home / FILE))
+        checkup = codec.decode((home / FILE).read_bytes(), Checkup, str(home / FILE))
     except (OSError, StoreError):  # a measurement must not fail because no peak is known
         return ()
     now = environment.here().machine
-    same = all(kept.machine.get(name) == now.get(name) for name in _IDENTITY)
-    return kept.peaks if same else ()
+    same = all(checkup.machine.get(name) == now.get(name) for name in _IDENTITY)
+    return checkup.peaks if same else ()
 
 
 def _higher(peaks: tuple[Peak, ...], before: tuple[Peak, ...]) -> tuple[Peak, ...]:
-    """A peak once seen stays one: a visit on a busy day does not lower it."""
+    """The higher rate of both: a busy machine does not lower a peak."""
     best = {(peak.device, peak.what): peak for peak in before}
     for peak in peaks:
         key = (peak.device, peak.what)
@@ -76,7 +76,7 @@ def _higher(peaks: tuple[Peak, ...], before: tuple[Peak, ...]) -> tuple[Peak, ..
 
 
 def _usable(home: Path) -> None:
-    """Said before a minute is spent."""
+    """Fail before the measurement, not after it."""
     try:
         home.mkdir(parents=True, exist_ok=True)
         write_whole(home / f".{FILE}", b"")
@@ -89,8 +89,6 @@ def _usable(home: Path) -> None:
 
 
 class _Trial(NamedTuple):
-    """A remedy to be tried on the noise."""
-
     name: str
     how: str
     seconds: float
@@ -101,7 +99,7 @@ class _Trial(NamedTuple):
 def _unrest(
     seconds: float, progress: Callable[[str], None]
 ) -> tuple[Noise | None, tuple[Remedy, ...]]:
-    """The noise as things are, then with each remedy tried in turn."""
+    """The noise now, then with each remedy."""
     progress("how noisy this machine is now …")
     noise = _noise(_Trial("", "", seconds))
     if not noise:
@@ -128,17 +126,18 @@ def _trials(seconds: float) -> list[_Trial]:
     first, *others = sorted(os.sched_getaffinity(0))
     if not others:
         return [longer]
-    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     last = others[-1]
     return [
         longer,
-        _Trial("one thread on one CPU", "--threads 1", seconds, one, (first,)),
-        _Trial("one thread on the last CPU", f"taskset -c {last} assay …", seconds, one, (last,)),
+        _Trial("one thread on one CPU", "--threads 1", seconds, single, (first,)),
+        _Trial(
+            "one thread on the last CPU", f"taskset -c {last} assay …", seconds, single, (last,)
+        ),
     ]
 
 
 def _noise(trial: _Trial) -> Noise | None:
-
     reported = _ask(["assay.worker.noise", str(trial.seconds)], trial.variables, trial.cpus)
     return noise(*json.loads(reported)) if reported else None
 
@@ -158,7 +157,7 @@ def _peaks(seconds: float, machine: dict[str, Value]) -> tuple[Peak, ...]:
 
 
 def _frameworks() -> tuple[Framework, ...]:
-    """All asked at once, each in its own process: importing is most of it."""
+    """Each in its own process, at the same time: most of the time is imports."""
     from importlib.util import find_spec
 
     names = [name for name in PROBES if find_spec(name)]
@@ -175,11 +174,11 @@ def _framework(name: str, reported: str) -> Framework:
 
 
 def _lack(monitor: str) -> str:
-    made = registry.monitor(monitor)()
+    plugin = registry.monitor(monitor)()
     try:
-        return made.missing()
+        return plugin.missing()
     finally:
-        made.close()
+        plugin.close()
 
 
 def _ask(
@@ -205,7 +204,7 @@ def _start(
 
 
 def _answer(process: subprocess.Popen[str]) -> str:
-    """What it printed; nothing from one that failed or hung."""
+    """Its output; "" if it failed or hung."""
     try:
         reported, _ = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -216,17 +215,17 @@ def _answer(process: subprocess.Popen[str]) -> str:
 
 
 class Noise(msgspec.Struct, frozen=True, kw_only=True):
-    """Two identical pieces of work against each other: all that differs is noise."""
+    """An A/A test of a fixed computation."""
 
     spread: float  # coefficient of variation of single samples
-    difference: float  # what was seen between the two, as a share; in truth it is nothing
-    visible: float  # the smallest change that would be seen four times in five
-    visible_unpaired: float  # the same, had the two not been interleaved in pairs
+    difference: float  # seen between the two, as a share; the true difference is 0
+    visible: float  # minimum detectable effect at 80 % power
+    visible_unpaired: float  # the same without interleaving in pairs
     pairs: int
 
 
 class Remedy(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that may help, and what it did here, a moment ago."""
+    """Something that may reduce noise, and its measured effect."""
 
     name: str
     how: str
@@ -239,8 +238,6 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Framework(msgspec.Struct, frozen=True, kw_only=True):
-    """A framework as it sees this machine."""
-
     name: str
     version: str = ""
     devices: tuple[str, ...] = ()
@@ -248,8 +245,6 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Peak(msgspec.Struct, frozen=True, kw_only=True):
-    """The highest rate seen on one device."""
-
     device: str  # cpu, gpu0, …
     what: str  # a precision of the matrix product, or copy
     rate: float
@@ -262,8 +257,6 @@ class Peak(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole visit to the doctor."""
-
     when: str  # UTC, ISO 8601
     machine: dict[str, Value] = {}
     frameworks: tuple[Framework, ...] = ()
@@ -276,11 +269,8 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["doctor"] = "doctor"
 
 
-# Peak rates that makers publish, dense, without sparsity: to be held against what is measured.
-#
-# From the data sheets of NVIDIA: T4 (2019), V100 (2020), A100 (2021), L4, L40S, H100 and H200 (2023
-# to 2024). FLOP/s and B/s; float64 is the tensor cores' where the chip has them.
-
+# Published peak rates in FLOP/s and B/s, dense, from the data sheets of NVIDIA: T4 (2019), V100
+# (2020), A100 (2021), L4, L40S, H100 and H200 (2023 to 2024). float64 is of tensor cores if any.
 _HOPPER = {
     "float64": 67e12,
     "float32": 67e12,
@@ -290,7 +280,7 @@ _HOPPER = {
     "int8": 1979e12,
 }
 
-# The first name that is part of a GPU's name counts.
+# The first key that is part of a GPU's name counts.
 _GPUS: dict[str, dict[str, float]] = {
     "H200": {**_HOPPER, "copy": 4.8e12},
     "H100 80GB HBM3": {**_HOPPER, "copy": 3.35e12},
@@ -311,7 +301,7 @@ _GPUS: dict[str, dict[str, float]] = {
 
 
 def published_peak(name: str, what: str) -> float | None:
-    """None where the maker's number is not known here; processors' are not."""
+    """None if not known; of CPUs none is."""
     for part, rates in _GPUS.items():
         if part in name:
             return rates.get(what)
@@ -326,7 +316,7 @@ POWER = (1.960 + 0.842) / 1.960
 
 
 def noise(first: Sequence[float], second: Sequence[float]) -> Noise:
-    """From samples taken in pairs, each pair close together in time."""
+    """From samples in pairs, each pair close in time."""
     a, b = np.log(np.asarray(first, float)), np.log(np.asarray(second, float))
     together = np.exp(np.concatenate([a, b]))
     random = np.random.default_rng(0)

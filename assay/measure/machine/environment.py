@@ -1,4 +1,4 @@
-"""This machine, its software and its variables → Environment, without anything secret."""
+"""Record this machine, its software and its variables as an Environment, without secrets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.core.records import Environment, Value
 from assay.core.redaction import safe_values, safe_words
 from assay.measure.machine import gpus, kernel
 
-# Variables that can change a measurement; no other is stored.
+# Only variables that can change a measurement are stored.
 _RELEVANT = re.compile(
     r"(ASSAY|CUDA|CUDNN|NVIDIA|NCCL|XLA|TF|JAX|KERAS|TORCH|PYTORCH|TRITON|INDUCTOR|OMP|KMP|GOMP|MKL|"
     r"OPENBLAS|ONEDNN|DNNL|MALLOC|ROCM|HIP|HSA|DEEPLEARNING|PERFZERO|OPT)_\w+"
@@ -42,21 +42,21 @@ def here() -> Environment:
     )
 
 
-def variables(found: dict[str, str]) -> dict[str, str]:
-    """The relevant ones, sorted; a value whose name looks secret is hidden."""
-    relevant = (name for name in sorted(found) if _RELEVANT.fullmatch(name) and name != MARK)
-    return safe_values({name: found[name] for name in relevant})
+def variables(values: dict[str, str]) -> dict[str, str]:
+    """The relevant ones, sorted; a value is hidden if its name looks secret."""
+    relevant = (name for name in sorted(values) if _RELEVANT.fullmatch(name) and name != MARK)
+    return safe_values({name: values[name] for name in relevant})
 
 
 def _image() -> dict[str, Value]:
-    """The digest of the container's image, where `assay image run` has told it."""
-    found = os.environ.get("ASSAY_IMAGE", "")
-    return {"image": found} if found else {}
+    """The digest of the container image, which `assay image run` sets."""
+    digest = os.environ.get("ASSAY_IMAGE", "")
+    return {"image": digest} if digest else {}
 
 
 @cache
 def _constant() -> dict[str, Value]:
-    """What does not change while a process lives; asking GPUs can take long."""
+    """Constant during a process; asking GPUs can take long."""
     return {**kernel.hardware(), **kernel.limits(), **gpus.gpus()}
 
 
@@ -67,12 +67,12 @@ def _software() -> dict[str, Value]:
 
 @cache
 def _git() -> tuple[tuple[str, Value], ...]:
-    """Commit and state of the checkout one stands in; nothing where there is none."""
+    """Commit and state of the checkout around the current folder, if any."""
     return tuple(_git_state(_git_says("status", "--porcelain=v2", "--branch", "-uno")).items())
 
 
 def _git_state(reported: str) -> dict[str, Value]:
-    """From the one question that answers all three; a commit of `(initial)` is none yet."""
+    """From `git status`; empty without a repository."""
     heads = dict(re.findall(r"^# branch\.(oid|head) (.+)$", reported, re.MULTILINE))
     if "oid" not in heads:
         return {}

@@ -1,4 +1,4 @@
-"""GPUs, their driver and the libraries beside it, without loading a framework."""
+"""GPUs, their driver and libraries, without loading a framework."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _LIBRARIES = {"nvidia_cudnn": "cudnn", "nvidia_cuda_runtime": "cuda", "nvidia_nc
 
 
 def gpus() -> Facts:
-    """`gpus` and, for each, its name and memory: they need not be equal. Empty without any."""
+    """`gpus`, and the name and memory of each, which may differ. Empty without GPUs."""
     for ask in (_by_nvml, _by_nvidia_smi, _by_rocm_smi):
-        if found := ask():
-            return found
+        if facts := ask():
+            return facts
     return {}
 
 
 def libraries(path: list[str] | None = None, system: Path = Path("/usr")) -> Facts:
-    """Versions of CUDA, cuDNN and NCCL: packages of this Python, else files of the system."""
-    found: Facts = {}
+    """Versions of CUDA, cuDNN and NCCL: from packages of this Python, else from system files."""
+    facts: Facts = {}
     for folder in sys.path if path is None else path:
         for name in _names(folder or "."):
             if match := re.fullmatch(r"(nvidia_\w+?)(?:_cu\d+)?-([\d.]+)\.dist-info", name):
                 fact = _LIBRARIES.get(match[1])
                 if fact:
-                    found.setdefault(fact, match[2])
-    found.setdefault("cudnn", _cudnn_file(system))
-    found.setdefault("cuda", _cuda_file(system))
-    return {name: value for name, value in found.items() if value}
+                    facts.setdefault(fact, match[2])
+    facts.setdefault("cudnn", _cudnn_file(system))
+    facts.setdefault("cuda", _cuda_file(system))
+    return {name: value for name, value in facts.items() if value}
 
 
 def _by_nvml() -> Facts:
@@ -49,33 +49,33 @@ def _by_nvml() -> Facts:
         handles = [
             library.nvmlDeviceGetHandleByIndex(i) for i in range(library.nvmlDeviceGetCount())
         ]
-        found: Facts = {
+        facts: Facts = {
             "gpus": len(handles),
             "driver": _decoded(library.nvmlSystemGetDriverVersion()),
         }
         version = library.nvmlSystemGetCudaDriverVersion()
-        found["cuda_driver"] = f"{version // 1000}.{version % 1000 // 10}"
+        facts["cuda_driver"] = f"{version // 1000}.{version % 1000 // 10}"
         for i, handle in enumerate(handles):
-            found[f"gpu{i}"] = _decoded(library.nvmlDeviceGetName(handle))
-            found[f"gpu{i}_memory"] = int(library.nvmlDeviceGetMemoryInfo(handle).total)
+            facts[f"gpu{i}"] = _decoded(library.nvmlDeviceGetName(handle))
+            facts[f"gpu{i}_memory"] = int(library.nvmlDeviceGetMemoryInfo(handle).total)
     except library.NVMLError:  # the driver and the library may disagree
         return {}
-    return found if handles else {}
+    return facts if handles else {}
 
 
 def _by_nvidia_smi() -> Facts:
     fields = "name,memory.total,driver_version"
     lines = _says("nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits")
     rows = [[word.strip() for word in line.split(",")] for line in lines.splitlines()]
-    rows = [row for row in rows if len(row) == 3]  # anything else is a complaint of the driver
+    rows = [row for row in rows if len(row) == 3]  # anything else is a message of the driver
     if not rows:
         return {}
-    found: Facts = {"gpus": len(rows), "driver": rows[0][2]}
+    facts: Facts = {"gpus": len(rows), "driver": rows[0][2]}
     for i, (name, memory, _) in enumerate(rows):
-        found[f"gpu{i}"] = name
+        facts[f"gpu{i}"] = name
         if (mebibytes := number(memory)) is not None:
-            found[f"gpu{i}_memory"] = int(mebibytes * 2**20)
-    return found
+            facts[f"gpu{i}_memory"] = int(mebibytes * 2**20)
+    return facts
 
 
 def _by_rocm_smi() -> Facts:
@@ -88,16 +88,16 @@ def _by_rocm_smi() -> Facts:
         return {}
     cards = [reported[name] for name in sorted(reported) if re.fullmatch(r"card\d+", name)]
     cards = [card for card in cards if isinstance(card, dict)]
-    found: Facts = {"gpus": len(cards)} if cards else {}
+    facts: Facts = {"gpus": len(cards)} if cards else {}
     for i, card in enumerate(cards):
-        found[f"gpu{i}"] = str(card.get("Card series") or card.get("Card Series") or "AMD GPU")
+        facts[f"gpu{i}"] = str(card.get("Card series") or card.get("Card Series") or "AMD GPU")
         total = str(card.get("VRAM Total Memory (B)", ""))
         if total.isdecimal():
-            found[f"gpu{i}_memory"] = int(total)
+            facts[f"gpu{i}_memory"] = int(total)
     driver = reported.get("system", {})
     if cards and isinstance(driver, dict) and driver.get("Driver version"):
-        found["driver"] = str(driver["Driver version"])
-    return found
+        facts["driver"] = str(driver["Driver version"])
+    return facts
 
 
 def _says(program: str, *words: str) -> str:
@@ -111,11 +111,11 @@ def _says(program: str, *words: str) -> str:
 
 
 def _cudnn_file(system: Path) -> str:
-    """From the library's own name, as libcudnn.so.9.1.0."""
-    for place in ("lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "local/cuda/lib64"):
-        names = "\n".join(_names(str(system / place)))
-        if found := re.search(r"^libcudnn\.so\.(\d+\.\d+\.\d+)$", names, re.MULTILINE):
-            return found[1]
+    """From the name of the library, such as libcudnn.so.9.1.0."""
+    for folder in ("lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "local/cuda/lib64"):
+        names = "\n".join(_names(str(system / folder)))
+        if version := re.search(r"^libcudnn\.so\.(\d+\.\d+\.\d+)$", names, re.MULTILINE):
+            return version[1]
     return ""
 
 

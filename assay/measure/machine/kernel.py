@@ -1,4 +1,4 @@
-"""This machine from the kernel's files. A fact that cannot be read is left out, never guessed."""
+"""Facts of this machine from the kernel's files. Facts that cannot be read are left out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ _UNLIMITED = 1 << 60  # version 1 writes a number near 2**63 where there is no l
 
 
 def hardware(root: Path = ROOT) -> Facts:
-    """What it is made of."""
     cpu = root / "sys/devices/system/cpu"
     return _known(
         {
@@ -35,7 +34,7 @@ def hardware(root: Path = ROOT) -> Facts:
 
 
 def limits(root: Path = ROOT) -> Facts:
-    """What a control group leaves of it: CPUs and bytes."""
+    """CPUs and bytes that a control group allows."""
     quota = memory = None
     if path := _group(root, "cpu", "cpu.max"):
         quota = _quota(_text(path).split())
@@ -49,7 +48,7 @@ def limits(root: Path = ROOT) -> Facts:
 
 
 def state(root: Path = ROOT) -> Facts:
-    """What changes from case to case."""
+    """Facts that change from case to case."""
     cpu = root / "sys/devices/system/cpu"
     load = _text(root / "proc/loadavg").split()
     memory = _table(_text(root / "proc/meminfo"))
@@ -83,7 +82,7 @@ def system(root: Path = ROOT) -> Facts:
 
 def _processor(text: str) -> dict[str, Value | None]:
     pairs = [line.partition(":")[::2] for line in text.splitlines()]
-    named = {name.strip(): value.strip() for name, value in pairs}  # all CPUs are taken as one kind
+    named = {name.strip(): value.strip() for name, value in pairs}  # assumes equal CPUs
     sockets = {value.strip() for name, value in pairs if name.strip() == "physical id"}
     flags = f"{named.get('flags', '')} {named.get('Features', '')}".split()
     return {
@@ -94,14 +93,14 @@ def _processor(text: str) -> dict[str, Value | None]:
 
 
 def _caches(folder: Path) -> dict[str, Value | None]:
-    """Bytes of each level, as the first CPU sees them; instruction caches are left out."""
-    found: dict[str, Value | None] = {}
+    """Bytes of each level, of the first CPU, without instruction caches."""
+    facts: dict[str, Value | None] = {}
     for index in sorted(folder.glob("index[0-9]*")):
         size = re.fullmatch(r"(\d+)([KM]?)", _text(index / "size"))
         if size and _text(index / "type") != "Instruction":
             scale = {"": 1, "K": 2**10, "M": 2**20}[size[2]]
-            found[f"cache_l{_text(index / 'level')}"] = int(size[1]) * scale
-    return found
+            facts[f"cache_l{_text(index / 'level')}"] = int(size[1]) * scale
+    return facts
 
 
 def _turbo(cpu: Path) -> bool | None:
@@ -127,7 +126,7 @@ def _group(root: Path, controller: str, name: str) -> Path | None:
 
 
 def _quota(words: list[str]) -> float | None:
-    """Quota and period, in microseconds, as a number of CPUs; `max` and -1 are no limit."""
+    """Number of CPUs, from quota and period in microseconds; None for no limit (`max`, -1)."""
     numbers = [_number(word) for word in words]
     if len(numbers) == 2 and numbers[0] and numbers[1]:
         return numbers[0] / numbers[1]
@@ -159,11 +158,11 @@ def _known(facts: dict[str, Value | None]) -> Facts:
 
 
 def cores(text: str) -> int:
-    """Physical ones, from the text of /proc/cpuinfo; 0 where it does not say, as on ARM."""
-    found = set()
+    """Physical cores, from the text of /proc/cpuinfo; 0 if not stated, as on ARM."""
+    ids = set()
     for block in text.split("\n\n"):
         pairs = (line.partition(":")[::2] for line in block.splitlines())
         facts = {name.strip(): value.strip() for name, value in pairs}
         if "core id" in facts:
-            found.add((facts.get("physical id"), facts["core id"]))
-    return len(found)
+            ids.add((facts.get("physical id"), facts["core id"]))
+    return len(ids)

@@ -1,7 +1,7 @@
-"""How fast the machine itself is just now: a fixed computation that nothing of a case touches.
+"""Time a fixed computation, which shows how fast the machine is now.
 
-Kept beside each result, it tells a machine that became slower (a neighbour on the host, heat, a
-governor) from a case that did.
+Stored with each result, it distinguishes a slower machine (other load, heat, governor) from a
+slower case.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import platform
 from assay.core.clock import clock
 from assay.core.records import Value
 
-TIMES = 30  # of which the fastest counts: another program makes it longer, never shorter
+TIMES = 30  # repetitions, of which the fastest counts: other programs only make it longer
 LENGTH = 5000  # about 0.2 ms
 
 
 def seconds() -> float:
     best = float("inf")
     for _ in range(TIMES):
-        begun = clock()
+        start = clock()
         _work()
-        best = min(best, clock() - begun)
+        best = min(best, clock() - start)
     return best
 
 
 def facts(measured: list[float]) -> dict[str, Value]:
-    """For a result beside which it was timed so often; comparable under one Python only."""
+    """Facts of a result; comparable under the same Python only."""
     return {"yardstick": min(measured), "yardstick_python": platform.python_version()}
 
 

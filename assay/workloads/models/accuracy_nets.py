@@ -34,7 +34,7 @@ _RESNET50 = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # filters, bloc
 
 
 def lenet() -> Net:
-    """The last layer has a tanh too, and the softmax follows it."""
+    """The last layer has a tanh too, before the softmax."""
     convolutions = (*_tanh(32, 5), Pool(2), *_tanh(64, 5), Pool(2))
     return Net(_DIGIT, (*convolutions, Flatten(), Dense(1024), Tanh(), Dense(10), Tanh()))
 
@@ -90,7 +90,7 @@ def mobilenet_cifar10() -> Net:
 
 
 def resnet18_cifar10() -> Net:
-    """Really ResNet-20 of He and others (2015), and without batch norm."""
+    """In fact ResNet-20 of He and others (2015), without batch norm."""
     layers: list[Layer] = [Conv(16, 3, 1), Relu()]
     for filters, stride in ((16, 1), (32, 2), (64, 2)):
         for number in range(3):

@@ -1,4 +1,4 @@
-"""What the ten networks are evaluated with: trained weights and real pictures."""
+"""Evaluation of the ten networks: trained weights and real images."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Arrays = Mapping[str, NDArray[Any]]
 def weights(
     workload: AccuracyWorkload, net: Net, seed: int, chosen: str
 ) -> tuple[Arrays, dict[str, Value]]:
-    """Those of the seed, or of a file; and what a result says of them."""
+    """Weights of the seed or of a file, and their facts for a result."""
     if not chosen:
         return nets.weights(net, seed), {}
     path = weights_file(workload, chosen)
@@ -43,17 +43,17 @@ def weights(
 
 
 def pictures(workload: AccuracyWorkload, data: str, split: str, first: int) -> Examples:
-    """A split of its dataset, or its first so many pictures; made ready as they are needed."""
+    """A split of its dataset, or the `first` images of it; prepared when needed."""
     dataset, rule = _dataset(workload, data)
-    found = library.load(dataset, split, first or None)
-    opened = library.find(dataset)
+    examples = library.load(dataset, split, first or None)
+    source = library.find(dataset)
     return Examples(
-        inputs=found.inputs,
-        labels=found.labels,
+        inputs=examples.inputs,
+        labels=examples.labels,
         ready=partial(prepare, rule=rule),
         facts={
             "dataset": dataset.name,
-            "data_place": str(opened.place) if opened else "",
+            "data_place": str(source.place) if source else "",
             "preparation": rule,
             "classes": dataset.classes,
         },
@@ -66,30 +66,28 @@ def lacks(
     evaluation: Evaluation,
     home: Path | None,
 ) -> str:
-    """What an evaluation needs and is not here, in words; or ""."""
+    """What is missing for an evaluation, or ""."""
     missing = []
     chosen = str(params["weights"])
     if chosen and weights_file(workload, chosen, home) is None:
         missing.append(_no_weights(workload, chosen))
     dataset, _ = _dataset(workload, str(params["data"]))
-    opened = library.find(dataset, home)
-    if opened is None:
+    source = library.find(dataset, home)
+    if source is None:
         how = library.how(dataset).removesuffix(".")
-        missing.append(f"the pictures of {dataset.name} are not here: {how}")
-    elif evaluation.first > (size := split_sizes(opened)[evaluation.split]):
+        missing.append(f"the images of {dataset.name} are not here: {how}")
+    elif evaluation.first > (size := split_sizes(source)[evaluation.split]):
         raise UsageError(
-            f"The first {evaluation.first} pictures of {evaluation.split} were asked for, "
-            f"but {opened.place} has {size}.",
+            f"The first {evaluation.first} images of {evaluation.split} were asked for, "
+            f"but {source.place} has {size}.",
             hint=f"Ask for 1 to {size}, or for none to take all.",
         )
     return "; ".join(missing)
 
 
 def weights_file(workload: AccuracyWorkload, chosen: str, home: Path | None = None) -> Path | None:
-    """A file or folder by its path, or by what HPVM calls it; None where that is not here.
-
-    Where HPVM's `.h5` is not, the trained ones, `weights/NAME.npz` beside the data, stand in.
-    """
+    """A file or folder by its path or HPVM's name; None if it does not exist. Without HPVM's `.h5`
+    the trained weights `weights/NAME.npz` beside the data are used."""
     names = [f"weights/{name}.npz" for name in (workload.name, workload.also) if name]
     known = {
         TRAINED: names,
@@ -98,59 +96,59 @@ def weights_file(workload: AccuracyWorkload, chosen: str, home: Path | None = No
     }
     if chosen not in known:
         return user_path(chosen)
-    found = (folder / name for name in known[chosen] for folder in folders(home))
-    return next((path for path in found if path.exists()), None)
+    paths = (folder / name for name in known[chosen] for folder in folders(home))
+    return next((path for path in paths if path.exists()), None)
 
 
 def hpvm_file(workload: AccuracyWorkload) -> str:
-    """Where HPVM has its Keras weights, in a folder of data."""
+    """The path of HPVM's Keras weights in a data folder."""
     return f"model_params/keras/{workload.hpvm}.h5"
 
 
 def stored(net: Net) -> list[Stored]:
-    """Its layers as files of weights know them, in order of creation."""
+    """Its layers as in files of weights, in order of creation."""
     flattened = net.flattened()
     return [
         Stored(
-            kind=kind_of(one.name),
-            shapes=variables(one.layer, one.before),
-            flattened=flattened.get(one.name, ()),
-            name=one.name,
+            kind=kind_of(layer.name),
+            shapes=variables(layer.layer, layer.before),
+            flattened=flattened.get(layer.name, ()),
+            name=layer.name,
         )
-        for one in net.placed()
-        if one.name
+        for layer in net.placed()
+        if layer.name
     ]
 
 
 def fitted(net: Net, arrays: Arrays) -> Arrays:
-    """The weights under the net's own names, or which layer they do not fit."""
+    """The weights under the net's names; an error names the layer that they do not fit."""
     layers = stored(net)
     if any(misfits(layers, arrays)):
         renamed = _renamed(net, arrays)
         arrays = arrays if any(misfits(layers, renamed)) else renamed
     return {
         f"{name}/{variable}": array
-        for (name, layer), held in zip(named(layers), assign(layers, arrays), strict=True)
-        for variable, array in zip(layer.shapes, held, strict=True)
+        for (name, layer), values in zip(named(layers), assign(layers, arrays), strict=True)
+        for variable, array in zip(layer.shapes, values, strict=True)
     }
 
 
 def _renamed(net: Net, arrays: Arrays) -> Arrays:
-    """Weights that were counted in the order Keras keeps layers, not as they were created."""
-    ours = [one.name for one in net.placed() if one.name]
-    kept = list(_kept(net.layers, iter(ours)))
+    """Weights whose names were counted in Keras' order of layers, not in order of creation."""
+    ours = [layer.name for layer in net.placed() if layer.name]
+    by_depth = list(_kept(net.layers, iter(ours)))
     counts: dict[str, int] = {}
     names = {}
-    for name in kept:
+    for name in by_depth:
         kind = kind_of(name)
         counts[kind] = counts.get(kind, 0) + 1
         names[f"{kind}_{counts[kind]}"] = name
-    apart = [(*key.rpartition("/"), array) for key, array in arrays.items()]
-    return {f"{names.get(layer, layer)}/{own}": array for layer, _, own, array in apart}
+    parts = [(*key.rpartition("/"), array) for key, array in arrays.items()]
+    return {f"{names.get(owner, owner)}/{own}": array for owner, _, own, array in parts}
 
 
 def _kept(layers: tuple[Layer, ...], ours: Iterator[str]) -> Iterator[str]:
-    """Names by depth: counted from a sum backwards, a shortcut's layer comes before the body's."""
+    """Names by depth from the sum backwards: a shortcut's layer comes before the body's."""
     for layer in layers:
         if isinstance(layer, Residual):
             body, shortcut = list(_kept(layer.body, ours)), list(_kept(layer.shortcut, ours))
@@ -163,7 +161,7 @@ def _kept(layers: tuple[Layer, ...], ours: Iterator[str]) -> Iterator[str]:
 
 
 def _dataset(workload: AccuracyWorkload, data: str) -> tuple[Dataset, str]:
-    """HPVM's own pictures are made ready already."""
+    """HPVM's images are prepared already."""
     if data == "own":
         return catalog.get(workload.dataset), workload.preparation
     return catalog.get(f"model_params/{workload.hpvm}"), "none"

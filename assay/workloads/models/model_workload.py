@@ -1,4 +1,4 @@
-"""A workload that is all data: what it is, its parameters, and a builder for each making."""
+"""A workload as plain data: summary, parameters, and a builder for each implementation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from assay.workloads.models.weight_specs import Listing
 
 
 class BuiltWorkload(msgspec.Struct, frozen=True, kw_only=True):
-    """Fulfils the Workload contract by its fields alone."""
+    """Fulfils the Workload contract by its fields."""
 
     summary: str
     source: str
-    params: Mapping[str, Value]  # a 0 in a sized workload means: as the size says
+    params: Mapping[str, Value]  # 0 in a workload with `size`: the value of the size
     kinds: Mapping[str, Builder]
     choices: Mapping[str, tuple[str, ...]] = {}  # of parameters that take no other values
     version: str = "1"
@@ -31,9 +31,9 @@ class BuiltWorkload(msgspec.Struct, frozen=True, kw_only=True):
         return self.refusal(kind, params)
 
 
-def kinds(job: Callable[..., Any], *given: str) -> dict[str, Builder]:
-    """A builder for each making of a net, from one that is told which."""
-    return {kind: partial(job, kind, *given) for kind in ("keras", "torch", "jax")}
+def kinds(job: Callable[..., Any], *arguments: str) -> dict[str, Builder]:
+    """A builder for each implementation of a net; `job` gets its kind."""
+    return {kind: partial(job, kind, *arguments) for kind in ("keras", "torch", "jax")}
 
 
 def made(
@@ -41,10 +41,10 @@ def made(
     net: str,
     seed: int,
     keras: Callable[..., Any],
-    listed: Callable[..., Listing],
+    specs: Callable[..., Listing],
     **sizes: Any,
 ) -> Any:
-    """A net with its seeded weights: by Keras' function, or by the framework's file of it."""
+    """A net with seeded weights: by the function for Keras, or by the framework's file."""
 
     def by_keras() -> Any:
         from assay.workloads.models.keras.seeded import seeded
@@ -52,19 +52,19 @@ def made(
         return seeded(seed, keras, **sizes)
 
     def by_file() -> Any:
-        return file_of(kind, net).model(listed(**sizes).arrays(seed), **sizes)
+        return file_of(kind, net).model(specs(**sizes).arrays(seed), **sizes)
 
     return {"keras": by_keras}.get(kind, by_file)()
 
 
 def file_of(kind: str, net: str) -> Any:
-    """Where a framework's making of a net is."""
+    """The module of a framework's implementation of a net."""
     return import_module(f"assay.workloads.models.{kind}.{net}")
 
 
-def sized(sizes: Mapping[str, Mapping[str, int]], size: str, **given: int) -> dict[str, int]:
-    """The numbers of a size, with those given by hand in their place."""
-    return {**sizes[size], **{key: value for key, value in given.items() if value}}
+def sized(sizes: Mapping[str, Mapping[str, int]], size: str, **options: int) -> dict[str, int]:
+    """The numbers of a size, replaced by options that are not 0."""
+    return {**sizes[size], **{key: value for key, value in options.items() if value}}
 
 
 def counts(name: str, text: str, how_many: int) -> tuple[int, ...]:
@@ -92,7 +92,7 @@ def divides(name: str, value: int, whole_name: str, whole: int) -> None:
 
 
 def pictures(size: int, shape: tuple[int, ...], classes: int, seed: int) -> tuple[Any, Any]:
-    """Pictures or vectors in [-1, 1) and labels. Never zeros: they draw less power."""
+    """Images or vectors in [-1, 1) and labels. Never zeros, which need less power."""
     import numpy as np
 
     random = np.random.default_rng([seed, 1])
@@ -103,7 +103,7 @@ def pictures(size: int, shape: tuple[int, ...], classes: int, seed: int) -> tupl
 
 
 def tokens(size: int, length: int, vocabulary: int, seed: int) -> Any:
-    """Rows of tokens, each as likely as the other."""
+    """Rows of uniformly random tokens."""
     import numpy as np
 
     random = np.random.default_rng([seed, 1])

@@ -1,8 +1,8 @@
-"""Recipes that train HPVM's networks to the accuracies of its table, and past them.
+"""Recipes that train HPVM's networks to at least the accuracies of its table.
 
-Upstream's own are partly broken: augmentation that is set up and not used, names that do not
-exist, a rate of 0.1 for Adam. These reach the same accuracies in a fraction of the epochs by larger
-batches, a rate that warms up and falls along a cosine, and pictures shifted and flipped anew.
+Upstream's are partly broken: unused augmentation, names that do not exist, a rate of 0.1 for Adam.
+These need a fraction of the epochs, by larger batches, warm-up and cosine decay of the rate, and
+images that are randomly shifted and flipped.
 """
 
 from __future__ import annotations

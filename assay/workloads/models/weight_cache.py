@@ -1,8 +1,8 @@
-"""Weights that the processes of a run make once: the first draws them, the others read them.
+"""Cache of seeded weights: the first process of a run draws them, the others read them.
 
-A file for each net and seed, in a folder of the run that is gone when the run is. It holds the
-arrays one after the other, each behind its checksum, and comes to its name whole. What is damaged
-or missing is drawn again.
+A file for each net and seed, in a folder that is removed at the end of the run. It holds the
+arrays, each after its checksum, and is renamed when complete. Damaged or missing ones are drawn
+again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import msgspec
 
 from assay.core.settings import KEPT_WEIGHTS
 
-MOST = 4 << 30  # bytes of all files together; a study of many sizes must not fill the disk
+MOST = 4 << 30  # bytes of all files, so that a study of many sizes does not fill the disk
 _CHECKSUM = 4  # bytes
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -29,7 +29,7 @@ Draw = Callable[[], Iterator[Any]]  # arrays of float32, one for each shape
 
 
 def once(shapes: Shapes, seed: int, draw: Draw) -> Iterator[tuple[str, Any]]:
-    """Each name with its array: what `draw` gives, whoever has called it."""
+    """Each name with its array, as `draw` returns it, from the cache if possible."""
     folder = os.environ.get(KEPT_WEIGHTS)
     if not folder:
         yield from zip(shapes, draw(), strict=True)
@@ -46,17 +46,17 @@ def once(shapes: Shapes, seed: int, draw: Draw) -> Iterator[tuple[str, Any]]:
 
 
 def _key(shapes: Shapes, seed: int, draw: Draw) -> str:
-    """Of the last word of each name, which is its role: frameworks call layers as they like. Each
-    checkout draws for itself."""
-    listed = [(name.replace("/", ".").rpartition(".")[2], shape) for name, shape in shapes.items()]
+    """A hash with the last part of each name, its role, because layers have different names in each
+    framework; and with the checkout."""
+    roles = [(name.replace("/", ".").rpartition(".")[2], shape) for name, shape in shapes.items()]
     import hashlib  # not at every start
 
-    request = msgspec.json.encode([draw.__module__, __file__, seed, listed])
+    request = msgspec.json.encode([draw.__module__, __file__, seed, roles])
     return hashlib.sha256(request).hexdigest()[:24]
 
 
 def _read(path: Path, shapes: Shapes) -> Iterator[Any]:
-    """The arrays of a file, up to the first that is damaged."""
+    """The arrays of a file, up to the first damaged one."""
     import numpy as np
 
     try:
@@ -65,20 +65,20 @@ def _read(path: Path, shapes: Shapes) -> Iterator[Any]:
         return
     with file:
         for shape in shapes.values():
-            # each in memory of its own, as it was drawn: kernels may ask how it is aligned
+            # each in its own memory, as when drawn: kernels may depend on the alignment
             values = np.empty(shape, np.float32)
             checksum = file.read(_CHECKSUM)
-            whole = file.readinto(values.reshape(-1).view("uint8").data) == values.nbytes
-            if not whole or checksum != _checksum(values):
+            is_complete = file.readinto(values.reshape(-1).view("uint8").data) == values.nbytes
+            if not is_complete or checksum != _checksum(values):
                 return
             yield values
 
 
 def _keeping(path: Path, draw: Draw, size: int) -> Iterator[Any]:
-    """What is drawn, written on the way; a disk without room costs the file alone."""
+    """Draw arrays and write them to the cache; a full disk only prevents the file."""
     file: _WeightFile | None = None
     with suppress(OSError):
-        if size + sum(one.stat().st_size for one in path.parent.iterdir()) <= MOST:
+        if size + sum(other.stat().st_size for other in path.parent.iterdir()) <= MOST:
             file = _WeightFile(path)
     try:
         for values in draw():
@@ -93,7 +93,7 @@ def _keeping(path: Path, draw: Draw, size: int) -> Iterator[Any]:
 
 
 class _WeightFile:
-    """A file under a name of its own, until it is whole."""
+    """A file with a temporary name until it is complete."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -104,10 +104,10 @@ class _WeightFile:
     def add(self, values: Any) -> None:
         parts = (_checksum(values), values.reshape(-1).view("uint8"))
         try:
-            whole = all(self._file.write(part) == len(part) for part in parts)
-        except (OSError, ValueError):  # no room, or closed because of it
-            whole = False
-        if not whole:
+            is_complete = all(self._file.write(part) == len(part) for part in parts)
+        except (OSError, ValueError):  # disk full, or closed because of it
+            is_complete = False
+        if not is_complete:
             self._file.close()
 
     def finish(self) -> None:

@@ -1,7 +1,7 @@
-"""The weights of a net by name, in the order Keras lists them, and how much work its layers are.
+"""Names and shapes of a net's weights in Keras' order, and the work of its layers.
 
-Keras' making draws its weights from the seed in that order. Drawn from the same list, those of
-PyTorch and JAX are the very same. Shapes are Keras'; a name ends as Keras calls the variable.
+The implementation for Keras draws its weights from the seed in that order, so the same list gives
+PyTorch and JAX equal weights. Shapes are Keras'; a name ends with Keras' name of the variable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 class Listing:
-    """Gathered layer by layer; `places` is how often a kernel is applied to one item."""
+    """Collected layer by layer; `places` is how often a kernel is applied to one item."""
 
     def __init__(self) -> None:
         self.shapes: dict[str, Shape] = {}
@@ -32,7 +32,7 @@ class Listing:
             self.shapes[f"{name}.bias"] = (filters,)
 
     def transposed(self, name: str, size: int, before: int, filters: int, places: int) -> None:
-        """`places` are those of its input, each of which meets the whole kernel."""
+        """`places` are those of its input, each of which is multiplied by the whole kernel."""
         self.shapes |= {f"{name}.kernel": (size, size, filters, before), f"{name}.bias": (filters,)}
         self.work += places * size**2 * before * filters
 
@@ -67,7 +67,7 @@ class Listing:
         self.shapes |= {f"{name}.gamma": (width,), f"{name}.beta": (width,)}
 
     def block(self, name: str, width: int, length: int, seen: float | None = None) -> None:
-        """Of a transformer, for `length` positions that each see so many, or all of them."""
+        """Of a transformer, for `length` positions that each attend to `seen`, or to all."""
         self.dense(f"{name}.attention.project", width, 3 * width, length)
         self.dense(f"{name}.attention.out", width, width, length)
         for norm in range(2):
@@ -82,7 +82,7 @@ class Listing:
 
 
 def drawn(shapes: Mapping[str, Shape], seed: int) -> Iterator[tuple[str, Any]]:
-    """Each weight by its role; none is 0 or 1 throughout."""
+    """Weights drawn by their role; none is constant 0 or 1."""
 
     def draw() -> Iterator[Any]:
         import numpy as np
@@ -102,7 +102,7 @@ def _range(name: str, shape: Shape) -> tuple[float, float]:
     if name in {"gamma", "moving_variance"}:
         return 0.9, 1.1
     if name.endswith("kernel") and len(shape) > 1:
-        # Glorot and Bengio (2010); a depthwise kernel meets one channel at a time
+        # Glorot and Bengio (2010); a depthwise kernel has one input channel
         receptive = math.prod(shape[:-2])
         fans = 2 * receptive if name.startswith("depthwise") else receptive * sum(shape[-2:])
         limit = math.sqrt(6 / fans)

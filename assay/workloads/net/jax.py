@@ -1,4 +1,4 @@
-"""A Net as a JAX user writes it: a pure function, and the parameters it is called with."""
+"""A Net in JAX: a pure function and its parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.workloads.net.nets import Net
 def model(net: Net, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
     """`apply(params, inputs, key=None, data_format=…)` and its params; a key means training.
 
-    A net with running averages has them as a third: `apply` then takes them as `state`, and gives
+    Running averages of a net are the third part: `apply` then takes them as `state`, and returns
     the outputs and the new ones.
     """
     import jax
@@ -49,8 +49,8 @@ def model(net: Net, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
                 values = _normed(layer, next(left)["beta"], averages, values, data_format)
             elif isinstance(layer, Dropout):
                 if key is not None:
-                    key, used = jax.random.split(key)
-                    values = _dropout(values, layer.rate, used)
+                    key, dropout_key = jax.random.split(key)
+                    values = _dropout(values, layer.rate, dropout_key)
             else:
                 values = _plain(layer, values, data_format)
         return (values, averages.new) if state else values
@@ -64,25 +64,25 @@ def model(net: Net, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _by_layer(arrays: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The weights of each layer that has any, in order."""
+    """The weights of each layer with weights, in order."""
     import jax.numpy as jnp
 
-    found: dict[str, dict[str, Any]] = {}
+    layers: dict[str, dict[str, Any]] = {}
     for name, array in arrays.items():
         layer, _, variable = name.partition("/")
-        found.setdefault(layer, {})[variable] = jnp.asarray(array)
-    return list(found.values())
+        layers.setdefault(layer, {})[variable] = jnp.asarray(array)
+    return list(layers.values())
 
 
 class Averages:
-    """Running averages as they pass through a net: the old ones in, the new ones gathered."""
+    """Running averages of a net: the old ones are used, the new ones collected."""
 
     def __init__(self, old: Any, training: bool) -> None:
         self._old, self.training = iter(old), training
         self.new: list[Any] = []
 
     def chosen(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """What to norm with: in training the batch's own, which the averages then share in."""
+        """The statistics to normalize with: in training the batch's, which update the averages."""
         old = next(self._old)
         if not self.training:
             self.new.append(old)
@@ -98,10 +98,10 @@ def _weighted(layer: Conv | Dense, weights: Any, values: Any, data_format: str) 
     if isinstance(layer, Dense):
         return values @ kernel + bias
     axes = "NHWC" if data_format == "channels_last" else "NCHW"
-    found = lax.conv_general_dilated(
+    outputs = lax.conv_general_dilated(
         values, kernel, (1, 1), str(layer.padding).upper(), dimension_numbers=(axes, "HWIO", axes)
     )
-    return found + (bias if axes == "NHWC" else bias[:, None, None])
+    return outputs + (bias if axes == "NHWC" else bias[:, None, None])
 
 
 def _normed(
@@ -117,12 +117,12 @@ def _normed(
     last = data_format == "channels_last"
     over, wide = ((0, 1, 2), (-1,)) if last else ((0, 2, 3), (-1, 1, 1))
     exact = values.astype(jnp.float32)
-    used = {"mean": exact.mean(over), "variance": exact.var(over)}
+    statistics = {"mean": exact.mean(over), "variance": exact.var(over)}
     if norm.running:
-        used = averages.chosen(used)
-    mean, variance = used["mean"].reshape(wide), used["variance"].reshape(wide)
-    found = (exact - mean) * lax.rsqrt(variance + EPSILON) + offset.reshape(wide)
-    return found.astype(values.dtype)
+        statistics = averages.chosen(statistics)
+    mean, variance = statistics["mean"].reshape(wide), statistics["variance"].reshape(wide)
+    outputs = (exact - mean) * lax.rsqrt(variance + EPSILON) + offset.reshape(wide)
+    return outputs.astype(values.dtype)
 
 
 def _plain(layer: Layer, values: Any, data_format: str) -> Any:
@@ -135,7 +135,7 @@ def _plain(layer: Layer, values: Any, data_format: str) -> Any:
             window = (1, size, size, 1) if last else (1, 1, size, size)
             return lax.reduce_window(values, -jnp.inf, lax.max, window, window, "VALID")
         case Flatten():
-            # the rows of the next kernel stand for (h, w, c)
+            # the rows of the next kernel are (h, w, c)
             values = values if last else values.transpose(0, 2, 3, 1)
             return values.reshape(len(values), -1)
     return nn.relu(values)
@@ -145,5 +145,5 @@ def _dropout(values: Any, rate: float, key: Any) -> Any:
     import jax
     import jax.numpy as jnp
 
-    kept = jax.random.bernoulli(key, 1 - rate, values.shape)
-    return jnp.where(kept, values / (1 - rate), 0).astype(values.dtype)
+    mask = jax.random.bernoulli(key, 1 - rate, values.shape)
+    return jnp.where(mask, values / (1 - rate), 0).astype(values.dtype)

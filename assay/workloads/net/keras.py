@@ -27,7 +27,7 @@ from assay.workloads.net.nets import Net
 
 
 def model(net: Net, arrays: Mapping[str, Any]) -> Any:
-    """Its layers are named as their weights are; one that branches is a functional model."""
+    """Layers are named as their weights; a net with branches is a functional model."""
     import keras
 
     from assay.workloads.models.keras.seeded import initialised_later
@@ -44,14 +44,14 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:
 def _built(net: Net, inputs: Any) -> Any:
     import keras
 
-    left = iter(net.placed())
+    positions = iter(net.placed())
     if any(isinstance(layer, Residual) for layer in net.layers):
-        return keras.Model(inputs, _through(net.layers, inputs, left))
-    return keras.Sequential([inputs, *(part for one in left for part in _made(one))])
+        return keras.Model(inputs, _through(net.layers, inputs, positions))
+    return keras.Sequential([inputs, *(part for position in positions for part in _made(position))])
 
 
 def _through(layers: tuple[Layer, ...], values: Any, left: Iterator[Placed]) -> Any:
-    """The layers called one after the other, created in the order of `left`."""
+    """Call the layers one after the other, creating them in the order of `left`."""
     from keras import layers as kinds
 
     for layer in layers:
@@ -64,37 +64,37 @@ def _through(layers: tuple[Layer, ...], values: Any, left: Iterator[Placed]) -> 
     return values
 
 
-def _assign(built: Any, arrays: Mapping[str, Any]) -> None:
+def _assign(model: Any, arrays: Mapping[str, Any]) -> None:
     for name, array in arrays.items():
         layer, _, variable = name.partition("/")
-        next(own for own in built.get_layer(layer).weights if own.name == variable).assign(array)
+        next(own for own in model.get_layer(layer).weights if own.name == variable).assign(array)
 
 
-def _made(one: Placed) -> Iterator[Any]:
-    """A layer; before one that pads by a number, the padding as a layer of its own."""
+def _made(position: Placed) -> Iterator[Any]:
+    """A layer, after a padding layer if it pads by a number."""
     from keras import layers
 
-    match one.layer:
-        case Conv(padding=int(around)) | Depthwise(padding=int(around)):
-            if around:
-                yield layers.ZeroPadding2D(around)
-    named = {"name": one.name} if one.name else {}
-    yield _weighted(one.layer, named) if one.name else _plain(one.layer)
+    match position.layer:
+        case Conv(padding=int(padding)) | Depthwise(padding=int(padding)):
+            if padding:
+                yield layers.ZeroPadding2D(padding)
+    kwargs = {"name": position.name} if position.name else {}
+    yield _weighted(position.layer, kwargs) if position.name else _plain(position.layer)
 
 
-def _weighted(layer: Layer, named: dict[str, str]) -> Any:
+def _weighted(layer: Layer, kwargs: dict[str, str]) -> Any:
     from keras import layers
 
     match layer:
         case Conv(filters, kernel, padding, stride, bias):
             padding = "valid" if isinstance(padding, int) else padding
-            return layers.Conv2D(filters, kernel, stride, padding, use_bias=bias, **named)
+            return layers.Conv2D(filters, kernel, stride, padding, use_bias=bias, **kwargs)
         case Depthwise(kernel, _, stride):
-            return layers.DepthwiseConv2D(kernel, stride, "valid", use_bias=False, **named)
+            return layers.DepthwiseConv2D(kernel, stride, "valid", use_bias=False, **kwargs)
         case Dense(units):
-            return layers.Dense(units, **named)
+            return layers.Dense(units, **kwargs)
         case Norm() | ScaledNorm():
-            return _norm(layer, named)
+            return _norm(layer, kwargs)
     raise TypeError(f"{layer} has no weights")
 
 
@@ -113,7 +113,7 @@ def _plain(layer: Layer) -> Any:
     return layers.ReLU()
 
 
-def _norm(norm: Norm | ScaledNorm, named: dict[str, str]) -> Any:
+def _norm(norm: Norm | ScaledNorm, kwargs: dict[str, str]) -> Any:
     from keras import layers
 
     from assay.workloads.models.keras.layers import BatchStatistics, channel_axis
@@ -123,7 +123,7 @@ def _norm(norm: Norm | ScaledNorm, named: dict[str, str]) -> Any:
         if norm.fused:
             raise EndingError("skipped", NO_FUSED["keras"])
         if not norm.running:
-            return BatchStatistics(EPSILON, **named)
+            return BatchStatistics(EPSILON, **kwargs)
     return layers.BatchNormalization(
-        axis=channel_axis(), momentum=MOMENTUM, epsilon=EPSILON, scale=scale, **named
+        axis=channel_axis(), momentum=MOMENTUM, epsilon=EPSILON, scale=scale, **kwargs
     )

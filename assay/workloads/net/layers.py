@@ -1,4 +1,4 @@
-"""The layers a Net is made of, as plain data: what each makes of a shape, and its weights."""
+"""The layers of a Net as plain data, with their output shapes and weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Shape = tuple[int, ...]  # of one item, channels last
 
 
 class Conv(msgspec.Struct, frozen=True):
-    """Square kernel; padding `same` (for stride 1), `valid`, or so many zeros on every side."""
+    """Square kernel; padding `same` (for stride 1), `valid`, or a number of zeros on every side."""
 
     filters: int
     kernel: int
@@ -22,7 +22,7 @@ class Conv(msgspec.Struct, frozen=True):
 
 
 class Depthwise(msgspec.Struct, frozen=True):
-    """A kernel of its own for every channel, no bias; so many zeros on every side."""
+    """One kernel per channel, no bias; `padding` zeros on every side."""
 
     kernel: int
     padding: int
@@ -34,7 +34,7 @@ class Dense(msgspec.Struct, frozen=True):
 
 
 class Pool(msgspec.Struct, frozen=True):
-    """Maximum or mean over squares, which do not overlap unless a stride is given."""
+    """Maximum or mean over squares, which do not overlap by default."""
 
     size: int
     stride: int = 0  # 0: the size
@@ -50,11 +50,11 @@ class Dropout(msgspec.Struct, frozen=True):
 
 
 class Norm(msgspec.Struct, frozen=True):
-    """Batch norm of each channel with a learned offset and no scale, as the VGG16 study had it.
+    """Batch norm with a learned offset and no scale, as in the VGG16 study.
 
-    Training takes the batch's own statistics. `running`: testing takes running averages of them
-    (Keras 1 called it mode 0), else the batch's own again (mode 2). `fused`: in one kernel of the
-    framework, where it has one to choose.
+    Training uses the batch's statistics. `running`: inference uses running averages of them (mode 0
+    of Keras 1), else those of the batch (mode 2). `fused`: by one kernel of the framework, if it
+    has an option for that.
     """
 
     running: bool
@@ -62,10 +62,10 @@ class Norm(msgspec.Struct, frozen=True):
 
 
 class ScaledNorm(msgspec.Struct, frozen=True):
-    """Batch norm as frameworks have it: scale, offset, and running averages for testing."""
+    """Batch norm as in frameworks: scale, offset, and running averages for inference."""
 
 
-# Kinds without such a kernel to choose.
+# Frameworks without an option for a fused kernel.
 NO_FUSED = {
     "keras": "Keras has no fused batch norm to choose; drop fused=true",
     "jax": "JAX has no fused batch norm: XLA fuses; drop fused=true",
@@ -86,17 +86,17 @@ class Flatten(msgspec.Struct, frozen=True):
 
 
 class Residual(msgspec.Struct, frozen=True):
-    """The sum of two ways from one input; the shortcut's layers are created last."""
+    """The sum of two branches of one input; the shortcut's layers are created last."""
 
     body: tuple[Layer, ...]
-    shortcut: tuple[Layer, ...] = ()  # nothing: the input itself
+    shortcut: tuple[Layer, ...] = ()  # empty: the input itself
 
 
 Layer = (
     Conv | Depthwise | Dense | Pool | Dropout | Norm | ScaledNorm | Relu | Tanh | Flatten | Residual
 )
 
-# What Keras calls a layer of this kind, in names of weights.
+# Keras' names of layers, in names of weights.
 _KINDS = {
     Conv: "conv2d",
     Depthwise: "depthwise_conv2d",
@@ -107,16 +107,16 @@ _KINDS = {
 
 
 class Placed(NamedTuple):
-    """A layer where it stands in a net."""
+    """A layer at its position in a net."""
 
     layer: Layer
     name: str  # of its weights: its kind, counted from 1 in order of creation; "" without weights
-    before: Shape  # what it is given
+    before: Shape  # of its input
     after: Shape
 
 
 def placed(layers: tuple[Layer, ...], shape: Shape, counts: dict[str, int]) -> Iterator[Placed]:
-    """Every layer in order of creation, those inside a residual block too, but not the block."""
+    """Every layer in order of creation, with those in residual blocks, without the blocks."""
     for layer in layers:
         if isinstance(layer, Residual):
             yield from placed(layer.body, shape, counts)
@@ -126,16 +126,16 @@ def placed(layers: tuple[Layer, ...], shape: Shape, counts: dict[str, int]) -> I
         kind = _KINDS.get(type(layer), "")
         if kind:
             counts[kind] = counts.get(kind, 0) + 1
-        found = Placed(layer, f"{kind}_{counts[kind]}" if kind else "", shape, after(layer, shape))
-        yield found
-        shape = found.after
+        position = Placed(
+            layer, f"{kind}_{counts[kind]}" if kind else "", shape, after(layer, shape)
+        )
+        yield position
+        shape = position.after
 
 
 def variables(layer: Layer, shape: Shape) -> dict[str, Shape]:
-    """Name → shape of a layer's weights, as Keras has them; running averages of a ScaledNorm too.
-
-    Those of a Norm are none: they begin at zero and one, in no file.
-    """
+    """Name → shape of a layer's weights in Keras, with running averages of a ScaledNorm, but not of
+    a Norm, which start at zero and one and are in no file."""
     channels = shape[-1:]
     match layer:
         case Conv(filters, kernel):
@@ -153,7 +153,6 @@ def variables(layer: Layer, shape: Shape) -> dict[str, Shape]:
 
 
 def after(layer: Layer, shape: Shape) -> Shape:
-    """The shape a layer gives."""
     match layer:
         case Conv():
             return (*_slid(shape, layer.kernel, layer.padding, layer.stride), layer.filters)
@@ -184,8 +183,8 @@ def multiply_adds(layer: Layer, before: Shape, after: Shape) -> int:
 
 
 def _slid(shape: Shape, size: int, padding: str | int, stride: int) -> Shape:
-    """Rows and columns after a window was slid over them."""
+    """Rows and columns of the output of a sliding window."""
     if padding == "same":
         return tuple(-(-side // stride) for side in shape[:2])
-    around = 0 if isinstance(padding, str) else 2 * padding
-    return tuple((side + around - size) // stride + 1 for side in shape[:2])
+    border = 0 if isinstance(padding, str) else 2 * padding
+    return tuple((side + border - size) // stride + 1 for side in shape[:2])

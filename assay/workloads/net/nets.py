@@ -1,8 +1,7 @@
-"""Networks as plain data, so that every framework builds the very same one.
+"""Networks as plain data, so that every framework builds the same one.
 
-A net is a tuple of layers. `weights` makes its weights with numpy from a seed, or takes them from
-a file; each framework's builder takes the net and those weights, so outputs can be compared
-across all of them.
+A net is a tuple of layers. `weights` draws its weights with numpy from a seed; each framework's
+builder takes the net and the weights, so that outputs can be compared.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from assay.workloads.net.layers import (
 
 
 class Net(msgspec.Struct, frozen=True):
-    """A network for pictures or vectors, ending in logits; the softmax is in the loss."""
+    """A network for images or vectors with logits as outputs; the softmax is in the loss."""
 
     input_shape: Shape
     layers: tuple[Layer, ...]
@@ -54,39 +53,42 @@ class Net(msgspec.Struct, frozen=True):
     def weight_shapes(self) -> dict[str, Shape]:
         """`<layer>_<n>/<variable>` → shape, in order of creation."""
         return {
-            f"{one.name}/{variable}": shape
-            for one in self.placed()
-            for variable, shape in variables(one.layer, one.before).items()
+            f"{position.name}/{variable}": shape
+            for position in self.placed()
+            for variable, shape in variables(position.layer, position.before).items()
         }
 
     def size(self) -> int:
-        """How many numbers its weights are, running averages included."""
+        """Number of weight values, including running averages."""
         return sum(math.prod(shape) for shape in self.weight_shapes().values())
 
     def parameters(self) -> int:
-        """How many of them are trained."""
+        """Number of trained ones."""
         return sum(
             math.prod(shape) for name, shape in self.weight_shapes().items() if trained(name)
         )
 
     def multiply_adds(self) -> int:
         """Of one forward pass over one item."""
-        return sum(multiply_adds(one.layer, one.before, one.after) for one in self.placed())
+        return sum(
+            multiply_adds(position.layer, position.before, position.after)
+            for position in self.placed()
+        )
 
     def flattened(self) -> dict[str, Shape]:
-        """Dense layer → rows, columns, channels of the map that was flattened before it."""
-        found: dict[str, Shape] = {}
+        """Dense layer → rows, columns, channels of the feature map flattened before it."""
+        shapes: dict[str, Shape] = {}
         shape: Shape = ()
-        for one in self.placed():
-            if isinstance(one.layer, Flatten):
-                shape = one.before
-            elif one.name and shape:
-                found[one.name], shape = shape, ()
-        return found
+        for position in self.placed():
+            if isinstance(position.layer, Flatten):
+                shape = position.before
+            elif position.name and shape:
+                shapes[position.name], shape = shape, ()
+        return shapes
 
 
 class NetWorkload(msgspec.Struct, frozen=True):
-    """A workload whose network is a Net; built for each framework by its own module."""
+    """A workload whose network is a Net; a module for each framework builds it."""
 
     summary: str
     source: str
@@ -129,7 +131,7 @@ def model(kind: str, net: Net, arrays: Mapping[str, Any]) -> object:
 
 
 def weights(net: Net, seed: int) -> dict[str, Any]:
-    """Glorot-uniform kernels and small non-zero biases and offsets, from the seed alone."""
+    """Glorot-uniform kernels and small non-zero biases and offsets, from the seed."""
     shapes = net.weight_shapes()
 
     def draw() -> Iterator[Any]:
@@ -150,19 +152,19 @@ def weights(net: Net, seed: int) -> dict[str, Any]:
 
 
 def trained(name: str) -> bool:
-    """Whether a weight of this name is; running averages are not."""
+    """Whether a weight of this name is trained: running averages are not."""
     return not name.partition("/")[2].startswith("moving_")
 
 
 def batch(net: Net, size: int, seed: int) -> tuple[Any, Any]:
-    """Pictures in [-1, 1) and labels, channels last. Never zeros: they draw less power and time."""
+    """Images in [-1, 1) and labels, channels last. Never zeros, which need less power and time."""
     import numpy as np
 
     random = np.random.default_rng([seed, 1])
-    pictures = random.random((size, *net.input_shape), dtype=np.float32)
-    pictures *= 2  # in place: a largest batch must not be bounded by a second copy of it
-    pictures -= 1
-    return pictures, random.integers(0, net.classes, size).astype(np.int32)
+    images = random.random((size, *net.input_shape), dtype=np.float32)
+    images *= 2  # in place: a copy would limit the largest batch
+    images -= 1
+    return images, random.integers(0, net.classes, size).astype(np.int32)
 
 
 def _range(name: str, shape: Shape) -> tuple[float, float]:
@@ -170,7 +172,7 @@ def _range(name: str, shape: Shape) -> tuple[float, float]:
         return 0.9, 1.1
     if len(shape) == 1:
         return -0.05, 0.05
-    # Glorot and Bengio (2010); a depthwise kernel meets one channel at a time
+    # Glorot and Bengio (2010); a depthwise kernel has one input channel
     receptive = math.prod(shape[:-2])
     fans = 2 * receptive if name.startswith("depthwise") else receptive * sum(shape[-2:])
     limit = math.sqrt(6 / fans)

@@ -1,4 +1,4 @@
-"""A Net as plain TensorFlow: a tf.Module that holds variables, and tf.nn."""
+"""A Net in TensorFlow: a tf.Module with variables, and tf.nn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:
     class Network(tf.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            # a list of their own: tf.Module would sort them by name, kernel 10 before kernel 2
+            # a separate list: tf.Module would sort them by name, kernel 10 before kernel 2
             self.weights = [tf.Variable(array) for array in arrays.values()]
             self.averages = [
                 (tf.Variable(tf.zeros(shape[-1])), tf.Variable(tf.ones(shape[-1])))
@@ -65,12 +65,12 @@ def _weighted(layer: Conv | Dense, kernel: Any, bias: Any, values: Any, data_for
     if isinstance(layer, Dense):
         return tf.nn.bias_add(tf.linalg.matmul(values, kernel), bias)
     axes = "NHWC" if data_format == "channels_last" else "NCHW"
-    found = tf.nn.conv2d(values, kernel, 1, str(layer.padding).upper(), data_format=axes)
-    return tf.nn.bias_add(found, bias, data_format=axes)
+    outputs = tf.nn.conv2d(values, kernel, 1, str(layer.padding).upper(), data_format=axes)
+    return tf.nn.bias_add(outputs, bias, data_format=axes)
 
 
 class _Normed:
-    """One batch norm, in single operations or in TensorFlow's fused one."""
+    """A batch norm, by single operations or TensorFlow's fused one."""
 
     def __init__(self, norm: Norm, offset: Any, averages: Any, last: bool) -> None:
         import tensorflow as tf
@@ -82,15 +82,15 @@ class _Normed:
         import tensorflow as tf
 
         if self._norm.fused:
-            found, *statistics = self._fused(values, True)
+            outputs, *statistics = self._fused(values, True)
         else:
             exact = tf.cast(values, tf.float32)
             statistics = tf.nn.moments(exact, (0, 1, 2) if self._last else (0, 2, 3))
-            found = self._single(values, *statistics)
+            outputs = self._single(values, *statistics)
         if training and self._norm.running:
             for average, new in zip(self._averages, statistics, strict=True):
                 average.assign(MOMENTUM * average + (1 - MOMENTUM) * new)
-        return found
+        return outputs
 
     def by_averages(self, values: Any) -> Any:
         if self._norm.fused:
@@ -103,8 +103,8 @@ class _Normed:
         wide = (-1,) if self._last else (-1, 1, 1)
         mean, variance, offset = (tf.reshape(part, wide) for part in (mean, variance, self._offset))
         exact = tf.cast(values, tf.float32)
-        found = tf.nn.batch_normalization(exact, mean, variance, offset, None, EPSILON)
-        return tf.cast(found, values.dtype)
+        outputs = tf.nn.batch_normalization(exact, mean, variance, offset, None, EPSILON)
+        return tf.cast(outputs, values.dtype)
 
     def _fused(self, values: Any, batch: bool) -> Any:
         import tensorflow as tf
@@ -130,7 +130,7 @@ def _plain(layer: Layer, values: Any, data_format: str) -> Any:
         case Pool(size):
             return tf.nn.max_pool2d(values, size, size, "VALID", "NHWC" if last else "NCHW")
         case Flatten():
-            # the rows of the next kernel stand for (h, w, c)
+            # the rows of the next kernel are (h, w, c)
             values = values if last else tf.transpose(values, (0, 2, 3, 1))
             return tf.reshape(values, (values.shape[0], -1))
     return tf.nn.relu(values)

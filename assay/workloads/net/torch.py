@@ -28,7 +28,7 @@ from assay.workloads.net.layers import (
 )
 from assay.workloads.net.nets import Net
 
-# A variable's name in Keras → here; of layers that call it otherwise.
+# Keras' name of a variable → torch's, where they differ.
 _NAMES = {
     "kernel": "weight",
     "gamma": "weight",
@@ -51,36 +51,36 @@ class Sum(nn.Module):  # type: ignore[misc]
 
 def model(net: Net, arrays: Mapping[str, Any]) -> Any:
     modules: dict[str, Any] = {}
-    built = _sequence(net.layers, iter(net.placed()), modules)
+    network = _sequence(net.layers, iter(net.placed()), modules)
     flattened = net.flattened()
     with torch.no_grad():
         for name, array in arrays.items():
             layer, _, variable = name.partition("/")
-            turned = _turned(layer, array, flattened.get(layer, ()))
-            _variable(modules[layer], variable).copy_(torch.from_numpy(turned))
-    return built
+            values = _turned(layer, array, flattened.get(layer, ()))
+            _variable(modules[layer], variable).copy_(torch.from_numpy(values))
+    return network
 
 
 def _sequence(
     layers: tuple[Layer, ...], left: Iterator[Placed], modules: dict[str, Any]
 ) -> nn.Sequential:
     """Built in order of creation; those with weights are put into `modules` by name."""
-    built = []
+    children = []
     for layer in layers:
         if isinstance(layer, Residual):
             body = _sequence(layer.body, left, modules)
-            built.append(Sum(body, _sequence(layer.shortcut, left, modules)))
+            children.append(Sum(body, _sequence(layer.shortcut, left, modules)))
             continue
-        one = next(left)
-        built.append(_weighted(one) if one.name else _plain(layer))
-        if one.name:
-            modules[one.name] = built[-1]
-    return nn.Sequential(*built)
+        position = next(left)
+        children.append(_weighted(position) if position.name else _plain(layer))
+        if position.name:
+            modules[position.name] = children[-1]
+    return nn.Sequential(*children)
 
 
-def _weighted(one: Placed) -> nn.Module:
-    channels = one.before[-1]
-    match one.layer:
+def _weighted(position: Placed) -> nn.Module:
+    channels = position.before[-1]
+    match position.layer:
         case Conv(filters, kernel, padding, stride, bias):
             return nn.Conv2d(channels, filters, kernel, stride, padding, bias=bias)
         case Depthwise(kernel, padding, stride):
@@ -90,10 +90,10 @@ def _weighted(one: Placed) -> nn.Module:
         case Dense(units):
             return nn.Linear(channels, units)
         case Norm():
-            return TorchBatchNorm(channels, one.layer)
+            return TorchBatchNorm(channels, position.layer)
         case ScaledNorm():
             return nn.BatchNorm2d(channels, eps=EPSILON, momentum=1 - MOMENTUM)
-    raise TypeError(f"{one.layer} has no weights")
+    raise TypeError(f"{position.layer} has no weights")
 
 
 def _plain(layer: Layer) -> nn.Module:
@@ -116,7 +116,7 @@ def _variable(module: Any, name: str) -> Any:
 
 
 def _turned(layer: str, array: Any, flattened: Shape) -> Any:
-    """In torch's order of axes. A depthwise kernel's channels are its outputs there."""
+    """In torch's order of axes, in which a depthwise kernel's channels are its outputs."""
     if array.ndim == 4:
         depthwise = layer.startswith("depthwise")
         return array.transpose((2, 3, 0, 1) if depthwise else (3, 2, 0, 1)).copy()
@@ -126,7 +126,7 @@ def _turned(layer: str, array: Any, flattened: Shape) -> Any:
 
 
 def _dense(kernel: Any, flattened: Shape) -> Any:
-    """After a flatten the rows stand for (h, w, c), and torch flattens (c, h, w)."""
+    """After a flatten the rows are (h, w, c), but torch flattens (c, h, w)."""
     if len(flattened) == 3:
         rows = kernel.reshape(*flattened, -1).transpose(2, 0, 1, 3)
         kernel = rows.reshape(kernel.shape)
@@ -138,7 +138,7 @@ class TorchBatchNorm(torch.nn.Module):  # type: ignore[misc]
         super().__init__()
         self._norm = norm
         self.offset = torch.nn.Parameter(torch.zeros(channels))
-        # cuDNN's fused kernel wants a scale; as a buffer it is none of the parameters
+        # cuDNN's fused kernel needs a scale; as a buffer it is not trained
         self.register_buffer("scale", torch.ones(channels))
         self.register_buffer("mean", torch.zeros(channels) if norm.running else None)
         self.register_buffer("variance", torch.ones(channels) if norm.running else None)
@@ -159,8 +159,8 @@ class TorchBatchNorm(torch.nn.Module):  # type: ignore[misc]
         exact = values.float()
         mean, variance = self._of_batch(exact) if by_batch else (self.mean, self.variance)
         wide = (-1, 1, 1)
-        found = (exact - mean.view(wide)) * torch.rsqrt(variance.view(wide) + EPSILON)
-        return (found + self.offset.view(wide)).to(values.dtype)
+        outputs = (exact - mean.view(wide)) * torch.rsqrt(variance.view(wide) + EPSILON)
+        return (outputs + self.offset.view(wide)).to(values.dtype)
 
     def _of_batch(self, values: Any) -> tuple[Any, Any]:
         variance, mean = torch.var_mean(values, (0, 2, 3), correction=0)

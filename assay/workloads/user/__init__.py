@@ -7,7 +7,7 @@ from assay.core.errors import UsageError
 
 
 def resolve(name: str) -> Workload | None:
-    """`./my.py:MyNet`, a model file (an object's too), or a hub's model."""
+    """`./my.py:MyNet`, a model file (also of an object), or a model of a hub."""
     if ".py:" in name:
         from assay.workloads.user.file import from_file
 

@@ -1,4 +1,4 @@
-"""What model files that are zip archives say of their inputs, read without their framework."""
+"""Read the inputs of model files that are zip archives, without their framework."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TORCH_TYPES = {
 
 
 def program(path: Path) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
-    """Of torch.export: the inputs, and the sizes of free axes it was exported with."""
+    """Of torch.export: the inputs, and the sizes of free axes at export."""
     document = _member(path, r"(^|/)models/[^/]+\.json$|serialized_exported_program\.json$")
     try:
         module = document["graph_module"]
@@ -38,9 +38,9 @@ def program(path: Path) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
             spec["user_input"]["arg"]["as_tensor"]["name"] for spec in specs if "user_input" in spec
         ]
         usual = {
-            f"{name}_{place}": size["as_expr"]["hint"]["as_int"]
+            f"{name}_{axis}": size["as_expr"]["hint"]["as_int"]
             for name in names
-            for place, size in enumerate(values[name]["sizes"])
+            for axis, size in enumerate(values[name]["sizes"])
             if "as_expr" in size
         }
         inputs = tuple(
@@ -52,26 +52,28 @@ def program(path: Path) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
             for name in names
         )
     except (KeyError, TypeError) as error:
-        raise _damaged(path, f"it lacks {error}") from None
+        raise _damaged(path, f"it has no {error}") from None
     return _with_own_names(inputs, usual)
 
 
 def _with_own_names(
     inputs: tuple[ModelInput, ...], usual: dict[str, int]
 ) -> tuple[tuple[ModelInput, ...], dict[str, int]]:
-    """A symbol is called s27 there; here by the first input and axis that has it."""
+    """Rename symbols such as s27 by the first input and axis that has them."""
     names: dict[str, str] = {}
-    for one in inputs:
-        for place, size in enumerate(one.sizes):
+    for model_input in inputs:
+        for axis, size in enumerate(model_input.sizes):
             if isinstance(size, str):
-                names.setdefault(size, f"{one.name}_{place}")
+                names.setdefault(size, f"{model_input.name}_{axis}")
     renamed = tuple(
         ModelInput(
-            name=one.name,
-            dtype=one.dtype,
-            sizes=tuple(names[size] if isinstance(size, str) else size for size in one.sizes),
+            name=model_input.name,
+            dtype=model_input.dtype,
+            sizes=tuple(
+                names[size] if isinstance(size, str) else size for size in model_input.sizes
+            ),
         )
-        for one in inputs
+        for model_input in inputs
     )
     return renamed, {name: usual[name] for name in names.values()}
 
@@ -82,23 +84,23 @@ def _torch_sizes(sizes: list[dict[str, Any]]) -> Iterator[int | str]:
 
 
 def keras_inputs(path: Path) -> tuple[ModelInput, ...]:
-    """Those of the input layers that its configuration names; none of a subclassed model."""
+    """The input layers of its configuration; a subclassed model has none."""
     document = _member(path, r"^config\.json$")
-    found: list[ModelInput] = []
+    inputs: list[ModelInput] = []
     for layer in document.get("config", {}).get("layers", ()):
         if layer.get("class_name") == "InputLayer":
             settings = layer["config"]
             sizes = settings.get("batch_shape") or settings["batch_input_shape"]
             name = settings["name"]
             free = tuple("" if size is None else size for size in sizes)
-            found.append(ModelInput(name=name, dtype=settings["dtype"], sizes=free))
-    return tuple(found)
+            inputs.append(ModelInput(name=name, dtype=settings["dtype"], sizes=free))
+    return tuple(inputs)
 
 
 def _member(path: Path, pattern: str) -> Any:
     try:
         with zipfile.ZipFile(path) as archive:
-            name = next((one for one in archive.namelist() if re.search(pattern, one)), "")
+            name = next((member for member in archive.namelist() if re.search(pattern, member)), "")
             if not name:
                 raise _damaged(path, "it has no description of a model")
             return json.loads(archive.read(name))

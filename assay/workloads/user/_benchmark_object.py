@@ -1,4 +1,4 @@
-"""A benchmark class made: its model, its pictures, its training, as a job."""
+"""The job of a benchmark class: its model, its images, its training."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from assay.core.sessions import Examples, Job
 from assay.workloads.user.benchmark_class import ATTRIBUTES, HPVM, Naming, check_methods
 
 SPLITS = ("train", "test", "tune")
-# Names of attributes that say where weights are; and `trained`, for whichever of them is there.
+# Attributes with paths of weights; `trained` chooses the first that exists.
 WEIGHTS = ("weights", "keras_model_file", "reload_dir")
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Made:
-    """An object of the class, and its data, which is loaded once."""
+    """An object of the class with its data, which is loaded once."""
 
     def __init__(self, thing: Any, naming: Naming) -> None:
         self.thing, self.naming = thing, naming
@@ -37,19 +37,18 @@ class Made:
         return getattr(self.thing, self.naming.build)()
 
     def train(self, model: Any) -> Any:
-        """By its own method, with its data as it loaded them; one that gives nothing changed it."""
-        given = [part for split in ("train", "test") for part in self.load()[split]]
-        return getattr(self.thing, self.naming.train)(model, *given) or model
+        """By its own method and data; a method that returns nothing has changed `model`."""
+        arrays = [part for split in ("train", "test") for part in self.load()[split]]
+        return getattr(self.thing, self.naming.train)(model, *arrays) or model
 
     def examples(self, split: str, first: int) -> Examples:
-        """Channels last, one class number each, checked."""
+        """Channels last, with class numbers, checked."""
         inputs, labels = self._split(split)
         inputs, labels = np.asarray(inputs), _numbers(np.asarray(labels))
         _check(self.naming.data, split, inputs, labels, getattr(self.thing, "num_classes", 0))
         if first > len(labels):
             raise UsageError(
-                f"The first {first} pictures of {split} were asked for, but there are "
-                f"{len(labels)}.",
+                f"The first {first} images of {split} were asked for, but there are {len(labels)}.",
                 hint=f"Ask for 1 to {len(labels)}.",
             )
         rows = slice(first or None)
@@ -63,31 +62,32 @@ class Made:
         )
 
     def weights(self, chosen: str) -> str:
-        """A path, or that of an attribute."""
-        wanted = WEIGHTS if chosen == "trained" else (chosen,)
-        if not set(wanted) <= set(WEIGHTS):
+        """A path, or the path in an attribute."""
+        attributes = WEIGHTS if chosen == "trained" else (chosen,)
+        if not set(attributes) <= set(WEIGHTS):
             return chosen
-        found = [str(getattr(self.thing, name, "")) for name in wanted]
-        there = [path for path in found if path and user_path(path).exists()]
-        if not there:
-            answer = ", ".join(filter(None, found)) or "none of " + ", ".join(wanted)
+        paths = [str(getattr(self.thing, name, "")) for name in attributes]
+        existing = [path for path in paths if path and user_path(path).exists()]
+        if not existing:
+            answer = ", ".join(filter(None, paths)) or "none of " + ", ".join(attributes)
             raise UsageError(
                 f"{type(self.thing).__name__} has no weights here: {answer}.",
-                hint="Train it first." + (" Or give --weights FILE." if len(wanted) > 1 else ""),
+                hint="Train it first."
+                + (" Or give --weights FILE." if len(attributes) > 1 else ""),
             )
-        return there[0]
+        return existing[0]
 
     def facts(self, weights: str) -> dict[str, Value]:
-        places = ("keras_model_file", "data_dir", "src_dir")
-        told = {name: str(getattr(self.thing, name, "")) for name in places}
-        answer: dict[str, Value] = {name: place for name, place in told.items() if place}
+        names = ("keras_model_file", "data_dir", "src_dir")
+        paths = {name: str(getattr(self.thing, name, "")) for name in names}
+        answer: dict[str, Value] = {name: path for name, path in paths.items() if path}
         return answer | ({"weights_file": self.weights(weights)} if weights else {})
 
     def _split(self, split: str) -> tuple[Any, Any]:
-        found = self.load()
-        if split not in found:
-            raise unknown("split", split, found)
-        return found[split]
+        splits = self.load()
+        if split not in splits:
+            raise unknown("split", split, splits)
+        return splits[split]
 
     def _load(self) -> dict[str, tuple[Any, Any]]:
         answer = getattr(self.thing, self.naming.data)()
@@ -110,53 +110,53 @@ class Made:
 
 
 def made(kind: type, naming: Naming) -> Made:
-    """An object of the class; of HPVM's seven, its constructor gets those that are told."""
+    """Create an object; the constructor gets those of HPVM's arguments that are known."""
     check_methods(kind.__name__, naming, set(dir(kind)))
-    found = _settings(kind)
-    given = {}
+    settings = _settings(kind)
+    kwargs = {}
     for name, parameter in inspect.signature(kind).parameters.items():
-        if name in found:
-            given[name] = found[name]
+        if name in settings:
+            kwargs[name] = settings[name]
         elif parameter.default is parameter.empty and parameter.kind not in _ANY:
             raise UsageError(
-                f"The benchmark class {kind.__name__} is made with '{name}', which nothing tells.",
+                f"The benchmark class {kind.__name__} needs '{name}', which is not given.",
                 hint=f"Give it a default, or the class an attribute {name}.",
             )
-    return Made(kind(**given), naming)
+    return Made(kind(**kwargs), naming)
 
 
-def job(made: Made, batch_size: int, weights: str) -> Job:
-    model = made.model()
+def job(benchmark: Made, batch_size: int, weights: str) -> Job:
+    model = benchmark.model()
     if weights:
         from assay.weights import keras as _keras
 
-        _keras.load(model, made.weights(weights))
-    train = made.examples("train", 0)
+        _keras.load(model, benchmark.weights(weights))
+    train = benchmark.examples("train", 0)
     rows = np.arange(batch_size) % len(train.labels)
     return Job(
         model=model,
         train_batch=(train.ready(train.inputs[rows]), train.labels[rows]),
-        eval_data=made.examples,
-        train=made.train if hasattr(made.thing, made.naming.train) else None,
-        data_format=made.naming.data_format,
-        facts=made.facts(weights),
+        eval_data=benchmark.examples,
+        train=benchmark.train if hasattr(benchmark.thing, benchmark.naming.train) else None,
+        data_format=benchmark.naming.data_format,
+        facts=benchmark.facts(weights),
     )
 
 
 def _settings(kind: type) -> dict[str, Any]:
-    """What HPVM's constructor takes, from attributes of the class or variables of its module."""
+    """Arguments of HPVM's constructor, from attributes of the class or variables of its module."""
     module = vars(sys.modules[kind.__module__])
-    found = {"name": getattr(kind, "NAME", module.get("NAME", kind.__name__))}
+    settings = {"name": getattr(kind, "NAME", module.get("NAME", kind.__name__))}
     for name in ATTRIBUTES:
         if name in module:
-            found[name] = module[name]
+            settings[name] = module[name]
         if hasattr(kind, name):
-            found[name] = getattr(kind, name)
-    return found
+            settings[name] = getattr(kind, name)
+    return settings
 
 
 def _numbers(labels: Any) -> Any:
-    """Class numbers; of one-hot rows, which one it is."""
+    """Class numbers, also from one-hot rows."""
     if labels.ndim == 2:
         labels = labels.argmax(1) if labels.shape[1] > 1 else labels[:, 0]
     return labels.astype(np.int32)

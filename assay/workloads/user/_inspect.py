@@ -1,4 +1,4 @@
-"""What a name in a user's file is, read from the file's text: nothing of it is run here."""
+"""Inspect a definition in a user's file by its source, without running it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from assay.core.errors import UsageError
 from assay.core.records import Value
 
 KINDS = ("keras", "torch", "jax", "tensorflow", "python")
-# Whoever imports these has models of that framework.
+# A file that imports the package has models of the framework.
 _BELONGS = {
     **{kind: kind for kind in KINDS},
     **dict.fromkeys(("flax", "equinox", "haiku"), "jax"),
     **dict.fromkeys(("transformers", "torchvision", "timm", "lightning"), "torch"),
 }
-PLAIN = ("python",)  # made for no framework
-PURE = frozenset(KINDS) - {"keras"}  # whose models can be plain functions
-MODELS = frozenset(KINDS) - {"python"}  # whose classes can be models
-SUPPLIED = frozenset({"self", "batch_size", "seed", "key", "rngs"})  # arguments no user gives
+PLAIN = ("python",)  # no framework
+PURE = frozenset(KINDS) - {"keras"}  # models can be plain functions
+MODELS = frozenset(KINDS) - {"python"}  # classes can be models
+SUPPLIED = frozenset({"self", "batch_size", "seed", "key", "rngs"})  # arguments from assay
 Definition = ast.FunctionDef | ast.ClassDef
 
-# How a name becomes a model: called; a method of its object for each framework; or it is one.
+# How to get the model: call it; call the object's method for the framework; or use it itself.
 Making = Literal["call", "methods", "itself"]
 
 
@@ -35,33 +35,36 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     params: dict[str, Value]
     summary: str
-    example: Literal["", "value", "function"] = ""  # how its file names an example for it
+    example: Literal["", "value", "function"] = ""  # the kind of example in its file
 
 
-def look_at(found: Definition, tree: ast.Module, file: str) -> Found:
-    if isinstance(found, ast.FunctionDef):
-        itself = bool(_required(found))
+def look_at(definition: Definition, tree: ast.Module, file: str) -> Found:
+    if isinstance(definition, ast.FunctionDef):
+        itself = bool(_required(definition))
         kinds = _imported(tree)
         kinds = tuple(kind for kind in kinds if kind in PURE) if itself else kinds
-        return _found(found, tree, "itself" if itself else "call", kinds or PLAIN, [found])
-    methods = {part.name: part for part in found.body if isinstance(part, ast.FunctionDef)}
+        return _found(
+            definition, tree, "itself" if itself else "call", kinds or PLAIN, [definition]
+        )
+    methods = {part.name: part for part in definition.body if isinstance(part, ast.FunctionDef)}
     makers = {kind: methods[kind] for kind in KINDS if kind in methods}
     if makers:
-        return _found(found, tree, "methods", tuple(makers), list(makers.values()))
-    kind = _class_kind(found, tree, set())
+        return _found(definition, tree, "methods", tuple(makers), list(makers.values()))
+    kind = _class_kind(definition, tree, set())
     if not kind:
         raise UsageError(
-            f"{found.name} in {file} is no model, and has none of the methods {', '.join(KINDS)}.",
+            f"{definition.name} in {file} is no model, and has none of the methods "
+            f"{', '.join(KINDS)}.",
             hint="Derive it from torch.nn.Module or another framework's, or add the method that "
             "builds your model, as in: def keras(self, units=64): …",
         )
-    made_by: Definition = methods.get("__init__", found)
-    _refuse_required(found.name, file, made_by)
-    return _found(found, tree, "call", (kind,), [made_by])
+    made_by: Definition = methods.get("__init__", definition)
+    _refuse_required(definition.name, file, made_by)
+    return _found(definition, tree, "call", (kind,), [made_by])
 
 
 def _found(
-    found: Definition,
+    definition: Definition,
     tree: ast.Module,
     making: Making,
     kinds: tuple[str, ...],
@@ -74,26 +77,26 @@ def _found(
         making=making,
         kinds=kinds,
         params=params,
-        summary=(ast.get_docstring(found) or "a workload of your own").splitlines()[0],
-        example=_example(found, tree),
+        summary=(ast.get_docstring(definition) or "a workload of your own").splitlines()[0],
+        example=_example(definition, tree),
     )
 
 
 def _refuse_required(name: str, file: str, maker: Definition) -> None:
-    lacking = _required(maker)
-    if lacking:
+    missing = _required(maker)
+    if missing:
         raise UsageError(
-            f"{name} in {file} cannot be built: {lacking[0]} has no default.",
-            hint=f"Give it one, as in {lacking[0]}=64, or name a function that builds {name}.",
+            f"{name} in {file} cannot be built: {missing[0]} has no default.",
+            hint=f"Give it one, as in {missing[0]}=64, or name a function that builds {name}.",
         )
 
 
-def _example(found: Definition, tree: ast.Module) -> Literal["", "value", "function"]:
-    """Of its own, as a part of the class or set on the name; else the file's."""
-    own = found.body if isinstance(found, ast.ClassDef) else []
-    for body, target in ((own, "example"), (tree.body, f"{found.name}.example")):
-        if said := _named(body, target):
-            return said
+def _example(definition: Definition, tree: ast.Module) -> Literal["", "value", "function"]:
+    """Its own, in the class or set on the name, else the file's."""
+    own = definition.body if isinstance(definition, ast.ClassDef) else []
+    for body, target in ((own, "example"), (tree.body, f"{definition.name}.example")):
+        if form := _named(body, target):
+            return form
     return _named(tree.body, "example")
 
 
@@ -106,11 +109,11 @@ def _named(body: list[ast.stmt], name: str) -> Literal["", "value", "function"]:
     return ""
 
 
-def _class_kind(found: ast.ClassDef, tree: ast.Module, seen: set[str]) -> str:
-    """Whose model a class is, by where its bases come from; "" if of no framework."""
+def _class_kind(definition: ast.ClassDef, tree: ast.Module, seen: set[str]) -> str:
+    """The framework of a class, by the origin of its bases; "" if none."""
     origins = dict(_origins(tree))
     classes = {part.name: part for part in tree.body if isinstance(part, ast.ClassDef)}
-    for base in found.bases:
+    for base in definition.bases:
         root = ast.unparse(base).partition(".")[0]
         if root in classes and root not in seen:
             kind = _class_kind(classes[root], tree, {*seen, root})
@@ -136,14 +139,14 @@ def _origins(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _imported(tree: ast.Module) -> tuple[str, ...]:
-    """What a plain function is made for: the frameworks its file imports, else plain Python."""
+    """The frameworks of a plain function: those that its file imports, else plain Python."""
     belong = {_BELONGS.get(package, "") for _, package in _origins(tree)}
     return tuple(kind for kind in KINDS if kind in belong) or PLAIN
 
 
 def _required(maker: Definition) -> list[str]:
-    """Arguments that only the user could give."""
-    if isinstance(maker, ast.ClassDef):  # a dataclass, as flax' modules are
+    """Arguments without a default that assay does not supply."""
+    if isinstance(maker, ast.ClassDef):  # a dataclass, such as a module of flax
         fields = [part for part in maker.body if isinstance(part, ast.AnnAssign)]
         names = [ast.unparse(part.target) for part in fields if part.value is None]
     else:
@@ -159,7 +162,7 @@ def _required(maker: Definition) -> list[str]:
 
 
 def _defaults(maker: Definition) -> dict[str, Value]:
-    """Arguments, or fields, whose default is a plain value."""
+    """Arguments or fields whose default is a literal."""
     pairs: list[tuple[str, ast.expr | None]]
     if isinstance(maker, ast.ClassDef):
         fields = [part for part in maker.body if isinstance(part, ast.AnnAssign)]

@@ -1,8 +1,8 @@
-"""Whether the description of an exported program is data alone.
+"""Check that the description of an exported program is only data.
 
 torch.export makes Python source of its names and guards, evaluates its expressions, imports what
-its trees name and looks up what its nodes call. Each of these texts has to have a form that can
-call nothing but operators and arithmetic; a text in an unknown field has to be a plain word.
+its trees name and looks up what its nodes call. Each of these texts must have a form that can only
+call operators and arithmetic; a text in an unknown field must be a plain word.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORD = re.compile(r"[A-Za-z0-9_.:+-]*")  # without brackets, quotes and blanks nothing is called
+_WORD = re.compile(r"[A-Za-z0-9_.:+-]*")  # no brackets, quotes and blanks, so nothing is called
 _FORMULA = re.compile(r"[A-Za-z0-9_ .,'\[\]()<>=!+*/%&|~^-]*")
 _SYMBOL = re.compile(r"[a-z]{1,3}[0-9]+")
 _NUMBER = re.compile(r"-?[0-9.]+([eE][+-]?[0-9]+)?")
@@ -31,7 +31,7 @@ _CONTROL_FLOW = {
     )
 }
 _NAMESPACES = {"aten", "prims", "quantized_decomposed", "torchvision"}
-# of Python's module `operator`: arithmetic and comparisons, which call nothing else
+# of Python's module `operator`: arithmetic and comparisons only
 _ARITHMETIC = re.compile(
     r"abs|add|and_|eq|floordiv|ge|getitem|gt|index|invert|le|lshift|lt|mod|mul|ne|neg|not_|"
     r"or_|pos|pow|rshift|sub|truediv|xor"
@@ -59,11 +59,11 @@ _EXPRESSIONS = (
 
 
 class RefusedError(Exception):
-    """What of a program is not data alone, in words."""
+    """A program that is not only data; the text says why."""
 
 
 def check_description(document: Any) -> set[str]:
-    """The operators that it calls. Raises RefusedError where it is not data alone."""
+    """The operators that it calls. Raises RefusedError if it is not only data."""
     operators: set[str] = set()
     for key, text in _texts(document, ""):
         if key in _OPERATORS:
@@ -74,13 +74,13 @@ def check_description(document: Any) -> set[str]:
 
 
 def check_words(document: Any) -> None:
-    """Likewise of a document that is made of plain words alone."""
+    """Raise RefusedError unless all texts of a document are plain words."""
     for _, text in _texts(document, ""):
         _word(text)
 
 
 def _texts(document: Any, key: str) -> Iterator[tuple[str, str]]:
-    """Each text with the name of its field; a name in a mapping is a text too."""
+    """Each text with the name of its field; keys of mappings are texts too."""
     if isinstance(document, dict):
         for name, value in document.items():
             if name in {"as_custom_obj", "custom_obj"}:
@@ -131,7 +131,7 @@ def _operator(text: str) -> str:
 
 
 def _tree(text: str) -> None:
-    """A tree of inputs: torch imports what an enumeration or a default factory is named as."""
+    """A tree of inputs: torch imports the names of enumerations and default factories."""
     match _loaded(text):
         case [int(), dict() as tree]:
             _branch(tree)
@@ -145,23 +145,23 @@ def _branch(tree: Any) -> None:
     context = tree.get("context")
     if isinstance(context, str) and not _IDENTIFIER.fullmatch(context):
         context = None if _WORD.fullmatch(context) and "." in context else _loaded(context)
-    for one in context if isinstance(context, list) else [context]:
-        if not isinstance(one, str | int | None):
-            raise RefusedError(f"its inputs or outputs need {_short(str(one))}")
-        _word(str(one))
+    for part in context if isinstance(context, list) else [context]:
+        if not isinstance(part, str | int | None):
+            raise RefusedError(f"its inputs or outputs need {_short(str(part))}")
+        _word(str(part))
     for child in tree.get("children_spec", ()):
         _branch(child)
 
 
 def _expression(text: str) -> None:
-    """A size, which torch gives to sympy, which evaluates it."""
+    """A size, which torch passes to sympy, which evaluates it."""
     for node in ast.walk(_parsed(text)):
         match node:
             case ast.Call(func=ast.Name()) | ast.keyword(value=ast.Constant()):
                 pass
             case ast.Name(id=name) if _SYMPY.fullmatch(name) or _SYMBOL.fullmatch(name):
                 pass
-            case ast.Constant(value=str(inner)):  # which sympy may evaluate once more
+            case ast.Constant(value=str(inner)):  # sympy may evaluate it again
                 if not _IDENTIFIER.fullmatch(inner) and not _NUMBER.fullmatch(inner):
                     raise _refused(text)
             case ast.Constant():
@@ -171,7 +171,7 @@ def _expression(text: str) -> None:
 
 
 def _guard(text: str) -> None:
-    """What has to hold of the inputs' sizes, which torch makes a function of."""
+    """A condition on sizes of inputs, of which torch makes a function."""
     for node in ast.walk(_parsed(text)):
         if not isinstance(node, _EXPRESSIONS) and not _compares_sizes(node):
             raise _refused(text)
@@ -180,7 +180,7 @@ def _guard(text: str) -> None:
 def _compares_sizes(node: ast.AST) -> bool:
     match node:
         case ast.Call(func=ast.Attribute() | ast.Name(), keywords=[]) | ast.Subscript():
-            return True  # of what, the nodes below say
+            return True  # the nodes below are checked too
         case ast.Attribute(value=ast.Name(id="math"), attr=name):
             return not name.startswith("_")
         case ast.Attribute(attr=name):
@@ -223,7 +223,7 @@ _CHECKS: dict[str, Callable[[str], None]] = {
     "expr_str": _expression,
     "guards_code": _guard,
     **dict.fromkeys(("as_string", "as_strings"), _line),
-    # where a node comes from, which is shown in comments of code
+    # the origin of a node, which is shown in comments of code
     **dict.fromkeys(("nn_module_stack", "source_fn_stack", "torch_fn"), _line),
     **dict.fromkeys(("from_node", "custom"), _json_lines),
     "stack_trace": _lines,

@@ -1,8 +1,8 @@
-"""Whether a `.pt2` file can be loaded without running code of its author.
+"""Check that a `.pt2` file can be loaded without running code of its author.
 
-torch.export.load unpickles without limits what does not load as weights alone, and runs compiled
-libraries, custom objects and texts that become Python. All of the file is looked at before; what is
-not known to be data is refused, so that a form of another version of torch is refused too.
+torch.export.load unpickles without limits what does not load as weights only, and runs compiled
+libraries, custom objects and texts that become Python. All of the file is checked before; anything
+not known to be data is refused, so that unknown formats of other versions of torch are refused too.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from assay.core.corrupt import BROKEN
 from assay.workloads.user._program_text import RefusedError, check_description, check_words
 
 FORCE, FORCE_NOT = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
-_LARGEST = 1 << 28  # bytes of a member that is read here: weights are not
+_LARGEST = 1 << 28  # bytes of a JSON member
 
-# A member → what it is. Below one folder since torch 2.8; at the top before.
+# Pattern of a member → its kind. In one folder since torch 2.8; at the top before.
 _NEW = {
     r"models/\w+\.json": "description",
     r"data/(weights|constants)/\w+_config\.json": "contents",
@@ -44,8 +44,7 @@ _GLOBAL = re.compile(r"(?:GLOBAL|global|class) ([\w.]+)")
 
 @contextmanager
 def weights_only() -> Iterator[None]:
-    """Every torch.load loads weights alone, whatever it is asked for by its caller or by a variable
-    of the environment."""
+    """Force weights_only in every torch.load, whatever its caller or the environment requests."""
     before = {name: os.environ.pop(name, None) for name in (FORCE, FORCE_NOT)}
     os.environ[FORCE] = "1"
     try:
@@ -58,7 +57,7 @@ def weights_only() -> Iterator[None]:
 
 
 def check_archive(path: str) -> None:
-    """Raises RefusedError where the file holds more than data."""
+    """Raise RefusedError if the file holds more than data."""
     try:
         with zipfile.ZipFile(path) as archive:
             kinds = _kinds(archive)
@@ -67,18 +66,17 @@ def check_archive(path: str) -> None:
                 if kind in _CHECKS:
                     _CHECKS[kind](_read(archive, name))
     except BROKEN as error:
-        raise RefusedError(f"it is no archive that can be looked at: {error}") from None
+        raise RefusedError(f"it is no readable archive: {error}") from None
 
 
 def reason_of(error: Exception) -> str:
-    """Why torch would not load it as weights alone."""
+    """Why torch did not load it as weights only."""
     named = _GLOBAL.search(str(error))
     what = named[1] if named else "an object"
     return f"it holds {what}, which is more than tensors"
 
 
 def _kinds(archive: zipfile.ZipFile) -> dict[str, str]:
-    """Each member and what it is."""
     names = [name for name in archive.namelist() if not name.endswith("/")]
     if len({name.lower() for name in names}) < len(names):
         raise RefusedError("two of its members have one name")
@@ -102,14 +100,14 @@ def _kind(name: str, known: Mapping[str, str]) -> str:
 
 
 def _check_same(path: str, archive: zipfile.ZipFile, kinds: Mapping[str, str]) -> None:
-    """torch has a reader of its own, and an archive can be made to be read in two ways."""
+    """torch has its own reader, and a crafted archive can be read in two ways."""
     old = "serialized_exported_program.json" in kinds
     try:
         reader = torch._C.PyTorchFileReader(path)
         records = set(reader.get_all_records())
     except RuntimeError:
         if old:
-            return  # so torch reads it by zipfile too
+            return  # torch reads it by zipfile too
         raise RefusedError("torch cannot open it as an archive") from None
     if old:
         if any(name.startswith(("models/", "data/")) for name in records):
@@ -138,7 +136,7 @@ def _description(data: bytes) -> None:
 
 
 def _check_operator(name: str) -> None:
-    """It has to be one, and no other attribute of torch.ops; and none that opens a file."""
+    """It must be an operator, not another attribute of torch.ops, and must not open files."""
     *_, space, function, overload = name.split(".")
     operator = getattr(getattr(getattr(torch.ops, space), function, None), overload, None)
     if not isinstance(operator, torch._ops.OpOverload):
@@ -148,7 +146,7 @@ def _check_operator(name: str) -> None:
 
 
 def _contents(data: bytes) -> None:
-    """What the weights are called, and where each lies."""
+    """Names and paths of the weights."""
     document = _document(data)
     check_words(document)
     for entry in document.get("config", {}).values():
@@ -159,11 +157,11 @@ def _contents(data: bytes) -> None:
 
 
 def _pickle(data: bytes) -> None:
-    """It is in the one form whose pickle torch limits: older ones run code also then, in some
+    """It must be in the only format whose pickle torch restricts: older ones still run code in some
     versions (CVE-2025-32434), and a TorchScript archive is a program."""
     if not data:
         return
-    in_a_zip = data.startswith(b"PK\3\4")  # by which torch.load tells it from older forms
+    in_a_zip = data.startswith(b"PK\3\4")  # as torch.load distinguishes it from older formats
     records = torch._C.PyTorchFileReader(io.BytesIO(data)).get_all_records() if in_a_zip else []
     if "data.pkl" not in records or not all(map(_PICKLE.fullmatch, records)):
         raise RefusedError("its inputs or weights are in a form that can run code")

@@ -1,4 +1,4 @@
-"""A program of torch.export, with the inputs it was exported with in the sizes asked for."""
+"""A program of torch.export, with its example inputs in the requested sizes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from assay.workloads.user._torch_archive import check_archive, reason_of, weight
 
 
 def job(path: str, shapes: Sequence[tuple[int, ...]], trust: bool) -> Job:
-    loaded = _loaded(path) if trust else _loaded_as_data(path)
-    given, named = loaded.example_inputs or ((), {})
-    leaves, structure = _pytree.tree_flatten((given, named))
+    program = _loaded(path) if trust else _loaded_as_data(path)
+    args, kwargs = program.example_inputs or ((), {})
+    leaves, structure = _pytree.tree_flatten((args, kwargs))
     if len(leaves) != len(shapes):
         raise UsageError(
             f"{path} was saved without the inputs it was exported with.",
             hint="torch.export.save keeps them; export it again with this torch.",
         )
-    sized = [_sized(leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
-    given, named = _pytree.tree_unflatten(sized, structure)
+    tensors = [_sized(leaf, shape) for leaf, shape in zip(leaves, shapes, strict=True)]
+    args, kwargs = _pytree.tree_unflatten(tensors, structure)
     return Job(
-        model=_Program(loaded.module(), len(given), tuple(named)),
+        model=_Program(program.module(), len(args), tuple(kwargs)),
         loss="mean",
-        train_batch=((*given, *named.values()), ()),
+        train_batch=((*args, *kwargs.values()), ()),
         items=shapes[0][0] if shapes and shapes[0] else 1,
         trains=False,
         as_given=True,
@@ -38,7 +38,7 @@ def job(path: str, shapes: Sequence[tuple[int, ...]], trust: bool) -> Job:
 
 
 def _loaded_as_data(path: str) -> Any:
-    """Nothing that its author wrote is run: what is no data is refused."""
+    """Without running code of its author: a file with more than data is refused."""
     try:
         check_archive(path)
         with weights_only():
@@ -65,16 +65,16 @@ def _loaded(path: str) -> Any:
 
 
 def _sized(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """Its values again and again, or some of them, along every axis that is to be of another size:
-    so tokens stay within their table."""
+    """Repeat or cut its values along every axis of another size, so that tokens stay within their
+    table."""
     for axis, size in enumerate(shape):
-        places = torch.arange(size) % tensor.shape[axis]
-        tensor = tensor.index_select(axis, places) if size != tensor.shape[axis] else tensor
+        indices = torch.arange(size) % tensor.shape[axis]
+        tensor = tensor.index_select(axis, indices) if size != tensor.shape[axis] else tensor
     return tensor
 
 
 class _Program(nn.Module):  # type: ignore[misc]
-    """An exported module, which has no other mode, called with all its inputs in their order."""
+    """An exported module, which has only one mode, called with all inputs by position."""
 
     def __init__(self, inner: nn.Module, count: int, names: tuple[str, ...]) -> None:
         super().__init__()
@@ -83,6 +83,6 @@ class _Program(nn.Module):  # type: ignore[misc]
     def train(self, mode: bool = True) -> _Program:
         return self
 
-    def forward(self, *given: Any) -> Any:
-        named = dict(zip(self._names, given[self._count :], strict=True))
-        return self._inner(*given[: self._count], **named)
+    def forward(self, *values: Any) -> Any:
+        kwargs = dict(zip(self._names, values[self._count :], strict=True))
+        return self._inner(*values[: self._count], **kwargs)

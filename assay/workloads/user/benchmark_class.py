@@ -1,7 +1,7 @@
-"""A benchmark class in a user's file: a model, its data, its training, under either naming.
+"""A benchmark class in a user's file: a model, its data, its training.
 
-Assay's own names are `build_model`, `load_data` and `train`; HPVM's are `buildModel`,
-`data_preprocess` and `trainModel`, whose pictures have channels first.
+assay's names of the methods are `build_model`, `load_data` and `train`; HPVM's are `buildModel`,
+`data_preprocess` and `trainModel`, whose images have channels first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assay.core.records import Evaluation, Value
 from assay.core.sessions import Builder, Job
 
 BATCH_SIZE = 32
-# What HPVM's constructor takes; a class may have them as attributes instead.
+# Arguments of HPVM's constructor; a class may have them as attributes instead.
 ATTRIBUTES = (
     *("name", "reload_dir", "keras_model_file", "data_dir", "src_dir"),
     *("num_classes", "batch_size"),
@@ -27,12 +27,12 @@ ATTRIBUTES = (
 
 
 class Naming(NamedTuple):
-    """What the methods are called."""
+    """Names of the methods."""
 
     build: str
     data: str
-    train: str  # may be left out: then a recipe trains it
-    data_format: str  # of pictures
+    train: str  # optional: otherwise a recipe trains it
+    data_format: str  # of images
 
 
 OWN = Naming("build_model", "load_data", "train", "")
@@ -40,13 +40,13 @@ HPVM = Naming("buildModel", "data_preprocess", "trainModel", "channels_first")
 
 
 class BenchmarkClass(msgspec.Struct, frozen=True):
-    """A class of that kind as a workload; the file is run in a worker only."""
+    """Such a class as a workload; its file is run in a worker only."""
 
     path: Path
     name: str
     summary: str
     naming: Naming
-    attributes: Mapping[str, Value]  # those that are written down as plain values
+    attributes: Mapping[str, Value]  # those with literal values
     trains_itself: bool
     module: Callable[[Path], Any]
     version: str = "1"
@@ -62,13 +62,13 @@ class BenchmarkClass(msgspec.Struct, frozen=True):
 
     @property
     def expected(self) -> float:
-        """Percent right, where the class says so; else 0."""
+        """Expected accuracy in percent; 0 if the class has none."""
         return float(self.attributes.get("expected", 0.0))
 
     def lacks(
         self, params: Mapping[str, Value], evaluation: Evaluation, home: Path | None = None
     ) -> str:
-        return ""  # what it needs, only its own methods know
+        return ""  # only its methods know what it needs
 
     @property
     def recipe(self) -> Recipe | None:
@@ -81,31 +81,31 @@ class BenchmarkClass(msgspec.Struct, frozen=True):
     def _job(self, batch_size: int, seed: int, weights: str) -> Job:
         from assay.workloads.user import _benchmark_object
 
-        made = _benchmark_object.made(getattr(self.module(self.path), self.name), self.naming)
-        return _benchmark_object.job(made, batch_size, weights)
+        benchmark = _benchmark_object.made(getattr(self.module(self.path), self.name), self.naming)
+        return _benchmark_object.job(benchmark, batch_size, weights)
 
 
-def is_benchmark(found: ast.ClassDef, tree: ast.Module) -> bool:
-    return _naming(_family(found, tree)[0]) is not None
+def is_benchmark(definition: ast.ClassDef, tree: ast.Module) -> bool:
+    return _naming(_family(definition, tree)[0]) is not None
 
 
 def benchmark_class(
-    path: Path, tree: ast.Module, found: ast.ClassDef, module: Callable[[Path], Any]
+    path: Path, tree: ast.Module, definition: ast.ClassDef, module: Callable[[Path], Any]
 ) -> BenchmarkClass:
-    """The class as a workload; without a method it needs it is refused, which is named."""
-    family, whole = _family(found, tree)
-    methods = {name for one in family for name in _methods(one)}
+    """The class as a workload; an error names a missing method."""
+    family, whole = _family(definition, tree)
+    methods = {name for part in family for name in _methods(part)}
     way = _naming(family)
     assert way is not None
     if whole:
-        check_methods(found.name, way, methods)
+        check_methods(definition.name, way, methods)
     attributes: dict[str, Value] = {}
-    for one in reversed(family):
-        attributes |= _values(one)
+    for part in reversed(family):
+        attributes |= _values(part)
     return BenchmarkClass(
         path=path,
-        name=found.name,
-        summary=(ast.get_docstring(found) or "a benchmark of your own").splitlines()[0],
+        name=definition.name,
+        summary=(ast.get_docstring(definition) or "a benchmark of your own").splitlines()[0],
         naming=way,
         attributes=attributes,
         trains_itself=way.train in methods or not whole,
@@ -114,7 +114,7 @@ def benchmark_class(
 
 
 def check_methods(name: str, way: Naming, methods: set[str]) -> None:
-    for needed, example in ((way.build, "the Keras model"), (way.data, "the pictures and labels")):
+    for needed, example in ((way.build, "the Keras model"), (way.data, "the images and labels")):
         if needed not in methods:
             raise UsageError(
                 f"The benchmark class {name} has no method {needed}.",
@@ -123,18 +123,18 @@ def check_methods(name: str, way: Naming, methods: set[str]) -> None:
 
 
 def _naming(family: list[ast.ClassDef]) -> Naming | None:
-    """By whichever method it has; None: it is no benchmark class."""
-    methods = {name for one in family for name in _methods(one)}
+    """By its methods; None: it is no benchmark class."""
+    methods = {name for part in family for name in _methods(part)}
     return next((way for way in (OWN, HPVM) if methods & {way.build, way.data}), None)
 
 
-def _family(found: ast.ClassDef, tree: ast.Module) -> tuple[list[ast.ClassDef], bool]:
-    """The class and those of its file it is derived from; and whether that is all.
+def _family(definition: ast.ClassDef, tree: ast.Module) -> tuple[list[ast.ClassDef], bool]:
+    """The class and its bases in its file; and whether these are all.
 
     A base named Benchmark is HPVM's or assay's, which has none of the methods.
     """
     classes = {part.name: part for part in tree.body if isinstance(part, ast.ClassDef)}
-    family, whole, left = [found], True, list(found.bases)
+    family, whole, left = [definition], True, list(definition.bases)
     while left:
         base = left.pop(0)
         name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
@@ -146,14 +146,14 @@ def _family(found: ast.ClassDef, tree: ast.Module) -> tuple[list[ast.ClassDef], 
     return family, whole
 
 
-def _methods(found: ast.ClassDef) -> set[str]:
-    return {part.name for part in found.body if isinstance(part, ast.FunctionDef)}
+def _methods(definition: ast.ClassDef) -> set[str]:
+    return {part.name for part in definition.body if isinstance(part, ast.FunctionDef)}
 
 
-def _values(found: ast.ClassDef) -> dict[str, Value]:
+def _values(definition: ast.ClassDef) -> dict[str, Value]:
     return {
         target.id: part.value.value
-        for part in found.body
+        for part in definition.body
         if isinstance(part, ast.Assign) and isinstance(part.value, ast.Constant)
         for target in part.targets
         if isinstance(target, ast.Name) and isinstance(part.value.value, str | int | float)

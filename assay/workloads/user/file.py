@@ -1,8 +1,8 @@
 """A workload from a user's file, `./my.py:MyNet`.
 
 `MyNet` is a model's class, a function that returns a model, a pure function, or a callable for the
-plain Python backend; or a class with a method for each framework it is made for; or a benchmark
-class. The file is read here, not run: it may import a framework, and only a worker does that.
+plain Python backend; or a class with a method for each framework; or a benchmark class. The file is
+parsed here, not run: it may import a framework, which only workers do.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from assay.core.sessions import Builder, Job
 from assay.workloads.user._inspect import MODELS, PLAIN, Definition, Found, look_at
 from assay.workloads.user.benchmark_class import BenchmarkClass, benchmark_class, is_benchmark
 
-BATCH_SIZE = 32  # of a model that does not name its own; a plain function handles one item a call
+BATCH_SIZE = 32  # default of models; a plain function handles one item per call
 
 
 class FileWorkload(msgspec.Struct, frozen=True):
-    """A name in a user's file; what it makes is known when a worker has run it."""
+    """A definition in a user's file; its model is only known in a worker."""
 
     path: Path
     name: str
@@ -63,11 +63,11 @@ class FileWorkload(msgspec.Struct, frozen=True):
             if self.found.making == "itself":
                 return model.job(model.Bare(maker, maker, module, kind, params, itself=True))
             method = getattr(maker(), kind) if self.found.making == "methods" else maker
-            made = method(**model.arguments(method, kind, params))
-            if isinstance(made, Job):
-                return made
-            bare = model.Bare(made, maker, module, kind, params)
-            return model.job(bare) if kind in MODELS else Job(model=made)
+            thing = method(**model.arguments(method, kind, params))
+            if isinstance(thing, Job):
+                return thing
+            bare = model.Bare(thing, maker, module, kind, params)
+            return model.job(bare) if kind in MODELS else Job(model=thing)
 
         return build
 
@@ -85,16 +85,16 @@ def from_file(text: str) -> FileWorkload | BenchmarkClass:
     chosen = definitions[name]
     if isinstance(chosen, ast.ClassDef) and is_benchmark(chosen, tree):
         return benchmark_class(path, tree, chosen, _module)
-    found = look_at(chosen, tree, file)
-    params = {"batch_size": _batch_size(found), "seed": 0, **found.params}
-    return FileWorkload(path=path, name=name, found=found, params=params)
+    definition = look_at(chosen, tree, file)
+    params = {"batch_size": _batch_size(definition), "seed": 0, **definition.params}
+    return FileWorkload(path=path, name=name, found=definition, params=params)
 
 
-def _batch_size(found: Found) -> int:
-    """0: as the example has it."""
-    if found.kinds == PLAIN:
+def _batch_size(definition: Found) -> int:
+    """0: that of the example."""
+    if definition.kinds == PLAIN:
         return 1
-    return 0 if found.example == "value" and set(found.kinds) <= MODELS else BATCH_SIZE
+    return 0 if definition.example == "value" and set(definition.kinds) <= MODELS else BATCH_SIZE
 
 
 def _tree(path: Path, file: str) -> ast.Module:
@@ -110,7 +110,7 @@ def _tree(path: Path, file: str) -> ast.Module:
 
 
 def _module(path: Path) -> Any:
-    if str(path.parent) not in sys.path:  # so that it finds its neighbours, behind everything else
+    if str(path.parent) not in sys.path:  # for imports of files beside it, with lowest priority
         sys.path.append(str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader

@@ -1,6 +1,6 @@
 """A model of a hub as a workload: `hf:gpt2`, `hf:./folder/`, `torchvision:resnet50`, `timm:NAME`.
 
-What the hub's package makes of the name, only a worker finds out. Nothing is downloaded.
+Only a worker asks the hub's package for the model. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.core.sessions import Builder, Job
 
 
 class Hub(NamedTuple):
-    """Where models come from; `assay/workloads/user/_hub_NAME.py` makes them."""
+    """A package with models; `hub_NAME.py` loads them."""
 
     package: str
     install: str
@@ -36,7 +36,7 @@ HUBS = {
 
 
 class HubWorkload(msgspec.Struct, frozen=True):
-    """A name of a hub."""
+    """A model of a hub."""
 
     hub: str
     name: str
@@ -88,14 +88,14 @@ def from_hub(text: str) -> HubWorkload:
     return HubWorkload(hub, name)
 
 
-# torchvision beside a torch that its compiled operators do not fit.
+# torchvision with a torch that does not match its compiled operators.
 #
-# The build on the package index wants CUDA's torch; beside another one `import torchvision` fails
-# ("operator torchvision::nms does not exist"), and with it timm and models of transformers. None of
-# the classifiers uses those operators, so their names are enough.
+# The build on the package index needs the CUDA build of torch; with another, `import torchvision`
+# fails ("operator torchvision::nms does not exist"), and so do timm and models of transformers. No
+# classifier uses these operators, so it is enough to declare their names.
 
 _MISSING = "operator torchvision::nms does not exist"
-_declared: list[Any] = []  # what is declared lives as long as its library
+_declared: list[Any] = []  # declarations live as long as their library
 
 
 def load() -> None:
@@ -112,7 +112,7 @@ def load() -> None:
 
 
 def _declare() -> None:
-    """The two operators that torchvision describes without asking whether they are there."""
+    """Declare the two operators that torchvision registers without checking that they exist."""
     if not _declared:
         import torch
 

@@ -18,15 +18,15 @@ from assay.core.sessions import Job
 
 _FILES = ("model.safetensors", "pytorch_model.bin")
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}  # code in a folder is not run
-_WEIGHTS = (*_FILES, *(f"{name}.index.json" for name in _FILES))  # whole, or in pieces
+_WEIGHTS = (*_FILES, *(f"{name}.index.json" for name in _FILES))  # one file, or sharded
 
 
 def job(name: str, params: Mapping[str, Value]) -> Job:
     config = _config(name)
-    model, said = _model(name, config)
+    model, assumed_weights = _model(name, config)
     random = torch.Generator().manual_seed(int(params["seed"]))
     inputs = _inputs(name, config, params, random)
-    loss, targets, assumed = _loss(config, inputs, random)
+    loss, targets, assumed_loss = _loss(config, inputs, random)
     return Job(
         model=model,
         loss=loss,
@@ -34,7 +34,7 @@ def job(name: str, params: Mapping[str, Value]) -> Job:
         train_batch=(inputs, targets),
         items=int(params["batch_size"]),
         as_given=True,
-        facts={"assumed": "; ".join(filter(None, (said, assumed)))},
+        facts={"assumed": "; ".join(filter(None, (assumed_weights, assumed_loss)))},
     )
 
 
@@ -42,7 +42,7 @@ def _config(name: str) -> Any:
     folder = _folder(name).is_dir()
     try:
         return transformers.AutoConfig.from_pretrained(name, **_LOCAL)
-    # what transformers, its hub and json raise over a name that is not here, or is no model
+    # errors of transformers, its hub and json for a name that is missing or no model
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         first = str(error).strip().partition("\n")[0]
         remedy = (
@@ -54,20 +54,20 @@ def _config(name: str) -> Any:
 
 
 def _model(name: str, config: Any) -> tuple[Any, str]:
-    """With the weights that are here, else random ones, which is said."""
+    """With local weights, else random ones; and a note of that."""
     kind = _class((config.architectures or [""])[0])
     config.use_cache = False  # a step is one forward pass over whole rows, not a generation
     if _has_weights(name):
         return kind.from_pretrained(name, config=config, **_LOCAL), ""
     if kind is transformers.AutoModel:
-        made = kind.from_config(config, trust_remote_code=False)
+        network = kind.from_config(config, trust_remote_code=False)
     else:
-        made = kind(config)
-    return made, "its weights are random, as none are here"
+        network = kind(config)
+    return network, "its weights are random, as none are here"
 
 
 def _class(name: str) -> Any:
-    """The model that a configuration names; whatever else it names is not called."""
+    """The model class that a configuration names; other names are not called."""
     kind = getattr(transformers, name, None) if name else None
     model = isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)
     return kind if model else transformers.AutoModel
@@ -83,7 +83,7 @@ def _has_weights(name: str) -> bool:
 
 
 def _folder(name: str) -> Path:
-    return Path(os.path.expanduser(name))  # Path's own raises over a user who is not here
+    return Path(os.path.expanduser(name))  # Path.expanduser raises for an unknown user
 
 
 def _inputs(
@@ -92,7 +92,7 @@ def _inputs(
     params: Mapping[str, Value],
     random: torch.Generator,
 ) -> dict[str, torch.Tensor]:
-    """Pictures for what takes them, tokens for what has a vocabulary."""
+    """Images for models that take them, tokens for models with a vocabulary."""
     size, length = int(params["batch_size"]), int(params["length"])
     if getattr(config, "image_size", None) and getattr(config, "num_channels", None):
         side = config.image_size
@@ -103,7 +103,7 @@ def _inputs(
     if not vocabulary:
         raise EndingError(
             "skipped",
-            f"what hf:{name} takes is neither pictures nor tokens; build it in a file of your own, "
+            f"hf:{name} takes neither images nor tokens; build it in a file of your own, "
             "with an example: ./net.py:Net",
         )
     longest = getattr(config, "max_position_embeddings", 0) or length
@@ -121,7 +121,7 @@ def _loss(
     inputs: Mapping[str, torch.Tensor],
     random: torch.Generator,
 ) -> tuple[str | Callable[[Any, Any], Any], Any, str]:
-    """Of the next token, of each token or of the class, by what the model is for; else the mean."""
+    """Of the next token, each token or the class, by the purpose of the model; else the mean."""
     purpose = (config.architectures or [""])[0] or ""
     if purpose.endswith(("ForCausalLM", "LMHeadModel")):
         return _next_token, inputs["input_ids"], ""

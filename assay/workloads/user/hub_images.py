@@ -1,4 +1,4 @@
-"""Classifiers of pictures from torchvision and timm, with random weights."""
+"""Image classifiers of torchvision and timm, with random weights."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from assay.core.sessions import Job
 def job(model: Any, side: int, params: Mapping[str, Value]) -> Job:
     size, classes = int(params["batch_size"]), int(params["classes"])
     random = torch.Generator().manual_seed(int(params["seed"]))
-    pictures = torch.rand(size, 3, side, side, generator=random) * 2 - 1
+    images = torch.rand(size, 3, side, side, generator=random) * 2 - 1
     return Job(
         model=model,
         loss=_loss,
-        train_batch=(pictures, torch.randint(0, classes, (size,), generator=random)),
+        train_batch=(images, torch.randint(0, classes, (size,), generator=random)),
         items=size,
         as_given=True,
         facts={"assumed": "its weights are random"},
@@ -27,6 +27,6 @@ def job(model: Any, side: int, params: Mapping[str, Value]) -> Job:
 
 
 def _loss(outputs: Any, labels: torch.Tensor) -> torch.Tensor:
-    """Some give auxiliary outputs beside the logits while they train."""
+    """Some return auxiliary outputs besides the logits in training."""
     logits = outputs if isinstance(outputs, torch.Tensor) else outputs[0]
     return functional.cross_entropy(logits, labels)

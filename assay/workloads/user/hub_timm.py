@@ -19,7 +19,7 @@ def job(name: str, params: Mapping[str, Value]) -> Job:
         raise unknown("model in timm", name, timm.list_models(), LISTED)
     known = timm.get_pretrained_cfg(name)
     side = int(params["image_size"]) or int(known.input_size[-1])
-    # who has a place for every patch is made for one size; all others take any
+    # models with a position for every patch are built for one size; others take any
     size = {"img_size": side} if known.fixed_input_size else {}
     model = timm.create_model(name, pretrained=False, num_classes=int(params["classes"]), **size)
     return hub_images.job(model, side, params)

@@ -1,4 +1,4 @@
-"""A model saved by Keras, loaded; its inputs, and labels that fit its outputs."""
+"""Load a model saved by Keras, with inputs, and labels that fit its outputs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from assay.core.sessions import Job
 def job(path: str, inputs: Mapping[str, Any], seed: int) -> Job:
     model = loaded(path)
     if not inputs:
-        return Job(model=model)  # whose inputs the backend makes from what Keras says
+        return Job(model=model)  # the backend makes inputs from its shapes
     random = np.random.default_rng([seed, 2])
-    below = min((layer.input_dim for layer in _embeddings(model)), default=0)
-    if below:
-        inputs = {name: _tokens(array, below, random) for name, array in inputs.items()}
+    smallest_table = min((layer.input_dim for layer in _embeddings(model)), default=0)
+    if smallest_table:
+        inputs = {name: _tokens(array, smallest_table, random) for name, array in inputs.items()}
     arrays = tuple(inputs.values())
     outputs = model.outputs
     if len(outputs) > 1:
         return Job(model=model, train_batch=(arrays, ()), items=len(arrays[0]), trains=False)
-    *places, classes = model.compute_output_shape(_shapes(arrays))
-    labels = random.integers(0, classes, places).astype(np.int32)
+    *positions, classes = model.compute_output_shape(_shapes(arrays))
+    labels = random.integers(0, classes, positions).astype(np.int32)
     return Job(
         model=model,
         train_batch=(arrays[0] if len(arrays) == 1 else arrays, labels),
@@ -37,7 +37,7 @@ def job(path: str, inputs: Mapping[str, Any], seed: int) -> Job:
 def loaded(path: str) -> Any:
     try:
         return keras.models.load_model(path, compile=False)
-    # what Keras, h5py and zipfile raise over a file that holds no model, or not all of it
+    # errors of Keras, h5py and zipfile for a file without a complete model
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         first = str(error).strip().partition("\n")[0].rstrip(".")
         raise UsageError(
@@ -50,11 +50,11 @@ def _embeddings(model: Any) -> list[Any]:
     return [layer for layer in model._flatten_layers() if isinstance(layer, keras.layers.Embedding)]
 
 
-def _tokens(array: Any, below: int, random: Any) -> Any:
-    """Those of its inputs that are whole numbers, below the smallest table."""
+def _tokens(array: Any, limit: int, random: Any) -> Any:
+    """Random integers below the rows of the smallest table; other inputs unchanged."""
     if np.issubdtype(array.dtype, np.floating):
         return array
-    return random.integers(0, below, array.shape).astype(array.dtype)
+    return random.integers(0, limit, array.shape).astype(array.dtype)
 
 
 def _shapes(arrays: tuple[Any, ...]) -> Any:

@@ -1,8 +1,8 @@
-"""A user's bare model, which comes without a batch or a loss, made into a job. In a worker only.
+"""The job of a user's bare model, which has no batch or loss. In a worker only.
 
-Inputs come from the `example` its file names: an array, a tuple (arguments in their order), a dict
-(arguments by name), or a function of the batch size that returns one. A loss is a function `loss`
-of the outputs, and of `targets` or the inputs where it takes a second argument.
+Inputs come from `example` in its file: an array, a tuple (arguments by position), a dict (arguments
+by name), or a function of the batch size that returns one. A loss is a function `loss` of the
+outputs and, if it takes a second argument, of `targets` or the inputs.
 """
 
 from __future__ import annotations
@@ -16,34 +16,37 @@ from assay.core.errors import UsageError
 from assay.core.records import Value
 from assay.core.sessions import Job
 
-RANDOM = frozenset({"key", "rngs"})  # arguments by which a framework hands out randomness
-MEAN = "mean"  # Job.loss where there is none: of all outputs that are floating point
+RANDOM = frozenset({"key", "rngs"})  # arguments for random keys
+MEAN = "mean"  # default of Job.loss: of all floating-point outputs
 
 
 class Bare(NamedTuple):
-    """A model, and where to look for what belongs to it."""
+    """A model, and where to find its example, loss and targets."""
 
     made: Any
-    maker: Any  # the class or function it is made by
+    maker: Any  # its class or function
     module: Any  # of the user's file
     kind: str
     params: Mapping[str, Value]
-    itself: bool = False  # the function is the model: nothing in it is trained
+    itself: bool = False  # the function is the model, without parameters to train
 
 
 def job(bare: Bare) -> Job:
     framework = _framework(bare.kind)
     if hasattr(framework, "job"):
-        made: Job = framework.job(bare)
-        return made
+        framework_job: Job = framework.job(bare)
+        return framework_job
     inputs = inputs_of(bare)
-    guessed = inputs is None
-    if guessed:
-        inputs = framework.guessed(bare.made, _size(bare))
+    inferred = inputs is None
+    if inferred:
+        inputs = framework.infer_inputs(bare.made, _size(bare))
     if inputs is None:
         raise no_example(bare)
-    loss, targets, said = _loss(bare, inputs)
-    taken = (said, "its inputs are vectors as its first layer takes them" if guessed else "")
+    loss, targets, assumed = _loss(bare, inputs)
+    assumptions = (
+        assumed,
+        "its inputs are vectors as its first layer takes them" if inferred else "",
+    )
     return Job(
         model=framework.model(bare, inputs),
         loss=loss,
@@ -51,61 +54,66 @@ def job(bare: Bare) -> Job:
         items=rows(inputs),
         trains=not bare.itself,
         as_given=True,
-        facts={"assumed": "; ".join(filter(None, taken))},
+        facts={"assumed": "; ".join(filter(None, assumptions))},
     )
 
 
 def arguments(maker: Callable[..., Any], kind: str, params: Mapping[str, Value]) -> dict[str, Any]:
-    """Those of its arguments that assay knows: parameters, and where JAX gets its randomness."""
-    taken = inspect.signature(maker).parameters
-    given: dict[str, Any] = {name: params[name] for name in taken if name in params}
-    if RANDOM & set(taken):
+    """Arguments that assay supplies: parameters, and random keys of JAX."""
+    accepted = inspect.signature(maker).parameters
+    kwargs: dict[str, Any] = {name: params[name] for name in accepted if name in params}
+    if RANDOM & set(accepted):
         supplied = getattr(_framework(kind), "randomness", {})
-        given |= {n: supplied[n](int(params["seed"])) for n in taken if n in supplied}
-    return given
+        kwargs |= {n: supplied[n](int(params["seed"])) for n in accepted if n in supplied}
+    return kwargs
 
 
 def inputs_of(bare: Bare) -> Any:
-    """What the file names as an example, or None."""
-    named = _named(bare, "example")
+    """The example in the file, or None."""
+    example = _named(bare, "example")
     for name in _framework(bare.kind).EXAMPLES:
-        named = getattr(bare.made, name, None) if named is None else named
-    if named is None:
+        example = getattr(bare.made, name, None) if example is None else example
+    if example is None:
         return None
-    if callable(named) and not hasattr(named, "shape"):
-        return _checked(_called(named, bare), bare)
-    found = _checked(named, bare)
+    if callable(example) and not hasattr(example, "shape"):
+        return _checked(_called(example, bare), bare)
+    leaves = _checked(example, bare)
     size = int(bare.params.get("batch_size", 0))
-    return _each(found, lambda leaf: _of_rows(leaf, size)) if size else found
+    return _each(leaves, lambda leaf: _of_rows(leaf, size)) if size else leaves
 
 
 def _framework(kind: str) -> Any:
-    """What knows the models of a framework."""
+    """The module for models of a framework."""
     return import_module(f"assay.workloads.user.model_{kind}")
 
 
 def _named(bare: Bare, name: str) -> Any:
-    """Of the class or function, else of the file; a method is bound to the model."""
-    found = getattr(bare.maker, name, None)
-    if inspect.isfunction(found) and next(iter(inspect.signature(found).parameters), "") == "self":
-        return found.__get__(bare.made)
-    return getattr(bare.module, name, None) if found is None else found
+    """An attribute of the class or function, else of the file; a method is bound to the model."""
+    attribute = getattr(bare.maker, name, None)
+    if (
+        inspect.isfunction(attribute)
+        and next(iter(inspect.signature(attribute).parameters), "") == "self"
+    ):
+        return attribute.__get__(bare.made)
+    return getattr(bare.module, name, None) if attribute is None else attribute
 
 
 def _called(function: Callable[..., Any], bare: Bare) -> Any:
-    """By name what it names; a single argument of another name is the batch size."""
-    taken = inspect.signature(function).parameters
-    given = {name: bare.params[name] for name in taken if name in bare.params}
-    lacking = [
-        name for name, one in taken.items() if one.default is one.empty and name not in given
+    """Call with parameters by name; a single argument of another name is the batch size."""
+    accepted = inspect.signature(function).parameters
+    kwargs = {name: bare.params[name] for name in accepted if name in bare.params}
+    missing = [
+        name
+        for name, parameter in accepted.items()
+        if parameter.default is parameter.empty and name not in kwargs
     ]
-    if len(lacking) == 1:
-        given[lacking[0]] = _size(bare)
-    return function(**given)
+    if len(missing) == 1:
+        kwargs[missing[0]] = _size(bare)
+    return function(**kwargs)
 
 
-def _checked(found: Any, bare: Bare) -> Any:
-    """Lists are arrays; floating point is float32, as weights are; anything else is refused."""
+def _checked(tree: Any, bare: Bare) -> Any:
+    """Convert lists to arrays and float64 to float32; anything else is refused."""
     import numpy as np
 
     def array(leaf: Any) -> Any:
@@ -120,35 +128,35 @@ def _checked(found: Any, bare: Bare) -> Any:
         double = isinstance(leaf, np.ndarray) and leaf.dtype == np.float64
         return leaf.astype(np.float32) if double else leaf
 
-    return _each(found, array)
+    return _each(tree, array)
 
 
-def _each(found: Any, function: Callable[[Any], Any]) -> Any:
-    """Of every array in tuples and dicts."""
-    if isinstance(found, Mapping):
-        return {name: _each(part, function) for name, part in found.items()}
-    if isinstance(found, tuple):
-        return tuple(_each(part, function) for part in found)
-    return function(found)
+def _each(tree: Any, function: Callable[[Any], Any]) -> Any:
+    """Apply to every array in tuples and dicts."""
+    if isinstance(tree, Mapping):
+        return {name: _each(part, function) for name, part in tree.items()}
+    if isinstance(tree, tuple):
+        return tuple(_each(part, function) for part in tree)
+    return function(tree)
 
 
 def _of_rows(leaf: Any, size: int) -> Any:
-    """So many rows: those there are, again and again."""
+    """Repeat or cut rows to this size."""
     import numpy as np
 
     if not getattr(leaf, "shape", ()):
         return leaf
     rows = np.arange(size) % leaf.shape[0]
-    if hasattr(leaf, "index_select"):  # a tensor of torch, which numpy may not have the dtype of
+    if hasattr(leaf, "index_select"):  # a tensor of torch, whose dtype numpy may not have
         return leaf[rows]
     return np.asarray(leaf)[rows]
 
 
 def rows(inputs: Any) -> int:
-    """What a step handles: the first axis of the first input."""
-    found: list[int] = []
-    _each(inputs, lambda leaf: found.extend(getattr(leaf, "shape", ())[:1]))
-    return int(found[0]) if found else 1
+    """Items of a step: the first axis of the first input."""
+    sizes: list[int] = []
+    _each(inputs, lambda leaf: sizes.extend(getattr(leaf, "shape", ())[:1]))
+    return int(sizes[0]) if sizes else 1
 
 
 def _size(bare: Bare) -> int:
@@ -175,13 +183,13 @@ def _loss(bare: Bare, inputs: Any) -> tuple[Any, Any, str]:
 def no_example(bare: Bare) -> UsageError:
     name = bare.maker.__name__
     return UsageError(
-        f"{name} comes without an example, and what it takes cannot be told from it for certain.",
+        f"{name} was given without an example, and its inputs cannot be inferred.",
         hint=_line_to_add(bare),
     )
 
 
 def _line_to_add(bare: Bare) -> str:
-    made = _framework(bare.kind).LIKE
+    example = _framework(bare.kind).LIKE
     if hasattr(bare.maker, "__assay_live__"):
-        return f"Give one with the model: example={made}"
-    return f"Add a line such as: {bare.maker.__name__}.example = {made}"
+        return f"Give one with the model: example={example}"
+    return f"Add a line such as: {bare.maker.__name__}.example = {example}"

@@ -1,7 +1,7 @@
 """A model file as a workload: `model.onnx`, `program.pt2`, `model.keras`.
 
-Its inputs are made from the shapes the file states. Axes whose size it leaves free are parameters;
-the first axis of the first input is the batch.
+Inputs are made from the shapes in the file. Free axes are parameters; the first axis of the first
+input is the batch.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from assay.workloads.user import _archives
 
 
 def version_of(path: Path, beside: Sequence[Path] = ()) -> str:
-    """Another file, another version; `beside` it may lie others that belong to it."""
+    """A digest of the file and of other files of the model, `beside` it."""
     digests = [_digest(each) for each in (path, *beside)]
-    whole = hashlib.sha256("".join(digests).encode()).hexdigest() if beside else digests[0]
-    return whole[:12]
+    digest = hashlib.sha256("".join(digests).encode()).hexdigest() if beside else digests[0]
+    return digest[:12]
 
 
 def _digest(path: Path) -> str:
@@ -36,14 +36,14 @@ def _digest(path: Path) -> str:
 
 
 class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What every sort of file has in common; `build` makes a job of it for its kind."""
+    """Common to all formats; `build` makes the job."""
 
     path: Path
     kind: str
     build: Callable[[ModelFile, Mapping[str, Value]], Job]
     summary: str
     inputs: tuple[ModelInput, ...]
-    usual: Mapping[str, int] = {}  # sizes of free axes that the file suggests
+    usual: Mapping[str, int] = {}  # default sizes of free axes
     inference_only: str = ""
     facts: Mapping[str, Value] = {}
     beside: tuple[Path, ...] = ()  # other files of the model
@@ -59,7 +59,7 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def params(self) -> Mapping[str, Value]:
-        """A free axis is 0 until someone says how long it is."""
+        """A free axis is 0 until the user sets it."""
         free = {name: self.usual.get(name, 0) for name in axes(self.inputs)}
         return {"batch_size": self._batch() or 1, **free, "seed": 0}
 
@@ -85,7 +85,7 @@ class ModelFile(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _batch(self) -> int:
-        """The batch that is written down in the file; 0: it is free."""
+        """The fixed batch size of the file; 0: free."""
         first = self.inputs[0].sizes[:1] if self.inputs else ()
         return first[0] if first and isinstance(first[0], int) else 0
 
@@ -94,7 +94,7 @@ def from_model_file(name: str) -> ModelFile:
     path = user_path(name)
     if not path.is_file():
         raise UsageError(f"There is no file {name}.", hint="Give the path of a model file.")
-    # A link stays one: what belongs to the model lies beside the link.
+    # Do not resolve links: other files of the model are beside the link.
     return _READ[path.suffix](path.absolute())
 
 
@@ -144,60 +144,68 @@ SUFFIXES = tuple(_READ)
 
 
 def axes(inputs: Sequence[ModelInput]) -> tuple[str, ...]:
-    """Names of the parameters that free axes are, but the batch, each once."""
+    """Names of free axes except the batch, each once."""
     batch = batch_axis(inputs)
-    found = [
-        axis_name(one, place)
-        for one in inputs
-        for place, size in enumerate(one.sizes)
-        if isinstance(size, str) and not _is_batch(size, place, batch)
+    names = [
+        axis_name(model_input, axis)
+        for model_input in inputs
+        for axis, size in enumerate(model_input.sizes)
+        if isinstance(size, str) and not _is_batch(size, axis, batch)
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(names))
 
 
 def batch_axis(inputs: Sequence[ModelInput]) -> str | None:
-    """What the file calls the first axis of its first input; None if it is of one size."""
+    """The file's name of the first axis of its first input; None if its size is fixed."""
     first = inputs[0].sizes[0] if inputs and inputs[0].sizes else None
     return first if isinstance(first, str) else None
 
 
-def axis_name(one: ModelInput, place: int) -> str:
-    """The file's own name for it, else the input's and the axis' number."""
-    named = re.sub(r"\W+", "_", str(one.sizes[place])).strip("_")
-    return named or re.sub(r"\W+", "_", f"{one.name}_{place}")
+def axis_name(model_input: ModelInput, axis: int) -> str:
+    """The file's name, else one of the input and the axis' number."""
+    name = re.sub(r"\W+", "_", str(model_input.sizes[axis])).strip("_")
+    return name or re.sub(r"\W+", "_", f"{model_input.name}_{axis}")
 
 
-def shape(one: ModelInput, params: Mapping[str, Value], batch: str | None) -> tuple[int, ...]:
+def shape(
+    model_input: ModelInput, params: Mapping[str, Value], batch: str | None
+) -> tuple[int, ...]:
     return tuple(
         size
         if isinstance(size, int)
-        else int(params["batch_size" if _is_batch(size, place, batch) else axis_name(one, place)])
-        for place, size in enumerate(one.sizes)
+        else int(
+            params["batch_size" if _is_batch(size, axis, batch) else axis_name(model_input, axis)]
+        )
+        for axis, size in enumerate(model_input.sizes)
     )
 
 
 def made_inputs(inputs: Sequence[ModelInput], params: Mapping[str, Value]) -> dict[str, Any]:
-    """Numbers in [-1, 1); tokens below the table's rows; ones where nothing is known of integers,
-    which every mask is fine with."""
+    """Floats in [-1, 1); tokens below the table's rows; other integers are 1, which is valid in any
+    mask."""
     import numpy as np
 
     random = np.random.default_rng([int(params["seed"]), 1])
     batch = batch_axis(inputs)
-    found: dict[str, Any] = {}
-    for one in inputs:
-        size = shape(one, params, batch)
-        if one.dtype in FLOATING:
-            found[one.name] = (random.random(size, np.float32) * 2 - 1).astype(one.dtype)
-        elif one.below:
-            found[one.name] = random.integers(0, one.below, size).astype(one.dtype)
+    arrays: dict[str, Any] = {}
+    for model_input in inputs:
+        size = shape(model_input, params, batch)
+        if model_input.dtype in FLOATING:
+            arrays[model_input.name] = (random.random(size, np.float32) * 2 - 1).astype(
+                model_input.dtype
+            )
+        elif model_input.below:
+            arrays[model_input.name] = random.integers(0, model_input.below, size).astype(
+                model_input.dtype
+            )
         else:
-            found[one.name] = np.ones(size, one.dtype)
-    return found
+            arrays[model_input.name] = np.ones(size, model_input.dtype)
+    return arrays
 
 
-def _is_batch(size: str, place: int, batch: str | None) -> bool:
-    """An axis without a name is the batch where it is the first."""
-    return batch is not None and size == batch and (bool(size) or place == 0)
+def _is_batch(size: str, axis: int, batch: str | None) -> bool:
+    """The first axis is the batch, also without a name."""
+    return batch is not None and size == batch and (bool(size) or axis == 0)
 
 
 def _onnx_job(file: ModelFile, params: Mapping[str, Value]) -> Job:
@@ -216,7 +224,7 @@ def _program_job(file: ModelFile, params: Mapping[str, Value]) -> Job:
     from assay.workloads.user import _torch_program
 
     batch = batch_axis(file.inputs)
-    shapes = [shape(one, params, batch) for one in file.inputs]
+    shapes = [shape(model_input, params, batch) for model_input in file.inputs]
     return _torch_program.job(str(file.path), shapes, file.trust)
 
 

@@ -15,7 +15,7 @@ from assay.workloads.user.model import Bare
 
 EXAMPLES = ()
 LIKE = "jnp.zeros((2, 32, 32, 3))"
-_MODES = {"train": True, "training": True, "deterministic": False}  # of a call while it trains
+_MODES = {"train": True, "training": True, "deterministic": False}  # arguments in training
 
 
 def _streams(seed: int) -> Any:
@@ -25,37 +25,37 @@ def _streams(seed: int) -> Any:
     return nnx.Rngs(seed)
 
 
-# What an argument of this name is given.
+# Argument name → its value for a seed.
 randomness: dict[str, Callable[[int], Any]] = {"key": jax.random.key, "rngs": _streams}
 
 
-def guessed(made: Any, size: int) -> Any:
-    return None  # parameters do not tell what they are multiplied with first
+def infer_inputs(model: Any, size: int) -> Any:
+    return None  # parameters do not show the shape of inputs
 
 
 def model(bare: Bare, inputs: Any) -> tuple[Any, ...]:
-    made = bare.made
+    network = bare.made
     if bare.itself:
-        return _from_function(made), []
-    if isinstance(made, tuple) and len(made) == 2 and callable(made[0]):
-        return _from_pair(*made)
-    if isinstance(made, tuple) and len(made) == 3 and callable(made[0]):
-        return made
-    if _is_a(made, "flax.linen", "Module"):
-        return _from_linen(made, inputs, int(bare.params["seed"]))
-    if _is_a(made, "flax.nnx", "Module"):
-        return _from_nnx(made)
-    if _is_a(made, "equinox", "Module"):
-        return _from_equinox(made)
+        return _from_function(network), []
+    if isinstance(network, tuple) and len(network) == 2 and callable(network[0]):
+        return _from_pair(*network)
+    if isinstance(network, tuple) and len(network) == 3 and callable(network[0]):
+        return network
+    if _is_a(network, "flax.linen", "Module"):
+        return _from_linen(network, inputs, int(bare.params["seed"]))
+    if _is_a(network, "flax.nnx", "Module"):
+        return _from_nnx(network)
+    if _is_a(network, "equinox", "Module"):
+        return _from_equinox(network)
     raise UsageError(
-        f"{bare.maker.__name__} gave a {type(made).__name__}, which jax cannot open.",
+        f"{bare.maker.__name__} gave a {type(network).__name__}, which jax cannot open.",
         hint="Return (function, parameters), a module of flax or equinox, or an assay.Job.",
     )
 
 
-def _is_a(made: object, module: str, name: str) -> bool:
+def _is_a(thing: object, module: str, name: str) -> bool:
     kind = getattr(sys.modules.get(module), name, None)
-    return kind is not None and isinstance(made, kind)
+    return kind is not None and isinstance(thing, kind)
 
 
 def _call(function: Callable[..., Any], inputs: Any, *first: Any, **more: Any) -> Any:
@@ -83,13 +83,15 @@ def _from_pair(function: Callable[..., Any], params: Any) -> tuple[Any, Any]:
 
 
 def _split(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-    """The floating-point arrays of a tree, which are trained, and how to put others in."""
+    """The floating-point arrays of a tree, which are trained, and a function to replace them."""
     leaves, shape = jax.tree.flatten(tree)
     trained = [_floating(leaf) for leaf in leaves]
 
     def whole(new: list[Any]) -> Any:
-        given = iter(new)
-        mixed = [next(given) if ours else leaf for ours, leaf in zip(trained, leaves, strict=True)]
+        replacements = iter(new)
+        mixed = [
+            next(replacements) if ours else leaf for ours, leaf in zip(trained, leaves, strict=True)
+        ]
         return jax.tree.unflatten(shape, mixed)
 
     own = [jnp.asarray(leaf) for ours, leaf in zip(trained, leaves, strict=True) if ours]
@@ -100,64 +102,64 @@ def _floating(leaf: Any) -> bool:
     return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.floating)
 
 
-def _from_equinox(made: Any) -> tuple[Any, Any]:
-    """Its modules take one item, as its own documentation calls them: vmapped over the batch."""
-    trained, whole = _split(made)
-    keyed = "key" in _takes(type(made).__call__)
+def _from_equinox(network: Any) -> tuple[Any, Any]:
+    """Its modules take one item, so they are vmapped over the batch."""
+    trained, whole = _split(network)
+    keyed = "key" in _takes(type(network).__call__)
 
     def apply(params: Any, inputs: Any, key: Any = None) -> Any:
         module = whole(params)
         rows = len(jax.tree.leaves(inputs)[0])
         if keyed and key is not None:
             keys = jax.random.split(key, rows)
-            return jax.vmap(lambda one, own: _call(module, one, key=own))(inputs, keys)
-        return jax.vmap(lambda one: _call(module, one))(inputs)
+            return jax.vmap(lambda item, own: _call(module, item, key=own))(inputs, keys)
+        return jax.vmap(lambda item: _call(module, item))(inputs)
 
     return apply, trained
 
 
-def _from_linen(made: Any, inputs: Any, seed: int) -> tuple[Any, ...]:
-    """Parameters, and what else the module keeps, such as running averages, as the state."""
-    modes = _MODES.keys() & _takes(type(made).__call__)
+def _from_linen(network: Any, inputs: Any, seed: int) -> tuple[Any, ...]:
+    """Parameters, and other variables such as running averages as the state."""
+    modes = _MODES.keys() & _takes(type(network).__call__)
 
-    def said(train: bool) -> dict[str, bool]:
+    def mode_arguments(train: bool) -> dict[str, bool]:
         return {name: _MODES[name] == train for name in modes}
 
-    variables = dict(_call(made.init, inputs, jax.random.key(seed), **said(False)))
+    variables = dict(_call(network.init, inputs, jax.random.key(seed), **mode_arguments(False)))
     params = variables.pop("params", {})
 
     def apply(params: Any, inputs: Any, key: Any = None, state: Any = None) -> Any:
         whole = {"params": params, **(state or {})}
         more: dict[str, Any] = {
-            **said(key is not None),
+            **mode_arguments(key is not None),
             "rngs": {"dropout": key} if key is not None else {},
         }
         if state is None:
-            return _call(made.apply, inputs, whole, **more)
-        found, new = _call(made.apply, inputs, whole, mutable=list(state), **more)
-        return found, dict(new)
+            return _call(network.apply, inputs, whole, **more)
+        outputs, new = _call(network.apply, inputs, whole, mutable=list(state), **more)
+        return outputs, dict(new)
 
     return (apply, params, variables) if variables else (apply, params)
 
 
-def _from_nnx(made: Any) -> tuple[Any, ...]:
+def _from_nnx(network: Any) -> tuple[Any, ...]:
     from flax import nnx
 
-    shape, params, rest = _nnx_parts(made)
+    shape, params, rest = _nnx_parts(network)
 
     def apply(params: Any, inputs: Any, key: Any = None, state: Any = None) -> Any:
-        module = nnx.merge(shape, params, state, copy=True)  # of this trace, so that it can change
+        module = nnx.merge(shape, params, state, copy=True)  # a copy, which the trace may change
         if key is None and hasattr(module, "eval"):
             module.eval()
-        found = _call(module, inputs)
-        return found, _nnx_parts(module)[2]
+        outputs = _call(module, inputs)
+        return outputs, _nnx_parts(module)[2]
 
     return apply, params, rest
 
 
 def _nnx_parts(module: Any) -> tuple[Any, Any, Any]:
-    """What it is, its parameters, and all else it keeps."""
+    """Its graph definition, its parameters, and its other state."""
     from flax import nnx
 
-    found: tuple[Any, Any, Any] = nnx.split(module, nnx.Param, ...)
-    return found
+    parts: tuple[Any, Any, Any] = nnx.split(module, nnx.Param, ...)
+    return parts

@@ -1,4 +1,4 @@
-"""A user's Keras model: with the example its file names, or with a batch made from its inputs."""
+"""The job of a user's Keras model: with the example in its file, or a batch from its shapes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LIKE = 'numpy.zeros((32, 28, 28, 1), "float32")'
 
 
 def job(bare: Bare) -> Job:
-    """A functional model tells its inputs, of which a backend makes a batch; others need one."""
+    """The backend makes a batch for a functional model; others need an example."""
     inputs = inputs_of(bare)
-    told = inputs is None and getattr(bare.made, "inputs", None)
-    if told or not isinstance(bare.made, keras.Model):  # of which the backend has a sentence
+    has_inputs = inputs is None and getattr(bare.made, "inputs", None)
+    if has_inputs or not isinstance(bare.made, keras.Model):  # the backend reports the latter
         return Job(model=bare.made)
     if inputs is None:
         raise no_example(bare)

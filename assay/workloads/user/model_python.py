@@ -11,13 +11,13 @@ EXAMPLES = ()
 LIKE = "(1, 2)"
 
 
-def guessed(made: Any, size: int) -> Any:
-    return None  # a function's arguments can be anything
+def infer_inputs(function: Any, size: int) -> Any:
+    return None  # arguments can be anything
 
 
 def model(bare: Bare, inputs: Any) -> Callable[[], Any]:
     function = bare.made
     if isinstance(inputs, Mapping):
         return lambda: function(**inputs)
-    given = inputs if isinstance(inputs, tuple) else (inputs,)
-    return lambda: function(*given)
+    arguments = inputs if isinstance(inputs, tuple) else (inputs,)
+    return lambda: function(*arguments)

@@ -1,4 +1,4 @@
-"""A bare tf.Module, or a function of tensors, as the tensorflow backend calls it."""
+"""A bare tf.Module, or a function of tensors, for the tensorflow backend."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ EXAMPLES = ()
 LIKE = "tf.zeros((2, 32, 32, 3))"
 
 
-def guessed(made: Any, size: int) -> Any:
-    return None  # a tf.Module does not tell what it takes
+def infer_inputs(module: Any, size: int) -> Any:
+    return None  # a tf.Module does not state its inputs
 
 
 def model(bare: Bare, inputs: Any) -> Any:
@@ -29,7 +29,7 @@ def model(bare: Bare, inputs: Any) -> Any:
 
 
 class _Called(tf.Module):  # type: ignore[misc]
-    """Called with inputs as the example has them; told whether it trains, if it asks."""
+    """Passes inputs as in the example, and `training` if the model takes it."""
 
     def __init__(self, inner: Callable[..., Any]) -> None:
         super().__init__()

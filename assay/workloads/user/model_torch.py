@@ -1,4 +1,4 @@
-"""A bare torch module: what it takes, where that is certain."""
+"""A bare torch module, and its inputs if they can be inferred."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from torch import nn
 from assay.core.errors import UsageError
 from assay.workloads.user.model import Bare
 
-EXAMPLES = ("example_input_array", "dummy_inputs")  # as Lightning and transformers call theirs
+EXAMPLES = ("example_input_array", "dummy_inputs")  # names in Lightning and transformers
 LIKE = "torch.rand(2, 3, 32, 32)"
-# Layers that take a vector as well as anything else, and leave it as it is.
+# Layers that keep the shape of a vector.
 _PASSING = (nn.Flatten, nn.Dropout, nn.ReLU, nn.GELU, nn.Tanh, nn.Sigmoid, nn.SiLU, nn.Identity)
 
 
@@ -27,9 +27,9 @@ def model(bare: Bare, inputs: Any) -> Any:
     )
 
 
-def guessed(made: Any, size: int) -> Any:
-    """A chain that begins with a linear layer takes vectors; of nothing else the shape is sure."""
-    first = _first(made) if isinstance(made, nn.Module) else None
+def infer_inputs(module: Any, size: int) -> Any:
+    """A chain that begins with a linear layer takes vectors; no other shape is certain."""
+    first = _first(module) if isinstance(module, nn.Module) else None
     if isinstance(first, nn.Linear):
         random = torch.Generator().manual_seed(0)
         return torch.rand(size, first.in_features, generator=random) * 2 - 1
@@ -37,7 +37,7 @@ def guessed(made: Any, size: int) -> Any:
 
 
 def _first(module: nn.Module) -> nn.Module | None:
-    """The first layer of a chain that does something; None where there is no chain."""
+    """The first layer of a chain, except _PASSING; None if it is no chain."""
     children = list(module.children())
     if not children:
         return module
@@ -55,5 +55,5 @@ class _Function(nn.Module):  # type: ignore[misc]
         super().__init__()
         self._function = function
 
-    def forward(self, *given: Any, **named: Any) -> Any:
-        return self._function(*given, **named)
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)

@@ -1,7 +1,7 @@
-"""A model that was an object of a Python session, from the file that it travelled in: `NAME.live`.
+"""A model object of a Python session, from its file `NAME.live`.
 
-A line of JSON says what it is; behind it lie the model, its example, its loss and its targets, as
-pickle. Only a worker reads that part: to load it is to run code, as it is of a Python file.
+The first line is a header in JSON; then follows a pickle of the model, its example, loss and
+targets. Only a worker reads that part, because it runs code, as of a Python file.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from assay.core.sessions import Builder, Job
 from assay.workloads.user.model_file import version_of
 
 SUFFIX = ".live"
-BATCH_SIZE = 32  # of an example that is a function of it
-_LONGEST = 1 << 20  # bytes of the line
+BATCH_SIZE = 32  # default if the example is a function of it
+_LONGEST = 1 << 20  # bytes of the header
 
 
 class LiveHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a model without loading it."""
+    """Facts of a model without loading it."""
 
     name: str  # of its class or function
-    kind: str  # whose model it is
-    batch_size: int  # 0: as the example has it
-    paths: tuple[str, ...] = ()  # folders in which its classes were found
+    kind: str  # the framework
+    batch_size: int  # 0: that of the example
+    paths: tuple[str, ...] = ()  # folders of its classes
     format: int = 1
 
 
@@ -67,11 +67,11 @@ class LiveModel(msgspec.Struct, frozen=True, kw_only=True):
     def _build(self, **params: Value) -> Job:
         from assay.workloads.user import model
 
-        held = _loaded(self.path, self.header)
-        made = held.pop("model")
-        # what a file would name beside the model
-        beside = SimpleNamespace(__name__=self.header.name, __assay_live__=True, **held)
-        return model.job(model.Bare(made, beside, beside, self.header.kind, params))
+        parts = _loaded(self.path, self.header)
+        network = parts.pop("model")
+        # like the attributes of a user's file
+        beside = SimpleNamespace(__name__=self.header.name, __assay_live__=True, **parts)
+        return model.job(model.Bare(network, beside, beside, self.header.kind, params))
 
 
 def from_live_file(name: str) -> LiveModel:
@@ -90,37 +90,37 @@ def from_live_file(name: str) -> LiveModel:
 
 
 def _loaded(path: Path, header: LiveHeader) -> dict[str, Any]:
-    """In a worker. Classes of files are looked for where they were, behind everything else."""
-    sys.path += [place for place in header.paths if place not in sys.path]
+    """In a worker. Folders of its classes are searched last."""
+    sys.path += [folder for folder in header.paths if folder not in sys.path]
     with path.open("rb") as file:
         file.readline(_LONGEST)
-        held = BytesIO(file.read())
+        data = BytesIO(file.read())
     with loading(str(path)), phases.during("import"):
-        found: Any = _unpickled(path, held, header.kind)
-    if not isinstance(found, dict) or "model" not in found:
+        parts: Any = _unpickled(path, data, header.kind)
+    if not isinstance(parts, dict) or "model" not in parts:
         raise _damaged(path)
-    return found
+    return parts
 
 
-def _unpickled(path: Path, held: BytesIO, kind: str) -> Any:
+def _unpickled(path: Path, data: BytesIO, kind: str) -> Any:
     import pickle
     import zipfile
 
     try:
-        return _READERS.get(kind, pickle.load)(held)
+        return _READERS.get(kind, pickle.load)(data)
     except (pickle.UnpicklingError, EOFError, zipfile.BadZipFile):
         raise _damaged(path) from None
     except RuntimeError as error:
-        if "PytorchStreamReader" in str(error):  # torch's word for an archive that is not whole
+        if "PytorchStreamReader" in str(error):  # torch reports a truncated archive
             raise _damaged(path) from None
         raise
 
 
-def _by_torch(held: BytesIO) -> Any:
-    """On the CPU, wherever it was: the backend moves it."""
+def _by_torch(data: BytesIO) -> Any:
+    """To the CPU: the backend moves it."""
     import torch
 
-    return torch.load(held, map_location="cpu", weights_only=False)
+    return torch.load(data, map_location="cpu", weights_only=False)
 
 
 _READERS = {"torch": _by_torch}
@@ -128,6 +128,6 @@ _READERS = {"torch": _by_torch}
 
 def _damaged(path: Path) -> UsageError:
     return UsageError(
-        f"{path} is no model that assay has written, or is damaged.",
+        f"{path} was not written by assay, or is damaged.",
         hint="Give the model again: assay.run(model=…, example=…).",
     )

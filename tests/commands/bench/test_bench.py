@@ -51,7 +51,7 @@ def test_a_module_that_cannot_be_looked_into_does_not_hide_the_others(tmp_path):
 
     assert found.names == {"my_pkg.good.A.benchmark_b": ""}
     assert found.problems == {
-        "my_pkg.bad": "module 'my_pkg.bad' needs 'not_installed_anywhere', which is not here",
+        "my_pkg.bad": "module 'my_pkg.bad' needs 'not_installed_anywhere', which is not installed",
         "my_pkg.worse": "ZeroDivisionError: division by zero",
     }
 

@@ -152,7 +152,7 @@ def test_the_version_of_a_package_is_found(package):
         ("nowhere", "HEAD", "no commit 'nowhere'"),
         ("HEAD", "HEAD~2", "does not come after"),
         ("HEAD", "HEAD", "are the same commit"),
-        ("HEAD", "slowly==1.0", "not two of a kind"),
+        ("HEAD", "slowly==1.0", "not of the same kind"),
         ("slowly==1.0", "other==1.0", "are two packages"),
     ],
 )

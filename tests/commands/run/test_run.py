@@ -196,5 +196,5 @@ def test_a_workload_gets_a_number_that_is_not_finite(home, tmp_path, value):
 
 
 def test_a_whole_number_cannot_be_nan(home, endings):
-    with pytest.raises(UsageError, match="is 'nan', but has to be a whole number"):
+    with pytest.raises(UsageError, match="is 'nan', but has to be an integer"):
         list(assay.run(f"{endings}:fine:size=nan@python"))

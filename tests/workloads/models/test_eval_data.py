@@ -86,9 +86,7 @@ def test_nothing_lacks_where_weights_and_pictures_are(monkeypatch, tmp_path):
 def test_more_pictures_than_there_are_is_a_mistake(monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_DATA", str(SAMPLE))
 
-    with pytest.raises(
-        UsageError, match=r"first 76 pictures of tune were asked for, but .* has 75"
-    ):
+    with pytest.raises(UsageError, match=r"first 76 images of tune were asked for, but .* has 75"):
         RESNET18.lacks(RESNET18.params, Evaluation(split="tune", first=76), tmp_path)
 
 

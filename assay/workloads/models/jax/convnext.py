@@ -36,16 +36,16 @@ def apply(
 
 def _block(weights: Any, values: Any, last: bool) -> Any:
     """7 x 7 depthwise, then two dense layers on each pixel, written as 1 x 1 convolutions."""
-    found = conv(weights["across"], values, last, padding=3, depthwise=True)
-    found = _norm(weights["norm"], found, last)
-    found = jax.nn.gelu(conv(weights["expand"], found, last), approximate=False)
-    found = conv(weights["shrink"], found, last)
-    return values + found * along(weights["scale"]["gamma"], last)
+    branch = conv(weights["across"], values, last, padding=3, depthwise=True)
+    branch = _norm(weights["norm"], branch, last)
+    branch = jax.nn.gelu(conv(weights["expand"], branch, last), approximate=False)
+    branch = conv(weights["shrink"], branch, last)
+    return values + branch * along(weights["scale"]["gamma"], last)
 
 
 def _norm(weights: Any, values: Any, last: bool) -> Any:
     """Over the channels of each pixel."""
     if last:
         return layer_norm(weights, values, EPSILON)
-    turned = layer_norm(weights, values.transpose(0, 2, 3, 1), EPSILON)
-    return turned.transpose(0, 3, 1, 2)
+    normalized = layer_norm(weights, values.transpose(0, 2, 3, 1), EPSILON)
+    return normalized.transpose(0, 3, 1, 2)

@@ -22,7 +22,7 @@ def model(
     heads: int,
     vocabulary: int,
 ) -> tuple[Any, ...]:
-    """Two segments of equal length; norms after each sum, as BERT has them."""
+    """Two segments of equal length; norms after each sum, as in BERT."""
 
     def apply(params: Any, tokens: Any, key: Any = None, data_format: str = "") -> Any:
         values = params["embed"]["embeddings"][tokens] + params["positions"]["embeddings"][:length]

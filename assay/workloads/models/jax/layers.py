@@ -1,6 +1,6 @@
-"""Layers as pure functions of their weights, for pictures in either layout; and weights as a tree.
+"""Layers as pure functions of their weights, for images in either layout; weights as a tree.
 
-Norms and softmaxes are computed in float32, whatever comes in.
+Norms and softmaxes are computed in float32.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from jax import lax
 
 def tree(arrays: Mapping[str, Any]) -> dict[str, Any]:
     """`a.0.kernel` → {"a": [{"kernel": …}]}, on the device; running averages are left out."""
-    found: dict[str, Any] = {}
+    root: dict[str, Any] = {}
     for name, array in arrays.items():
         *path, variable = name.split(".")
         if not variable.startswith("moving_"):
-            place = found
+            node = root
             for part in path:
-                place = place.setdefault(part, {})
-            place[variable] = jnp.asarray(array)
-    return _with_lists(found)  # type: ignore[no-any-return]
+                node = node.setdefault(part, {})
+            node[variable] = jnp.asarray(array)
+    return _with_lists(root)  # type: ignore[no-any-return]
 
 
 def averages(arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Of every batch norm, by its name: what it has seen on average."""
+    """Running averages of every batch norm, by its name."""
     return {
         name.rpartition(".")[0]: {
             "mean": jnp.asarray(array),
@@ -46,7 +46,7 @@ def _with_lists(part: Any) -> Any:
 
 
 class BatchNorms:
-    """The batch norms of a net: the old averages in, the new ones gathered."""
+    """The batch norms of a net: they use the old averages and collect the new ones."""
 
     def __init__(self, old: Any, training: bool, last: bool, momentum: float, epsilon: float):  # noqa: ANN204
         self.new: dict[str, Any] = {}
@@ -58,25 +58,25 @@ class BatchNorms:
         exact = values.astype(jnp.float32)
         used = old = self._old[name]
         if self._training:
-            # both sums in one pass over the values, as a compiler fuses them
+            # both sums in one pass over the values, which a compiler fuses
             mean = exact.mean(self._over)
             square = (exact**2).mean(self._over)
             used = {"mean": mean, "variance": jnp.maximum(square - mean**2, 0)}
-            kept = self._momentum
-            old = {part: kept * old[part] + (1 - kept) * used[part] for part in old}
+            momentum = self._momentum
+            old = {part: momentum * old[part] + (1 - momentum) * used[part] for part in old}
         self.new[name] = old
         scale = weights["gamma"] * lax.rsqrt(used["variance"] + self._epsilon)
         offset = weights["beta"] - used["mean"] * scale
-        found = exact * scale.reshape(self._wide) + offset.reshape(self._wide)
-        return found.astype(values.dtype)
+        outputs = exact * scale.reshape(self._wide) + offset.reshape(self._wide)
+        return outputs.astype(values.dtype)
 
 
 def layer_norm(weights: Any, values: Any, epsilon: float) -> Any:
     exact = values.astype(jnp.float32)
     mean = exact.mean(-1, keepdims=True)
     variance = ((exact - mean) ** 2).mean(-1, keepdims=True)
-    found = (exact - mean) * lax.rsqrt(variance + epsilon)
-    return (found * weights["gamma"] + weights["beta"]).astype(values.dtype)
+    normalized = (exact - mean) * lax.rsqrt(variance + epsilon)
+    return (normalized * weights["gamma"] + weights["beta"]).astype(values.dtype)
 
 
 def dense(weights: Any, values: Any) -> Any:
@@ -92,32 +92,32 @@ def conv(
     kernel: str = "kernel",
     depthwise: bool = False,
 ) -> Any:
-    """`depthwise`: a kernel of its own for every channel, each a group."""
-    used = weights[kernel]
+    """`depthwise`: every channel has its own kernel and is a group."""
+    weight = weights[kernel]
     axes, groups = "NHWC" if last else "NCHW", 1
     if depthwise:
-        used, groups = used.swapaxes(2, 3), used.shape[2]
-    around = [(padding, padding)] * 2 if isinstance(padding, int) else padding
-    found = lax.conv_general_dilated(
+        weight, groups = weight.swapaxes(2, 3), weight.shape[2]
+    padding_pairs = [(padding, padding)] * 2 if isinstance(padding, int) else padding
+    outputs = lax.conv_general_dilated(
         values,
-        used,
+        weight,
         (stride, stride),
-        around,
+        padding_pairs,
         dimension_numbers=(axes, "HWIO", axes),
         feature_group_count=groups,
     )
-    return found + along(weights["bias"], last) if "bias" in weights else found
+    return outputs + along(weights["bias"], last) if "bias" in weights else outputs
 
 
 def along(channels: Any, last: bool) -> Any:
-    """A value for each channel, to be added to pictures of this layout."""
+    """Values of channels, shaped for images of this layout."""
     return channels if last else channels[:, None, None]
 
 
 def max_pool(values: Any, size: int, stride: int, last: bool, padding: Any = "VALID") -> Any:
     if not isinstance(padding, str):
         padding = _places(padding, padding, last, other=(0, 0))
-    window, steps = (_places(one, one, last, other=1) for one in (size, stride))
+    window, steps = (_places(side, side, last, other=1) for side in (size, stride))
     return lax.reduce_window(values, -jnp.inf, lax.max, window, steps, padding)
 
 
@@ -130,8 +130,8 @@ def mean_of_pixels(values: Any, last: bool) -> Any:
 
 
 def dropped(values: Any, rate: float, key: Any, number: int) -> Any:
-    """Without a key nothing is; `number` makes each drop of a net another."""
+    """Dropout, unless `key` is None; `number` makes the dropouts of a net independent."""
     if key is None or not rate:
         return values
-    kept = jax.random.bernoulli(jax.random.fold_in(key, number), 1 - rate, values.shape)
-    return jnp.where(kept, values / (1 - rate), 0).astype(values.dtype)
+    mask = jax.random.bernoulli(jax.random.fold_in(key, number), 1 - rate, values.shape)
+    return jnp.where(mask, values / (1 - rate), 0).astype(values.dtype)

@@ -27,24 +27,24 @@ def model(
 
 
 def _lstm(weights: Any, by_step: Any, nothing: Any) -> Any:
-    def step(state: Any, given: Any) -> Any:
+    def step(state: Any, inputs: Any) -> Any:
         hidden, cell = state
-        gates = given + hidden @ weights["recurrent_kernel"] + weights["bias"]
-        entered, kept, fresh, shown = jnp.split(gates, 4, -1)
-        cell = sigmoid(kept) * cell + sigmoid(entered) * jnp.tanh(fresh)
-        return (sigmoid(shown) * jnp.tanh(cell), cell), None
+        gates = inputs + hidden @ weights["recurrent_kernel"] + weights["bias"]
+        input_gate, forget_gate, fresh, output_gate = jnp.split(gates, 4, -1)
+        cell = sigmoid(forget_gate) * cell + sigmoid(input_gate) * jnp.tanh(fresh)
+        return (sigmoid(output_gate) * jnp.tanh(cell), cell), None
 
     return lax.scan(step, (nothing, nothing), by_step)[0][0]
 
 
 def _gru(weights: Any, by_step: Any, nothing: Any) -> Any:
-    """Of Keras' kind: the reset gate is applied after the product with the state."""
+    """As in Keras: the reset gate is applied after the product with the state."""
 
-    def step(hidden: Any, given: Any) -> Any:
-        update, reset, fresh = jnp.split(given + weights["bias"][0], 3, -1)
-        own = jnp.split(hidden @ weights["recurrent_kernel"] + weights["bias"][1], 3, -1)
-        update, reset = sigmoid(update + own[0]), sigmoid(reset + own[1])
-        fresh = jnp.tanh(fresh + reset * own[2])
+    def step(hidden: Any, inputs: Any) -> Any:
+        update, reset, fresh = jnp.split(inputs + weights["bias"][0], 3, -1)
+        recurrent = jnp.split(hidden @ weights["recurrent_kernel"] + weights["bias"][1], 3, -1)
+        update, reset = sigmoid(update + recurrent[0]), sigmoid(reset + recurrent[1])
+        fresh = jnp.tanh(fresh + reset * recurrent[2])
         return update * hidden + (1 - update) * fresh, None
 
     return lax.scan(step, nothing, by_step)[0]

@@ -51,14 +51,14 @@ def _bottleneck(
     last: bool,
     stride: int,
 ) -> Any:
-    """1 x 1, 3 x 3, 1 x 1, around which the input goes, itself or through a projection."""
+    """1 x 1, 3 x 3, 1 x 1, with a shortcut: the input or its projection."""
 
-    def normed(part: str, values: Any) -> Any:
+    def apply_norm(part: str, values: Any) -> Any:
         return norm(f"{name}.{part}_norm", weights[f"{part}_norm"], values)
 
-    around = values
+    shortcut = values
     if "around" in weights:
-        around = normed("around", conv(weights["around"], values, last, stride))
-    values = relu(normed("narrow", conv(weights["narrow"], values, last, stride)))
-    values = relu(normed("middle", conv(weights["middle"], values, last, padding=1)))
-    return relu(around + normed("wide", conv(weights["wide"], values, last)))
+        shortcut = apply_norm("around", conv(weights["around"], values, last, stride))
+    values = relu(apply_norm("narrow", conv(weights["narrow"], values, last, stride)))
+    values = relu(apply_norm("middle", conv(weights["middle"], values, last, padding=1)))
+    return relu(shortcut + apply_norm("wide", conv(weights["wide"], values, last)))

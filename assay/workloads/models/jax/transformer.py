@@ -10,8 +10,8 @@ import jax.numpy as jnp
 
 from assay.workloads.models.jax.layers import dense, dropped, layer_norm
 
-FUSED = (jnp.bfloat16, jnp.float16)  # what cuDNN's fused attention takes
-DEPTHS = 8  # of which a head's depth has to be a multiple there
+FUSED = (jnp.bfloat16, jnp.float16)  # dtypes of cuDNN's fused attention
+DEPTHS = 8  # there a head's depth has to be a multiple of this
 
 
 def block(
@@ -27,7 +27,7 @@ def block(
 
 
 def rest(weights: Any, values: Any, attended: Any, epsilon: float) -> Any:
-    """What follows the attention, where norms come first."""
+    """The part of a block after the attention, with norms first."""
     values = values + attended
     return values + two_dense(weights, layer_norm(weights["norms"][1], values, epsilon))
 
@@ -39,14 +39,14 @@ def block_norms_last(
     epsilon: float,
     dropout: tuple[float, Any, int],
 ) -> Any:
-    """As the first papers had it. `dropout`: rate, key, and a number of this block."""
+    """As in the first papers. `dropout`: rate, key, and a number of this block."""
     rate, key, number = dropout
-    found = attention(weights["attention"], values, heads)
+    branch = attention(weights["attention"], values, heads)
     values = layer_norm(
-        weights["norms"][0], values + dropped(found, rate, key, 2 * number), epsilon
+        weights["norms"][0], values + dropped(branch, rate, key, 2 * number), epsilon
     )
-    found = dropped(two_dense(weights, values), rate, key, 2 * number + 1)
-    return layer_norm(weights["norms"][1], values + found, epsilon)
+    branch = dropped(two_dense(weights, values), rate, key, 2 * number + 1)
+    return layer_norm(weights["norms"][1], values + branch, epsilon)
 
 
 def two_dense(weights: Any, values: Any) -> Any:
@@ -67,13 +67,13 @@ def projected(weights: Any, values: Any, heads: int) -> list[Any]:
 
 def attended(weights: Any, parts: Sequence[Any], causal: bool) -> Any:
     query, key, value = parts
-    found = jax.nn.dot_product_attention(
+    outputs = jax.nn.dot_product_attention(
         query, key, value, is_causal=causal, implementation=_implementation(query)
     )
-    return dense(weights["out"], found.reshape(*found.shape[:2], -1))
+    return dense(weights["out"], outputs.reshape(*outputs.shape[:2], -1))
 
 
 def _implementation(query: Any) -> Any:
-    """cuDNN's fused kernel keeps no matrix of all weights; it takes half precision only."""
+    """cuDNN's fused kernel does not store the attention matrix; it takes half precision only."""
     fits = query.dtype in FUSED and query.shape[-1] % DEPTHS == 0 and query.shape[-1] <= 128
     return "cudnn" if fits and jax.default_backend() == "gpu" else None

@@ -45,9 +45,9 @@ def _pair(weights: Any, values: Any, last: bool) -> Any:
 
 
 def _wider(weights: Any, values: Any, last: bool) -> Any:
-    """Twice as wide and high. The kernel is that of the convolution it is the gradient of."""
+    """Transposed convolution to twice the size. The kernel is that of the forward convolution."""
     axes = "NHWC" if last else "NCHW"
-    found = lax.conv_transpose(
+    outputs = lax.conv_transpose(
         values,
         weights["kernel"],
         (2, 2),
@@ -55,9 +55,9 @@ def _wider(weights: Any, values: Any, last: bool) -> Any:
         dimension_numbers=(axes, "HWIO", axes),
         transpose_kernel=True,
     )
-    return found + along(weights["bias"], last)
+    return outputs + along(weights["bias"], last)
 
 
 def _in_order(arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """By level: Keras lists those of the way up from the deepest."""
+    """By level: in Keras the way up begins at the deepest."""
     return dict(sorted(arrays.items()))

@@ -21,16 +21,16 @@ def model(
     width: int,
     heads: int,
 ) -> tuple[Any, ...]:
-    """Patches and a class token, whose last state is what is classified."""
+    """Patches and a class token, whose last state is classified."""
 
     def apply(
         params: Any,
-        pictures: Any,
+        images: Any,
         key: Any = None,
         data_format: str = "channels_last",
     ) -> Any:
         last = data_format == "channels_last"
-        values = conv(params["patches"], pictures, last, patch)
+        values = conv(params["patches"], images, last, patch)
         values = (values if last else values.transpose(0, 2, 3, 1)).reshape(len(values), -1, width)
         first = jnp.broadcast_to(params["token"]["embeddings"], (len(values), 1, width))
         values = jnp.concatenate([first, values], 1) + params["positions"]["embeddings"]

@@ -48,22 +48,22 @@ class _Xception:
         for number, weights in enumerate(params["entry"]):
             values = self._shrinking(weights, values, f"entry.{number}", relu_first=number > 0)
         for block, rest in enumerate(params.get("middle", ())):
-            around = values
+            shortcut = values
             for number, weights in enumerate(rest):
                 values = self._separable(weights, relu(values), f"middle.{block}.{number}")
-            values = values + around
+            values = values + shortcut
         values = self._shrinking(params["exit"], values, "exit", relu_first=True)
         for number, weights in enumerate(params["last"]):
             values = relu(self._separable(weights, values, f"last.{number}"))
         return dense(params["head"], mean_of_pixels(values, self.last))
 
     def _shrinking(self, weights: Any, values: Any, name: str, relu_first: bool) -> Any:
-        """Two separable convolutions and a pool, beside a projection of half the size."""
-        around = self._normed(weights["around"], values, f"{name}.around", 2)
+        """Two separable convolutions and a max pool, with a strided 1x1 shortcut."""
+        shortcut = self._normed(weights["around"], values, f"{name}.around", 2)
         values = relu(values) if relu_first else values
         values = relu(self._separable(weights["first"], values, f"{name}.first"))
         values = self._separable(weights["second"], values, f"{name}.second")
-        return max_pool(values, 3, 2, self.last, "SAME") + around
+        return max_pool(values, 3, 2, self.last, "SAME") + shortcut
 
     def _separable(self, weights: Any, values: Any, name: str) -> Any:
         values = conv(

@@ -1,4 +1,4 @@
-"""GPT-2 in Keras: one network, and the two models made of it, to train and to generate."""
+"""GPT-2 in Keras: one network, and two models of it, for training and generation."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from assay.workloads.transformer_decoder import EPSILON
 
 
 def training(**numbers: int) -> Any:
-    """Tokens → the logits of each one's successor."""
+    """Tokens → the logits of each next token."""
     inputs = keras.Input((numbers["length"],), dtype="int32")
     return keras.Model(inputs, Decoder(**numbers)(inputs))
 
 
 def generating(batch_size: int, prompt: int, generated: int, **numbers: int) -> Any:
-    """A prompt → the tokens that follow it, each the likeliest after those before."""
+    """A prompt → the tokens that follow it, by greedy decoding."""
     inputs = keras.Input(batch_shape=(batch_size, prompt), dtype="int32")
     return keras.Model(inputs, Generator(generated, Decoder(**numbers))(inputs))
 
 
 def first(model: Any) -> Any:
-    """Of the model that generates, one of the same weights that stops after the first token."""
+    """The generating model with the same weights that stops after the first token."""
     (generator,) = (layer for layer in model.layers if isinstance(layer, Generator))
     inputs = keras.Input(batch_shape=model.input_shape, dtype="int32")
     return keras.Model(inputs, Generator(1, generator.decoder)(inputs))
@@ -51,30 +51,32 @@ class Decoder(layers.Layer):  # type: ignore[misc]
         return self.logits(values)
 
     def logits(self, values: Any) -> Any:
-        """The head is the embedding, turned round."""
+        """The head is the transposed embedding."""
         values = self.norm(values)
         return ops.matmul(values, ops.cast(ops.transpose(self.embed.embeddings), values.dtype))
 
     def read(self, tokens: Any, room: int) -> tuple[Any, Any]:
-        """Logits after the last token, and the keys and values of all, with `room` for more."""
+        """Logits after the last token, and keys and values of all, padded by `room`."""
         values, cache = self.positions(self.embed(tokens)), []
         for block in self.blocks:
-            values, *kept = block.attend(values)
-            cache.append([ops.pad(part, ((0, 0), (0, room), (0, 0), (0, 0))) for part in kept])
+            values, *keys_values = block.attend(values)
+            cache.append(
+                [ops.pad(part, ((0, 0), (0, room), (0, 0), (0, 0))) for part in keys_values]
+            )
         return self.logits(values[:, -1:]), cache
 
     def read_one(self, token: Any, cache: Any, at: Any) -> tuple[Any, Any]:
-        """One token more, at position `at`."""
+        """The next token, at position `at`."""
         values, left = self.embed(token), []
         values = values + ops.cast(ops.take(self.positions.table, at, axis=0), values.dtype)
-        for block, (keys, kept) in zip(self.blocks, cache, strict=True):
-            values, keys, kept = block.attend_one(values, keys, kept, at)
-            left.append([keys, kept])
+        for block, (keys, cached_values) in zip(self.blocks, cache, strict=True):
+            values, keys, cached_values = block.attend_one(values, keys, cached_values, at)
+            left.append([keys, cached_values])
         return self.logits(values), left
 
 
 class Generator(layers.Layer):  # type: ignore[misc]
-    """The prompt is read in one pass; the loop then reads back each token it has made."""
+    """Reads the prompt in one pass, then each generated token in a loop."""
 
     def __init__(self, generated: int, decoder: Decoder) -> None:
         super().__init__()
@@ -88,16 +90,16 @@ class Generator(layers.Layer):  # type: ignore[misc]
         start = prompt.shape[1]
         logits, cache = self.decoder.read(prompt, self.generated - 1)
         token = _likeliest(logits)
-        made = ops.pad(token, ((0, 0), (0, self.generated - 1)))
+        tokens = ops.pad(token, ((0, 0), (0, self.generated - 1)))
 
         def body(index: Any, state: Any) -> Any:
-            made, token, cache = state
+            tokens, token, cache = state
             logits, cache = self.decoder.read_one(token, cache, start + index - 1)
             token = _likeliest(logits)
-            return ops.slice_update(made, (0, index), token), token, cache
+            return ops.slice_update(tokens, (0, index), token), token, cache
 
         # compiled into the step on JAX and TensorFlow; Keras on PyTorch runs it in Python
-        return ops.fori_loop(1, self.generated, body, (made, token, cache))[0]
+        return ops.fori_loop(1, self.generated, body, (tokens, token, cache))[0]
 
     def compute_output_spec(self, prompt: Any) -> Any:
         return keras.KerasTensor((prompt.shape[0], self.generated), dtype="int32")

@@ -1,4 +1,4 @@
-"""Layers that Keras lacks, for pictures in the layout Keras is set to."""
+"""Layers that are missing in Keras, for images in the layout Keras is set to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from keras import layers, ops
 
 
 def channel_axis() -> int:
-    """Of a batch of pictures."""
+    """Of a batch of images."""
     return -1 if keras.config.image_data_format() == "channels_last" else 1
 
 
@@ -32,10 +32,10 @@ class LayerScale(layers.Layer):  # type: ignore[misc]
 
 
 class BatchStatistics(layers.Layer):  # type: ignore[misc]
-    """Batch norm by the batch's own statistics, in testing too: mode 2 of Keras 1. No scale."""
+    """Batch norm by the batch's statistics, also in inference: mode 2 of Keras 1. No scale."""
 
-    def __init__(self, epsilon: float, **named: str) -> None:
-        super().__init__(**named)
+    def __init__(self, epsilon: float, **kwargs: str) -> None:
+        super().__init__(**kwargs)
         self.epsilon = epsilon
 
     def build(self, shape: Any) -> None:
@@ -44,7 +44,7 @@ class BatchStatistics(layers.Layer):  # type: ignore[misc]
     def call(self, values: Any) -> Any:
         exact = ops.cast(values, "float32")
         mean, variance = ops.moments(exact, (0, 1, 2) if channel_axis() == -1 else (0, 2, 3))
-        found = ops.batch_normalization(
+        outputs = ops.batch_normalization(
             exact, mean, variance, channel_axis(), offset=self.beta, epsilon=self.epsilon
         )
-        return ops.cast(found, values.dtype)
+        return ops.cast(outputs, values.dtype)

@@ -37,14 +37,14 @@ class ResNet50(keras.Model):  # type: ignore[misc]
         self.stem, self.body, self.head = _parts(blocks, narrower, classes)
 
     def call(self, values: Any, training: bool = False) -> Any:
-        # named and handed on: Keras tells only those that name it whether they train
+        # passed on explicitly: Keras sets `training` only for calls that have the argument
         for layer in (*self.stem, *self.body, *self.head):
             values = layer(values, training=training)
         return values
 
 
 class Bottleneck(layers.Layer):  # type: ignore[misc]
-    """1 x 1, 3 x 3, 1 x 1, around which the input goes, itself or through a projection."""
+    """1 x 1, 3 x 3, 1 x 1, with a shortcut: the input or its projection."""
 
     def __init__(self, filters: int, stride: int, projects: bool) -> None:
         super().__init__()
@@ -59,13 +59,13 @@ class Bottleneck(layers.Layer):  # type: ignore[misc]
         self.add = layers.Add()
 
     def call(self, values: Any, training: bool | None = None) -> Any:
-        around = values
+        shortcut = values
         if self.around and self.around_norm:
-            around = self.around_norm(self.around(values), training=training)
+            shortcut = self.around_norm(self.around(values), training=training)
         values = self.relu[0](self.narrow_norm(self.narrow(values), training=training))
         values = self.relu[1](self.middle_norm(self.middle(values), training=training))
         values = self.wide_norm(self.wide(values), training=training)
-        return self.relu[2](self.add([around, values]))
+        return self.relu[2](self.add([shortcut, values]))
 
 
 def _parts(

@@ -1,4 +1,4 @@
-"""Weights of a Keras model from numpy and a seed, so that every engine has the very same ones."""
+"""Weights of a Keras model from numpy and a seed, so that they are equal on every engine."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from assay.core import phases
 from assay.workloads.models.weight_specs import drawn
 
 
-def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **named: Any) -> Any:
-    """`make(*sizes, **named)` with every weight set by its role; none is 0 or 1 throughout."""
+def seeded(seed: int, make: Callable[..., Any], *sizes: Any, **kwargs: Any) -> Any:
+    """`make(*sizes, **kwargs)` with every weight drawn by its role; none is constant 0 or 1."""
     with initialised_later():
-        model = make(*sizes, **named)
-    listed = {f"{place}.{one.name}": tuple(one.shape) for place, one in enumerate(model.weights)}
+        model = make(*sizes, **kwargs)
+    shapes = {
+        f"{position}.{weight.name}": tuple(weight.shape)
+        for position, weight in enumerate(model.weights)
+    }
     with phases.during("weights"):
-        for variable, (_, values) in zip(model.weights, drawn(listed, seed), strict=True):
+        for variable, (_, values) in zip(model.weights, drawn(shapes, seed), strict=True):
             variable.assign(values)
     return model
 
 
 @contextmanager
 def initialised_later() -> Iterator[None]:
-    """Random initializers give zeros: a kernel of each shape would be compiled for what is lost."""
+    """Random initializers give zeros: their values are replaced, but would have to be compiled."""
     kinds = (initializers.VarianceScaling, initializers.RandomUniform, initializers.Orthogonal)
     own = [kind.__call__ for kind in kinds]
     for kind in kinds:

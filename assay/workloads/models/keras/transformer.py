@@ -8,7 +8,7 @@ from keras import layers, ops
 
 
 class Attention(layers.Layer):  # type: ignore[misc]
-    """Self-attention with several heads, through the engine's own fused kernel where it has one."""
+    """Self-attention with several heads, by the engine's fused kernel if it has one."""
 
     def __init__(self, width: int, heads: int, causal: bool) -> None:
         super().__init__()
@@ -23,19 +23,19 @@ class Attention(layers.Layer):  # type: ignore[misc]
         return self.attend(values)[0]
 
     def attend(self, values: Any) -> tuple[Any, Any, Any]:
-        """Outputs, and the keys and values they were made from, (batch, length, heads, depth)."""
+        """Outputs, keys and values, (batch, length, heads, depth)."""
         query, key, value = self._projected(values)
-        found = ops.dot_product_attention(query, key, value, is_causal=self.causal)
-        return self._merged(found), key, value
+        outputs = ops.dot_product_attention(query, key, value, is_causal=self.causal)
+        return self._merged(outputs), key, value
 
-    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:
-        """One new position `at`, beside the keys and values kept of those before it."""
+    def attend_one(self, values: Any, keys: Any, cached: Any, at: Any) -> tuple[Any, Any, Any]:
+        """Attention of position `at`, whose key and value are added to the cache."""
         query, key, value = self._projected(values)
         keys = ops.slice_update(keys, (0, at, 0, 0), key)
-        kept = ops.slice_update(kept, (0, at, 0, 0), value)
+        cached = ops.slice_update(cached, (0, at, 0, 0), value)
         mask = ops.arange(keys.shape[1]) <= at
-        found = ops.dot_product_attention(query, keys, kept, mask=mask[None, None, None, :])
-        return self._merged(found), keys, kept
+        outputs = ops.dot_product_attention(query, keys, cached, mask=mask[None, None, None, :])
+        return self._merged(outputs), keys, cached
 
     def _projected(self, values: Any) -> list[Any]:
         split = (-1, values.shape[1], 3, self.heads, self.width // self.heads)
@@ -74,21 +74,21 @@ class Block(layers.Layer):  # type: ignore[misc]
         if self.norm_first:
             values = values + self.drop(self.attention(self.norms[0](values)), training=training)
             return values + self.drop(self._dense(self.norms[1](values)), training=training)
-        found = self.drop(self.attention(values), training=training)
-        values = self.norms[0](values + found)
+        branch = self.drop(self.attention(values), training=training)
+        values = self.norms[0](values + branch)
         return self.norms[1](values + self.drop(self._dense(values), training=training))
 
     def attend(self, values: Any) -> tuple[Any, Any, Any]:
-        """As `call`, and what the attention keeps."""
-        found, keys, kept = self.attention.attend(self.norms[0](values))
-        return self._rest(values, found), keys, kept
+        """As `call`, with the keys and values."""
+        attended, keys, cached = self.attention.attend(self.norms[0](values))
+        return self._rest(values, attended), keys, cached
 
-    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any) -> tuple[Any, Any, Any]:
-        found, keys, kept = self.attention.attend_one(self.norms[0](values), keys, kept, at)
-        return self._rest(values, found), keys, kept
+    def attend_one(self, values: Any, keys: Any, cached: Any, at: Any) -> tuple[Any, Any, Any]:
+        attended, keys, cached = self.attention.attend_one(self.norms[0](values), keys, cached, at)
+        return self._rest(values, attended), keys, cached
 
-    def _rest(self, values: Any, found: Any) -> Any:
-        values = values + found
+    def _rest(self, values: Any, attended: Any) -> Any:
+        values = values + attended
         return values + self._dense(self.norms[1](values))
 
     def _dense(self, values: Any) -> Any:

@@ -1,4 +1,4 @@
-"""ConvNeXt in PyTorch: the norms and dense layers work on channels last, as torch's memory can."""
+"""ConvNeXt in PyTorch: norms and dense layers work on channels last, a view in torch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConvNeXt(nn.Module):  # type: ignore[misc]
 
 
 class Stage(nn.Module):  # type: ignore[misc]
-    """Blocks of one width; all but the first halve the picture before them."""
+    """Blocks of one width; all stages but the first halve the image first."""
 
     def __init__(self, before: int, width: int, count: int) -> None:
         super().__init__()
@@ -59,9 +59,9 @@ class ConvNeXtBlock(nn.Module):  # type: ignore[misc]
         self.scale = Weight(width)
 
     def forward(self, values: Any) -> Any:
-        found = self.norm(self.across(values).permute(0, 2, 3, 1))
-        found = self.shrink(functional.gelu(self.expand(found))) * self.scale.weight
-        return values + found.permute(0, 3, 1, 2)
+        branch = self.norm(self.across(values).permute(0, 2, 3, 1))
+        branch = self.shrink(functional.gelu(self.expand(branch))) * self.scale.weight
+        return values + branch.permute(0, 3, 1, 2)
 
 
 class ChannelNorm(nn.LayerNorm):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""GPT-2 in PyTorch: to train, and to generate with keys and values kept in place."""
+"""GPT-2 in PyTorch: training, and generation with a cache of keys and values in place."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from assay.workloads.models.torch.load import loaded, table
 from assay.workloads.models.torch.transformer import TorchBlock
 from assay.workloads.transformer_decoder import EPSILON
 
-ALIGNED = 8  # fused attention wants rows of its mask to begin at multiples of this
+ALIGNED = 8  # fused attention needs rows of its mask aligned to this
 
 
 def model(arrays: Mapping[str, Any], **numbers: int) -> nn.Module:
-    """Tokens → the logits of each one's successor."""
+    """Tokens → the logits of each next token."""
     return loaded(lambda: TorchDecoder(**numbers), arrays)
 
 
 def generators(arrays: Mapping[str, Any], generated: int, **numbers: int) -> tuple[nn.Module, None]:
-    """A prompt → the tokens that follow it, each the likeliest after those before.
-
-    Its tokens are made one by one, so nothing else is needed for the first.
-    """
+    """A prompt → the tokens that follow it, by greedy decoding, one by one; so no other model is
+    needed for the first."""
     return loaded(lambda: TorchGenerator(generated, **numbers), arrays), None
 
 
@@ -45,19 +43,19 @@ class TorchDecoder(nn.Module):  # type: ignore[misc]
         return self.logits(values)
 
     def logits(self, values: Any) -> Any:
-        """The head is the embedding, turned round."""
+        """The head is the transposed embedding."""
         return functional.linear(self.norm(values), self.embed.weight)
 
 
 class TorchGenerator(TorchDecoder):
-    """All it remembers stays where it is, so that one token can be captured and replayed."""
+    """Its state stays in place, so that one token can be captured and replayed."""
 
     def __init__(self, generated: int, **numbers: int) -> None:
         super().__init__(**numbers)
         self.generated, self.heads = generated, numbers["heads"]
 
     def start(self, prompt: Any, dtype: Any) -> None:
-        """Make room for prompts of this shape, with the cache in this dtype."""
+        """Allocate the cache for prompts of this shape, in this dtype."""
         batch, self.prompt = prompt.shape
         room = -(-(self.prompt + self.generated) // ALIGNED) * ALIGNED
         depth, device = self.embed.weight.shape[1] // self.heads, prompt.device
@@ -87,13 +85,13 @@ class TorchGenerator(TorchDecoder):
         self.made[:, :1] = self.token
 
     def decode(self) -> None:
-        """Read back the token made last, and make one more."""
+        """Read the last token and generate one more."""
         values = self.embed(self.token) + self.positions(self.at)
         mask = (self.places <= self.at)[None, None, None]
         for block, cache in zip(self.blocks, self.cache, strict=True):
             normed = block.norms[0](values)
-            found = block.attention.attend_one(normed, cache[0], cache[1], self.at, mask)
-            values = block.rest(values, found)
+            attended = block.attention.attend_one(normed, cache[0], cache[1], self.at, mask)
+            values = block.rest(values, attended)
         self.token.copy_(self.logits(values).argmax(-1))
         self.at.add_(1)
         self.made.index_copy_(1, self.at - self.prompt, self.token)

@@ -19,7 +19,7 @@ def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:
 
 
 class Encoder(nn.Module):  # type: ignore[misc]
-    """Two segments of equal length; norms after each sum, as BERT has them."""
+    """Two segments of equal length; norms after each sum, as in BERT."""
 
     def __init__(
         self,

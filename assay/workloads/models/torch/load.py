@@ -1,4 +1,4 @@
-"""A torch module with the weights of a listing: its submodules have the names listed there."""
+"""Load weights into a torch module whose submodules have the names of the weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-# Keras' name of a variable → torch's; of layers that call it otherwise.
+# Keras' name of a variable → torch's, where they differ.
 _NAMES = {
     "kernel": "weight",
     "embeddings": "weight",
@@ -22,7 +22,7 @@ _NAMES = {
 
 
 class Weight(nn.Module):  # type: ignore[misc]
-    """A weight that no layer of torch has."""
+    """A weight without a layer of torch."""
 
     def __init__(self, *shape: int) -> None:
         super().__init__()
@@ -30,32 +30,32 @@ class Weight(nn.Module):  # type: ignore[misc]
 
 
 def table(rows: int, width: int) -> nn.Embedding:
-    """To be loaded: an embedding draws its own weights, which without memory takes seconds."""
+    """Without random weights, which on the meta device take seconds."""
     return nn.Embedding.from_pretrained(torch.empty(rows, width), freeze=False)
 
 
 def loaded(make: Callable[[], nn.Module], arrays: Mapping[str, Any]) -> nn.Module:
-    """Built without memory first: torch would draw weights of its own, which are then lost."""
+    """Build on the meta device first: torch would draw weights that are then replaced."""
     with torch.device("meta"):
         model = make()
     state = {name: part for name, part in model.state_dict().items() if _counts(name)}
-    # not zeros_like, which for a tensor without memory loads all of symbolic shapes
+    # not zeros_like, which imports symbolic shapes for a tensor on the meta device
     state = {name: torch.zeros(part.shape, dtype=part.dtype) for name, part in state.items()}
     for name, array in arrays.items():
         owner, _, variable = name.rpartition(".")
-        turned = _turned(model.get_submodule(owner), variable, torch.from_numpy(array))
-        state[f"{owner}.{_NAMES.get(variable, variable)}"] = turned.contiguous()
+        tensor = _turned(model.get_submodule(owner), variable, torch.from_numpy(array))
+        state[f"{owner}.{_NAMES.get(variable, variable)}"] = tensor.contiguous()
     model.load_state_dict(state, assign=True)
     return model
 
 
 def _counts(name: str) -> bool:
-    """Batches seen by a batch norm, which no other framework counts."""
+    """The counter of a batch norm's batches, which only torch has."""
     return name.endswith("num_batches_tracked")
 
 
 def _turned(module: nn.Module, variable: str, values: torch.Tensor) -> torch.Tensor:
-    """In torch's order of axes. A depthwise kernel's channels are its outputs there."""
+    """In torch's order of axes, in which a depthwise kernel's channels are its outputs."""
     if isinstance(module, nn.Linear) and variable == "kernel":
         return values.reshape(values.shape[-2:]).T  # a 1 x 1 convolution is one too
     if variable.endswith("kernel") and values.ndim == 4:

@@ -14,11 +14,11 @@ from assay.workloads.models.torch.load import loaded
 def model(
     arrays: Mapping[str, Any], cell: str, units: int, length: int, features: int
 ) -> nn.Module:
-    made = loaded(lambda: Recurrent(cell, units, features), _renamed(arrays, cell, units))
+    network = loaded(lambda: Recurrent(cell, units, features), _renamed(arrays, cell, units))
     if cell == "LSTM":
-        # Keras has one offset where torch has two: the second stays zero
-        made.recurrent.bias_hh_l0.requires_grad_(False)
-    return made
+        # torch has two biases, Keras one: the second stays zero
+        network.recurrent.bias_hh_l0.requires_grad_(False)
+    return network
 
 
 class Recurrent(nn.Module):  # type: ignore[misc]
@@ -32,7 +32,7 @@ class Recurrent(nn.Module):  # type: ignore[misc]
 
 
 def _renamed(arrays: Mapping[str, Any], cell: str, units: int) -> dict[str, Any]:
-    """By torch's names. Its GRU has reset before update, Keras' the other way round."""
+    """By torch's names. Its GRU has reset before update, Keras' has update before reset."""
     order = (0, 1, 2, 3) if cell == "LSTM" else (1, 0, 2)
 
     def gates(array: Any) -> Any:

@@ -23,9 +23,11 @@ class ResNet(nn.Module):  # type: ignore[misc]
         super().__init__()
         width = max(1, 64 // narrower)
         self.stem, self.stem_norm = nn.Conv2d(3, width, 7, 2, 3), norm(width)
-        # its own padding is never the largest; Keras' zeros are not either, after a ReLU
+        # torch pads with -inf; Keras' zeros give the same maximum after a ReLU
         self.pool = nn.MaxPool2d(3, 2, 1)
-        self.blocks = nn.Sequential(*(TorchBottleneck(*one) for one in placed(blocks, narrower)))
+        self.blocks = nn.Sequential(
+            *(TorchBottleneck(*sizes) for sizes in placed(blocks, narrower))
+        )
         self.head = nn.Linear(placed(blocks, narrower)[-1][1] * 4, classes)
 
     def forward(self, values: Any) -> Any:
@@ -34,7 +36,7 @@ class ResNet(nn.Module):  # type: ignore[misc]
 
 
 class TorchBottleneck(nn.Module):  # type: ignore[misc]
-    """1 x 1, 3 x 3, 1 x 1, around which the input goes, itself or through a projection."""
+    """1 x 1, 3 x 3, 1 x 1, with a shortcut: the input or its projection."""
 
     def __init__(self, before: int, filters: int, stride: int, projects: bool) -> None:
         super().__init__()
@@ -46,12 +48,12 @@ class TorchBottleneck(nn.Module):  # type: ignore[misc]
         self.around_norm = norm(wide) if projects else None
 
     def forward(self, values: Any) -> Any:
-        around = values
+        shortcut = values
         if self.around is not None and self.around_norm is not None:
-            around = self.around_norm(self.around(values))
+            shortcut = self.around_norm(self.around(values))
         values = functional.relu(self.narrow_norm(self.narrow(values)))
         values = functional.relu(self.middle_norm(self.middle(values)))
-        return functional.relu(around + self.wide_norm(self.wide(values)))
+        return functional.relu(shortcut + self.wide_norm(self.wide(values)))
 
 
 def norm(channels: int) -> nn.Module:

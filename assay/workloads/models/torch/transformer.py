@@ -20,24 +20,24 @@ class TorchAttention(nn.Module):  # type: ignore[misc]
         return self.attended(*self.projected(values))
 
     def attended(self, query: Any, key: Any, value: Any) -> Any:
-        found = functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
-        return self.merged(found)
+        outputs = functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
+        return self.merged(outputs)
 
-    def attend_one(self, values: Any, keys: Any, kept: Any, at: Any, mask: Any) -> Any:
-        """One new position `at`, whose key and value join those kept of the ones before it."""
+    def attend_one(self, values: Any, keys: Any, cached: Any, at: Any, mask: Any) -> Any:
+        """Attention of position `at`, whose key and value are added to the cache."""
         query, key, value = self.projected(values)
         keys.index_copy_(2, at, key)
-        kept.index_copy_(2, at, value)
-        found = functional.scaled_dot_product_attention(query, keys, kept, attn_mask=mask)
-        return self.merged(found)
+        cached.index_copy_(2, at, value)
+        outputs = functional.scaled_dot_product_attention(query, keys, cached, attn_mask=mask)
+        return self.merged(outputs)
 
     def projected(self, values: Any) -> Any:
         """Queries, keys and values, each (batch, heads, length, depth)."""
         parts = self.project(values).unflatten(-1, (3, self.heads, -1))
         return parts.permute(2, 0, 3, 1, 4).unbind(0)
 
-    def merged(self, found: Any) -> Any:
-        return self.out(found.transpose(1, 2).flatten(2))
+    def merged(self, outputs: Any) -> Any:
+        return self.out(outputs.transpose(1, 2).flatten(2))
 
 
 class TorchBlock(nn.Module):  # type: ignore[misc]
@@ -66,7 +66,7 @@ class TorchBlock(nn.Module):  # type: ignore[misc]
         return self.norms[1](values + self._dropped(self._dense(values)))
 
     def rest(self, values: Any, attended: Any) -> Any:
-        """What follows the attention, where norms come first."""
+        """The part of a block after the attention, with norms first."""
         values = values + attended
         return values + self._dropped(self._dense(self.norms[1](values)))
 

@@ -18,7 +18,7 @@ def model(arrays: Mapping[str, Any], **sizes: Any) -> nn.Module:
 
 
 class VisionTransformer(nn.Module):  # type: ignore[misc]
-    """Patches and a class token, whose last state is what is classified."""
+    """Patches and a class token, whose last state is classified."""
 
     def __init__(
         self, image_size: int, patch: int, classes: int, layers: int, width: int, heads: int
@@ -32,8 +32,8 @@ class VisionTransformer(nn.Module):  # type: ignore[misc]
         )
         self.norm, self.head = nn.LayerNorm(width, EPSILON), nn.Linear(width, classes)
 
-    def forward(self, pictures: Any) -> Any:
-        values = self.patches(pictures).flatten(2).transpose(1, 2)
+    def forward(self, images: Any) -> Any:
+        values = self.patches(images).flatten(2).transpose(1, 2)
         first = self.token.weight.to(values.dtype).expand(len(values), -1, -1)
         values = torch.cat([first, values], 1) + self.positions.weight
         for block in self.blocks:

@@ -41,10 +41,10 @@ class Xception(nn.Module):  # type: ignore[misc]
         for block in self.entry:
             values = block(values)
         for block in self.middle:
-            around = values
+            shortcut = values
             for layer in block:
                 values = layer(functional.relu(values))
-            values = values + around
+            values = values + shortcut
         values = self.exit(values)
         for layer in self.last:
             values = functional.relu(layer(values))
@@ -77,7 +77,7 @@ class Separable(nn.Module):  # type: ignore[misc]
 
 
 class Shrinking(nn.Module):  # type: ignore[misc]
-    """Two separable convolutions and a pool, beside a projection of half the size."""
+    """Two separable convolutions and a max pool, with a strided 1x1 shortcut."""
 
     def __init__(self, before: int, first: int, second: int, relu_first: bool = True) -> None:
         super().__init__()
@@ -86,12 +86,12 @@ class Shrinking(nn.Module):  # type: ignore[misc]
         self.around = Normed(before, second, 2, 1)
 
     def forward(self, values: Any) -> Any:
-        around = self.around(values)
+        shortcut = self.around(values)
         values = self.first(functional.relu(values) if self.relu_first else values)
         values = self.second(functional.relu(values))
-        # Keras pads an odd side on both ends, an even one at its end
+        # Keras pads an odd side at both ends, an even one at its end
         odd = values.shape[-1] % 2
-        return functional.max_pool2d(values, 3, 2, odd, ceil_mode=not odd) + around
+        return functional.max_pool2d(values, 3, 2, odd, ceil_mode=not odd) + shortcut
 
 
 def _norm(channels: int) -> nn.Module:
