@@ -100,10 +100,7 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_node(
-    name: str,
-    op: Op,
-    inputs: Sequence[tuple[str, Shape]],
-    constants: Mapping[str, Array],
+    name: str, op: Op, inputs: Sequence[tuple[str, Shape]], constants: Mapping[str, Array]
 ) -> Node:
     """A node that writes a value of its own name; infers the shape."""
     return Node(

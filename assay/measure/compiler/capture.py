@@ -75,9 +75,7 @@ def model_of(
 
 
 def captured(
-    model: Any,
-    weights: str | Path = "",
-    params: Mapping[str, Value] | None = None,
+    model: Any, weights: str | Path = "", params: Mapping[str, Value] | None = None
 ) -> CapturedModel:
     """A model by name in another process; one that is built already, or an ONNX file, in this."""
     if isinstance(model, str) and Path(model).suffix == ".onnx":

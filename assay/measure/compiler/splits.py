@@ -158,10 +158,7 @@ ITEMS = 64  # of a model's own tune pictures
 
 
 def calibrated(
-    model: Any,
-    graph: Graph,
-    knobs: Mapping[str, int] | str | Path,
-    items: Sequence[Any] = (),
+    model: Any, graph: Graph, knobs: Mapping[str, int] | str | Path, items: Sequence[Any] = ()
 ) -> Changes:
     """Knobs by layer, or FILE or FILE:NAME of a configuration file; `items` for each input.
 

@@ -228,9 +228,6 @@ TABLE: dict[type, Definition] = {
         shape=_matmul_shape, compute=_matmul, emit=_emit_matmul, onnx=_onnx_matmul
     ),
     ops.EmbeddingOp: Definition(
-        shape=_embedding_shape,
-        compute=_embedding,
-        emit=_emit_embedding,
-        onnx=_onnx_embedding,
+        shape=_embedding_shape, compute=_embedding, emit=_emit_embedding, onnx=_onnx_embedding
     ),
 }

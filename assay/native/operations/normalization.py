@@ -180,22 +180,13 @@ def _onnx_softmax(op: ops.SoftmaxOp, writer: Writer, node: Node, shapes: Sequenc
 
 TABLE: dict[type, Definition] = {
     ops.BatchNormOp: Definition(
-        shape=_batch_norm_shape,
-        compute=_batch_norm,
-        emit=_emit_batch_norm,
-        onnx=_onnx_batch_norm,
+        shape=_batch_norm_shape, compute=_batch_norm, emit=_emit_batch_norm, onnx=_onnx_batch_norm
     ),
     ops.LayerNormOp: Definition(
-        shape=_layer_norm_shape,
-        compute=_layer_norm,
-        emit=_emit_layer_norm,
-        onnx=_onnx_layer_norm,
+        shape=_layer_norm_shape, compute=_layer_norm, emit=_emit_layer_norm, onnx=_onnx_layer_norm
     ),
     ops.LocalNormOp: Definition(
-        shape=_local_norm_shape,
-        compute=_local_norm,
-        emit=_emit_local_norm,
-        onnx=_onnx_local_norm,
+        shape=_local_norm_shape, compute=_local_norm, emit=_emit_local_norm, onnx=_onnx_local_norm
     ),
     ops.SoftmaxOp: Definition(
         shape=_softmax_shape, compute=_softmax, emit=_emit_softmax, onnx=_onnx_softmax

@@ -126,9 +126,6 @@ def _onnx_transposed(
 
 TABLE: dict[type, Definition] = {
     ops.ConvTransposeOp: Definition(
-        shape=_transposed_shape,
-        compute=_transposed,
-        emit=_emit_transposed,
-        onnx=_onnx_transposed,
-    ),
+        shape=_transposed_shape, compute=_transposed, emit=_emit_transposed, onnx=_onnx_transposed
+    )
 }
