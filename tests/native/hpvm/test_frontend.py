@@ -89,7 +89,7 @@ def test_a_folder_that_is_there_gets_a_number(flow, tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_named(flow, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(AssayError, match="cannot be made"):
+    with pytest.raises(AssayError, match="cannot be created"):
         write_sources(flow, tmp_path / "file" / "src", tmp_path, {"test": 1, "tune": 1}, 1)
 
 
