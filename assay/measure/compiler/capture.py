@@ -1,6 +1,6 @@
-"""A model → Graph, and what Keras makes of some items, for what is built to be judged by.
+"""Capture a model as a Graph with reference outputs.
 
-For a model by name, Keras is loaded in a process of its own, never in this one.
+For a model by name, Keras is loaded in another process.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class CapturedModel(msgspec.Struct, frozen=True):
     answers: Answers
 
     def rounding(self) -> float:
-        """How far float32 takes its outputs from float64's; of a large model this takes minutes."""
+        """Difference of its outputs in float32 and float64; takes minutes for a large model."""
         by_dtype = (
             reference.outputs(self.graph, *self.answers.inputs, dtype=dtype)
             for dtype in (np.float32, np.float64)
         )
-        return max(distance(here, there) for here, there in zip(*by_dtype, strict=True))
+        return max(distance(low, high) for low, high in zip(*by_dtype, strict=True))
 
 
 def model_of(
@@ -55,15 +55,15 @@ def model_of(
     data: Path | None = None,
     save: Path | None = None,
 ) -> CapturedModel:
-    """That of `WORKLOAD[:k=v,…]`, `FILE.py:NAME`, `FILE.keras` or `FILE.h5`.
+    """Capture `WORKLOAD[:k=v,…]`, `FILE.py:NAME`, `FILE.keras` or `FILE.h5`.
 
-    `weights` is any file of weights that fits; without one, a model has those it is built with.
-    The pictures it is evaluated on go to the folder `data`, its weights to the file `save`.
+    `weights` is a file of weights that fits; default: the weights the model is built with.
+    The images it is evaluated on are written to the folder `data`, its weights to the file `save`.
     """
-    if lacking := engines.lacking():
+    if missing := engines.lacking():
         raise NotPossibleError(
-            f"{model} cannot be built: {lacking.partition(':')[0]}.",
-            hint=lacking.partition(": ")[2],
+            f"{model} cannot be built: {missing.partition(':')[0]}.",
+            hint=missing.partition(": ")[2],
         )
     request = msgspec.structs.replace(
         _checked(model, weights, params or {}),
@@ -77,7 +77,7 @@ def model_of(
 def captured(
     model: Any, weights: str | Path = "", params: Mapping[str, Value] | None = None
 ) -> CapturedModel:
-    """A model by name in another process; one that is built already, or an ONNX file, in this."""
+    """Capture a model by name in another process, a built model or an ONNX file in this one."""
     if isinstance(model, str) and Path(model).suffix == ".onnx":
         if weights or params:
             raise UsageError(
@@ -90,7 +90,7 @@ def captured(
         return model_of(model, weights, params)
     if weights or params:
         raise UsageError(
-            "A model that is built already was given with weights or parameters for it.",
+            "A built model was given with weights or parameters.",
             hint="Load the weights into it, or give its name.",
         )
     if isinstance(model, Graph):
@@ -100,9 +100,9 @@ def captured(
 
 
 def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> CaptureRequest:
-    """Every mistake that can be told without loading Keras."""
-    held = str(user_path(weights).resolve()) if weights else ""
-    if held and not Path(held).exists():
+    """The request; raises for errors that can be detected without Keras."""
+    file = str(user_path(weights).resolve()) if weights else ""
+    if file and not Path(file).exists():
         raise UsageError(
             f"There is no weights file {weights}.",
             hint="It may be .npz, .keras, .weights.h5, .h5 or a folder of .bin files.",
@@ -116,11 +116,11 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
                 f"{model} is a whole model, and takes no parameter {next(iter(params))}.",
                 hint="Leave them out, or give the workload it was made from.",
             )
-        return CaptureRequest(model=str(path), weights=held)
+        return CaptureRequest(model=str(path), weights=file)
     case = parse_case(model)
     if case.backend != "?":
         raise UsageError(
-            f"{model} names a backend, but a model is asked for.", hint=f"Try: {case.workload}"
+            f"{model} names a backend, but a model is expected.", hint=f"Try: {case.workload}"
         )
     workload = registry.workload(case.workload)
     if engines.KIND not in workload.kinds:
@@ -128,18 +128,20 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
             f"{case.workload} has no Keras model: it is made for {', '.join(workload.kinds)}.",
             hint="assay list workloads shows those that have one.",
         )
-    own = "weights" in workload.params  # it reads such a file itself, and knows its names
-    given = {**case.params, **params, **({"weights": held} if own and held else {})}
+    reads_weights = "weights" in workload.params  # it reads such a file itself, and knows its names
+    params = {**case.params, **params, **({"weights": file} if reads_weights and file else {})}
     name = next(n for n in opening(workload) if engines.KIND in registry.backend(n).accepts)
-    whole = plan.resolve(Case(workload=case.workload, backend=name, params=given))
-    return CaptureRequest(model=case.workload, weights="" if own else held, params=whole.params)
+    resolved = plan.resolve(Case(workload=case.workload, backend=name, params=params))
+    return CaptureRequest(
+        model=case.workload, weights="" if reads_weights else file, params=resolved.params
+    )
 
 
 def _captured(request: CaptureRequest, folder: Path, timeout: float) -> CapturedModel:
     (folder / "asked.json").write_bytes(msgspec.json.encode(request))
     command = [*start.command("assay.worker.capture"), str(folder)]
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             command,
             env={**os.environ, **_variables(folder), **guard.marked()},
             stdin=subprocess.DEVNULL,
@@ -152,27 +154,27 @@ def _captured(request: CaptureRequest, folder: Path, timeout: float) -> Captured
             f"{request.model} was not captured within {timeout:g} s.",
             hint="Is something in its file waiting?",
         ) from None
-    return _answer(request, folder, ended.stderr.decode(errors="replace"))
+    return _answer(request, folder, process.stderr.decode(errors="replace"))
 
 
 def _variables(folder: Path) -> dict[str, str]:
     return {
         **process_env.COMMON,
         **engines.variables(engines.installed(), "channels_last", folder),
-        "CUDA_VISIBLE_DEVICES": "",  # nothing is computed: a GPU would only be waited for
+        "CUDA_VISIBLE_DEVICES": "",  # nothing is computed: a GPU would only cost start-up time
         "JAX_PLATFORMS": "cpu",
     }
 
 
-def _answer(request: CaptureRequest, folder: Path, said: str) -> CapturedModel:
+def _answer(request: CaptureRequest, folder: Path, output: str) -> CapturedModel:
     refused = folder / "refused.json"
     if refused.exists():
-        found = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)
-        error = AssayError(found.sentence, hint=found.hint)
-        error.status = found.status
+        refusal = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)
+        error = AssayError(refusal.sentence, hint=refusal.hint)
+        error.status = refusal.status
         raise error
     if not (folder / "graph.npz").exists():
-        last = next((line for line in reversed(said.splitlines()) if line.strip()), "no word")
+        last = next((line for line in reversed(output.splitlines()) if line.strip()), "no word")
         raise AssayError(
             f"{request.model} could not be captured: its process ended with: {last.strip()}",
             hint="Does the model compute an output in Keras?",

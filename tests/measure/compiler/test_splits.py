@@ -50,7 +50,7 @@ def test_splits_of_a_file_are_kept(tmp_path, graph):
 def test_too_few_pictures_are_told_with_how_many_are_needed(tmp_path, graph):
     path = held(tmp_path / "a.npz", 500)
 
-    with pytest.raises(UsageError, match=r"250 pictures to tune with.* fewer than 873.*1746 in"):
+    with pytest.raises(UsageError, match=r"250 images to tune with.* fewer than 873.*1746 in"):
         pictures("mine", path, graph, 0.5, seed=0)
 
 
@@ -80,6 +80,6 @@ def test_a_file_that_is_none_is_refused(tmp_path, graph):
 
 
 def test_a_model_without_pictures_needs_data(graph):
-    with pytest.raises(UsageError, match="knows no pictures of its own") as caught:
+    with pytest.raises(UsageError, match="has no images of its own") as caught:
         pictures("model.onnx", "", graph, 1.0, seed=0)
     assert "--data" in caught.value.hint
