@@ -61,12 +61,12 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     graph: Any  # assay.native's Graph
     inputs: tuple[Any, ...]  # an array for each of the graph's inputs
     items: int
-    parameters: int  # trained ones, as the other backends count
+    parameters: int  # trainable ones, as the other backends count
     channels_first: bool
-    said: Mapping[str, Value] = {}  # what the job told of itself, where nobody has the job
+    said: Mapping[str, Value] = {}  # facts of the job
 
     def onnx(self) -> str | bytes:
-        """As a runtime reads it: the file's path, or its bytes."""
+        """The path or bytes of an ONNX model."""
         from assay.native.onnx.file import onnx_bytes
 
         return onnx_bytes(self.graph)
@@ -77,11 +77,11 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
         return dict(zip(names, self.inputs, strict=True))
 
     def given(self, inputs: Any) -> Any:
-        """A batch whose pictures have channels last, as the graph takes it."""
+        """Convert a channels-last batch to the graph's layout."""
         import numpy as np
 
-        laid = _options.in_layout(inputs, self.channels_first)
-        return np.ascontiguousarray(laid, dtype=self.graph.inputs[0].dtype)
+        batch = _options.in_layout(inputs, self.channels_first)
+        return np.ascontiguousarray(batch, dtype=self.graph.inputs[0].dtype)
 
     def facts(self, case: Case) -> dict[str, Value]:
         return {
@@ -99,7 +99,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnnxFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a runtime reads itself, with its batch as the file takes it."""
+    """An ONNX file that a runtime reads itself, with its batch."""
 
     path: str
     inputs: Mapping[str, Any]
@@ -137,7 +137,7 @@ def opened_file(build: Callable[[], Job], case: Case) -> OnnxFile:
 
 
 class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
-    """One library. Its session is in `_NAME_session.py`, loaded in the worker."""
+    """A backend whose session is in `NAME.py`, loaded in the worker."""
 
     name: str
     summary: str
@@ -151,16 +151,16 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
         return _options.lacking(("numpy", self.name), self.name)
 
     def refuses(self, case: Case) -> str:
-        """Keras has to be here for what is no ONNX file."""
+        """Keras is required except for ONNX files."""
         return _options.refused(case) or ("" if is_file(case) else engines.lacking())
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
-        """Keras builds the model, on the CPU, and is not used after; an ONNX file needs none."""
-        hidden = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+        """Keras only builds the model, on the CPU; an ONNX file does not need it."""
+        cpu_only = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
         if is_file(case):
-            return hidden
+            return cpu_only
         data_format = str(case.options["data_format"])
-        return {**engines.variables(engines.installed(), data_format, folder), **hidden}
+        return {**engines.variables(engines.installed(), data_format, folder), **cpu_only}
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
@@ -174,7 +174,7 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
-    """It needs a compiler; oneDNN only where it is asked for."""
+    """Needs a compiler; oneDNN only if requested."""
 
     @property
     def options(self) -> Mapping[str, Option]:
@@ -190,7 +190,7 @@ class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
 
 
 def captured(build: Callable[[], Job], case: Case) -> Captured:
-    """Called in the worker only: builds the Keras model and takes it down as a graph."""
+    """Build the Keras model and capture it as a graph; called in the worker only."""
     import math
 
     with phases.during("import"):
@@ -224,10 +224,10 @@ def captured(build: Callable[[], Job], case: Case) -> Captured:
 
 
 def joined(arrays: Sequence[Any]) -> Any:
-    """One output as it is, several as one row of numbers."""
+    """One output as it is; several are flattened and concatenated."""
     import numpy as np
 
-    return arrays[0] if len(arrays) == 1 else np.concatenate([np.ravel(one) for one in arrays])
+    return arrays[0] if len(arrays) == 1 else np.concatenate([np.ravel(array) for array in arrays])
 
 
 PROVIDES = {
@@ -249,14 +249,12 @@ PROVIDES = {
 }
 
 
-# A captured model kept for the other processes of a run, which then need no Keras.
-#
-# Building and capturing a model takes Keras' import and the making of its weights: most of what
-# opening such a case costs. What is kept is all a session takes: graph, batch, facts.
+# A captured model is cached for the other processes of a run, which then need no Keras: its import
+# and the initialization of weights are most of the time to open such a case.
 
 
 class _CapturedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """All of a captured model but its graph and its batch."""
+    """A captured model without its graph and batch."""
 
     items: int
     parameters: int
@@ -266,42 +264,42 @@ class _CapturedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def captured_once(case: Case, capture: Callable[[], Captured]) -> Captured:
-    """From the run's cache, if another process has left it there; else captured, and left there."""
-    place = os.environ.get(SHARED_CACHE)
-    if not place:
+    """Read the model from the run's cache, or capture and cache it."""
+    cache = os.environ.get(SHARED_CACHE)
+    if not cache:
         return capture()
-    folder = Path(place) / f"captured-{_key(case)}"
+    folder = Path(cache) / f"captured-{_key(case)}"
     if (folder / "kept.json").is_file():  # written last
         return _read(folder)
-    found = capture()
-    _write(found, folder)
-    return found
+    model = capture()
+    _write(model, folder)
+    return model
 
 
 def _key(case: Case) -> str:
-    """Of what decides the model and its batch; each checkout captures for itself."""
+    """Hash of what determines the model and its batch; separate for each checkout."""
     request = (case.workload, case.params, case.options["data_format"], __file__)
     return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()[:24]
 
 
-def _write(found: Captured, folder: Path) -> None:
+def _write(model: Captured, folder: Path) -> None:
     import numpy as np
 
     from assay.native import files
 
     folder.mkdir(exist_ok=True)
-    files.write(found.graph, folder / "graph.npz")
+    files.write(model.graph, folder / "graph.npz")
     with user_file(folder / "batch.npz") as temporary, open(temporary, "wb") as file:
-        np.savez(file, *found.inputs)
-    kept = _CapturedRecord(
-        items=found.items,
-        parameters=found.parameters,
-        channels_first=found.channels_first,
-        said=dict(found.said),
-        inputs=len(found.inputs),
+        np.savez(file, *model.inputs)
+    record = _CapturedRecord(
+        items=model.items,
+        parameters=model.parameters,
+        channels_first=model.channels_first,
+        said=dict(model.said),
+        inputs=len(model.inputs),
     )
     with user_file(folder / "kept.json") as temporary:
-        temporary.write_bytes(codec.encode(kept))
+        temporary.write_bytes(codec.encode(record))
 
 
 def _read(folder: Path) -> Captured:
@@ -309,14 +307,14 @@ def _read(folder: Path) -> Captured:
 
     from assay.native import files
 
-    kept = codec.decode_part((folder / "kept.json").read_bytes(), _CapturedRecord)
+    record = codec.decode_part((folder / "kept.json").read_bytes(), _CapturedRecord)
     with np.load(folder / "batch.npz", allow_pickle=False) as batch:
-        inputs = tuple(batch[f"arr_{number}"] for number in range(kept.inputs))
+        inputs = tuple(batch[f"arr_{number}"] for number in range(record.inputs))
     return Captured(
         graph=files.read(folder / "graph.npz"),
         inputs=inputs,
-        items=kept.items,
-        parameters=kept.parameters,
-        channels_first=kept.channels_first,
-        said=kept.said,
+        items=record.items,
+        parameters=record.parameters,
+        channels_first=record.channels_first,
+        said=record.said,
     )
