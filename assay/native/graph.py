@@ -120,7 +120,7 @@ def _check_node(node: Node, shapes: dict[str, Shape], constants: Mapping[str, Ar
         raise _wrong(f"'{node.name}' writes '{node.output}', which exists already")
     for name in constants_of(node.op).values():
         if name not in constants:
-            raise _wrong(f"'{node.name}' needs the constant '{name}', which is not there")
+            raise _wrong(f"'{node.name}' needs the constant '{name}', which is missing")
     try:
         shape = output_shape(node.op, [shapes[name] for name in node.inputs], constants)
     except ShapeError as error:

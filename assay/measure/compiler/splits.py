@@ -97,7 +97,7 @@ def _of_file(path: str, graph: Graph, seed: int) -> tuple[Labelled, Labelled]:
             return labelled.some(order[:half]), labelled.some(order[half:])
     raise UsageError(
         f"{path} holds {', '.join(arrays) or 'nothing'}, but inputs and labels are expected.",
-        hint="np.savez('my.npz', inputs=pictures, labels=classes); or inputs_tune, labels_tune, "
+        hint="np.savez('my.npz', inputs=images, labels=classes); or inputs_tune, labels_tune, "
         "inputs_test and labels_test.",
     )
 

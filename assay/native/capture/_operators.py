@@ -76,10 +76,10 @@ def _where(builder: Building, operation: Any, args: list[Given], name: str) -> l
         raise unsupported("a choice by computed numbers", name, ("constants in fixed positions",))
     rank, keeps = len(tensors[0].order), isinstance(choices[0], Tensor)
     numbers = of_an_item(choices[1 if keeps else 0], rank, name)
-    kept = (of_an_item(condition, rank, name) != 0) == keeps
-    if (np.isnan(numbers) & ~kept).any():
+    keep_mask = (of_an_item(condition, rank, name) != 0) == keeps
+    if (np.isnan(numbers) & ~keep_mask).any():
         raise unsupported("a choice of NaN", name, ("numbers",))
-    mask = np.where(kept, np.float32(np.nan), numbers)
+    mask = np.where(keep_mask, np.float32(np.nan), numbers)
     return _binary("mask")(builder, operation, [tensors[0], mask], name)
 
 

@@ -192,7 +192,7 @@ def _own(builder: Building, layer: Any, node: Any, inputs: list[Tensor], name: s
     keras_shapes = [tuple(tensor.shape[1:]) for tensor in node.output_tensors]
     if shapes_here != keras_shapes:
         raise unsupported(
-            f"giving {shapes_here} where Keras was told {keras_shapes}", name, ("one shape",)
+            f"giving {shapes_here}, but {keras_shapes} in Keras", name, ("one shape",)
         )
     return outputs
 

@@ -99,16 +99,16 @@ def read_configs(path: str | Path) -> ConfigFile:
     return parse(text, str(source))
 
 
-def parse(text: str, place: str = "the text") -> ConfigFile:
+def parse(text: str, source: str = "the text") -> ConfigFile:
     rows = [
         (number, line.split()) for number, line in enumerate(text.split("\n"), 1) if line.strip()
     ]
-    reader = _Reader(rows, place, text.count("\n") + 1)
+    reader = _Reader(rows, source, text.count("\n") + 1)
     baseline = reader.baseline()
     configurations = tuple(reader.configurations())
     if not configurations:
         raise reader.wrong(reader.last, f"there is no configuration: none begins with {BEGIN}")
-    return ConfigFile(configurations=configurations, baseline=baseline, place=place)
+    return ConfigFile(configurations=configurations, baseline=baseline, place=source)
 
 
 def write_configs(configs: ConfigFile, path: str | Path) -> None:
@@ -144,8 +144,8 @@ def _number(value: float) -> str:
 class _Reader:
     """The rows that are not blank, and where one is."""
 
-    def __init__(self, rows: list[tuple[int, list[str]]], place: str, last: int) -> None:
-        self.rows, self.place, self.last, self.at = rows, place, last, 0
+    def __init__(self, rows: list[tuple[int, list[str]]], source: str, last: int) -> None:
+        self.rows, self.place, self.last, self.at = rows, source, last, 0
 
     def wrong(self, where: int, what: str) -> AssayError:
         return UsageError(

@@ -149,7 +149,7 @@ def tuner_facts(flow: Dataflow, settings: SourceSettings) -> dict[str, Any]:
     names = [f"{_TUNER.get(leaf.op, leaf.op)}_{n}" for n, leaf in enumerate(flow.leaves)]
     tunable = [
         leaf.op == "conv" for leaf in flow.leaves
-    ]  # not in groups: HPVM tunes nothing of these
+    ]  # not grouped ones, which HPVM does not tune
     plain = [knob for knob in knobs if knob in ("11", "12")]
     return {
         "op_cost": dict(zip(names, flow.costs, strict=True)),

@@ -34,7 +34,7 @@ def items_beside(config: str | Path, graph: Graph) -> tuple[Array, ...]:
     if len(graph.inputs) > 1 or not len(items) or items.shape[1:] != value.shape:
         raise UsageError(
             f"{path} holds items of {items.shape[1:]}, but {graph.name} takes {value.shape}.",
-            hint="The configurations beside it are of another model: tune this one.",
+            hint="The configurations next to it are of another model: tune this one.",
         )
     return (np.ascontiguousarray(items, np.float32),)
 

@@ -48,16 +48,16 @@ def knobs_of(
         if leaf.op not in COMPUTING and number in (BASELINE, HALF):
             continue
         if reason := _why_not(knob(number), leaf, graph):
-            raise _wrong(configs, line, choice, f"cannot be had for {leaf.op}: {reason}")
+            raise _wrong(configs, line, choice, f"does not fit {leaf.op}: {reason}")
         knobs[leaf.node] = number
     return knobs
 
 
 def _why_not(choice: Knob, leaf: Leaf, graph: Graph) -> str:
     if leaf.op not in (*COMPUTING, REDUCING):
-        return "it multiplies nothing"
+        return "it has no products"
     if (choice.kind == "reduce") != (leaf.op == REDUCING):
-        return "it takes no mean" if choice.kind == "reduce" else "it multiplies nothing"
+        return "it takes no mean" if choice.kind == "reduce" else "it has no products"
     return why_not(choice, node_named(graph, leaf.node), graph)
 
 

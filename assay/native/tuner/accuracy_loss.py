@@ -24,7 +24,7 @@ class Loss(NamedTuple):
     points: float
     low: float
     high: float
-    lost: int  # pictures right before and wrong after
+    lost: int  # images right before and wrong after
     won: int  # wrong before and right after
     n: int
 

@@ -255,8 +255,8 @@ def in_words(knobs: Knobs) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "exact"
 
 
-def _loss(exact: Array, outputs: Array, pictures: Labelled) -> Loss:
-    labels = pictures.labels[: len(exact)]
+def _loss(exact: Array, outputs: Array, images: Labelled) -> Loss:
+    labels = images.labels[: len(exact)]
     return loss(exact.argmax(1) == labels, outputs.argmax(1) == labels)
 
 

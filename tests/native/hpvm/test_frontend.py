@@ -144,7 +144,7 @@ def test_data_that_do_not_fit_are_refused_and_nothing_is_dumped_on_reload(model,
         translate_to_approxhpvm(
             model, tmp_path / "d", tmp_path / "s", images[:, :4], [0, 1], images, [0, 1], 2
         )
-    with pytest.raises(UsageError, match="2 tune pictures, but 1 labels"):
+    with pytest.raises(UsageError, match="2 tune images, but 1 labels"):
         translate_to_approxhpvm(
             model, tmp_path / "d", tmp_path / "s", images, [0, 1], images, [0], 2
         )
