@@ -1,4 +1,4 @@
-"""The elementwise functions of a graph, by numpy; Keras defines each."""
+"""Activation functions in numpy, as Keras defines them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from assay.native.ops import ActivationOp
 
 Array = np.ndarray[Any, Any]
 
-# Of self-normalising networks (Klambauer and others, 2017).
+# Self-normalizing networks (Klambauer and others, 2017).
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
-# Those that never fall as their input grows, so that they may change places with a maximum.
-# Not softsign: it has no number for minus infinity, which a maximum would hide.
+# Monotonic functions may be swapped with a maximum.
+# Not softsign: it is NaN for minus infinity, which a maximum would hide.
 RISING = {"relu", "tanh", "sigmoid", "elu", "selu", "softplus", "exponential", "hard_sigmoid"}
 
 
@@ -34,20 +34,20 @@ def activated(op: ActivationOp, values: Array) -> Array:
 
 
 def _relu(values: Array, alpha: float) -> Array:
-    if not alpha:  # no product: infinity times 0 is no number
+    if not alpha:  # no product: infinity times 0 is NaN
         return np.asarray(np.maximum(values, values.dtype.type(0)))
     return np.where(values > 0, values, values * values.dtype.type(alpha))
 
 
 def _levels(values: Array, low: np.float32, high: np.float32) -> Array:
-    """As the runtime does it, in float32: which level a number has is a matter of its last bit."""
+    """In float32 as the runtime: the last bit can decide which level a number has."""
     steps = np.nan_to_num((values.astype(np.float32) - low) * (np.float32(256) / (high - low)))
-    found: Array = np.floor(np.clip(steps, 0, 255)) * ((high - low) / np.float32(256)) + low
-    return np.asarray(found.astype(values.dtype))
+    result: Array = np.floor(np.clip(steps, 0, 255)) * ((high - low) / np.float32(256)) + low
+    return np.asarray(result.astype(values.dtype))
 
 
 def _sigmoid(values: Array) -> Array:
-    # By tanh: exp(-x) would overflow far below zero.
+    # exp(-x) would overflow far below zero
     return np.asarray(0.5 * (1 + np.tanh(0.5 * values)))
 
 
@@ -60,8 +60,7 @@ def _selu(values: Array) -> Array:
 
 
 def _erf(values: Array) -> Array:
-    found: Array = np.vectorize(math.erf, otypes=[np.float64])(values)
-    return found
+    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(values))
 
 
 def _gelu(values: Array) -> Array:

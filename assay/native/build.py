@@ -1,4 +1,4 @@
-"""Source and weights → a program and a library, kept so that the same model is built once."""
+"""Build a program and a library from source and weights, in a cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.native.graph import Array
 from assay.native.toolchain import Toolchain
 
 RUNTIME = Path(__file__).parent / "runtime"
-BEGUN, DAY = ".building-", 24 * 3600  # how folders begin that are being filled; seconds
+BEGUN, DAY = ".building-", 24 * 3600  # prefix of folders of unfinished builds; seconds
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 
     folder: Path
     name: str
-    cached: bool  # it had been built before
+    cached: bool  # built before
 
     @property
     def program(self) -> Path:
@@ -47,30 +47,30 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What a user gets: the program, what it needs beside it, and its source."""
-        found = (self.program, self.weights, self.folder / f"{self.name}.cpp")
-        return found + tuple(self.folder.glob("libdnnl.so*"))
+        """The program, the files it needs next to it, and its source."""
+        files = (self.program, self.weights, self.folder / f"{self.name}.cpp")
+        return files + tuple(self.folder.glob("libdnnl.so*"))
 
 
 def build(
     emitted: Emitted, tools: Toolchain, cache: Path | None = None, folder: Path | None = None
 ) -> Built:
-    """Nothing half-written is ever seen: a folder takes its name when all of it is there.
+    """Build atomically: the folder gets its name when it is complete.
 
-    `folder` is for a model that is not to be kept in the cache, as the runtime is.
+    With `folder`, only the runtime is cached.
     """
-    kept = cache or default_cache()
-    folder = folder or kept / digest(emitted, tools)
+    cache = cache or default_cache()
+    folder = folder or cache / digest(emitted, tools)
     built = Built(folder=folder, name=emitted.name, cached=folder.is_dir())
     if not built.cached:
-        parts = runtime_parts(tools, kept)
+        parts = runtime_parts(tools, cache)
         with filled(folder) as fresh:
             _make(msgspec.structs.replace(built, folder=fresh), emitted, tools, parts)
     return built
 
 
 def build_in(folder: Path, emitted: Emitted, tools: Toolchain) -> Built:
-    """The program alone, in a folder of the caller's: for what is tried and not kept."""
+    """Build the program alone, in a folder of the caller, without the cache."""
     built = Built(folder=folder, name=emitted.name, cached=False)
     _make(built, emitted, tools, runtime_parts(tools, default_cache()), library=False)
     return built
@@ -82,18 +82,18 @@ def default_cache() -> Path:
 
 
 def digest(emitted: Emitted, tools: Toolchain) -> str:
-    """The same for the same source, weights, runtime, compiler and flags."""
-    found = hashlib.sha256(emitted.source.encode() + _tools_text(tools))
+    """Hash of source, weights, runtime, compiler and flags."""
+    sha = hashlib.sha256(emitted.source.encode() + _tools_text(tools))
     for name, array in emitted.constants.items():
-        found.update(f"\n{name} {array.shape}".encode())
-        found.update(np.ascontiguousarray(array, dtype="<f4").data)
-    return found.hexdigest()[:32]
+        sha.update(f"\n{name} {array.shape}".encode())
+        sha.update(np.ascontiguousarray(array, dtype="<f4").data)
+    return sha.hexdigest()[:32]
 
 
 def runtime_parts(tools: Toolchain, cache: Path) -> list[Path]:
-    """The runtime, compiled once for these flags: a model is then a second's work.
+    """The runtime's object files, compiled once for these flags.
 
-    The plainest code comes first: a function that several parts have is taken from the first.
+    The plainest code comes first: the linker takes a function from the first part that has it.
     """
     folder = cache / f"runtime-{tools_digest(tools)}"
     names = ["entry.o", *(f"runtime{level}.o" for level in range(len(tools.levels)))]
@@ -105,7 +105,7 @@ def runtime_parts(tools: Toolchain, cache: Path) -> list[Path]:
 
 def _compile_runtime(tools: Toolchain, folder: Path) -> None:
     if folder.is_dir():
-        return  # another has made it meanwhile
+        return  # another process built it meanwhile
     with filled(folder) as fresh:
         count = f"-DASSAY_LEVELS={len(tools.levels)}"
         tools.compile(RUNTIME / "entry.cpp", fresh / "entry.o", RUNTIME, count)
@@ -116,12 +116,12 @@ def _compile_runtime(tools: Toolchain, folder: Path) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """The only one to make `folder`: what takes a minute is waited for, and not made twice."""
+    """Lock the build of `folder`, so that no two processes do it at once."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = open(folder.with_name(f"{folder.name}.lock"), "w")  # noqa: SIM115
     except OSError:
-        yield  # whoever writes there will tell
+        yield  # writing there raises the error
         return
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -132,7 +132,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def tools_digest(tools: Toolchain) -> str:
-    """The same for the same compiler, flags, CPU and runtime."""
+    """Hash of compiler, flags, CPU and runtime."""
     return hashlib.sha256(_tools_text(tools)).hexdigest()[:32]
 
 
@@ -145,7 +145,7 @@ def _make(
         write_weights(file, emitted.constants)
     models = [built.folder / f"model{level}.o" for level in range(len(tools.levels))]
     for level, part in enumerate(models):
-        # It runs once, to describe the model: there is nothing to make quick in it.
+        # -O0: it runs once, to describe the model
         tools.compile(source, part, RUNTIME, "-O0", *_named(level))
     tools.link([*models, *runtime], built.program, shared=False)
     if library:
@@ -162,7 +162,7 @@ def _named(level: int) -> tuple[str, ...]:
 
 
 def _tools_text(tools: Toolchain) -> bytes:
-    """The compiler, its flags, the CPU that -march=native means, and the runtime's sources."""
+    """The compiler, its flags, the CPU of -march=native, and the runtime's sources."""
     sources = sorted(RUNTIME.glob("*.[hc]pp"))
     cpu = next((line for line in _cpu_lines() if line.startswith(("flags", "Features"))), "")
     return b"\n".join(
@@ -178,16 +178,16 @@ def _cpu_lines() -> list[str]:
 
 
 def _forget_killed(folder: Path) -> None:
-    """What builds have left that were killed: nothing was added to it for a day."""
-    for begun in folder.glob(f"{BEGUN}*"):
+    """Remove folders of killed builds: unchanged for a day."""
+    for path in folder.glob(f"{BEGUN}*"):
         with suppress(OSError):
-            if time.time() - begun.stat().st_mtime > DAY:
-                shutil.rmtree(begun, ignore_errors=True)
+            if time.time() - path.stat().st_mtime > DAY:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
 def filled(folder: Path) -> Iterator[Path]:
-    """A fresh folder beside `folder` that takes its name at the end, or is gone."""
+    """A temporary folder that is renamed to `folder` at the end, or removed on an error."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _forget_killed(folder.parent)
@@ -195,25 +195,25 @@ def filled(folder: Path) -> Iterator[Path]:
     except OSError as error:
         raise AssayError(
             f"{folder.parent} cannot be written ({error.strerror}).",
-            hint="What is built is kept there; XDG_CACHE_HOME names another place for caches.",
+            hint="Builds are cached there; set XDG_CACHE_HOME to another folder.",
         ) from None
     try:
         yield fresh
         fresh.chmod(0o755)
-        with suppress(OSError):  # another process may have been quicker
+        with suppress(OSError):  # another process may have been faster
             fresh.rename(folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
 HEAD = "assay-weights 1\n"
-ALIGN = 64  # bytes: a cache line, so that vectors of a constant never straddle two
+ALIGN = 64  # bytes of a cache line, so that no vector straddles two
 
 
 def write_weights(file: BinaryIO, constants: Mapping[str, Array]) -> None:
-    """A line `name offset count` for each, an empty line, then the numbers; offsets in bytes."""
+    """Write a line `name offset count` for each, an empty line, the numbers; offsets in bytes."""
     start = 0
-    while True:  # the index's own length moves what it tells
+    while True:  # the length of the index changes its offsets
         offsets = _offsets(constants, start)
         index = "".join(f"{n} {offsets[n]} {a.size}\n" for n, a in constants.items()) or "\n"
         head = f"{HEAD}{index}\n".encode()
@@ -227,11 +227,11 @@ def write_weights(file: BinaryIO, constants: Mapping[str, Array]) -> None:
 
 
 def _offsets(constants: Mapping[str, Array], start: int) -> dict[str, int]:
-    found = {}
+    offsets = {}
     for name, array in constants.items():
-        found[name] = start
+        offsets[name] = start
         start = _aligned(start + 4 * array.size)
-    return found
+    return offsets
 
 
 def _aligned(size: int) -> int:

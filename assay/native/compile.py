@@ -1,4 +1,4 @@
-"""A graph made into a program for this machine: built first, put into a user's folder after."""
+"""Compile a graph to a program for this machine, and install it in a user's folder."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from assay.native.toolchain import Toolchain
 
 
 class Compiled(msgspec.Struct, frozen=True, kw_only=True):
-    """What was made, and from what."""
+    """The installed program and how it was built."""
 
     program: Path
-    files: tuple[Path, ...]  # with it: what it needs beside it, and its source
+    files: tuple[Path, ...]  # the program, the files it needs next to it, and its source
     layers: int
     inputs: tuple[Value, ...]  # of one item in the data files; images are channels first
-    cached: bool  # the same model had been built before
+    cached: bool  # built before
     onednn: bool
-    judge: str  # whose outputs its own were compared with
-    difference: float  # the largest from those, as a share of the largest output
+    judge: str  # source of the reference outputs
+    difference: float  # largest difference from them, as a share of the largest output
 
     @property
     def takes(self) -> str:
-        """What an item of its data files is, as the program itself says it (`program.hpp`)."""
+        """What an item of its data files is, in the program's words (`program.hpp`)."""
         return "; and ".join(map(_taken, self.inputs))
 
 
@@ -46,7 +46,7 @@ def _taken(value: Value) -> str:
 
 
 class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
-    """A program in the cache, not yet judged."""
+    """A program in the cache, not yet checked."""
 
     graph: Graph  # as it was compiled
     emitted: Emitted
@@ -55,25 +55,25 @@ class BuiltModel(msgspec.Struct, frozen=True, kw_only=True):
     onednn: bool
 
     def outputs(self, items: Sequence[Array]) -> dict[str, list[Array]]:
-        """Of its program, by the kernels it is tried with: the guess, and all of oneDNN's."""
+        """The program's outputs, with guessed kernels and with those of oneDNN."""
         kinds = ("auto", "onednn") if self.onednn else ("auto",)
         return {kind: program_outputs(self.built, self.emitted, items, kind) for kind in kinds}
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user wants otherwise than it would be, by the names of layers."""
+    """A user's changes, by the names of layers."""
 
-    kernel: Mapping[str, str] = {}  # that has to compute it
+    kernel: Mapping[str, str] = {}
     knobs: Mapping[str, int] = {}
-    items: tuple[Array, ...] = ()  # a batch for each input, from which ranges are found
+    items: tuple[Array, ...] = ()  # a batch for each input, to calibrate ranges
 
 
 def built_model(graph: Graph, tools: Toolchain, changes: Changes | None = None) -> BuiltModel:
-    """Of a captured graph."""
-    wanted = changes or Changes()
+    """Optimize, emit and build a captured graph."""
+    changes = changes or Changes()
     graph = optimized(graph)
-    graph = applied(graph, wanted.knobs, wanted.items) if wanted.knobs else graph
-    graph = forced(graph, wanted.kernel)
+    graph = applied(graph, changes.knobs, changes.items) if changes.knobs else graph
+    graph = forced(graph, changes.kernel)
     emitted = emit(graph)
     return BuiltModel(
         graph=graph,
@@ -84,16 +84,16 @@ def built_model(graph: Graph, tools: Toolchain, changes: Changes | None = None) 
     )
 
 
-def placed(made: BuiltModel, output: str | Path, judge: str, difference: float) -> Compiled:
-    """The program and what it needs, in the folder `output`."""
+def placed(model: BuiltModel, output: str | Path, judge: str, difference: float) -> Compiled:
+    """Copy the program and the files it needs to the folder `output`."""
     folder = user_path(output)
     return Compiled(
-        program=folder / made.built.name,
-        files=tuple(_copied(file, folder) for file in made.built.files),
-        layers=made.layers,
-        inputs=made.emitted.inputs,
-        cached=made.built.cached,
-        onednn=made.onednn,
+        program=folder / model.built.name,
+        files=tuple(_copied(file, folder) for file in model.built.files),
+        layers=model.layers,
+        inputs=model.emitted.inputs,
+        cached=model.built.cached,
+        onednn=model.onednn,
         judge=judge,
         difference=difference,
     )
@@ -101,7 +101,7 @@ def placed(made: BuiltModel, output: str | Path, judge: str, difference: float) 
 
 def _copied(file: Path, folder: Path) -> Path:
     if folder.exists() and not folder.is_dir():
-        raise AssayError(f"{folder} is a file, not a folder.", hint="Give another place with -o.")
+        raise AssayError(f"{folder} is a file, not a folder.", hint="Give another folder with -o.")
     with user_file(folder / file.name) as temporary:
         shutil.copy(file, temporary)
     return folder / file.name

@@ -1,4 +1,4 @@
-"""An optimized graph → C++ that reads like the network: a line for each layer."""
+"""Emit C++ for an optimized graph: one line for each layer."""
 
 from __future__ import annotations
 
@@ -22,26 +22,28 @@ class Emitted(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     source: str
     constants: dict[str, Array]
-    inputs: tuple[Value, ...]  # as data files have them: an image is channels, height, width
+    inputs: tuple[Value, ...]  # as in data files: an image is channels, height, width
     outputs: tuple[Shape, ...]
-    channels_last: tuple[bool, ...]  # for each input: the model itself takes its images so
-    layers: tuple[str, ...] = ()  # the node that each of the program's layers belongs to
+    channels_last: tuple[bool, ...]  # for each input: whether the model takes it so
+    layers: tuple[str, ...] = ()  # the node of each of the program's layers
 
 
 def emit(graph: Graph) -> Emitted:
-    """Images have their channels first, whatever the model's own order."""
+    """Images are channels first, whatever the model's own order."""
     channels_last = tuple(value.layout == "channels_last" for value in graph.inputs)
     return Emitter(drop_dead(take_channels_first(graph))).emitted(channels_last)
 
 
 def file_name(model: str) -> str:
-    """A model's name as a file's: `./my.py:MyNet` is MyNet."""
+    """File name for a model: `./my.py:MyNet` is MyNet."""
     name = model.rpartition("/")[2].rpartition(":")[2]
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
+    return "".join(
+        character if character.isalnum() or character in "-_." else "_" for character in name
+    )
 
 
 class Emitter:
-    """Lines so far, and what the operations' own calls are made of."""
+    """Lines so far, and the parts of the operations' calls."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -85,7 +87,7 @@ class Emitter:
         self.layers += [node.name] * call.count("net.")
 
     def _variable(self, value: str) -> str:
-        """A layer may have any name: `export` and `NULL` too, so none is used as it is."""
+        """A new C++ variable; the prefix avoids C++ keywords and macros such as `NULL`."""
         name = "v_" + re.sub(r"\W", "_", value, flags=re.ASCII)
         while name in self.variables.values():
             name += "_"
@@ -93,7 +95,7 @@ class Emitter:
         return name
 
     def constant(self, name: str, values: Array | None = None) -> str:
-        """Its name as a C++ text, of plain letters and signs; a space would end it in the index."""
+        """Its name as a C++ string of printable ASCII without spaces, which end it in the index."""
         if not name:
             return '""'
         plain = re.sub(r"[^!-~]", "_", name)
@@ -122,7 +124,7 @@ class Emitter:
         if isinstance(post, ops.ResidualOp):
             return f".add({self.read(node, -1)})"
         if isinstance(post, ops.PoolOp):
-            return ""  # of a convolution that is pooled at once: its own word says so
+            return ""  # fused into a convolution, whose call says so
         numbers = [f"{float(number)!r}f" for number in (post.alpha, post.limit)]
         while numbers and numbers[-1] == "0.0f":
             numbers.pop()
@@ -131,7 +133,7 @@ class Emitter:
         return f".then({', '.join([f'Function::{post.kind}', *numbers])})"
 
     def after(self, call: str, node: Node, posts: Sequence[ops.Post]) -> str:
-        """Posts of a layer that had to be given another shape first."""
+        """Posts of a layer that needs a reshape first."""
         for post in posts:
             if isinstance(post, ops.ResidualOp):
                 other, shape = self.read(node, -1), sizes(node.shape)

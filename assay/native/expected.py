@@ -1,4 +1,4 @@
-"""Some items and what the framework itself makes of them: the judge of all that is built."""
+"""Sample inputs and their reference outputs, which a built program is compared with."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SEED = 0
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
-    """In the order of the graph's inputs and outputs, each with the batch as its first axis."""
+    """In the graph's order of inputs and outputs; axis 0 is the batch."""
 
-    judge: str  # who computed the outputs, in words
+    judge: str  # what computed the outputs
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
 
@@ -30,7 +30,7 @@ def items_for(graph: Graph) -> tuple[Array, ...]:
 
 
 def _items(random: np.random.Generator, graph: Graph, value: Value) -> Array:
-    """Whole numbers are rows of every table that they are looked up in."""
+    """Random values; integers are valid rows of every embedding that reads them."""
     shape = (ITEMS, *value.shape)
     if value.dtype == "float32":
         return random.normal(size=shape).astype(np.float32)
@@ -43,20 +43,20 @@ def _items(random: np.random.Generator, graph: Graph, value: Value) -> Array:
 
 
 def by_reference(graph: Graph) -> Answers:
-    """For a graph whose model is not at hand."""
+    """Reference outputs of a graph whose model is not available."""
     return answers_of(graph, items_for(graph))
 
 
 def answers_of(graph: Graph, items: tuple[Array, ...]) -> Answers:
-    """For a graph that computes something else than its model, as one with knobs does."""
+    """Reference outputs of a graph that differs from its model, for example by knobs."""
     outputs = reference.outputs(graph, *items, dtype=np.float64)
     return Answers(judge="the numpy reference", inputs=items, outputs=outputs)
 
 
-def write(answers: Answers, path: Path) -> None:
-    arrays = {f"input{n}": array for n, array in enumerate(answers.inputs)}
-    arrays |= {f"output{n}": array for n, array in enumerate(answers.outputs)}
-    np.savez(path, judge=answers.judge, **arrays)  # type: ignore[arg-type]
+def write(expected: Answers, path: Path) -> None:
+    arrays = {f"input{n}": array for n, array in enumerate(expected.inputs)}
+    arrays |= {f"output{n}": array for n, array in enumerate(expected.outputs)}
+    np.savez(path, judge=expected.judge, **arrays)  # type: ignore[arg-type]
 
 
 def read(path: Path) -> Answers:

@@ -1,4 +1,4 @@
-"""A graph as one file, written whole: its nodes as JSON beside its constants, in an .npz."""
+"""Graph files: an .npz of the nodes as JSON and the constants."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from assay.core.errors import AssayError, UsageError
 from assay.core.files import user_file
 from assay.native.graph import Graph, Node, Value
 
-FORM = 2  # of the file; another number is refused. 2: inputs tell their layout
+FORM = 2  # of the file; 2: inputs have a layout
 _GRAPH = "graph.json"
 
 
 class _GraphRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """All of a graph but the values of its constants."""
+    """A graph without the values of its constants."""
 
     form: int
     name: str
@@ -36,32 +36,32 @@ def write(graph: Graph, path: str | Path) -> None:
 
 
 def read(path: str | Path) -> Graph:
-    place = Path(path)
-    if not place.is_file():
-        raise UsageError(f"There is no graph file {place}.", hint="Capture a model into it first.")
+    path = Path(path)
+    if not path.is_file():
+        raise UsageError(f"There is no graph file {path}.", hint="Capture a model into it first.")
     try:
-        with np.load(place, allow_pickle=False) as file:
-            written = msgspec.json.decode(file[_GRAPH].tobytes(), type=_GraphRecord)
-            arrays = [file[str(number)] for number in range(len(written.constants))]
+        with np.load(path, allow_pickle=False) as file:
+            record = msgspec.json.decode(file[_GRAPH].tobytes(), type=_GraphRecord)
+            arrays = [file[str(number)] for number in range(len(record.constants))]
     except BROKEN as error:
-        raise _unreadable(place, str(error)) from None
-    if written.form != FORM:
-        raise _unreadable(place, f"it is of form {written.form}, and {FORM} is known here")
+        raise _unreadable(path, str(error)) from None
+    if record.form != FORM:
+        raise _unreadable(path, f"it is of form {record.form}, and {FORM} is known here")
     return Graph(
-        name=written.name,
-        inputs=written.inputs,
-        nodes=written.nodes,
-        outputs=written.outputs,
-        constants=dict(zip(written.constants, arrays, strict=True)),
+        name=record.name,
+        inputs=record.inputs,
+        nodes=record.nodes,
+        outputs=record.outputs,
+        constants=dict(zip(record.constants, arrays, strict=True)),
     )
 
 
 def digest(graph: Graph) -> str:
-    """The same for the same operations and weights, whatever file they came from."""
-    found = hashlib.sha256(_text(graph))
+    """Hash of operations and weights."""
+    sha = hashlib.sha256(_text(graph))
     for array in graph.constants.values():
-        found.update(np.ascontiguousarray(array).data)
-    return found.hexdigest()
+        sha.update(np.ascontiguousarray(array).data)
+    return sha.hexdigest()
 
 
 def _text(graph: Graph) -> bytes:
@@ -77,5 +77,5 @@ def _text(graph: Graph) -> bytes:
     )
 
 
-def _unreadable(place: Path, why: str) -> AssayError:
-    return AssayError(f"{place} is no whole graph file ({why}).", hint="Capture the model again.")
+def _unreadable(path: Path, reason: str) -> AssayError:
+    return AssayError(f"{path} is no whole graph file ({reason}).", hint="Capture the model again.")

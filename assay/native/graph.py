@@ -1,4 +1,4 @@
-"""A model as data: operations in the order they can be computed, shapes, float32 constants."""
+"""A model as a graph: operations in topological order, shapes, float32 constants."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from assay.native.ops import CastOp, Op, PoolOp, ReshapeOp, constants_of, kind_o
 from assay.native.shapes import ShapeError, output_shape
 
 Array = np.ndarray[Any, Any]
-Shape = tuple[int, ...]  # of one item: the batch is free and always first
+Shape = tuple[int, ...]  # of one item, without the batch
 Dtype = Literal["float32", "int32", "uint8"]
-Layout = Literal["", "channels_first", "channels_last"]  # of a picture; "": it is none
+Layout = Literal["", "channels_first", "channels_last"]  # of an image; "": not an image
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -29,29 +29,28 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """An operation of the model as it was captured."""
+    """An operation of the captured model."""
 
     name: str
-    kind: str  # as `ops.kind_of` calls it: conv, relu, max_pool, …
+    kind: str  # of `ops.kind_of`: conv, relu, max_pool, …
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One operation. Each node writes one value; a value is written once.
+    """One operation, which writes one value (SSA).
 
-    A number of the value is (what is kept - `zero`) * `scale`; all is float32 unless a knob says
-    other.
+    A value is (stored number - `zero`) * `scale`; all is float32 unless a knob changes it.
     """
 
-    name: str  # the layer's, where there is one
+    name: str  # of the layer, if any
     op: Op
     inputs: tuple[str, ...]  # values; constants are named in the op
     output: str
     shape: Shape  # of the output
-    dtype: Dtype = "float32"  # of the output, as it is kept
+    dtype: Dtype = "float32"  # of the stored output
     scale: float = 1.0
     zero: int = 0
-    sources: tuple[Origin, ...] = ()  # what it came from; () before any pass: itself
-    kernel: str = ""  # that must compute it; "": the quickest
+    sources: tuple[Origin, ...] = ()  # captured operations; () before any pass: itself
+    kernel: str = ""  # forced kernel; "": the fastest
 
     @property
     def origins(self) -> tuple[Origin, ...]:
@@ -59,12 +58,12 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def input(self) -> str:
-        """The first, which most operations have alone; "" for a constant."""
+        """The first input; "" for a constant."""
         return self.inputs[0] if self.inputs else ""
 
 
 class Graph(msgspec.Struct, frozen=True, kw_only=True):
-    """Checked when made: nodes stand in order, names exist, shapes follow from the inputs."""
+    """Validated on creation: topological order, names, shapes."""
 
     name: str
     inputs: tuple[Value, ...]
@@ -76,37 +75,34 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
         shapes = {value.name: value.shape for value in self.inputs}
         for value in self.inputs:
             if value.layout and len(value.shape) != 3:
-                raise _wrong(f"the input '{value.name}' of {value.shape} is no picture")
-        kept: dict[str, Dtype] = {}
+                raise _wrong(f"the input '{value.name}' of {value.shape} is not an image")
+        dtypes: dict[str, Dtype] = {}
         for node in self.nodes:
             _check_node(node, shapes, self.constants)
-            _check_kept(node, kept)
+            _check_kept(node, dtypes)
             shapes[node.output] = node.shape
         for name in self.outputs:
             if name not in shapes:
                 raise _wrong(f"the output '{name}' is computed by no node")
 
     def shapes(self) -> dict[str, Shape]:
-        """Of every value, by name."""
+        """Shape of every value, by name."""
         values = {value.name: value.shape for value in self.inputs}
         return values | {node.output: node.shape for node in self.nodes}
 
     def readers(self) -> dict[str, list[Node]]:
-        """The nodes that read each value; none for one that is only an output."""
-        found: dict[str, list[Node]] = {name: [] for name in self.shapes()}
+        """The nodes that read each value."""
+        readers: dict[str, list[Node]] = {name: [] for name in self.shapes()}
         for node in self.nodes:
             for name in dict.fromkeys(node.inputs):
-                found[name].append(node)
-        return found
+                readers[name].append(node)
+        return readers
 
 
 def make_node(
-    name: str,
-    op: Op,
-    inputs: Sequence[tuple[str, Shape]],
-    constants: Mapping[str, Array],
+    name: str, op: Op, inputs: Sequence[tuple[str, Shape]], constants: Mapping[str, Array]
 ) -> Node:
-    """A node that writes a value of its own name, of the shape that follows from its inputs'."""
+    """A node that writes a value of its own name; infers the shape."""
     return Node(
         name=name,
         op=op,
@@ -124,7 +120,7 @@ def _check_node(node: Node, shapes: dict[str, Shape], constants: Mapping[str, Ar
         raise _wrong(f"'{node.name}' writes '{node.output}', which exists already")
     for name in constants_of(node.op).values():
         if name not in constants:
-            raise _wrong(f"'{node.name}' needs the constant '{name}', which is not there")
+            raise _wrong(f"'{node.name}' needs the constant '{name}', which is missing")
     try:
         shape = output_shape(node.op, [shapes[name] for name in node.inputs], constants)
     except ShapeError as error:
@@ -133,19 +129,19 @@ def _check_node(node: Node, shapes: dict[str, Shape], constants: Mapping[str, Ar
         raise _wrong(f"'{node.name}' gives {shape}, not {node.shape} as it says")
 
 
-def _check_kept(node: Node, kept: dict[str, Dtype]) -> None:
-    """Bytes are read and written by few, and a pool or reshape changes nothing of them."""
-    kept[node.output] = node.dtype
-    first = kept.get(node.input, "float32")
+def _check_kept(node: Node, dtypes: dict[str, Dtype]) -> None:
+    """Only quantized layers, max pools and reshapes may read or write bytes."""
+    dtypes[node.output] = node.dtype
+    first = dtypes.get(node.input, "float32")
     if isinstance(node.op, CastOp) or "uint8" not in (first, node.dtype):
         return
-    whole = bool(getattr(node.op, "scales", ""))
+    quantized = bool(getattr(node.op, "scales", ""))
     moves = isinstance(node.op, ReshapeOp) or (
         isinstance(node.op, PoolOp) and node.op.kind == "max" and not node.op.post
     )
-    if not (whole and first == "uint8") and not (moves and first == node.dtype):
+    if not (quantized and first == "uint8") and not (moves and first == node.dtype):
         raise _wrong(f"'{node.name}' reads {first} and writes {node.dtype}")
 
 
 def _wrong(what: str) -> UsageError:
-    return UsageError(f"This graph is not right: {what}.", hint="Capture the model again.")
+    return UsageError(f"Invalid graph: {what}.", hint="Capture the model again.")

@@ -1,4 +1,4 @@
-"""A graph while it is being made, and which way round each tensor of the model lies in it."""
+"""Build a graph, and track the axis order of each tensor of the model."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Order = tuple[int, ...]
 class Tensor(msgspec.Struct, frozen=True):
     """A tensor of the model as a value of the graph.
 
-    Axis i of the value is axis order[i] of the tensor. So a picture of a model with channels last
-    is turned once, where it comes in, and stays turned until something needs its own order.
+    Axis i of the value is axis order[i] of the tensor. An image of a channels-last model is
+    transposed once, as an input, and stays so until an operation needs its own order.
     """
 
     value: str
@@ -32,7 +32,7 @@ class Building:
         self.nodes: list[Node] = []
         self.shapes: dict[str, Shape] = {}
         self.constants: dict[str, Array] = {}
-        self.whole: set[str] = set()  # values that hold whole numbers: rows to look up
+        self.whole: set[str] = set()  # values of integers: row indices
         self._turned: dict[tuple[str, Order], str] = {}
 
     def add_input(
@@ -53,7 +53,7 @@ class Building:
         return node.output
 
     def constant(self, name: str, array: Any) -> str:
-        """A layer that is used twice gives the same constant twice."""
+        """Add a constant and return its name; an equal one of this name is reused."""
         values = np.ascontiguousarray(array, dtype=np.float32)
         while name in self.constants and not np.array_equal(self.constants[name], values):
             name += "'"
@@ -61,33 +61,33 @@ class Building:
         return name
 
     def equal(self, array: Array) -> str:
-        """The name of a constant of these very numbers; "" where there is none."""
-        alike = (name for name, held in self.constants.items() if held.shape == array.shape)
-        return next((name for name in alike if np.array_equal(self.constants[name], array)), "")
+        """Name of the constant with these values; "" if there is none."""
+        names = (name for name, constant in self.constants.items() if constant.shape == array.shape)
+        return next((name for name in names if np.array_equal(self.constants[name], array)), "")
 
     def fixed(self, name: str, array: Any, order: Order) -> str:
-        """A value that is the same for every item: axis i is axis order[i] of the array, which
-        is given axes of size 1 before its own where it lacks some."""
+        """A value that is the same for every item. Axis i is axis order[i] of the array, which
+        gets leading axes of size 1 if it has too few."""
         values = np.asarray(array, np.float32)
-        whole = values.reshape((1,) * (len(order) - values.ndim) + values.shape).transpose(order)
-        return self.add(name, ConstantOp(self.constant(f"{name}/values", whole)))
+        wide = values.reshape((1,) * (len(order) - values.ndim) + values.shape).transpose(order)
+        return self.add(name, ConstantOp(self.constant(f"{name}/values", wide)))
 
     def shape(self, tensor: Tensor) -> Shape:
-        """In the tensor's own order."""
+        """The shape in the tensor's own order."""
         sizes = self.shapes[tensor.value]
         return tuple(sizes[tensor.order.index(axis)] for axis in range(len(sizes)))
 
     def laid(self, tensor: Tensor, order: Order | None = None) -> str:
-        """The tensor as a value whose axis i is the tensor's axis order[i]; None: as it is."""
-        wanted = tuple(range(len(tensor.order))) if order is None else order
-        turn = tuple(tensor.order.index(axis) for axis in wanted)
+        """The value whose axis i is the tensor's axis order[i]; None: its own order."""
+        axes = tuple(range(len(tensor.order))) if order is None else order
+        turn = tuple(tensor.order.index(axis) for axis in axes)
         if turn == tuple(range(len(turn))):
             return tensor.value
         key = (tensor.value, turn)
         if key not in self._turned:
-            turned = self.add(f"{tensor.value}/turned", TransposeOp(turn), tensor.value)
-            back = tuple(turn.index(axis) for axis in range(len(turn)))
-            self._turned |= {key: turned, (turned, back): tensor.value}
+            transposed = self.add(f"{tensor.value}/turned", TransposeOp(turn), tensor.value)
+            inverse = tuple(turn.index(axis) for axis in range(len(turn)))
+            self._turned |= {key: transposed, (transposed, inverse): tensor.value}
         return self._turned[key]
 
     def graph(self, name: str, outputs: list[str]) -> Graph:
@@ -100,8 +100,8 @@ class Building:
         )
 
     def _unused(self, name: str) -> str:
-        found, number = name, 1
-        while found in self.shapes:
+        unused, number = name, 1
+        while unused in self.shapes:
             number += 1
-            found = f"{name}_{number}"
-        return found
+            unused = f"{name}_{number}"
+        return unused

@@ -1,4 +1,4 @@
-"""Kernels that a user forces on layers, in place of those that timing would choose."""
+"""Force kernels on layers, in place of the autotuned ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.core.errors import unknown
 from assay.native.graph import Graph, Node
 from assay.native.ops import ConvOp, DenseOp
 
-# By the names that programs report; which of them a layer can have, the runtime says.
+# Names as programs report them; the runtime checks which fit a layer.
 KERNELS = (
     *("direct", "direct-half", "depthwise"),
     *("winograd-4x3", "winograd-2x3", "winograd-2x5", "strassen", "onednn"),
@@ -18,7 +18,7 @@ KERNELS = (
 
 
 def forced(graph: Graph, kernels: Mapping[str, str]) -> Graph:
-    """Layers by their names, or those of any operation that went into them."""
+    """Layers are given by their name or by that of any operation fused into them."""
     for layer, kernel in kernels.items():
         if kernel not in KERNELS:
             raise unknown("kernel", kernel, KERNELS)
@@ -27,7 +27,7 @@ def forced(graph: Graph, kernels: Mapping[str, str]) -> Graph:
 
 
 def layer_named(graph: Graph, layer: str) -> Node:
-    """The convolution or dense layer that this operation of the model became, or part of which."""
+    """The convolution or dense layer that this operation of the model is in."""
     layers = [node for node in graph.nodes if isinstance(node.op, ConvOp | DenseOp)]
     for node in layers:
         if node.name == layer:

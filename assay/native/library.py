@@ -1,4 +1,4 @@
-"""A built model in this process: its library, loaded by ctypes."""
+"""Run a built model in this process, by ctypes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FLOATS = ctypes.POINTER(ctypes.c_float)
 
 
 class Loaded:
-    """An engine for batches up to `batch` images; a smaller one is taken as it comes."""
+    """An engine for batches of up to `batch` images."""
 
     def __init__(
         self,
@@ -41,18 +41,18 @@ class Loaded:
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """What computes each layer, in order."""
+        """Kernel of each layer, in order."""
         return tuple(self._library.assay_kernels(self._engine).decode().split())
 
     @property
     def at_once(self) -> int:
-        """Images that one thread takes through the network together."""
+        """Images that one thread computes together."""
         return int(self._library.assay_at_once(self._engine))
 
     def bound(self, *inputs: Array) -> tuple[Any, tuple[Array, ...]]:
-        """A call without arguments that computes these inputs, and where their outputs appear.
+        """A call without arguments that computes these inputs, and the output arrays it fills.
 
-        Pictures are all in the model's own order, float32 and contiguous.
+        Images are in the model's own order, float32 and contiguous.
         """
         images = len(inputs[0])
         outputs = tuple(np.empty((images, *shape), np.float32) for shape in self._emitted.outputs)
@@ -65,14 +65,14 @@ class Loaded:
             ctypes.c_long(images),
         )
 
-        def call(kept: object = (inputs, outputs)) -> None:  # the arrays live as long as this
+        def call(arrays: object = (inputs, outputs)) -> None:  # the arrays live as long as this
             if step(*arguments):
                 raise AssayError(self._library.assay_mistake().decode())
 
         return call, outputs
 
     def run(self, *inputs: Array) -> tuple[Array, ...]:
-        call, outputs = self.bound(*(np.ascontiguousarray(each, np.float32) for each in inputs))
+        call, outputs = self.bound(*(np.ascontiguousarray(array, np.float32) for array in inputs))
         call()
         return outputs
 
@@ -94,8 +94,8 @@ def _declared(library: Any) -> Any:
     ]
     library.assay_mistake.restype = ctypes.c_char_p
     library.assay_step.restype = ctypes.c_int
-    many = ctypes.POINTER(_FLOATS)
-    library.assay_step.argtypes = [pointer, many, ctypes.c_int, many, ctypes.c_long]
+    float_arrays = ctypes.POINTER(_FLOATS)
+    library.assay_step.argtypes = [pointer, float_arrays, ctypes.c_int, float_arrays, ctypes.c_long]
     library.assay_kernels.restype = ctypes.c_char_p
     library.assay_kernels.argtypes = library.assay_close.argtypes = [pointer]
     library.assay_at_once.restype = ctypes.c_long

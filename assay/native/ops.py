@@ -1,8 +1,8 @@
-"""The operations of a graph. Shapes and axes are those of one item: the batch is never mentioned.
+"""The operations of a graph. Shapes and axes are those of one item, without the batch.
 
-An image is (channels, height, width). ONNX, oneDNN's logical dimensions and HPVM all count in this
-order, so nothing has to be renumbered on the way out; how a value lies in memory is another matter.
-Constants are named in the op's own fields, so a node's inputs are computed values only.
+An image is (channels, height, width), as in ONNX, HPVM and oneDNN's logical dimensions; the
+layout in memory is independent of it.
+Constants are named in fields of the op; a node's inputs are computed values only.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import msgspec
 
 Pair = tuple[int, int]  # height, width
 Pads = tuple[int, int, int, int]  # top, left, bottom, right
-# Rows, columns, offset: from `offset` on, every so-manieth row or column of the sums (1: none) is
-# not computed but the mean of its neighbours, before the bias; at an edge it is a copy.
+# Rows, columns, offset: from `offset` on, every n-th row or column of the sums (1: none) is
+# interpolated from its neighbours, before the bias; at an edge it is a copy.
 Perforation = tuple[int, int, int]
 ActivationKind = Literal[
     "relu",
@@ -46,22 +46,22 @@ ActivationKind = Literal[
 
 
 class ActivationOp(msgspec.Struct, frozen=True, tag="activation"):
-    """An elementwise function; a node of its own, or something done after another op."""
+    """An elementwise function; a node of its own, or fused into another op."""
 
     kind: ActivationKind
     alpha: float = 0.0  # relu: slope below 0; elu: its scale; clip: the smallest result
     limit: float = 0.0  # relu: the largest result, 0: none; clip: the largest result
-    # levels: the range that has 256 of them, from alpha up to limit; each counts from its lower end
+    # levels: quantize alpha to limit to 256 levels, rounding down
 
 
 class ResidualOp(msgspec.Struct, frozen=True, tag="residual"):
-    """Done after another op: the node's last input, of the result's shape, is added."""
+    """Fused into another op: adds the node's last input, of the result's shape."""
 
 
 class PoolOp(msgspec.Struct, frozen=True, tag="pool"):
-    """The mean is over what lies inside the image, as in Keras: padding is not counted.
+    """An average does not count padding, as in Keras.
 
-    Done after a convolution, it has no `post` of its own: what follows it follows in the list.
+    Fused into a convolution, it has no `post` of its own: later posts follow in the list.
     """
 
     kind: Literal["max", "average"]
@@ -71,14 +71,14 @@ class PoolOp(msgspec.Struct, frozen=True, tag="pool"):
     post: tuple[ActivationOp, ...] = ()
 
 
-# What is done after an op, in order, before its result is written; at most one Residual.
+# Fused into an op, in order, before its result is written; at most one residual.
 Post = ActivationOp | ResidualOp | PoolOp
 
 
 class ConvOp(msgspec.Struct, frozen=True, tag="conv", omit_defaults=True):
-    """Weight: (out, in / groups, height, width). Depthwise: as many groups as channels come in.
+    """Weight: (out, in / groups, height, width). Depthwise: as many groups as input channels.
 
-    The fields from `scales` on are what knobs make of it.
+    Knobs set the fields from `scales` on.
     """
 
     weight: str
@@ -88,9 +88,9 @@ class ConvOp(msgspec.Struct, frozen=True, tag="conv", omit_defaults=True):
     dilations: Pair = (1, 1)
     groups: int = 1
     post: tuple[Post, ...] = ()
-    scales: str = ""  # (out,) factors of a weight of whole numbers from -127 to 127; "": 1
+    scales: str = ""  # (out,) factors of an int8 weight, -127 to 127; "": 1
     perforation: Perforation = (1, 1, 0)
-    sampled: bool = False  # some terms are 0 in every filter, and may be left out
+    sampled: bool = False  # some terms are 0 in every filter, and may be skipped
 
 
 class DenseOp(msgspec.Struct, frozen=True, tag="dense", omit_defaults=True):
@@ -114,7 +114,7 @@ class BatchNormOp(msgspec.Struct, frozen=True, tag="batch_norm"):
 
 
 class LayerNormOp(msgspec.Struct, frozen=True, tag="layer_norm"):
-    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, of each item's own numbers.
+    """(x - mean) / sqrt(variance + epsilon) * gamma + beta, of each item.
 
     Mean and variance are over `axes`, ascending; gamma and beta have the sizes of those axes.
     """
@@ -123,11 +123,11 @@ class LayerNormOp(msgspec.Struct, frozen=True, tag="layer_norm"):
     gamma: str = ""  # "": 1
     beta: str = ""  # "": 0
     epsilon: float = 1e-3
-    centered: bool = True  # False: no mean is taken away, and the variance is the mean square
+    centered: bool = True  # False: RMS norm, without the mean
 
 
 class LocalNormOp(msgspec.Struct, frozen=True, tag="local_norm"):
-    """x / (offset + alpha / size * s) ** power of a picture, where s sums the squares of the `size`
+    """x / (offset + alpha / size * s) ** power of an image, where s sums the squares of the `size`
     channels around, the odd one after it."""
 
     size: int
@@ -147,10 +147,9 @@ class SoftmaxOp(msgspec.Struct, frozen=True, tag="softmax"):
 
 
 class BinaryOp(msgspec.Struct, frozen=True, tag="binary"):
-    """Two inputs of one rank; an axis of size 1 is repeated to fit the other's.
+    """Two inputs of equal rank; axes of size 1 are broadcast.
 
-    A mask is the second input where that is a number, else the first. A comparison gives 1 where it
-    is true, else 0.
+    A mask is the second input where that is not NaN, else the first. A comparison gives 1 or 0.
     """
 
     kind: Literal[
@@ -174,7 +173,7 @@ class ConcatenateOp(msgspec.Struct, frozen=True, tag="concatenate"):
 
 
 class ReshapeOp(msgspec.Struct, frozen=True, tag="reshape"):
-    """The same values in the same (row-major) order; flattening too."""
+    """The same values in the same (row-major) order."""
 
     shape: tuple[int, ...]
 
@@ -192,13 +191,13 @@ class PadOp(msgspec.Struct, frozen=True, tag="pad"):
 
 
 class UpsampleOp(msgspec.Struct, frozen=True, tag="upsample"):
-    """Each pixel repeated `scale` times."""
+    """Repeats each pixel `scale` times."""
 
     scale: Pair
 
 
 class SliceOp(msgspec.Struct, frozen=True, tag="slice"):
-    """Along each axis `sizes[i]` numbers, from `starts[i]` on, every `steps[i]`th."""
+    """Along axis i, `sizes[i]` numbers from `starts[i]` on, with step `steps[i]`."""
 
     starts: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -206,20 +205,20 @@ class SliceOp(msgspec.Struct, frozen=True, tag="slice"):
 
 
 class ReduceOp(msgspec.Struct, frozen=True, tag="reduce"):
-    """Of all numbers along `axes`, which stay with size 1."""
+    """Over `axes`, which stay with size 1."""
 
     kind: Literal["sum", "mean", "max", "min"]
     axes: tuple[int, ...]
 
 
 class MatMulOp(msgspec.Struct, frozen=True, tag="matmul"):
-    """The matrix product of two values over their last two axes; those before fit as in Binary."""
+    """The matrix product over the last two axes; those before are broadcast."""
 
 
 class ConvTransposeOp(msgspec.Struct, frozen=True, tag="conv_transpose"):
     """Weight: (in, out / groups, height, width). Each input pixel adds the weight times itself.
 
-    `pads` are cut off the result; one below 0 is so many rows or columns of bias alone.
+    `pads` are cut off the result; a negative one adds rows or columns of bias alone.
     """
 
     weight: str
@@ -231,17 +230,17 @@ class ConvTransposeOp(msgspec.Struct, frozen=True, tag="conv_transpose"):
 
 
 class EmbeddingOp(msgspec.Struct, frozen=True, tag="embedding"):
-    """A row of the weight (rows, size) for each whole number of the input."""
+    """A row of the weight (rows, size) for each integer of the input."""
 
     weight: str
 
 
 class CastOp(msgspec.Struct, frozen=True, tag="cast"):
-    """The same numbers, kept as the node says: as bytes, or as floats."""
+    """The same numbers, stored in the node's dtype."""
 
 
 class ConstantOp(msgspec.Struct, frozen=True, tag="constant"):
-    """The same value for every item; of no inputs."""
+    """The same value for every item; no inputs."""
 
     weight: str
 
@@ -273,14 +272,14 @@ Op = (
 
 
 def constants_of(op: Op) -> dict[str, str]:
-    """Field → name of the constant it holds; fields that hold none are left out."""
-    held = {"weight", "bias", "scales", "mean", "variance", "gamma", "beta"}
-    fields = held & set(op.__struct_fields__)
+    """Field → name of its constant; without empty fields."""
+    names = {"weight", "bias", "scales", "mean", "variance", "gamma", "beta"}
+    fields = names & set(op.__struct_fields__)
     return {field: name for field in sorted(fields) if (name := getattr(op, field))}
 
 
 def kind_of(op: Op) -> str:
-    """What a model's author would call it: relu rather than activation, max_pool than pool."""
+    """The usual name: relu rather than activation, max_pool rather than pool."""
     word = type(op).__struct_config__.tag
     kind = getattr(op, "kind", "")
     return f"{kind}_{word}" if "pool" in str(word) else str(kind or word)

@@ -1,4 +1,4 @@
-"""A graph computed by numpy: plain, slow and right, so that everything else has a judge."""
+"""Reference implementation: computes a graph in numpy."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from assay.native.operations.pooling import pooled
 
 
 def outputs(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> tuple[Array, ...]:
-    """The graph's outputs for a batch of each input; computed in `dtype` from end to end."""
+    """The graph's outputs for a batch of each input, computed in `dtype`."""
     values = computed(graph, *inputs, dtype=dtype)
     return tuple(values[name] for name in graph.outputs)
 
 
 def computed(graph: Graph, *inputs: Array, dtype: Any = np.float32) -> dict[str, Array]:
-    """Every value of the graph by name; each has the batch as its first axis."""
+    """Every value of the graph by name; axis 0 is the batch."""
     _check_inputs(graph, inputs)
     constants = {name: array.astype(dtype) for name, array in graph.constants.items()}
-    given = zip(graph.inputs, inputs, strict=True)
-    values = {value.name: array.astype(dtype) for value, array in given}
+    pairs = zip(graph.inputs, inputs, strict=True)
+    values = {value.name: array.astype(dtype) for value, array in pairs}
     for node in graph.nodes:
-        found = result_of(node, [values[name] for name in node.inputs], constants)
-        found = as_kept(node, found) if node.dtype == "uint8" else found
-        # What depends on no input is the same for every item.
-        values[node.output] = np.broadcast_to(found, (len(inputs[0]), *node.shape))
+        result = result_of(node, [values[name] for name in node.inputs], constants)
+        result = as_kept(node, result) if node.dtype == "uint8" else result
+        # Constant values have a batch of one.
+        values[node.output] = np.broadcast_to(result, (len(inputs[0]), *node.shape))
     return values
 
 
 def as_kept(node: Node, values: Array) -> Array:
-    """The numbers that are left when they are kept as bytes."""
+    """Round to the values that bytes can represent."""
     scale = np.float32(node.scale)
     with np.errstate(invalid="ignore"):
-        # As the runtime rounds it: in float32, by the inverse, in one instruction.
+        # As the runtime: in float32, times the inverse, by a fused multiply-add.
         wide = values.astype(np.float32).astype(np.float64) * np.float64(np.float32(1) / scale)
         steps = np.rint((wide + node.zero).astype(np.float32))
-    whole = (np.nan_to_num(np.clip(steps, 0, 255)) - node.zero).astype(values.dtype)
-    found: Array = whole * values.dtype.type(scale)
-    return found
+    steps_from_zero = (np.nan_to_num(np.clip(steps, 0, 255)) - node.zero).astype(values.dtype)
+    result: Array = steps_from_zero * values.dtype.type(scale)
+    return result
 
 
 def _check_inputs(graph: Graph, inputs: Sequence[Array]) -> None:
-    wanted = [value.shape for value in graph.inputs]
+    expected = [value.shape for value in graph.inputs]
     received = [array.shape[1:] for array in inputs]
-    if received != wanted:
+    if received != expected:
         raise UsageError(
-            f"{graph.name} takes items of {_listed(wanted)}, but received {_listed(received)}.",
+            f"{graph.name} takes items of {_listed(expected)}, but received {_listed(received)}.",
             hint="The first axis of each input is the batch.",
         )
 
@@ -62,7 +62,7 @@ def _listed(shapes: Sequence[tuple[int, ...]]) -> str:
 
 
 def result_of(node: Node, inputs: Sequence[Array], constants: Mapping[str, Array]) -> Array:
-    """One node, with what is done after its operation."""
+    """The result of one node, with its fused posts."""
     result = definition_of(node.op).compute(node.op, inputs, constants)
     for post in getattr(node.op, "post", ()):
         if isinstance(post, ops.ResidualOp):

@@ -1,4 +1,4 @@
-"""The shape a node gives, from the shapes it gets. Shapes are of one item."""
+"""Shape inference. Shapes are of one item."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ShapeError", "output_shape"]
 
 
 def output_shape(op: ops.Op, shapes: Sequence[Shape], constants: Constants) -> Shape:
-    """Raises ShapeError, in words, where the operation cannot be done."""
+    """Raises ShapeError if the operation does not fit its inputs."""
     shape = definition_of(op).shape(op, shapes, constants)
     for post in getattr(op, "post", ()):
         if isinstance(post, ops.PoolOp):

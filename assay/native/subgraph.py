@@ -1,4 +1,4 @@
-"""A graph in parts: what comes before a layer is computed once for all that is tried after it."""
+"""Cut a graph into parts, so that what comes before a layer is computed once."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from assay.native.passes.pipeline import drop_dead
 
 
 def part(graph: Graph, first: int, end: int) -> Graph:
-    """The nodes from `first` to before `end`, as a graph of its own.
+    """The nodes from `first` to before `end` as a graph.
 
-    It takes what they read of earlier ones, and gives what later ones read of them, or the graph's
-    outputs.
+    Its inputs are the values they read of earlier nodes; its outputs those that later nodes read,
+    or the graph's outputs.
     """
     nodes = graph.nodes[first:end]
-    made = {node.output for node in nodes}
+    written = {node.output for node in nodes}
     read = {name for node in nodes for name in node.inputs}
-    taken = [name for name in crossing(graph, first) if name in read]
+    inputs = [name for name in crossing(graph, first) if name in read]
     later = crossing(graph, end) if end < len(graph.nodes) else graph.outputs
-    outputs = tuple(name for name in later if name in made)
+    outputs = tuple(name for name in later if name in written)
     whole = msgspec.structs.replace(
-        graph, inputs=_inputs(graph, taken), nodes=nodes, outputs=outputs
+        graph, inputs=_inputs(graph, inputs), nodes=nodes, outputs=outputs
     )
     return drop_dead(whole)
 
 
-def crossing(graph: Graph, place: int) -> tuple[str, ...]:
-    """The values that are there before the node at `place`, and that it or a later one reads."""
+def crossing(graph: Graph, index: int) -> tuple[str, ...]:
+    """Values that are live before the node at `index`: computed before it, read by it or later."""
     before = {value.name for value in graph.inputs}
-    before |= {node.output for node in graph.nodes[:place]}
-    read = [name for node in graph.nodes[place:] for name in node.inputs if name in before]
+    before |= {node.output for node in graph.nodes[:index]}
+    read = [name for node in graph.nodes[index:] for name in node.inputs if name in before]
     return tuple(dict.fromkeys([*read, *(name for name in graph.outputs if name in before)]))
 
 
 def place_of(graph: Graph, layer: str) -> int:
-    return next(place for place, node in enumerate(graph.nodes) if node.name == layer)
+    return next(index for index, node in enumerate(graph.nodes) if node.name == layer)
 
 
 def only(graph: Graph, node: Node) -> Graph:
     """One node as a graph."""
-    taken = tuple(dict.fromkeys(node.inputs))
+    inputs = tuple(dict.fromkeys(node.inputs))
     alone = msgspec.structs.replace(
-        graph, inputs=_inputs(graph, taken), nodes=(node,), outputs=(node.output,)
+        graph, inputs=_inputs(graph, inputs), nodes=(node,), outputs=(node.output,)
     )
     return drop_dead(alone)
 

@@ -23,11 +23,11 @@ Kernels = Literal["auto", "portable", "onednn"]
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wno-psabi")
 COMMON = ("-std=c++17", "-fPIC", "-pthread", "-ffp-contract=fast", "-fvisibility=hidden")
 
-# What a portable program holds beside code for any CPU of its kind: it takes the best that it can.
+# A portable program has code for any CPU of its kind and for these; it selects the best at start.
 LEVELS = {"x86_64": (("-march=x86-64-v3",), ("-march=x86-64-v4",))}
 
-# Every check, in as little code as there can be: what is undefined ends a program by a signal and
-# not with a sentence, and memory is checked by calls. The runtime compiles in half the time.
+# Every check in little code: undefined behaviour ends a program by a signal, not with a message,
+# and memory is checked by calls. The runtime compiles in half the time.
 SANITIZED = (
     "-O0",
     "-fsanitize=address,undefined",
@@ -38,13 +38,15 @@ SANITIZED = (
 
 
 class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
-    """All that decides what comes out of the same source."""
+    """Compiler, flags and libraries."""
 
     command: tuple[str, ...]
     version: str
     flags: tuple[str, ...]
-    levels: tuple[tuple[str, ...], ...] = ((),)  # flags for a CPU; the runtime is compiled for each
-    onednn: str = ""  # the folder that holds its include and lib; "": our own kernels only
+    levels: tuple[tuple[str, ...], ...] = (
+        (),
+    )  # flags for each CPU level; the runtime is compiled for each
+    onednn: str = ""  # the folder with its include and lib; "": own kernels only
 
     def compile(self, source: Path, target: Path, include: Path, *more: str) -> None:
         paths = [f"-I{include}"]
@@ -53,8 +55,8 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
         self._run([*self.flags, *paths, *more, "-c", str(source), "-o", str(target)])
 
     def link(self, parts: list[Path], target: Path, shared: bool) -> None:
-        """What is linked finds oneDNN beside itself: no folder of this machine is in it."""
-        # OpenMP's library by the name oneDNN calls it: -fopenmp may mean another one's.
+        """Link so that oneDNN is found next to the program, without paths of this machine."""
+        # The OpenMP library that oneDNN uses: -fopenmp may mean another.
         library = [
             f"-L{self.onednn}/lib",
             "-l:libdnnl.so.3",
@@ -65,19 +67,20 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
         self._run([*words, *(library if self.onednn else []), "-o", str(target)])
 
     def _run(self, words: list[str]) -> None:
-        ended = _called([*self.command, *words])
-        if ended.returncode:
-            first = next((line for line in ended.stderr.splitlines() if "error" in line), "")
+        process = _called([*self.command, *words])
+        if process.returncode:
+            text = process.stderr
+            message = next((line for line in text.splitlines() if "error" in line), text[-200:])
             raise AssayError(
-                f"{self.command[0]} could not compile the model ({first or ended.stderr[-200:]}).",
-                hint="Another compiler can be named in CXX: g++ and clang++ are tried.",
+                f"{self.command[0]} could not compile the model ({message}).",
+                hint="Set CXX to another compiler; g++ and clang++ are supported.",
             )
 
 
 def toolchain(
     kernels: Kernels = "auto", portable: bool = False, sanitize: bool = False
 ) -> Toolchain:
-    """`portable`: code for any CPU of this kind. `sanitize`: checked as it runs, for tests."""
+    """`portable`: code for any CPU of this kind. `sanitize`: sanitizers, for tests."""
     command = _compiler()
     speed = ("-O3",) if not sanitize else SANITIZED
     return Toolchain(
@@ -90,7 +93,7 @@ def toolchain(
 
 
 def lacking() -> str:
-    """Why nothing can be compiled here, with the remedy, or ""."""
+    """Why nothing can be compiled here, and what to do; "" if it can."""
     try:
         _compiler()
     except NotPossibleError as error:
@@ -99,8 +102,8 @@ def lacking() -> str:
 
 
 def onednn_folder() -> str:
-    """That of DNNLROOT, else the environment's own, where `assay[native]` puts it."""
-    folders = (Path(place) for place in (os.environ.get("DNNLROOT"), sys.prefix) if place)
+    """DNNLROOT, else the Python environment, where `assay[native]` installs it."""
+    folders = (Path(path) for path in (os.environ.get("DNNLROOT"), sys.prefix) if path)
     return next((str(folder) for folder in folders if _holds_onednn(folder)), "")
 
 
@@ -109,17 +112,15 @@ def _holds_onednn(folder: Path) -> bool:
 
 
 def _compiler() -> tuple[str, ...]:
-    named = shlex.split(os.environ.get("CXX", ""))
-    if named and shutil.which(named[0]):
-        return tuple(named)
-    if named:
-        raise NotPossibleError(f"CXX names {named[0]}, which is not here.", hint="Unset CXX.")
+    command = shlex.split(os.environ.get("CXX", ""))
+    if command and shutil.which(command[0]):
+        return tuple(command)
+    if command:
+        raise NotPossibleError(f"CXX is {command[0]}, which is not installed.", hint="Unset CXX.")
     for name in ("g++", "clang++", "c++"):
         if shutil.which(name):
             return (name,)
-    raise NotPossibleError(
-        "No C++ compiler was found here.", hint="apt-get install g++ (or name one in CXX)"
-    )
+    raise NotPossibleError("No C++ compiler found.", hint="apt-get install g++ (or set CXX)")
 
 
 def _version(command: tuple[str, ...]) -> str:
@@ -127,7 +128,7 @@ def _version(command: tuple[str, ...]) -> str:
 
 
 def _called(words: Sequence[str]) -> CompletedProcess[str]:
-    import subprocess  # here: to know whether there is a compiler, none is called
+    import subprocess  # lazy: a check for a compiler runs none
 
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
@@ -135,7 +136,7 @@ def _called(words: Sequence[str]) -> CompletedProcess[str]:
 def _onednn(kernels: Kernels) -> str:
     if kernels == "portable":
         return ""
-    found = onednn_folder()
-    if kernels == "onednn" and not found:
+    folder = onednn_folder()
+    if kernels == "onednn" and not folder:
         raise NotPossibleError("oneDNN is not installed here.", hint="pip install 'assay[native]'")
-    return found
+    return folder

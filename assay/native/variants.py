@@ -1,4 +1,4 @@
-"""Several graphs in one program, which computes the one that is asked for: one compile for all."""
+"""Compile several graphs to one program, which computes the requested one."""
 
 from __future__ import annotations
 
@@ -19,54 +19,56 @@ from assay.native.passes.transposes import take_channels_first
 from assay.native.run_program import outputs_of, run_program
 from assay.native.toolchain import Toolchain
 
-CHOICE = "ASSAY_VARIANT"  # the variable that says which
+CHOICE = "ASSAY_VARIANT"  # environment variable
 
 
 class Variants(NamedTuple):
-    """A program in a folder of its caller's, and what it holds, in the order of the graphs."""
+    """A program in a folder of the caller, and its variants in the order of the graphs."""
 
     built: Built
     parts: tuple[Emitted, ...]
 
     def outputs(self, number: int, data: Path, threads: int = 1) -> list[Array]:
-        """Of the items in a folder, which `write_items` filled."""
+        """Outputs for the items in a folder that `write_items` filled."""
         more = ("--threads", str(threads))
         return outputs_of(self.built, self.parts[number], data, *more, variables=_chosen(number))
 
     def first(self, number: int, data: Path, threads: int = 1) -> Array:
-        """Its first output."""
+        """The first output."""
         return self.outputs(number, data, threads)[0]
 
     def layer_seconds(self, number: int, batch: int, choosing: float) -> dict[str, float]:
-        """CPU time for one item, by the names of the graph's nodes."""
-        told = self._told(number, "--layers", "--batch", str(batch), "--choose", str(choosing))
-        found: dict[str, float] = {}
-        for each in told["layers"]:
-            name = self.parts[number].layers[each["layer"]]
-            found[name] = found.get(name, 0.0) + each["seconds"] / told["at_once"]
-        return found
+        """CPU time of one item, by the names of the graph's nodes."""
+        report = self._told(number, "--layers", "--batch", str(batch), "--choose", str(choosing))
+        seconds: dict[str, float] = {}
+        for layer in report["layers"]:
+            name = self.parts[number].layers[layer["layer"]]
+            seconds[name] = seconds.get(name, 0.0) + layer["seconds"] / report["at_once"]
+        return seconds
 
     def item_seconds(self, number: int, data: Path, batch: int, choosing: float) -> float:
-        """Time for one item, of a pass over those in a folder."""
+        """Time of one item in a pass over those in a folder."""
         words = ("--data", str(data), "--batch", str(batch), "--choose", str(choosing))
-        told = self._told(number, *words)
-        return float(told["seconds"] / told["images"])
+        report = self._told(number, *words)
+        return float(report["seconds"] / report["images"])
 
     def _told(self, number: int, *words: str) -> dict[str, Any]:
         more = ("--json", "--threads", "1")
         text = run_program(self.built, (*words, *more), self.built.folder, _chosen(number))
-        found: dict[str, Any] = json.loads(text)
-        return found
+        report: dict[str, Any] = json.loads(text)
+        return report
 
 
 def build_variants(graphs: Sequence[Graph], tools: Toolchain, folder: Path) -> Variants:
-    """Optimized graphs, with knobs or without; what several of them share is written once."""
+    """Build optimized graphs, with or without knobs; shared constants are written once."""
     pool = _Pool()
     parts, bodies = [], []
     for graph in graphs:
         emitter = _SharingEmitter(drop_dead(take_channels_first(graph)), pool)
-        last = tuple(value.layout == "channels_last" for value in graph.inputs)
-        parts.append(msgspec.structs.replace(emitter.emitted(last), constants={}, source=""))
+        channels_last = tuple(value.layout == "channels_last" for value in graph.inputs)
+        parts.append(
+            msgspec.structs.replace(emitter.emitted(channels_last), constants={}, source="")
+        )
         bodies.append(emitter.lines)
     name = file_name(graphs[0].name)
     whole = msgspec.structs.replace(
@@ -76,7 +78,7 @@ def build_variants(graphs: Sequence[Graph], tools: Toolchain, folder: Path) -> V
 
 
 class _Pool:
-    """Constants by what they hold."""
+    """Constants by their content."""
 
     def __init__(self) -> None:
         self.constants: dict[str, Array] = {}
@@ -85,9 +87,9 @@ class _Pool:
     def name(self, array: Array) -> str:
         values = np.ascontiguousarray(array, dtype="<f4")
         digest = hashlib.blake2b(values.data, digest_size=16).digest()
-        found = self._names.setdefault(digest, f"c{len(self._names)}")
-        self.constants.setdefault(found, array)
-        return found
+        name = self._names.setdefault(digest, f"c{len(self._names)}")
+        self.constants.setdefault(name, array)
+        return name
 
 
 class _SharingEmitter(Emitter):

@@ -103,7 +103,7 @@ def test_a_graph_that_is_not_right_is_refused(nodes, outputs, what):
     [
         (ops.ConvOp("weight", groups=3), r"a weight of \(4, 3, 3, 3\) in 3 groups for 3 channels"),
         (ops.ConvOp("weight", bias="weight"), r"is not of shape \(4,\)"),
-        (ops.ConvOp("lost"), "needs the constant 'lost', which is not there"),
+        (ops.ConvOp("lost"), "needs the constant 'lost', which is missing"),
         (ops.PoolOp("max", (9, 9), (1, 1)), "does not fit"),
         (ops.PoolOp("max", (2, 2), (1, 1), (2, 0, 0, 0)), r"a window of \(2, 2\) with padding"),
         (ops.ReshapeOp((7,)), r"\(3, 5, 5\) is not \(7,\)"),

@@ -61,12 +61,12 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
     graph: Any  # assay.native's Graph
     inputs: tuple[Any, ...]  # an array for each of the graph's inputs
     items: int
-    parameters: int  # trained ones, as the other backends count
+    parameters: int  # trainable ones, as the other backends count
     channels_first: bool
-    said: Mapping[str, Value] = {}  # facts of the job, in processes that have no job
+    said: Mapping[str, Value] = {}  # facts of the job
 
     def onnx(self) -> str | bytes:
-        """The file's path, or its bytes."""
+        """The path or bytes of an ONNX model."""
         from assay.native.onnx.file import onnx_bytes
 
         return onnx_bytes(self.graph)
@@ -77,7 +77,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
         return dict(zip(names, self.inputs, strict=True))
 
     def given(self, inputs: Any) -> Any:
-        """A batch of channels-last images in the graph's layout."""
+        """Convert a channels-last batch to the graph's layout."""
         import numpy as np
 
         batch = _options.in_layout(inputs, self.channels_first)
@@ -99,7 +99,7 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnnxFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that a runtime reads itself, with its batch by input name."""
+    """An ONNX file that a runtime reads itself, with its batch."""
 
     path: str
     inputs: Mapping[str, Any]
@@ -137,7 +137,7 @@ def opened_file(build: Callable[[], Job], case: Case) -> OnnxFile:
 
 
 class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
-    """One library. Its session is in `_NAME_session.py`, loaded in the worker."""
+    """A backend whose session is in `NAME.py`, loaded in the worker."""
 
     name: str
     summary: str
@@ -151,16 +151,16 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
         return _options.lacking(("numpy", self.name), self.name)
 
     def refuses(self, case: Case) -> str:
-        """Models other than ONNX files need Keras."""
+        """Keras is required except for ONNX files."""
         return _options.refused(case) or ("" if is_file(case) else engines.lacking())
 
     def variables(self, case: Case, folder: Path) -> Mapping[str, str]:
-        """Keras only builds the model, on the CPU; an ONNX file needs no Keras."""
-        hidden = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
+        """Keras only builds the model, on the CPU; an ONNX file does not need it."""
+        cpu_only = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu"}
         if is_file(case):
-            return hidden
+            return cpu_only
         data_format = str(case.options["data_format"])
-        return {**engines.variables(engines.installed(), data_format, folder), **hidden}
+        return {**engines.variables(engines.installed(), data_format, folder), **cpu_only}
 
     @contextmanager
     def open(self, build: Callable[[], Job], case: Case) -> Iterator[Session]:
@@ -174,7 +174,7 @@ class CapturedBackend(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
-    """It needs a compiler; oneDNN only if requested."""
+    """Needs a compiler; oneDNN only if requested."""
 
     @property
     def options(self) -> Mapping[str, Option]:
@@ -190,7 +190,7 @@ class NativeBackend(CapturedBackend, frozen=True, kw_only=True):
 
 
 def captured(build: Callable[[], Job], case: Case) -> Captured:
-    """Build the Keras model and capture it as a graph; in the worker only."""
+    """Build the Keras model and capture it as a graph; called in the worker only."""
     import math
 
     with phases.during("import"):
@@ -249,12 +249,12 @@ PROVIDES = {
 }
 
 
-# Cache of a captured model (graph, batch, facts) for the other processes of a run, which then need
-# no Keras: its import and the weights are most of the time to open such a case.
+# A captured model is cached for the other processes of a run, which then need no Keras: its import
+# and the initialization of weights are most of the time to open such a case.
 
 
 class _CapturedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A captured model without its graph and its batch."""
+    """A captured model without its graph and batch."""
 
     items: int
     parameters: int
@@ -264,7 +264,7 @@ class _CapturedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def captured_once(case: Case, capture: Callable[[], Captured]) -> Captured:
-    """From the run's cache, else captured and stored there."""
+    """Read the model from the run's cache, or capture and cache it."""
     cache = os.environ.get(SHARED_CACHE)
     if not cache:
         return capture()
@@ -277,7 +277,7 @@ def captured_once(case: Case, capture: Callable[[], Captured]) -> Captured:
 
 
 def _key(case: Case) -> str:
-    """A hash of all that decides the model and its batch; each checkout captures for itself."""
+    """Hash of what determines the model and its batch; separate for each checkout."""
     request = (case.workload, case.params, case.options["data_format"], __file__)
     return hashlib.sha256(msgspec.json.encode(request, order="deterministic")).hexdigest()[:24]
 

@@ -1,4 +1,4 @@
-"""A compiled model: a step is one call of its library on a batch that stays in place."""
+"""A compiled model: a step is one call of its library over a fixed batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.native.onnx.read import read_onnx
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import Kernels, toolchain
 
-CHOOSING = 4.0  # seconds for timing kernels, while the case is opened
+CHOOSING = 4.0  # seconds for choosing kernels when the case is opened
 
 
 class NativeSession:
@@ -49,13 +49,13 @@ class NativeSession:
 
     def outputs(self) -> Any:
         self._step()
-        return joined([each.copy() for each in self._outputs])
+        return joined([output.copy() for output in self._outputs])
 
     def read(self) -> object:
         return self._outputs[0].ravel()[:1].copy()
 
     def predict(self, inputs: Any) -> Any:
-        """Outputs of a batch; images of a Keras model are channels last."""
+        """Outputs of a batch; a Keras model's images are channels last."""
         return self._loaded.run(self._captured.given(inputs))[0]
 
     def facts(self) -> Mapping[str, Value]:
@@ -72,24 +72,24 @@ class NativeSession:
 
 
 def _with_knobs(graph: Graph, config: str, inputs: tuple[Any, ...]) -> Graph:
-    """Ranges come from the items that a tuning stored with its configurations, else the batch."""
+    """Calibrate on the items stored next to the configurations, else on the batch."""
     best = optimized(graph)
     if not config:
         return best
     path, name = config_named(config)
     knobs = knobs_in(graph, path, name)
-    items = items_beside(path, graph) or tuple(each[:64] for each in inputs)
+    items = items_beside(path, graph) or tuple(batch[:64] for batch in inputs)
     return applied(best, knobs, items)
 
 
-def _taken(captured: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
-    """The graph, and a batch for each of its inputs, in order."""
-    if isinstance(captured, Captured):
-        return captured.graph, tuple(np.asarray(each, np.float32) for each in captured.inputs)
-    arrays = captured.named()
-    graph = read_onnx(captured.path, {name: array.shape[1:] for name, array in arrays.items()})
-    ordered = (np.ascontiguousarray(arrays[value.name], np.float32) for value in graph.inputs)
-    return graph, tuple(ordered)
+def _taken(source: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
+    """The graph, and a batch for each of its inputs."""
+    if isinstance(source, Captured):
+        return source.graph, tuple(np.asarray(batch, np.float32) for batch in source.inputs)
+    arrays = source.named()
+    graph = read_onnx(source.path, {name: array.shape[1:] for name, array in arrays.items()})
+    batches = (np.ascontiguousarray(arrays[value.name], np.float32) for value in graph.inputs)
+    return graph, tuple(batches)
 
 
 open_session = NativeSession

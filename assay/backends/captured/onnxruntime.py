@@ -14,7 +14,7 @@ from assay.backends.captured import Captured, OnnxFile, joined
 from assay.core.errors import EndingError
 from assay.core.records import Case, Value
 
-# Errors for files that it cannot read or does not support.
+# Errors for an invalid or unsupported file.
 _REFUSALS = (
     *(errors.Fail, errors.InvalidGraph, errors.InvalidProtobuf, errors.NotImplemented),
     *(errors.InvalidArgument, errors.RuntimeException, errors.NoSuchFile),
@@ -27,7 +27,7 @@ class OnnxRuntimeSession:
         self._captured, self._case = captured, case
         self.items = captured.items
         options = onnxruntime.SessionOptions()
-        # The default counts all cores of the machine, not those this process may use.
+        # its default is the machine's cores, not those this process may use
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         self._session = _loaded(captured, options, case)
         self._binding = self._session.io_binding()
@@ -62,11 +62,11 @@ def _loaded(captured: Captured | OnnxFile, options: Any, case: Case) -> Any:
     try:
         return onnxruntime.InferenceSession(captured.onnx(), options, providers=[_PROVIDER])
     except _REFUSALS as error:
-        # without names of its source files and functions
-        words = re.sub(r"/onnxruntime_src/.*?\)\s", " ", str(error).strip().partition("\n")[0])
+        # without the names of its own source files and functions
+        message = re.sub(r"/onnxruntime_src/.*?\)\s", " ", str(error).strip().partition("\n")[0])
         version = onnxruntime.__version__
         raise EndingError(
-            "failed", f"ONNX Runtime {version} cannot load {case.workload}: {words}"
+            "failed", f"ONNX Runtime {version} cannot load {case.workload}: {message}"
         ) from error
 
 

@@ -33,7 +33,7 @@ class OpenVinoSession:
     def outputs(self) -> Any:
         self.step()
         count = len(self._compiled.outputs)
-        return joined([np.array(self._request.get_output_tensor(at).data) for at in range(count)])
+        return joined([np.array(self._request.get_output_tensor(n).data) for n in range(count)])
 
     def read(self) -> object:
         return np.array(self._request.get_output_tensor(0).data)
@@ -56,25 +56,25 @@ def _compiled(captured: Captured | OnnxFile, case: Case) -> Any:
     core = openvino.Core()
     try:
         model = core.read_model(captured.onnx())
-        # Choose kernels for these shapes, as every other contender does.
+        # static shapes, as for every other contender
         model.reshape({name: list(array.shape) for name, array in captured.named().items()})
         return core.compile_model(model, "CPU", _settings())
     except RuntimeError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        words = next((line for line in reversed(lines) if "Exception" not in line), "no word")
+        message = next((line for line in reversed(lines) if "Exception" not in line), "no word")
         version = openvino.__version__.partition("-")[0]
         raise EndingError(
-            "failed", f"OpenVINO {version} cannot load {case.workload}: {words}"
+            "failed", f"OpenVINO {version} cannot load {case.workload}: {message}"
         ) from error
 
 
 def _settings() -> dict[str, Any]:
-    """One inference at a time on all CPUs of this process, in true float32."""
+    """One inference at a time on all CPUs of this process; float32 means float32."""
     return {
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": "1",
         "INFERENCE_NUM_THREADS": len(os.sched_getaffinity(0)),
-        "INFERENCE_PRECISION_HINT": "f32",  # the default is bfloat16 if the CPU has it
+        "INFERENCE_PRECISION_HINT": "f32",  # default: bfloat16 if the CPU has it
     }
 
 

@@ -1,5 +1,7 @@
-"""A model → its Graph and reference outputs. Keras builds a model given by name in its own
-process, never in this one."""
+"""Capture a model as a Graph with reference outputs.
+
+For a model by name, Keras is loaded in another process.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from assay.core.records import Case, Value
 from assay.core.registry import opening
 from assay.measure import plan, process_env
 from assay.measure.compiler.agreement import distance
-from assay.native import capture, expected, files, reference
+from assay.native import capture, files, reference
+from assay.native import expected as answers
 from assay.native.expected import Answers
 from assay.native.graph import Graph
 from assay.native.onnx.read import judged, read_onnx
@@ -36,12 +39,12 @@ class CapturedModel(msgspec.Struct, frozen=True):
     answers: Answers
 
     def rounding(self) -> float:
-        """The difference of its float32 and float64 outputs; minutes for a large model."""
+        """Difference of its outputs in float32 and float64; takes minutes for a large model."""
         by_dtype = (
             reference.outputs(self.graph, *self.answers.inputs, dtype=dtype)
             for dtype in (np.float32, np.float64)
         )
-        return max(distance(here, there) for here, there in zip(*by_dtype, strict=True))
+        return max(distance(low, high) for low, high in zip(*by_dtype, strict=True))
 
 
 def model_of(
@@ -54,8 +57,8 @@ def model_of(
 ) -> CapturedModel:
     """Capture `WORKLOAD[:k=v,…]`, `FILE.py:NAME`, `FILE.keras` or `FILE.h5`.
 
-    `weights` is any file of weights that fits; without one, a model has those it is built with.
-    Its evaluation images are written to the folder `data`, its weights to the file `save`.
+    `weights` is a file of weights that fits; default: the weights the model is built with.
+    The images it is evaluated on are written to the folder `data`, its weights to the file `save`.
     """
     if missing := engines.lacking():
         raise NotPossibleError(
@@ -72,11 +75,9 @@ def model_of(
 
 
 def captured(
-    model: Any,
-    weights: str | Path = "",
-    params: Mapping[str, Value] | None = None,
+    model: Any, weights: str | Path = "", params: Mapping[str, Value] | None = None
 ) -> CapturedModel:
-    """A model by name in another process; a model object or an ONNX file in this one."""
+    """Capture a model by name in another process, a built model or an ONNX file in this one."""
     if isinstance(model, str) and Path(model).suffix == ".onnx":
         if weights or params:
             raise UsageError(
@@ -89,19 +90,19 @@ def captured(
         return model_of(model, weights, params)
     if weights or params:
         raise UsageError(
-            "A model object was given with weights or parameters for it.",
+            "A built model was given with weights or parameters.",
             hint="Load the weights into it, or give its name.",
         )
     if isinstance(model, Graph):
-        return CapturedModel(model, expected.by_reference(model))
+        return CapturedModel(model, answers.by_reference(model))
     graph = capture.capture(model)
     return CapturedModel(graph, capture.answers(model, graph))
 
 
 def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> CaptureRequest:
-    """Checks that do not need Keras."""
-    weights_path = str(user_path(weights).resolve()) if weights else ""
-    if weights_path and not Path(weights_path).exists():
+    """The request; raises for errors that can be detected without Keras."""
+    file = str(user_path(weights).resolve()) if weights else ""
+    if file and not Path(file).exists():
         raise UsageError(
             f"There is no weights file {weights}.",
             hint="It may be .npz, .keras, .weights.h5, .h5 or a folder of .bin files.",
@@ -115,11 +116,11 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
                 f"{model} is a whole model, and takes no parameter {next(iter(params))}.",
                 hint="Leave them out, or give the workload it was made from.",
             )
-        return CaptureRequest(model=str(path), weights=weights_path)
+        return CaptureRequest(model=str(path), weights=file)
     case = parse_case(model)
     if case.backend != "?":
         raise UsageError(
-            f"{model} names a backend, but a model is asked for.", hint=f"Try: {case.workload}"
+            f"{model} names a backend, but a model is expected.", hint=f"Try: {case.workload}"
         )
     workload = registry.workload(case.workload)
     if engines.KIND not in workload.kinds:
@@ -127,16 +128,12 @@ def _checked(model: str, weights: str | Path, params: Mapping[str, Value]) -> Ca
             f"{case.workload} has no Keras model: it is made for {', '.join(workload.kinds)}.",
             hint="assay list workloads shows those that have one.",
         )
-    takes_weights = "weights" in workload.params  # the workload reads the file itself
-    values = {
-        **case.params,
-        **params,
-        **({"weights": weights_path} if takes_weights and weights_path else {}),
-    }
+    reads_weights = "weights" in workload.params  # it reads such a file itself, and knows its names
+    params = {**case.params, **params, **({"weights": file} if reads_weights and file else {})}
     name = next(n for n in opening(workload) if engines.KIND in registry.backend(n).accepts)
-    resolved = plan.resolve(Case(workload=case.workload, backend=name, params=values))
+    resolved = plan.resolve(Case(workload=case.workload, backend=name, params=params))
     return CaptureRequest(
-        model=case.workload, weights="" if takes_weights else weights_path, params=resolved.params
+        model=case.workload, weights="" if reads_weights else file, params=resolved.params
     )
 
 
@@ -144,7 +141,7 @@ def _captured(request: CaptureRequest, folder: Path, timeout: float) -> Captured
     (folder / "asked.json").write_bytes(msgspec.json.encode(request))
     command = [*start.command("assay.worker.capture"), str(folder)]
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             command,
             env={**os.environ, **_variables(folder), **guard.marked()},
             stdin=subprocess.DEVNULL,
@@ -157,19 +154,19 @@ def _captured(request: CaptureRequest, folder: Path, timeout: float) -> Captured
             f"{request.model} was not captured within {timeout:g} s.",
             hint="Is something in its file waiting?",
         ) from None
-    return _answer(request, folder, ended.stderr.decode(errors="replace"))
+    return _answer(request, folder, process.stderr.decode(errors="replace"))
 
 
 def _variables(folder: Path) -> dict[str, str]:
     return {
         **process_env.COMMON,
         **engines.variables(engines.installed(), "channels_last", folder),
-        "CUDA_VISIBLE_DEVICES": "",  # nothing is computed: a GPU would only be waited for
+        "CUDA_VISIBLE_DEVICES": "",  # nothing is computed: a GPU would only cost start-up time
         "JAX_PLATFORMS": "cpu",
     }
 
 
-def _answer(request: CaptureRequest, folder: Path, stderr: str) -> CapturedModel:
+def _answer(request: CaptureRequest, folder: Path, output: str) -> CapturedModel:
     refused = folder / "refused.json"
     if refused.exists():
         refusal = msgspec.json.decode(refused.read_bytes(), type=CaptureRefused)
@@ -177,9 +174,9 @@ def _answer(request: CaptureRequest, folder: Path, stderr: str) -> CapturedModel
         error.status = refusal.status
         raise error
     if not (folder / "graph.npz").exists():
-        last = next((line for line in reversed(stderr.splitlines()) if line.strip()), "no word")
+        last = next((line for line in reversed(output.splitlines()) if line.strip()), "no word")
         raise AssayError(
             f"{request.model} could not be captured: its process ended with: {last.strip()}",
             hint="Does the model compute an output in Keras?",
         )
-    return CapturedModel(files.read(folder / "graph.npz"), expected.read(folder / "answers.npz"))
+    return CapturedModel(files.read(folder / "graph.npz"), answers.read(folder / "answers.npz"))

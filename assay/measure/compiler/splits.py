@@ -1,4 +1,4 @@
-"""Images of a tuning: to calibrate, to choose knobs, to confirm them, and to test."""
+"""Data splits of a tuning: calibration, search, confirmation and test."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from assay.native.knobs.from_config import knobs_in
 from assay.native.tuner.accuracy_loss import pictures_needed
 from assay.native.tuner.records import Labelled, TunePictures
 
-CHOOSING = 1 / 3  # of what is left of the tune set after calibration; the rest confirms
-LARGEST = 600e6  # bytes of images loaded from a set
+CHOOSING = 1 / 3  # of the tune set after calibration; the rest confirms
+LARGEST = 600e6  # bytes of images of a set
 _NAMES = (("inputs", "labels"), ("x", "y"))
 
 
 def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) -> TunePictures:
-    """From a file, or those of the model's workload; `graph` is as captured."""
+    """The splits of a data file, or of the model's own data; `graph` is the captured one."""
     tune, test = _of_file(data, graph, seed) if data else _own(model, graph)
     needed = math.ceil(pictures_needed(max_loss) / (1 - CHOOSING)) + ITEMS
     if len(tune.labels) < needed:
@@ -43,11 +43,11 @@ def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) ->
         )
     _check_labels(tune, test, graph)
     order = np.random.default_rng(seed).permutation(len(tune.labels) - ITEMS) + ITEMS
-    cut = round(CHOOSING * len(order))
+    count = round(CHOOSING * len(order))
     return TunePictures(
         calibration=tune.inputs[:ITEMS],
-        choosing=tune.some(np.sort(order[:cut])),
-        confirming=tune.some(np.sort(order[cut:])),
+        choosing=tune.some(np.sort(order[:count])),
+        confirming=tune.some(np.sort(order[count:])),
         test=test,
     )
 
@@ -55,8 +55,8 @@ def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) ->
 def calibration_items(data: str, graph: Graph, seed: int = 0) -> Array:
     """The calibration items of a tuning with this file, in the graph's layout."""
     items = _of_file(data, graph, seed)[0].inputs[:ITEMS]
-    last = graph.inputs[0].layout == "channels_last"
-    return np.ascontiguousarray(np.moveaxis(items, 1, -1)) if last else items
+    channels_last = graph.inputs[0].layout == "channels_last"
+    return np.ascontiguousarray(np.moveaxis(items, 1, -1)) if channels_last else items
 
 
 def _own(model: str, graph: Graph) -> tuple[Labelled, Labelled]:
@@ -91,10 +91,10 @@ def _of_file(path: str, graph: Graph, seed: int) -> tuple[Labelled, Labelled]:
             )
             return tune, test
         if inputs in arrays and labels in arrays:
-            images = _labelled(path, graph, arrays[inputs], arrays[labels])
-            order = np.random.default_rng(seed).permutation(len(images.labels))
+            labelled = _labelled(path, graph, arrays[inputs], arrays[labels])
+            order = np.random.default_rng(seed).permutation(len(labelled.labels))
             half = len(order) // 2
-            return images.some(order[:half]), images.some(order[half:])
+            return labelled.some(order[:half]), labelled.some(order[half:])
     raise UsageError(
         f"{path} holds {', '.join(arrays) or 'nothing'}, but inputs and labels are expected.",
         hint="np.savez('my.npz', inputs=images, labels=classes); or inputs_tune, labels_tune, "
@@ -115,11 +115,11 @@ def _arrays(path: str) -> Mapping[str, Array]:
 
 
 def _labelled(path: str, graph: Graph, inputs: Array, labels: Array) -> Labelled:
-    expected = graph.inputs[0]
-    images = _laid(np.asarray(inputs, np.float32), expected) if inputs.ndim > 1 else inputs
-    if images.shape[1:] != _first(expected):
+    value = graph.inputs[0]
+    images = _laid(np.asarray(inputs, np.float32), value) if inputs.ndim > 1 else inputs
+    if images.shape[1:] != _first(value):
         raise UsageError(
-            f"{path} holds items of {inputs.shape[1:]}, but {graph.name} takes {expected.shape}.",
+            f"{path} holds items of {inputs.shape[1:]}, but {graph.name} takes {value.shape}.",
             hint="Prepare them as for model.predict.",
         )
     if labels.shape != (len(inputs),) or labels.dtype.kind not in "iu":
@@ -133,7 +133,7 @@ def _labelled(path: str, graph: Graph, inputs: Array, labels: Array) -> Labelled
 
 def _check_labels(tune: Labelled, test: Labelled, graph: Graph) -> None:
     classes = math.prod(graph.shapes()[graph.outputs[0]])
-    highest = max(int(each.labels.max(initial=0)) for each in (tune, test))
+    highest = max(int(images.labels.max(initial=0)) for images in (tune, test))
     if highest >= classes:
         raise UsageError(
             f"A label is {highest}, but {graph.name} has {classes} classes.",
@@ -142,14 +142,14 @@ def _check_labels(tune: Labelled, test: Labelled, graph: Graph) -> None:
 
 
 def _first(value: Value) -> tuple[int, ...]:
-    last = value.layout == "channels_last"
-    return (value.shape[2], *value.shape[:2]) if last else value.shape
+    channels_last = value.layout == "channels_last"
+    return (value.shape[2], *value.shape[:2]) if channels_last else value.shape
 
 
 def _laid(inputs: Array, value: Value) -> Array:
-    """From either layout."""
-    last = value.layout == "channels_last"
-    if inputs.ndim == 4 and (last or inputs.shape[1:] != value.shape):
+    """Inputs with channels first, from either layout."""
+    channels_last = value.layout == "channels_last"
+    if inputs.ndim == 4 and (channels_last or inputs.shape[1:] != value.shape):
         inputs = np.moveaxis(inputs, -1, 1)
     return np.ascontiguousarray(inputs, np.float32)
 
@@ -158,27 +158,24 @@ ITEMS = 64  # of a model's own tune images
 
 
 def calibrated(
-    model: Any,
-    graph: Graph,
-    knobs: Mapping[str, int] | str | Path,
-    items: Sequence[Any] = (),
+    model: Any, graph: Graph, knobs: Mapping[str, int] | str | Path, items: Sequence[Any] = ()
 ) -> Changes:
-    """`knobs`: by layer, or FILE or FILE:NAME of a configuration file; `items`: for each input.
+    """Knobs by layer, or from FILE or FILE:NAME of a configuration file; `items` for each input.
 
-    Items default to those that a tuning stored with its configurations, then to the model's own.
+    Default items: those stored next to the configurations, else the model's own.
     """
-    arrays = tuple(np.asarray(each, np.float32) for each in items)
+    batches = tuple(np.asarray(item, np.float32) for item in items)
     if not isinstance(knobs, Mapping):
         path, name = config_named(knobs)
         knobs = knobs_in(graph, path, name)
-        arrays = arrays or items_beside(path, graph)
-    if knobs and not arrays and isinstance(model, str):
-        arrays = _own_images(model, graph)
-    return Changes(knobs=knobs, items=arrays)
+        batches = batches or items_beside(path, graph)
+    if knobs and not batches and isinstance(model, str):
+        batches = _own_images(model, graph)
+    return Changes(knobs=knobs, items=batches)
 
 
 def _own_images(model: str, graph: Graph) -> tuple[Array, ...]:
-    """A model's own tune images in the graph's layout; () if it has none."""
+    """A model's own tune images, in the graph's layout; () if it has none."""
     if Path(model).suffix in (*MODEL_FILES, ".onnx") or len(graph.inputs) > 1:
         return ()
     case = parse_case(model)
@@ -189,7 +186,7 @@ def _own_images(model: str, graph: Graph) -> tuple[Array, ...]:
         examples = workload.examples(str(case.params.get("data", "own")), "tune")
     except NotPossibleError:
         return ()
-    ready = np.asarray(examples.ready(examples.inputs[:ITEMS]), np.float32)
+    inputs = np.asarray(examples.ready(examples.inputs[:ITEMS]), np.float32)
     shape = graph.inputs[0].shape
-    images = ready if ready.shape[1:] == shape else np.moveaxis(ready, -1, 1)
+    images = inputs if inputs.shape[1:] == shape else np.moveaxis(inputs, -1, 1)
     return (np.ascontiguousarray(images),) if images.shape[1:] == shape else ()

@@ -1,4 +1,4 @@
-"""A Keras model → Graph. What the graph has no operation for is refused by name, never skipped."""
+"""Capture a Keras model as a Graph. Anything unsupported is an error that names it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from assay.native.graph import Graph
 
 
 def capture(model: Any, name: str = "") -> Graph:
-    """The inference of a built model, sequential or functional, in either data format.
+    """Capture the inference of a built sequential or functional model, in either data format.
 
-    Inputs and outputs keep the model's own axis order; layers that only train are left out.
+    Inputs and outputs keep the model's axis order; layers used only in training are left out.
     """
     from assay.native.capture._walk import captured
 
@@ -22,15 +22,15 @@ def capture(model: Any, name: str = "") -> Graph:
 
 
 def answers(model: Any, graph: Graph) -> Answers:
-    """What Keras makes of some items, for the graph captured from the model to be judged by."""
+    """Reference outputs by Keras for sample inputs of the captured graph."""
     import keras
 
     items = items_for(graph)
     structure = getattr(model, "_inputs_struct", None)  # a functional model's: a list or a dict
-    given = items[0] if structure is None else keras.tree.pack_sequence_as(structure, list(items))
+    inputs = items[0] if structure is None else keras.tree.pack_sequence_as(structure, list(items))
     # As one function, not layer by layer: a framework that compiles does so once.
-    found = keras.tree.flatten(model.predict_on_batch(given))
-    return Answers(judge="Keras", inputs=items, outputs=tuple(map(np.asarray, found)))
+    outputs = keras.tree.flatten(model.predict_on_batch(inputs))
+    return Answers(judge="Keras", inputs=items, outputs=tuple(map(np.asarray, outputs)))
 
 
 def supported() -> tuple[str, ...]:

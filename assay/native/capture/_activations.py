@@ -1,4 +1,4 @@
-"""Keras' activations, given as functions or as layers."""
+"""Capture Keras activations, as functions or as layers."""
 
 from __future__ import annotations
 
@@ -35,33 +35,29 @@ _KNOWN = (
 
 
 def add_activation(
-    building: Building,
-    function: Any,
-    tensor: Tensor,
-    name: str,
-    alone: bool = False,
+    builder: Building, function: Any, tensor: Tensor, name: str, alone: bool = False
 ) -> Tensor:
-    """`alone`: it is the layer itself, else what comes after another in one layer."""
+    """`alone`: the activation is the layer itself, not the end of another layer."""
     if function is activations.linear:
         return tensor
     if function is activations.softmax:
-        return add_softmax(building, -1, tensor, name if alone else f"{name}/softmax")
+        return add_softmax(builder, -1, tensor, name if alone else f"{name}/softmax")
     if isinstance(function, layers.Layer) and not alone:
         check_layer(function, name)
     if type(function) is layers.Activation:
-        return add_activation(building, function.activation, tensor, name, alone)
+        return add_activation(builder, function.activation, tensor, name, alone)
     if type(function) is layers.Softmax and isinstance(function.axis, int):
-        return add_softmax(building, function.axis, tensor, f"{name}/softmax")
+        return add_softmax(builder, function.axis, tensor, f"{name}/softmax")
     op = _as_op(function, name)
-    called = name if alone else f"{name}/{op.kind}"
-    return Tensor(building.add(called, op, tensor.value), tensor.order)
+    op_name = name if alone else f"{name}/{op.kind}"
+    return Tensor(builder.add(op_name, op, tensor.value), tensor.order)
 
 
-def add_softmax(building: Building, axis: int, tensor: Tensor, name: str) -> Tensor:
+def add_softmax(builder: Building, axis: int, tensor: Tensor, name: str) -> Tensor:
     """The axis counts the batch, as in Keras."""
     rank = len(tensor.order)
-    place = tensor.order.index((axis if axis >= 0 else axis + rank + 1) - 1)
-    return Tensor(building.add(name, ops.SoftmaxOp(place), tensor.value), tensor.order)
+    position = tensor.order.index((axis if axis >= 0 else axis + rank + 1) - 1)
+    return Tensor(builder.add(name, ops.SoftmaxOp(position), tensor.value), tensor.order)
 
 
 def _as_op(function: Any, name: str) -> ops.ActivationOp:
@@ -74,8 +70,8 @@ def _as_op(function: Any, name: str) -> ops.ActivationOp:
     try:
         return _FUNCTIONS[function]
     except (KeyError, TypeError):
-        called = getattr(function, "__name__", type(function).__name__)
-        raise unsupported(f"with the activation {called}", name, _KNOWN) from None
+        function_name = getattr(function, "__name__", type(function).__name__)
+        raise unsupported(f"with the activation {function_name}", name, _KNOWN) from None
 
 
 def _relu(layer: Any, name: str) -> ops.ActivationOp:

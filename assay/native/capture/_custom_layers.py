@@ -1,8 +1,8 @@
-"""A layer of one's own, opened: its call is traced with symbolic tensors, as Keras itself would.
+"""Capture a custom layer by tracing its call with symbolic tensors, as Keras does.
 
-A trace holds the operations of one call. What a call does besides is not in it, and is refused: a
-variable that it changes (random numbers change their generator's), a mask that it hands on, and
-numbers that are others the next time, as those of a counter or of numpy's random generator.
+A trace holds the operations of one call. Side effects are not in it and are refused: a changed
+variable (random numbers change their generator's), a mask, and constants that differ in the next
+call, such as those of a counter or of numpy's random generator.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from assay.native.graph import Shape
 
 
 class TracedCall(msgspec.Struct, frozen=True):
-    """What `_walk` takes for a model."""
+    """What `_walk` reads of a model."""
 
     inputs: list[Any]  # one for each input tensor of the node
     outputs: list[Any]
 
 
 def is_own(layer: Any) -> bool:
-    """Keras' own layers are captured by what is known of their class, or not at all."""
+    """Whether it is a custom layer; Keras' own are captured by class or not at all."""
     return not type(layer).__module__.startswith("keras.")
 
 
 @contextmanager
 def opened(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Iterator[TracedCall]:
-    """One call of the layer as operations, of inputs of these shapes."""
+    """Trace one call of the layer, for inputs of these shapes."""
     check_opened(layer, node, name)
     with _left_as_it_was(layer):
         trace = _traced(layer, node, shapes, name)
@@ -52,24 +52,24 @@ def _traced(layer: Any, node: Any, shapes: Sequence[Shape], name: str) -> Traced
         keras.Input(batch_shape=(tensor.shape[0], *shape), dtype=tensor.dtype)
         for tensor, shape in zip(node.input_tensors, shapes, strict=True)
     ]
-    fresh = {id(given): one for given, one in zip(node.input_tensors, inputs, strict=True)}
+    fresh = {id(tensor): x for tensor, x in zip(node.input_tensors, inputs, strict=True)}
     args, kwargs = node.arguments.fill_in(fresh)
     if "training" in inspect.signature(layer.call).parameters:
         kwargs = {**kwargs, "training": False}
     with as_symbolic(layer, name), _Watching() as scope:
-        made = layer.call(*args, **kwargs)
+        result = layer.call(*args, **kwargs)
     if scope.changed:
         what = f"a {type(layer).__name__} that changes {', '.join(scope.changed)} in inference"
         raise unsupported(what, name, ("a call that depends on its inputs alone",))
-    outputs = keras.tree.flatten(made)
-    if not all(isinstance(each, keras.KerasTensor) for each in outputs):
+    outputs = keras.tree.flatten(result)
+    if not all(isinstance(output, keras.KerasTensor) for output in outputs):
         what = f"a {type(layer).__name__} giving what does not depend on its inputs"
         raise unsupported(what, name, ("tensors computed from its inputs",))
     return TracedCall([fresh[id(tensor)] for tensor in node.input_tensors], outputs)
 
 
 class _Watching(keras.StatelessScope):  # type: ignore[misc]
-    """Variables keep their values; which ones a call would have changed is noted."""
+    """Variables keep their values; records which ones a call would change."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,15 +82,15 @@ class _Watching(keras.StatelessScope):  # type: ignore[misc]
 
 @contextmanager
 def as_symbolic(layer: Any, name: str) -> Iterator[None]:
-    """Whatever someone else's code raises over symbolic tensors is told as such."""
+    """Report errors that user code raises for symbolic tensors."""
     try:
         yield
     except Exception as error:
-        told = next(iter(str(error).strip().splitlines()), "")
-        short = told if len(told) <= 160 else f"{told[:157]}…"
+        message = next(iter(str(error).strip().splitlines()), "")
+        start = message if len(message) <= 160 else f"{message[:157]}…"
         raise UsageError(
             f"The layer '{name}' is a {type(layer).__name__} whose call does not take symbolic "
-            f"tensors ({type(error).__name__}: {short}), so it cannot be captured.",
+            f"tensors ({type(error).__name__}: {start}), so it cannot be captured.",
             hint="Write the call in keras.ops, without functions of torch, jax or numpy and "
             "without branches on values. A variable comes second (x * self.weight); -1 stands for "
             "the batch.",
@@ -99,15 +99,15 @@ def as_symbolic(layer: Any, name: str) -> Iterator[None]:
 
 @contextmanager
 def _left_as_it_was(layer: Any) -> Iterator[None]:
-    """Its layers forget the calls of the trace: a layer of several calls has no `output` of its
-    own, and each call holds its tensors."""
-    held = [each for one in layer._flatten_layers() for each in _lists(one)]
-    sizes = [len(each) for each in held]
+    """Remove the calls of the trace from the layer: a layer of several calls has no `output`, and
+    each call holds its tensors."""
+    node_lists = [nodes for inner in layer._flatten_layers() for nodes in _lists(inner)]
+    sizes = [len(nodes) for nodes in node_lists]
     try:
         yield
     finally:
-        for each, size in zip(held, sizes, strict=True):
-            del each[size:]
+        for nodes, size in zip(node_lists, sizes, strict=True):
+            del nodes[size:]
 
 
 def _lists(layer: Any) -> tuple[list[Any], list[Any]]:

@@ -1,4 +1,4 @@
-"""Keras layers for pictures: convolutions, pooling, padding."""
+"""Capture Keras image layers: convolutions, pooling, padding."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from assay.native.capture._layers import Handler, array
 from assay.native.graph import Array, Shape
 from assay.native.graph_builder import Building, Tensor
 
-FIRST, LAST = (0, 1, 2), (2, 0, 1)  # how a picture's own axes become channels, rows, columns
+FIRST, LAST = (0, 1, 2), (2, 0, 1)  # from an image's axes to channels, rows, columns
 
 
 def _order(layer: Any) -> tuple[int, ...]:
     return FIRST if layer.data_format == "channels_first" else LAST
 
 
-def _conv(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    value = building.laid(given[0], _order(layer))
+def _conv(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    value = builder.laid(inputs[0], _order(layer))
     kernel = array(layer.kernel).transpose(3, 2, 0, 1)
-    weight = building.constant(f"{name}/kernel", kernel)
-    bias = _bias(building, layer, name)
-    where = _placed(layer, building.shapes[value], kernel)
-    op = ops.ConvOp(weight=weight, bias=bias, groups=layer.groups, **where)
-    made = Tensor(building.add(name, op, value), _order(layer))
-    return add_activation(building, layer.activation, made, name)
+    weight = builder.constant(f"{name}/kernel", kernel)
+    bias = _bias(builder, layer, name)
+    options = _placed(layer, builder.shapes[value], kernel)
+    op = ops.ConvOp(weight=weight, bias=bias, groups=layer.groups, **options)
+    output = Tensor(builder.add(name, op, value), _order(layer))
+    return add_activation(builder, layer.activation, output, name)
 
 
-def _depthwise(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    value = building.laid(given[0], _order(layer))
+def _depthwise(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    value = builder.laid(inputs[0], _order(layer))
     kernel = _by_channel(array(layer.kernel))
-    weight = building.constant(f"{name}/kernel", kernel)
-    bias = _bias(building, layer, name)
-    where = _placed(layer, building.shapes[value], kernel)
-    op = ops.ConvOp(weight=weight, bias=bias, groups=building.shapes[value][0], **where)
-    made = Tensor(building.add(name, op, value), _order(layer))
-    return add_activation(building, layer.activation, made, name)
+    weight = builder.constant(f"{name}/kernel", kernel)
+    bias = _bias(builder, layer, name)
+    options = _placed(layer, builder.shapes[value], kernel)
+    op = ops.ConvOp(weight=weight, bias=bias, groups=builder.shapes[value][0], **options)
+    output = Tensor(builder.add(name, op, value), _order(layer))
+    return add_activation(builder, layer.activation, output, name)
 
 
-def _separable(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
+def _separable(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     """A depthwise convolution, then one of 1 x 1 with the bias and the activation."""
-    value = building.laid(given[0], _order(layer))
+    value = builder.laid(inputs[0], _order(layer))
     kernel = _by_channel(array(layer.depthwise_kernel))
-    weight = building.constant(f"{name}/depthwise_kernel", kernel)
-    where = _placed(layer, building.shapes[value], kernel)
-    depthwise = ops.ConvOp(weight=weight, groups=building.shapes[value][0], **where)
-    value = building.add(f"{name}/depthwise", depthwise, value)
+    weight = builder.constant(f"{name}/depthwise_kernel", kernel)
+    options = _placed(layer, builder.shapes[value], kernel)
+    depthwise = ops.ConvOp(weight=weight, groups=builder.shapes[value][0], **options)
+    value = builder.add(f"{name}/depthwise", depthwise, value)
     point = array(layer.pointwise_kernel).transpose(3, 2, 0, 1)
-    weight = building.constant(f"{name}/pointwise_kernel", point)
-    op = ops.ConvOp(weight=weight, bias=_bias(building, layer, name))
-    made = Tensor(building.add(name, op, value), _order(layer))
-    return add_activation(building, layer.activation, made, name)
+    weight = builder.constant(f"{name}/pointwise_kernel", point)
+    op = ops.ConvOp(weight=weight, bias=_bias(builder, layer, name))
+    output = Tensor(builder.add(name, op, value), _order(layer))
+    return add_activation(builder, layer.activation, output, name)
 
 
 def _by_channel(kernel: Array) -> Array:
@@ -63,46 +63,46 @@ def _by_channel(kernel: Array) -> Array:
     return kernel.transpose(2, 3, 0, 1).reshape(channels * multiplier, 1, height, width)
 
 
-def _transposed(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
+def _transposed(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if layer.output_padding is not None:
         raise unsupported("a Conv2DTranspose with output_padding", name, ("None",))
-    value = building.laid(given[0], _order(layer))
+    value = builder.laid(inputs[0], _order(layer))
     kernel = array(layer.kernel).transpose(3, 2, 0, 1)
     strides, dilations = _pair(layer.strides), _pair(layer.dilation_rate)
     pads = [0, 0, 0, 0]
     for axis in (0, 1):
         reach, stride = (kernel.shape[2 + axis] - 1) * dilations[axis] + 1, strides[axis]
-        more = max(reach - stride, 0)
-        # `same` has as many results as strides fit, the odd one cut off at the end
-        pads[axis] = more // 2 if layer.padding == "same" else 0
-        kept = 0 if layer.padding == "same" else more
-        pads[2 + axis] = reach - stride - kept - pads[axis]
+        overlap = max(reach - stride, 0)
+        # `same` gives size * stride results; an odd padding is larger at the end
+        pads[axis] = overlap // 2 if layer.padding == "same" else 0
+        extra = 0 if layer.padding == "same" else overlap
+        pads[2 + axis] = reach - stride - extra - pads[axis]
     op = ops.ConvTransposeOp(
-        weight=building.constant(f"{name}/kernel", kernel),
-        bias=_bias(building, layer, name),
+        weight=builder.constant(f"{name}/kernel", kernel),
+        bias=_bias(builder, layer, name),
         strides=strides,
         pads=(pads[0], pads[1], pads[2], pads[3]),
         dilations=dilations,
     )
-    made = Tensor(building.add(name, op, value), _order(layer))
-    return add_activation(building, layer.activation, made, name)
+    output = Tensor(builder.add(name, op, value), _order(layer))
+    return add_activation(builder, layer.activation, output, name)
 
 
-def _cropping(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    value = building.laid(given[0], _order(layer))
-    channels, height, width = building.shapes[value]
+def _cropping(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    value = builder.laid(inputs[0], _order(layer))
+    channels, height, width = builder.shapes[value]
     (top, bottom), (left, right) = layer.cropping
     sizes = (channels, height - top - bottom, width - left - right)
     op = ops.SliceOp((0, top, left), sizes, (1, 1, 1))
-    return Tensor(building.add(name, op, value), _order(layer))
+    return Tensor(builder.add(name, op, value), _order(layer))
 
 
-def _bias(building: Building, layer: Any, name: str) -> str:
-    return building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else ""
+def _bias(builder: Building, layer: Any, name: str) -> str:
+    return builder.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else ""
 
 
 def _placed(layer: Any, shape: Shape, kernel: Array) -> dict[str, Any]:
-    """Strides, dilations and padding of a convolution over a picture of that shape."""
+    """Strides, dilations and padding of a convolution over an image of that shape."""
     strides, dilations = _pair(layer.strides), _pair(layer.dilation_rate)
     reach = [(kernel.shape[2 + axis] - 1) * dilations[axis] + 1 for axis in (0, 1)]
     pads = _pads(layer.padding, shape, (reach[0], reach[1]), strides)
@@ -110,54 +110,54 @@ def _placed(layer: Any, shape: Shape, kernel: Array) -> dict[str, Any]:
 
 
 def _pads(padding: str, shape: Shape, reach: ops.Pair, strides: ops.Pair) -> ops.Pads:
-    """`same` pads as little as gives ceil(size / stride) results, the odd one at the end."""
+    """`same` is the smallest padding for ceil(size / stride) results; the odd one at the end."""
     if padding == "valid":
         return (0, 0, 0, 0)
-    assert padding == "same", padding  # Keras has no other for pictures
-    lacking = [
+    assert padding == "same", padding  # Keras has no other for images
+    missing = [
         max((-(-size // stride) - 1) * stride + window - size, 0)
         for size, window, stride in zip(shape[1:], reach, strides, strict=True)
     ]
-    before = [total // 2 for total in lacking]
-    return (before[0], before[1], lacking[0] - before[0], lacking[1] - before[1])
+    before = [total // 2 for total in missing]
+    return (before[0], before[1], missing[0] - before[0], missing[1] - before[1])
 
 
 def _pool(kind: Any) -> Handler:
-    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-        value = building.laid(given[0], _order(layer))
+    def add(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+        value = builder.laid(inputs[0], _order(layer))
         window, strides = _pair(layer.pool_size), _pair(layer.strides)
-        pads = _pads(layer.padding, building.shapes[value], window, strides)
+        pads = _pads(layer.padding, builder.shapes[value], window, strides)
         op = ops.PoolOp(kind, window, strides, pads)
-        return Tensor(building.add(name, op, value), _order(layer))
+        return Tensor(builder.add(name, op, value), _order(layer))
 
     return add
 
 
 def _global_pool(kind: Any) -> Handler:
-    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-        value = building.laid(given[0], _order(layer))
-        value = building.add(name, ops.GlobalPoolOp(kind), value)
+    def add(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+        value = builder.laid(inputs[0], _order(layer))
+        value = builder.add(name, ops.GlobalPoolOp(kind), value)
         if not layer.keepdims:
             return Tensor(value, (0,))
-        shape = (*building.shapes[value], 1, 1)
-        return Tensor(building.add(f"{name}/kept", ops.ReshapeOp(shape), value), _order(layer))
+        shape = (*builder.shapes[value], 1, 1)
+        return Tensor(builder.add(f"{name}/kept", ops.ReshapeOp(shape), value), _order(layer))
 
     return add
 
 
-def _padding(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    value = building.laid(given[0], _order(layer))
+def _padding(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    value = builder.laid(inputs[0], _order(layer))
     (top, bottom), (left, right) = layer.padding
     op = ops.PadOp((top, left, bottom, right))
-    return Tensor(building.add(name, op, value), _order(layer))
+    return Tensor(builder.add(name, op, value), _order(layer))
 
 
-def _upsampling(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
+def _upsampling(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if layer.interpolation != "nearest":
         what = f"an UpSampling2D with {layer.interpolation} interpolation"
         raise unsupported(what, name, ("nearest",))
-    value = building.laid(given[0], _order(layer))
-    return Tensor(building.add(name, ops.UpsampleOp(_pair(layer.size)), value), _order(layer))
+    value = builder.laid(inputs[0], _order(layer))
+    return Tensor(builder.add(name, ops.UpsampleOp(_pair(layer.size)), value), _order(layer))
 
 
 def _pair(value: Any) -> ops.Pair:

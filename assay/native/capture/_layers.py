@@ -1,4 +1,4 @@
-"""Keras layers that are not about pictures, each as operations of a graph."""
+"""Capture Keras layers that are not specific to images."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from assay.native.capture._activations import add_activation, add_softmax
 from assay.native.graph import Array
 from assay.native.graph_builder import Building, Tensor
 
-# Adds a layer's operations and gives its output: of the graph, the layer, its inputs and its name
-# with its models' (and arguments of the call, where `_understood.KEYWORDS` has some).
+# Adds a layer's operations and returns its output. Arguments: the graph builder, the layer, its
+# inputs, its name with those of its models (and keywords of the call in `_supported.KEYWORDS`).
 Handler = Callable[..., Tensor]
 
 
@@ -25,139 +25,132 @@ def array(variable: Any) -> Array:
     return np.asarray(keras.ops.convert_to_numpy(variable.value), np.float32)
 
 
-def nothing(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    """A layer that does something in training only."""
-    return given[0]
+def nothing(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    """A layer that is the identity in inference."""
+    return inputs[0]
 
 
-def _dense(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    if given[0].order == (2, 0, 1):  # a picture's channels: its pixels need not be turned
-        return _pointwise(building, layer, given[0], name)
+def _dense(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    if inputs[0].order == (2, 0, 1):  # channels of an image: needs no transpose
+        return _pointwise(builder, layer, inputs[0], name)
     op = ops.DenseOp(
-        weight=building.constant(f"{name}/kernel", array(layer.kernel).T),
-        bias=building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
+        weight=builder.constant(f"{name}/kernel", array(layer.kernel).T),
+        bias=builder.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
     )
-    made = Tensor(building.add(name, op, building.laid(given[0])), _plain(given[0]))
-    return add_activation(building, layer.activation, made, name)
+    output = Tensor(builder.add(name, op, builder.laid(inputs[0])), _plain(inputs[0]))
+    return add_activation(builder, layer.activation, output, name)
 
 
-def _pointwise(building: Building, layer: Any, tensor: Tensor, name: str) -> Tensor:
+def _pointwise(builder: Building, layer: Any, tensor: Tensor, name: str) -> Tensor:
     op = ops.ConvOp(
-        weight=building.constant(f"{name}/kernel", array(layer.kernel).T[..., None, None]),
-        bias=building.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
+        weight=builder.constant(f"{name}/kernel", array(layer.kernel).T[..., None, None]),
+        bias=builder.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
     )
-    made = Tensor(building.add(name, op, tensor.value), tensor.order)
-    return add_activation(building, layer.activation, made, name)
+    output = Tensor(builder.add(name, op, tensor.value), tensor.order)
+    return add_activation(builder, layer.activation, output, name)
 
 
-def _batch_norm(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    rank = len(given[0].order)
+def _batch_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    rank = len(inputs[0].order)
     axis = (layer.axis if layer.axis >= 0 else layer.axis + rank + 1) - 1
     order = (axis, *(other for other in range(rank) if other != axis))
     parts = {"mean": layer.moving_mean, "variance": layer.moving_variance}
     parts |= {"gamma": layer.gamma} if layer.scale else {}
     parts |= {"beta": layer.beta} if layer.center else {}
-    named = {part: building.constant(f"{name}/{part}", array(held)) for part, held in parts.items()}
-    op = ops.BatchNormOp(**named, epsilon=layer.epsilon)  # type: ignore[arg-type]
-    return Tensor(building.add(name, op, building.laid(given[0], order)), order)
+    constants = {
+        part: builder.constant(f"{name}/{part}", array(variable))
+        for part, variable in parts.items()
+    }
+    op = ops.BatchNormOp(**constants, epsilon=layer.epsilon)  # type: ignore[arg-type]
+    return Tensor(builder.add(name, op, builder.laid(inputs[0], order)), order)
 
 
-def _rescaling(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    """x · scale + offset, as a batch norm whose statistics are those of nothing."""
+def _rescaling(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    """x · scale + offset, as a batch norm of mean 0 and variance 1."""
     if np.ndim(layer.scale) or np.ndim(layer.offset):
-        return _rescaling_by_channel(building, layer, given, name)
-    value, order = given[0].value, given[0].order
-    size = building.shapes[value][0]
+        return _rescaling_by_channel(builder, layer, inputs, name)
+    value, order = inputs[0].value, inputs[0].order
+    size = builder.shapes[value][0]
     numbers = {"mean": 0, "variance": 1, "gamma": layer.scale, "beta": layer.offset}
     constants: dict[str, Any] = {
-        part: building.constant(f"{name}/{part}", np.full(size, number))
+        part: builder.constant(f"{name}/{part}", np.full(size, number))
         for part, number in numbers.items()
     }
-    return Tensor(building.add(name, ops.BatchNormOp(**constants, epsilon=0.0), value), order)
+    return Tensor(builder.add(name, ops.BatchNormOp(**constants, epsilon=0.0), value), order)
 
 
-def _rescaling_by_channel(
-    building: Building,
-    layer: Any,
-    given: list[Tensor],
-    name: str,
-) -> Tensor:
-    order, value = given[0].order, given[0].value
+def _rescaling_by_channel(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    order, value = inputs[0].order, inputs[0].value
     steps: tuple[tuple[Any, Any], ...] = (("multiply", layer.scale), ("add", layer.offset))
     for kind, numbers in steps:
-        held = building.fixed(f"{name}/{kind}", np.asarray(numbers, np.float32), order)
-        value = building.add(name, ops.BinaryOp(kind), value, held)
+        constant = builder.fixed(f"{name}/{kind}", np.asarray(numbers, np.float32), order)
+        value = builder.add(name, ops.BinaryOp(kind), value, constant)
     return Tensor(value, order)
 
 
-def _activation(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    return add_activation(building, layer.activation, given[0], name, alone=True)
+def _activation(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    return add_activation(builder, layer.activation, inputs[0], name, alone=True)
 
 
-def _layer_as_activation(
-    building: Building,
-    layer: Any,
-    given: list[Tensor],
-    name: str,
-) -> Tensor:
-    return add_activation(building, layer, given[0], name, alone=True)
+def _layer_as_activation(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    return add_activation(builder, layer, inputs[0], name, alone=True)
 
 
-def _softmax(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
+def _softmax(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if not isinstance(layer.axis, int):
         raise unsupported(f"a Softmax over the axes {layer.axis}", name, ("one axis",))
-    return add_softmax(building, layer.axis, given[0], name)
+    return add_softmax(builder, layer.axis, inputs[0], name)
 
 
 def _binary(kind: Any) -> Handler:
-    """A layer of two or more inputs is a chain of operations of two."""
+    """A layer of two or more inputs becomes a chain of binary operations."""
 
-    def add(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-        if len({len(tensor.order) for tensor in given}) > 1:
+    def add(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+        if len({len(tensor.order) for tensor in inputs}) > 1:
             raise unsupported(f"{type(layer).__name__} of inputs of several ranks", name, ("one",))
-        order = common_order(given)
-        value = building.laid(given[0], order)
-        for tensor in given[1:]:
-            value = building.add(name, ops.BinaryOp(kind), value, building.laid(tensor, order))
+        order = common_order(inputs)
+        value = builder.laid(inputs[0], order)
+        for tensor in inputs[1:]:
+            value = builder.add(name, ops.BinaryOp(kind), value, builder.laid(tensor, order))
         return Tensor(value, order)
 
     return add
 
 
-def _concatenate(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    order = common_order(given)
+def _concatenate(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    order = common_order(inputs)
     axis = order.index((layer.axis if layer.axis >= 0 else layer.axis + len(order) + 1) - 1)
-    values = [building.laid(tensor, order) for tensor in given]
-    return Tensor(building.add(name, ops.ConcatenateOp(axis), *values), order)
+    values = [builder.laid(tensor, order) for tensor in inputs]
+    return Tensor(builder.add(name, ops.ConcatenateOp(axis), *values), order)
 
 
-def _flatten(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    """Keras 3 flattens pictures as rows, columns, channels, whatever the data format."""
-    rank = len(given[0].order)
+def _flatten(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    """Keras 3 flattens images as rows, columns, channels, whatever the data format."""
+    rank = len(inputs[0].order)
     if layer.data_format == "channels_first" and rank > 1:
-        value = building.laid(given[0], (*range(1, rank), 0))
+        value = builder.laid(inputs[0], (*range(1, rank), 0))
     else:
-        value = building.laid(given[0])
-    shape = (math.prod(building.shapes[value]),)
-    return Tensor(building.add(name, ops.ReshapeOp(shape), value), (0,))
+        value = builder.laid(inputs[0])
+    shape = (math.prod(builder.shapes[value]),)
+    return Tensor(builder.add(name, ops.ReshapeOp(shape), value), (0,))
 
 
-def _reshape(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    value = building.laid(given[0])
-    shape = tuple(np.empty(building.shapes[value]).reshape(layer.target_shape).shape)
-    return Tensor(building.add(name, ops.ReshapeOp(shape), value), tuple(range(len(shape))))
+def _reshape(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    value = builder.laid(inputs[0])
+    shape = tuple(np.empty(builder.shapes[value]).reshape(layer.target_shape).shape)
+    return Tensor(builder.add(name, ops.ReshapeOp(shape), value), tuple(range(len(shape))))
 
 
-def _permute(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    """Only a new way of counting the axes: nothing moves until someone needs it."""
-    tensor = given[0]
+def _permute(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    """A new order of the axes; data moves only when an operation needs it."""
+    tensor = inputs[0]
     dims = [dim - 1 for dim in layer.dims]
     return Tensor(tensor.value, tuple(dims.index(axis) for axis in tensor.order))
 
 
-def common_order(given: list[Tensor]) -> tuple[int, ...]:
-    """That of most of them, so that the fewest have to be turned."""
-    orders = [tensor.order for tensor in given]
+def common_order(inputs: list[Tensor]) -> tuple[int, ...]:
+    """The most frequent order, so that the fewest inputs are transposed."""
+    orders = [tensor.order for tensor in inputs]
     return max(orders, key=orders.count)
 
 
@@ -165,10 +158,10 @@ def _plain(tensor: Tensor) -> tuple[int, ...]:
     return tuple(range(len(tensor.order)))
 
 
-def _average(building: Building, layer: Any, given: list[Tensor], name: str) -> Tensor:
-    total = _binary("add")(building, layer, given, f"{name}/sum")
-    share = building.fixed(f"{name}/share", np.float32(1 / len(given)), total.order)
-    return Tensor(building.add(name, ops.BinaryOp("multiply"), total.value, share), total.order)
+def _average(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
+    total = _binary("add")(builder, layer, inputs, f"{name}/sum")
+    share = builder.fixed(f"{name}/share", np.float32(1 / len(inputs)), total.order)
+    return Tensor(builder.add(name, ops.BinaryOp("multiply"), total.value, share), total.order)
 
 
 HANDLERS: dict[type, Handler] = {

@@ -1,4 +1,4 @@
-"""Operations of keras.ops that compute: `x + 3`, `a @ b`, `ops.mean(x, 1)`."""
+"""Capture arithmetic of keras.ops: `x + 3`, `a @ b`, `ops.mean(x, 1)`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from assay.native.graph import Array
 from assay.native.graph_builder import Building, Tensor
 
 MODULES = tuple(f"keras.src.ops.{file}" for file in ("core", "math", "nn", "numpy"))
-WITH_KEYWORDS = {"DotProductAttention"}  # may be given by name
-# Of whole numbers they give whole numbers, exactly.
+WITH_KEYWORDS = {"DotProductAttention"}  # whose arguments may be keywords
+# Exact for integers.
 WHOLE = {"Add", "Subtract", "Multiply", "Maximum", "Minimum", *_shape_ops.OPERATORS}
 
 
@@ -29,9 +29,9 @@ def operator(operation: Any) -> Operator | None:
     return OPERATORS.get(type(operation).__name__)
 
 
-def arguments(operation: Any, node: Any, held: dict[int, Tensor], name: str) -> list[Given]:
-    """In the order of its `call`, with tensors of the graph in place of the model's."""
-    args, kwargs = node.arguments.fill_in(held)
+def arguments(operation: Any, node: Any, tensors: dict[int, Tensor], name: str) -> list[Given]:
+    """Arguments in the order of its `call`, with tensors of the graph in place of the model's."""
+    args, kwargs = node.arguments.fill_in(tensors)
     if type(operation).__name__ in WITH_KEYWORDS:
         bound = inspect.signature(operation.call).bind(*args, **kwargs)
         bound.apply_defaults()
@@ -44,118 +44,118 @@ def arguments(operation: Any, node: Any, held: dict[int, Tensor], name: str) -> 
 
 
 def _check_whole(args: Any, name: str) -> None:
-    known = [
-        each for each in args if keras.ops.is_tensor(each) or isinstance(each, int | np.ndarray)
+    values = [
+        value for value in args if keras.ops.is_tensor(value) or isinstance(value, int | np.ndarray)
     ]
-    if any(np.abs(numbers(each)).max(initial=0) >= LARGEST for each in known):
-        raise unsupported("computing with whole numbers that large", name, (f"below {LARGEST}",))
+    if any(np.abs(numbers(value)).max(initial=0) >= LARGEST for value in values):
+        raise unsupported("computing with integers that large", name, (f"below {LARGEST}",))
 
 
 def _binary(kind: Any) -> Operator:
-    def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
-        tensors = [each for each in given if isinstance(each, Tensor)]
+    def add(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+        tensors = [arg for arg in args if isinstance(arg, Tensor)]
         if len({len(tensor.order) for tensor in tensors}) > 1:
             raise unsupported("an operation of tensors of several ranks", name, ("one rank",))
         order = common_order(tensors)
         values = [
-            building.laid(each, order)
-            if isinstance(each, Tensor)
-            else building.fixed(f"{name}/known", of_an_item(each, len(order), name), order)
-            for each in given
+            builder.laid(arg, order)
+            if isinstance(arg, Tensor)
+            else builder.fixed(f"{name}/known", of_an_item(arg, len(order), name), order)
+            for arg in args
         ]
-        return [Tensor(building.add(name, ops.BinaryOp(kind), *values), order)]
+        return [Tensor(builder.add(name, ops.BinaryOp(kind), *values), order)]
 
     return add
 
 
-def _where(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
-    """Known numbers in known places of a tensor."""
-    condition, *both = given
-    tensors = [each for each in both if isinstance(each, Tensor)]
+def _where(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+    """Replace fixed positions of a tensor by constants."""
+    condition, *choices = args
+    tensors = [choice for choice in choices if isinstance(choice, Tensor)]
     if isinstance(condition, Tensor) or len(tensors) != 1:
-        raise unsupported("a choice by computed numbers", name, ("known numbers in known places",))
-    rank, keeps = len(tensors[0].order), isinstance(both[0], Tensor)
-    numbers = of_an_item(both[1 if keeps else 0], rank, name)
-    open_ = (of_an_item(condition, rank, name) != 0) == keeps
-    if (np.isnan(numbers) & ~open_).any():
-        raise unsupported("a choice of what is no number", name, ("numbers",))
-    mask = np.where(open_, np.float32(np.nan), numbers)
-    return _binary("mask")(building, operation, [tensors[0], mask], name)
+        raise unsupported("a choice by computed numbers", name, ("constants in fixed positions",))
+    rank, keeps = len(tensors[0].order), isinstance(choices[0], Tensor)
+    numbers = of_an_item(choices[1 if keeps else 0], rank, name)
+    keep_mask = (of_an_item(condition, rank, name) != 0) == keeps
+    if (np.isnan(numbers) & ~keep_mask).any():
+        raise unsupported("a choice of NaN", name, ("numbers",))
+    mask = np.where(keep_mask, np.float32(np.nan), numbers)
+    return _binary("mask")(builder, operation, [tensors[0], mask], name)
 
 
-def _unary(kind: Any, **more: float) -> Operator:
-    def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
-        op = ops.ActivationOp(kind, **more)
-        return [Tensor(building.add(name, op, given[0].value), given[0].order)]
+def _unary(kind: Any, **parameters: float) -> Operator:
+    def add(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+        op = ops.ActivationOp(kind, **parameters)
+        return [Tensor(builder.add(name, op, args[0].value), args[0].order)]
 
     return add
 
 
-def _gelu(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
+def _gelu(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
     kind = "gelu_tanh" if operation.approximate else "gelu"
-    return _unary(kind)(building, operation, given, name)
+    return _unary(kind)(builder, operation, args, name)
 
 
-def _leaky(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
+def _leaky(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
     slope = float(operation.negative_slope)
-    return _unary("relu", alpha=slope)(building, operation, given, name)
+    return _unary("relu", alpha=slope)(builder, operation, args, name)
 
 
-def _elu(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
-    return _unary("elu", alpha=float(operation.alpha))(building, operation, given, name)
+def _elu(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+    return _unary("elu", alpha=float(operation.alpha))(builder, operation, args, name)
 
 
-def _clip(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
+def _clip(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
     bounds = {"alpha": float(operation.x_min), "limit": float(operation.x_max)}
-    return _unary("clip", **bounds)(building, operation, given, name)
+    return _unary("clip", **bounds)(builder, operation, args, name)
 
 
-def _softmax(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
+def _softmax(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
     if not isinstance(operation.axis, int) or operation.axis == 0:
         raise unsupported(f"a softmax over {operation.axis}", name, ("one axis of an item",))
-    return [add_softmax(building, operation.axis, given[0], name)]
+    return [add_softmax(builder, operation.axis, args[0], name)]
 
 
-def _matmul(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
-    first, second = given
+def _matmul(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+    first, second = args
     if isinstance(first, Tensor) and not isinstance(second, Tensor) and np.ndim(second) == 2:
-        return [_dense(building, first, numbers(second).T, name)]
-    rank = max(len(each.order) for each in given if isinstance(each, Tensor))
-    plain = tuple(range(rank))
-    ranks = {len(each.order) for each in given if isinstance(each, Tensor)}
-    known = [each for each in given if not isinstance(each, Tensor)]
-    if len(ranks) > 1 or rank < 2 or any(np.ndim(each) < 2 for each in known):
+        return [_dense(builder, first, numbers(second).T, name)]
+    rank = max(len(arg.order) for arg in args if isinstance(arg, Tensor))
+    order = tuple(range(rank))
+    ranks = {len(arg.order) for arg in args if isinstance(arg, Tensor)}
+    known = [arg for arg in args if not isinstance(arg, Tensor)]
+    if len(ranks) > 1 or rank < 2 or any(np.ndim(arg) < 2 for arg in known):
         raise unsupported("a product of tensors that are no matrices", name, ("matrices",))
     values = [
-        building.laid(each)
-        if isinstance(each, Tensor)
-        else building.fixed(f"{name}/known", of_an_item(each, rank, name), plain)
-        for each in given
+        builder.laid(arg)
+        if isinstance(arg, Tensor)
+        else builder.fixed(f"{name}/known", of_an_item(arg, rank, name), order)
+        for arg in args
     ]
-    return [Tensor(building.add(name, ops.MatMulOp(), *values), plain)]
+    return [Tensor(builder.add(name, ops.MatMulOp(), *values), order)]
 
 
-def _dense(building: Building, tensor: Tensor, weight: Array, name: str) -> Tensor:
-    """A product with a known matrix. Where it is a table of the model, as that of a language
-    model's head is, the two are one constant."""
-    held = building.equal(weight) or building.constant(f"{name}/kernel", weight)
-    made = building.add(name, ops.DenseOp(held), building.laid(tensor))
-    return Tensor(made, tuple(range(len(tensor.order))))
+def _dense(builder: Building, tensor: Tensor, weight: Array, name: str) -> Tensor:
+    """A product with a constant matrix, shared with an equal embedding (as in a language model's
+    head)."""
+    constant = builder.equal(weight) or builder.constant(f"{name}/kernel", weight)
+    output = builder.add(name, ops.DenseOp(constant), builder.laid(tensor))
+    return Tensor(output, tuple(range(len(tensor.order))))
 
 
-def _cast(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
-    """To float32, which all numbers of a graph are."""
-    return [given[0]]
+def _cast(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+    """A cast to float32, the type of all values of a graph."""
+    return [args[0]]
 
 
 def _reduce(kind: Any) -> Operator:
-    def add(building: Building, operation: Any, given: list[Given], name: str) -> list[Tensor]:
-        tensor = given[0]
-        own = item_axes(operation.axis, len(tensor.order), name)
-        axes = tuple(sorted(tensor.order.index(axis) for axis in own))
-        value = building.add(name, ops.ReduceOp(kind, axes), tensor.value)
-        kept = Tensor(value, tensor.order)
-        return [kept if operation.keepdims else without(building, kept, own, f"{name}/fewer")]
+    def add(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
+        tensor = args[0]
+        dims = item_axes(operation.axis, len(tensor.order), name)
+        axes = tuple(sorted(tensor.order.index(axis) for axis in dims))
+        value = builder.add(name, ops.ReduceOp(kind, axes), tensor.value)
+        result = Tensor(value, tensor.order)
+        return [result if operation.keepdims else without(builder, result, dims, f"{name}/fewer")]
 
     return add
 

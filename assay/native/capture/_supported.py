@@ -1,7 +1,7 @@
-"""What capture understands of a layer and of a call of it; everything else is refused, by name.
+"""Check that a layer and its call are supported; an error names what is not.
 
-A layer is taken for its class only where nothing else decides what it computes: no argument of the
-call, no method of its own, no setting that the class did not have when its capture was written.
+A layer is captured by its class only if nothing else determines its result: no argument of the
+call, no method of its own, no setting newer than its capture.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 
 from assay.native.capture import unsupported
 
-# Settings that capture reads, for each class; those of training only follow.
+# Settings that capture reads, by class; those used only in training follow.
 SETTINGS: dict[type, str] = {
     layers.Activation: "activation",
     layers.AveragePooling2D: "pool_size padding strides data_format",
@@ -57,7 +57,7 @@ SETTINGS: dict[type, str] = {
     LayerScale: "init_values projection_dim",
     StochasticDepth: "drop_path_rate",
 }
-# Called with their inputs one by one, not as a list.
+# Called with separate inputs, not with a list.
 BY_POSITION = {layers.MultiHeadAttention}
 IDLE = {"name", "trainable", "dtype", "rate", "stddev", "seed", "noise_shape", "momentum"}
 IDLE |= {"dropout", "synchronized", "renorm_momentum", "l1", "l2"}
@@ -70,15 +70,15 @@ KEYWORDS = {layers.MultiHeadAttention: {"use_causal_mask"}}
 
 
 def check_call(layer: Any, node: Any, name: str) -> None:
-    """Tensors alone are given, as one argument or as a list; inference is all that is asked."""
+    """A supported call has only tensors, as one argument or as a list, and is for inference."""
     for key, value in node.arguments.kwargs.items():
-        nothing = all(each is None for each in keras.tree.flatten(value))
-        taken = isinstance(value, bool) and key in KEYWORDS.get(type(layer), ())
-        if not nothing and not taken and not (key == "training" and value is False):
+        unset = all(value is None for value in keras.tree.flatten(value))
+        supported = isinstance(value, bool) and key in KEYWORDS.get(type(layer), ())
+        if not unset and not supported and not (key == "training" and value is False):
             raise unsupported(f"called with {key}={_shown(value)}", name, ("inputs alone",))
-    for each in _given(layer, node, name):
-        if not isinstance(each, keras.KerasTensor):
-            what = f"called with a {type(each).__name__}"
+    for value in _given(layer, node, name):
+        if not isinstance(value, keras.KerasTensor):
+            what = f"called with a {type(value).__name__}"
             raise unsupported(what, name, ("tensors of the model",))
     check_results(node, name)
 
@@ -90,24 +90,24 @@ def check_results(node: Any, name: str, kinds: Sequence[str] = ("float32",)) -> 
 
 
 def check_masks(node: Any, name: str) -> None:
-    """Layers after it would compute something else by a mask, which the graph does not have."""
+    """Masks are refused: they change later layers, and the graph has none."""
     for tensor in node.output_tensors:
         if getattr(tensor, "_keras_mask", None) is not None:
             raise unsupported("handing on a mask", name, ("layers without masks",))
 
 
 def _given(layer: Any, node: Any, name: str) -> Sequence[Any]:
-    """A layer takes one argument, which may be a list; some take several."""
-    given: Sequence[Any] = node.arguments.args
+    """A layer has one argument, which may be a list; some have several."""
+    args: Sequence[Any] = node.arguments.args
     if type(layer) in BY_POSITION:
-        return given
-    if len(given) != 1:
-        raise unsupported(f"called with {len(given)} arguments", name, ("inputs alone",))
-    return given[0] if isinstance(given[0], list | tuple) else given
+        return args
+    if len(args) != 1:
+        raise unsupported(f"called with {len(args)} arguments", name, ("inputs alone",))
+    return args[0] if isinstance(args[0], list | tuple) else args
 
 
 def check_model(model: Any, name: str) -> None:
-    """It computes what its layers say: Keras' own call of them is not replaced."""
+    """The model must not override Keras' call of its layers."""
     base = keras.Sequential if isinstance(model, keras.Sequential) else keras.src.models.Functional
     if _own_method(model, base):
         what = f"a {type(model).__name__} with a call of its own"
@@ -115,14 +115,14 @@ def check_model(model: Any, name: str) -> None:
 
 
 def check_opened(layer: Any, node: Any, name: str) -> None:
-    """Its call is all that decides: Keras' call of it is Keras' own, and takes tensors alone."""
+    """A custom layer may override only `call`, and is called with tensors alone."""
     for key, value in node.arguments.kwargs.items():
         if key == "training" and value not in (None, False):
             raise unsupported(f"called with training={_shown(value)}", name, ("inputs alone",))
-    left = {key: held for key, held in node.arguments.kwargs.items() if key != "training"}
-    for each in keras.tree.flatten((node.arguments.args, left)):
-        if each is not None and not isinstance(each, keras.KerasTensor):
-            raise unsupported(f"called with {_shown(each)}", name, ("tensors of the model",))
+    kwargs = {key: value for key, value in node.arguments.kwargs.items() if key != "training"}
+    for value in keras.tree.flatten((node.arguments.args, kwargs)):
+        if value is not None and not isinstance(value, keras.KerasTensor):
+            raise unsupported(f"called with {_shown(value)}", name, ("tensors of the model",))
     for method in METHODS - {"call"}:
         holder = next((kind for kind in type(layer).__mro__ if method in vars(kind)), None)
         if holder is not None and not holder.__module__.startswith(("keras.", "torch.")):
@@ -146,7 +146,7 @@ def check_layer(layer: Any, name: str) -> None:
 
 
 def check_settings(layer: Any, name: str) -> None:
-    """A later Keras may have settings that this one has not; what is off changes nothing."""
+    """A later Keras may add settings; those that are off change nothing."""
     known = {*SETTINGS.get(type(layer), "").split(), *IDLE}
     for key, value in layer.get_config().items():
         idle = key in known or key.endswith(IDLE_ENDINGS)

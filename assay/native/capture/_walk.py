@@ -1,4 +1,4 @@
-"""A Keras model's layers in the order they are computed, each given to what captures its kind."""
+"""Capture a Keras model's layers in topological order, each by the handler of its class."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def captured(model: Any, name: str) -> Graph:
             f"The inputs of '{model.name}' have the batch sizes {sorted(map(str, batches))}.",
             hint="Leave the batch size open.",
         )
-    building = Building()
-    alone = len(model.inputs) == 1
+    builder = Building()
+    single = len(model.inputs) == 1
     layout = _layout(model)
-    inputs = [_input(building, tensor, alone, layout) for tensor in model.inputs]
-    outputs = _walk(building, model, inputs, "")
-    if any(tensor.value in building.whole for tensor in outputs):
-        raise unsupported("giving whole numbers", model.name, ("outputs of float32",))
-    laid = [building.laid(tensor) for tensor in outputs]
-    return drop_dead(building.graph(name or model.name, laid))
+    inputs = [_input(builder, tensor, single, layout) for tensor in model.inputs]
+    outputs = _walk(builder, model, inputs, "")
+    if any(tensor.value in builder.whole for tensor in outputs):
+        raise unsupported("giving integers", model.name, ("outputs of float32",))
+    values = [builder.laid(tensor) for tensor in outputs]
+    return drop_dead(builder.graph(name or model.name, values))
 
 
 def _functional(model: Any) -> Any:
-    """A subclassed model by one call of it, on an input of the shape it was built with."""
+    """Convert a subclassed model to a functional one, by a call on an input of its build shape."""
     if not isinstance(model, keras.Model) or isinstance(model, keras.Sequential):
         return model
     shape = (model.get_build_config() or {}).get("input_shape") if model.built else None
@@ -78,7 +78,7 @@ def _check(model: Any) -> None:
         )
     if not _has_layers(model):
         raise UsageError(
-            f"The model '{model.name}' is a {type(model).__name__} that does not tell its layers.",
+            f"The model '{model.name}' is a {type(model).__name__} without a list of its layers.",
             hint="Build it with its input shape, model.build((None, 32, 32, 3)), or give a "
             "functional model.",
         )
@@ -92,7 +92,7 @@ def _has_layers(model: Any) -> bool:
 
 
 def _layout(model: Any) -> Layout:
-    """That of the model's pictures: as its layers say, if they agree, else as Keras is set."""
+    """The layout of the model's images: that of its layers if they agree, else Keras' setting."""
     formats = set(_data_formats(model))
     chosen: Layout = formats.pop() if len(formats) == 1 else keras.config.image_data_format()
     return chosen
@@ -106,9 +106,9 @@ def _data_formats(model: Any) -> Iterator[Layout]:
             yield layer.data_format
 
 
-def _input(building: Building, tensor: Any, alone: bool, layout: Layout) -> Tensor:
-    """Called `input` where it is the only one: Keras numbers its names anew in each process."""
-    name = "input" if alone else str(origin(tensor).operation.name)
+def _input(builder: Building, tensor: Any, single: bool, layout: Layout) -> Tensor:
+    """A single input is named `input`: Keras' names are numbered differently in each process."""
+    name = "input" if single else str(origin(tensor).operation.name)
     shape = tuple(tensor.shape[1:])
     known = tensor.dtype in ("float32", "int32", "int64")
     if not known or tensor.sparse or tensor.ragged or not shape:
@@ -124,46 +124,42 @@ def _input(building: Building, tensor: Any, alone: bool, layout: Layout) -> Tens
             hint="Build the model with a fixed input shape; only the batch is free.",
         )
     if tensor.dtype != "float32":
-        return building.add_input(name, shape, dtype="int32")
-    held = building.add_input(name, shape, layout if len(shape) == 3 else "")
+        return builder.add_input(name, shape, dtype="int32")
+    result = builder.add_input(name, shape, layout if len(shape) == 3 else "")
     if layout == "channels_first" or len(shape) != 3:
-        return held
-    # Turned at once, so that whatever comes first works on channels, rows, columns.
-    return Tensor(building.laid(held, _images.LAST), _images.LAST)
+        return result
+    # transpose first, so that the first layers work on channels, rows, columns
+    return Tensor(builder.laid(result, _images.LAST), _images.LAST)
 
 
-def _walk(building: Building, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:
-    known = {id(tensor): held for tensor, held in zip(model.inputs, inputs, strict=True)}
+def _walk(builder: Building, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:
+    known = {id(tensor): value for tensor, value in zip(model.inputs, inputs, strict=True)}
     for node in in_order(model.outputs, model.inputs):
         if node.is_input:
             raise unsupported("reading a tensor of another call", f"{path}…", ("its inputs",))
-        given = [known[id(tensor)] for tensor in node.input_tensors]
-        made = _layer(building, node.operation, node, given, path)
+        layer_inputs = [known[id(tensor)] for tensor in node.input_tensors]
+        layer_outputs = _layer(builder, node.operation, node, layer_inputs, path)
         check_masks(node, f"{path}{node.operation.name}")
-        known |= {id(t): held for t, held in zip(node.output_tensors, made, strict=True)}
+        known |= {id(t): value for t, value in zip(node.output_tensors, layer_outputs, strict=True)}
     return [known[id(tensor)] for tensor in model.outputs]
 
 
 def _layer(
-    building: Building,
-    layer: Any,
-    node: Any,
-    given: list[Tensor],
-    path: str,
+    builder: Building, layer: Any, node: Any, inputs: list[Tensor], path: str
 ) -> list[Tensor]:
     name = f"{path}{layer.name}"
     if isinstance(layer, keras.Model) and _has_layers(layer):
         check_call(layer, node, name)
         _check_inner(layer, node, name)
-        return _walk(building, layer, given, f"{name}/")
+        return _walk(builder, layer, inputs, f"{name}/")
     try:
         if not isinstance(layer, keras.layers.Layer):
-            # without the number that Keras gives it, which is another in each trace
-            called = re.sub(r"_\d+$", "", name) if path else name
-            return _operation(building, layer, node, given, called)
+            # without Keras' number, which differs in each trace
+            op_name = re.sub(r"_\d+$", "", name) if path else name
+            return _operation(builder, layer, node, inputs, op_name)
         if type(layer) not in HANDLERS and is_own(layer):
-            return _own(building, layer, node, given, name)
-        return [_by_handler(building, layer, node, given, name)]
+            return _own(builder, layer, node, inputs, name)
+        return [_by_handler(builder, layer, node, inputs, name)]
     except ShapeError as error:
         raise UsageError(
             f"The layer '{name}' cannot be captured: {error}.",
@@ -172,68 +168,58 @@ def _layer(
 
 
 def _by_handler(
-    building: Building,
-    layer: Any,
-    node: Any,
-    given: list[Tensor],
-    name: str,
+    builder: Building, layer: Any, node: Any, inputs: list[Tensor], name: str
 ) -> Tensor:
-    """By the very class: one made from a known one may compute something else."""
+    """By the exact class: a subclass may compute something else."""
     handler = HANDLERS.get(type(layer))
     if handler is None:
         raise unsupported(f"a {type(layer).__name__}", name, names())
     check_call(layer, node, name)
     check_layer(layer, name)
-    taken = KEYWORDS.get(type(layer), set()) & set(node.arguments.kwargs)
-    more = {key: node.arguments.kwargs[key] for key in taken}
-    made = handler(building, layer, given, name, **more)
-    check_settings(layer, name)  # last: one that is known but not supported is told better
-    return made
+    keys = KEYWORDS.get(type(layer), set()) & set(node.arguments.kwargs)
+    kwargs = {key: node.arguments.kwargs[key] for key in keys}
+    output = handler(builder, layer, inputs, name, **kwargs)
+    check_settings(layer, name)  # last: handlers have better messages
+    return output
 
 
-def _own(
-    building: Building,
-    layer: Any,
-    node: Any,
-    given: list[Tensor],
-    name: str,
-) -> list[Tensor]:
-    """A layer of one's own, by the operations of its call."""
-    shapes = [building.shape(tensor) for tensor in given]
+def _own(builder: Building, layer: Any, node: Any, inputs: list[Tensor], name: str) -> list[Tensor]:
+    """A custom layer, by the operations of its call."""
+    shapes = [builder.shape(tensor) for tensor in inputs]
     with opened(layer, node, shapes, name) as trace:
-        made = _walk(building, trace, given, f"{name}/")
-    found = [building.shape(tensor) for tensor in made]
-    told = [tuple(tensor.shape[1:]) for tensor in node.output_tensors]
-    if found != told:
-        raise unsupported(f"giving {found} where Keras was told {told}", name, ("one shape",))
-    return made
+        outputs = _walk(builder, trace, inputs, f"{name}/")
+    shapes_here = [builder.shape(tensor) for tensor in outputs]
+    keras_shapes = [tuple(tensor.shape[1:]) for tensor in node.output_tensors]
+    if shapes_here != keras_shapes:
+        raise unsupported(
+            f"giving {shapes_here}, but {keras_shapes} in Keras", name, ("one shape",)
+        )
+    return outputs
 
 
 def _operation(
-    building: Building,
-    operation: Any,
-    node: Any,
-    given: list[Tensor],
-    name: str,
+    builder: Building, operation: Any, node: Any, inputs: list[Tensor], name: str
 ) -> list[Tensor]:
-    """With all that its call was given: tensors, and numbers beside them."""
-    found = _operators.operator(operation)
-    if found is None:
+    """An operation of keras.ops."""
+    operator = _operators.operator(operation)
+    if operator is None:
         what = f"a {type(operation).__name__} of keras.ops"
         raise unsupported(what, name, tuple(sorted(_operators.OPERATORS)))
-    whole = type(operation).__name__ in _operators.WHOLE
-    check_results(node, name, ("float32", "int32", "int64") if whole else ("float32",))
-    held = {id(tensor): one for tensor, one in zip(node.input_tensors, given, strict=True)}
-    made = found(building, operation, _operators.arguments(operation, node, held, name), name)
-    for tensor, one in zip(node.output_tensors, made, strict=True):
-        building.whole |= set() if tensor.dtype == "float32" else {one.value}
-    return made
+    integers = type(operation).__name__ in _operators.WHOLE
+    check_results(node, name, ("float32", "int32", "int64") if integers else ("float32",))
+    tensors = {id(tensor): value for tensor, value in zip(node.input_tensors, inputs, strict=True)}
+    outputs = operator(
+        builder, operation, _operators.arguments(operation, node, tensors, name), name
+    )
+    for tensor, value in zip(node.output_tensors, outputs, strict=True):
+        builder.whole |= set() if tensor.dtype == "float32" else {value.value}
+    return outputs
 
 
 def _check_inner(model: Any, node: Any, name: str) -> None:
-    """Keras gives a model inside another an axis that it lacks; here it has to fit as it is."""
+    """Keras adds a missing axis to inputs of a nested model; here they must fit."""
     check_model(model, name)
-    wanted = [tuple(tensor.shape[1:]) for tensor in model.inputs]
+    expected = [tuple(tensor.shape[1:]) for tensor in model.inputs]
     received = [tuple(tensor.shape[1:]) for tensor in node.input_tensors]
-    if received != wanted:
-        raise unsupported(f"a model of inputs {wanted} given {received}", name, ("its own",))
+    if received != expected:
+        raise unsupported(f"a model of inputs {expected} given {received}", name, ("its own",))

@@ -1,4 +1,4 @@
-"""The model of a graph that an HPVM-C program launched."""
+"""Build the model of a graph that an HPVM-C program launched."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.native.knobs.from_config import knobs_of
 from assay.native.passes.pipeline import optimized
 from assay.native.toolchain import Kernels, toolchain
 
-KEPT = 16  # models of configurations in a folder: each has weights of its own
+KEPT = 16  # cached models of configurations in a folder; each has its own weights
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +35,8 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_recorded(settings: ModelSettings, folder: Path, target: Path) -> None:
-    """What `folder` describes, as a library and weights in `target`: the same passes and the same
-    build as for a captured model, and the knobs of a configuration if one is there."""
+    """Build a library and weights in `target` from a recorded graph in `folder`, with the passes
+    of a captured model and the knobs of its configuration, if any."""
     tools = toolchain(settings.kernels, settings.portable, settings.sanitize)
     flow = recorded_flow(folder)
     configured = (folder / "config.txt").exists()
@@ -44,7 +44,7 @@ def build_recorded(settings: ModelSettings, folder: Path, target: Path) -> None:
     emitted = emit(_with_knobs(graph, flow, folder) if configured else graph)
     cache = Path(settings.cache) if settings.cache else None
     with filled(target) as fresh:
-        # A tuner asks for many configurations: they are not kept twice, nor for ever.
+        # a tuner builds many configurations: do not store them twice
         built = build(emitted, tools, cache, fresh / "built" if configured else None)
         for file in (built.library, built.weights, *built.folder.glob("libdnnl.so*")):
             _linked(file, fresh / file.name)
@@ -63,7 +63,7 @@ def _with_knobs(graph: Graph, flow: Dataflow, folder: Path) -> Graph:
 
 
 def _items(graph: Graph, numbers: Array) -> tuple[Array, ...]:
-    """As many of each input, one input after the other."""
+    """Split numbers into a batch of equal length for each input."""
     sizes = [int(np.prod(value.shape)) for value in graph.inputs]
     count = len(numbers) // sum(sizes)
     parts = np.split(numbers, np.cumsum([count * size for size in sizes])[:-1])
@@ -73,14 +73,14 @@ def _items(graph: Graph, numbers: Array) -> tuple[Array, ...]:
 
 
 def _forget_old(folder: Path) -> None:
-    """Those of configurations, which have a `-` in their names, but for the last ones made."""
-    made = sorted(folder.glob("*-*"), key=modified)
-    for path in made[:-KEPT]:
+    """Remove all but the latest models of configurations, which have a `-` in their names."""
+    models = sorted(folder.glob("*-*"), key=modified)
+    for path in models[:-KEPT]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _linked(file: Path, place: Path) -> None:
+def _linked(file: Path, target: Path) -> None:
     try:
-        os.link(file, place)  # weights may be large, and are never written again
+        os.link(file, target)  # weights may be large, and are never written again
     except OSError:
-        shutil.copy(file, place)
+        shutil.copy(file, target)

@@ -1,4 +1,4 @@
-"""Configurations beside each other, and beside the network they are for."""
+"""Select, check and compare configurations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from assay.native.hpvm.configs import ConfigFile, ConfigLine, Configuration, Kno
 from assay.native.hpvm.dataflow import Dataflow, Leaf, fused_lines
 from assay.native.hpvm.knobs import explained, simulated
 
-TIE = 0.01  # points of accuracy: what loses no more than that beside another loses the same
+TIE = 0.01  # points of accuracy; smaller differences of loss are ties
 Gain = Literal["speedup", "energy"]
 
 
 def baseline(flow: Dataflow, accuracy: float = 100.0, device: str = "gpu") -> Configuration:
-    """Everything at full precision: what a file has to begin with."""
+    """The configuration of full precision, which must be the first of a file."""
     lines = tuple(
         ConfigLine(
             number=number,
@@ -30,44 +30,41 @@ def baseline(flow: Dataflow, accuracy: float = 100.0, device: str = "gpu") -> Co
 
 
 def chosen(configs: ConfigFile, name: str = "") -> Configuration:
-    """The one of that name; without a name the only one that a file has beside its exact one.
+    """The configuration of that name; without a name, the only inexact one.
 
-    Programs do the same: `read` in runtime/configuration.hpp.
+    `read` in runtime/configuration.hpp does the same for programs.
     """
-    known = [each.name for each in configs.configurations]
-    if name and name not in known:
+    names = [config.name for config in configs.configurations]
+    if name and name not in names:
         raise UsageError(
-            f"{configs.place} has no configuration named '{name}'.", hint=f"It has {_some(known)}."
+            f"{configs.place} has no configuration named '{name}'.", hint=f"It has {_some(names)}."
         )
     if name:
-        return configs.configurations[known.index(name)]
-    others = [each for each in configs.configurations if not each.exact]
+        return configs.configurations[names.index(name)]
+    others = [config for config in configs.configurations if not config.exact]
     if len(others) > 1:
         raise UsageError(
             f"{configs.place} has {len(others)} configurations that are not exact, "
-            f"{_some([each.name for each in others])}, and none is named.",
+            f"{_some([config.name for config in others])}, and none is named.",
             hint=f"Name one: {configs.place}:{others[-1].name}",
         )
     return (others or configs.configurations)[0]
 
 
 def check_fit(configs: ConfigFile, flow: Dataflow) -> None:
-    """Every configuration has the network's lines, each with its operations; or which has not."""
+    """Raise unless every configuration has the network's lines with their operations."""
     lines = fused_lines(flow)
-    for each in configs.configurations:
-        for line, leaves in zip(each.lines, lines, strict=False):
+    for config in configs.configurations:
+        for line, leaves in zip(config.lines, lines, strict=False):
             if not _fits(line, leaves):
-                wanted = " ".join(leaf.op for leaf in leaves)
-                raise _wrong(
-                    configs,
-                    line.where,
-                    f"line {line.number} of {flow.name} is '{wanted}', not '{' '.join(line.ops)}'",
-                )
-        if len(each.lines) != len(lines):
+                ops, expected = " ".join(line.ops), " ".join(leaf.op for leaf in leaves)
+                what = f"line {line.number} of {flow.name} is '{expected}', not '{ops}'"
+                raise _wrong(configs, line.where, what)
+        if len(config.lines) != len(lines):
             raise _wrong(
                 configs,
-                each.lines[-1].where,
-                f"{each.name} has {len(each.lines)} lines, but {flow.name} has {len(lines)}",
+                config.lines[-1].where,
+                f"{config.name} has {len(config.lines)} lines, but {flow.name} has {len(lines)}",
             )
 
 
@@ -78,35 +75,38 @@ def _fits(line: ConfigLine, leaves: tuple[Leaf, ...]) -> bool:
 
 
 def remarks(configs: ConfigFile) -> tuple[str, ...]:
-    """What is no mistake, but worth knowing."""
-    found = []
+    """Notes on a valid file."""
+    notes = []
     first = configs.configurations[0]
     if not first.exact:
-        found.append(f"{first.name} comes first, but is not exact: HPVM takes it for the baseline")
-    names = Counter(each.name for each in configs.configurations)
-    twice = [name for name, count in names.items() if count > 1]
-    if twice:
-        found.append(f"{', '.join(twice)}: the same name more than once")
+        notes.append(f"{first.name} comes first, but is not exact: HPVM takes it for the baseline")
+    names = Counter(config.name for config in configs.configurations)
+    duplicates = [name for name, count in names.items() if count > 1]
+    if duplicates:
+        notes.append(f"{', '.join(duplicates)}: duplicate name")
     off = [
-        each.name
-        for each in configs.configurations
-        if abs(each.accuracy + each.loss - first.accuracy) > 0.025  # HPVM's profiler rejects these
+        config.name
+        for config in configs.configurations
+        if abs(config.accuracy + config.loss - first.accuracy)
+        > 0.025  # HPVM's profiler rejects these
     ]
     if off:
-        found.append(
+        notes.append(
             f"{_some(off)}: accuracy and loss do not add up to {first.name}'s {first.accuracy:g}"
         )
-    lines = [line for each in configs.configurations for line in each.lines]
+    lines = [line for config in configs.configurations for line in config.lines]
     if any(line.device == "gpu" for line in lines):
-        found.append("lines for the gpu run on the CPU here, as those for the cpu do")
-    half = [line for line in lines if line.device == "cpu" and _half(line)]
-    if half:
-        found.append(f"line {half[0].where} is half precision on the cpu, which HPVM never reads")
+        notes.append("lines for the gpu run on the CPU here, as those for the cpu do")
+    half_lines = [line for line in lines if line.device == "cpu" and _half(line)]
+    if half_lines:
+        notes.append(
+            f"line {half_lines[0].where} is half precision on the cpu, which HPVM never reads"
+        )
     if kinds := simulated(choice.kind for line in lines for choice in line.choices):
-        found.append(f"{', '.join(kinds)}: simulated here, so that nothing is quicker")
+        notes.append(f"{', '.join(kinds)}: simulated here, without speed-up")
     if any(_half(line) for line in lines):
-        found.append("half precision is emulated here: weights are rounded, and nothing is quicker")
-    return tuple(found)
+        notes.append("half precision is emulated here: weights are rounded, without speed-up")
+    return tuple(notes)
 
 
 def _half(line: ConfigLine) -> bool:
@@ -118,24 +118,24 @@ def _some(names: list[str]) -> str:
 
 
 def pareto(configs: ConfigFile, gain: Gain = "speedup") -> ConfigFile:
-    """The baseline, and every configuration that gains more than all that lose less or the same.
+    """The baseline and the Pareto front of gain and loss.
 
-    By rising loss, as HPVM's runtime sorts them; of those within TIE of each other the best.
+    Sorted by rising loss, as in HPVM's runtime; of configurations within TIE, the best.
     """
     first, *others = configs.configurations
-    kept: list[Configuration] = []
-    for each in sorted(others, key=lambda one: (one.loss, -getattr(one, gain))):
-        best = getattr(kept[-1] if kept else first, gain)
-        if getattr(each, gain) <= best:
+    best: list[Configuration] = []
+    for config in sorted(others, key=lambda config: (config.loss, -getattr(config, gain))):
+        previous = getattr(best[-1] if best else first, gain)
+        if getattr(config, gain) <= previous:
             continue
-        if kept and each.loss - kept[-1].loss <= TIE:
-            kept.pop()
-        kept.append(each)
-    return msgspec.structs.replace(configs, configurations=(first, *kept))
+        if best and config.loss - best[-1].loss <= TIE:
+            best.pop()
+        best.append(config)
+    return msgspec.structs.replace(configs, configurations=(first, *best))
 
 
 def summary(configuration: Configuration) -> str:
-    """How many operations have which knob: `fp16 12, perf 3`."""
+    """Number of operations by knob: `fp16 12, perf 3`."""
     counts = Counter(choice.kind for line in configuration.lines for choice in line.choices)
     return ", ".join(f"{kind} {count}" for kind, count in counts.most_common())
 

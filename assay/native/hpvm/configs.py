@@ -1,4 +1,4 @@
-"""HPVM's configuration files: for each fused line of a network a device, and a knob for each op.
+"""HPVM's configuration files: a device for each fused line of a network, a knob for each op.
 
 0                                   milliseconds of the baseline for a batch; 0: not known
 +++++
@@ -25,15 +25,15 @@ from assay.native.hpvm.knobs import KINDS, kind_with_id
 BEGIN, END = "+++++", "-----"
 DEVICES = ("gpu", "cpu", "promise")
 OPS = get_args(LeafOp)
-SWING = "swing_level"  # of HPVM's analog accelerator: one for a whole line, which names no op
+SWING = "swing_level"  # of HPVM's analog accelerator: one for a whole line, without an op
 
 
 class KnobChoice(msgspec.Struct, frozen=True):
-    """A knob for one operation; op is "" where one knob is for the whole line."""
+    """A knob for one operation; op is "" if the knob is for the whole line."""
 
     op: str
     kind: str  # fp32, perf_fp16, …
-    knob: int  # HPVM's id; of fp32 and fp16 it means nothing, and 1, 11 and 12 are all seen
+    knob: int  # HPVM's id; of no meaning for fp32 and fp16, whose files have 1, 11 or 12
 
 
 class ConfigLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,16 +50,16 @@ class ConfigLine(msgspec.Struct, frozen=True, kw_only=True):
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     speedup: float = 1.0
-    energy: float = 1.0  # how many times less than the baseline
+    energy: float = 1.0  # reduction factor over the baseline
     accuracy: float = 0.0  # percent, under this configuration
     loss: float = 0.0  # points below the baseline
-    extra: tuple[str, ...] = ()  # further fields of the header, as some write them
+    extra: tuple[str, ...] = ()  # further fields of the header
     lines: tuple[ConfigLine, ...] = ()
     where: int = 0
 
     @property
     def exact(self) -> bool:
-        """All of it at full precision."""
+        """Whether all of it has full precision."""
         return all(choice.kind == "fp32" for line in self.lines for choice in line.choices)
 
 
@@ -69,50 +69,50 @@ class ConfigFile(msgspec.Struct, frozen=True, kw_only=True):
     place: str = ""  # for messages
 
 
-def config_named(asked: str | Path) -> tuple[Path, str]:
-    """FILE or FILE:NAME as a file and the name of a configuration, "" if none is named."""
-    whole = user_path(asked)
-    file, _, name = str(asked).rpartition(":")
-    return (whole, "") if whole.exists() or not file else (user_path(file), name)
+def config_named(spec: str | Path) -> tuple[Path, str]:
+    """Split FILE or FILE:NAME into the file and the name of a configuration, or ""."""
+    path = user_path(spec)
+    file, _, name = str(spec).rpartition(":")
+    return (path, "") if path.exists() or not file else (user_path(file), name)
 
 
 def read_configs(path: str | Path) -> ConfigFile:
     """All configurations of a file, in its order.
 
-    Blank lines, tabs, carriage returns, further header fields and a missing last newline are taken;
-    anything else is refused with the line it is in.
+    Accepts blank lines, tabs, carriage returns, further header fields and a missing last newline;
+    anything else is an error with its line.
 
     >>> assay.read_configs("tuner_confs.txt").configurations[0].name
     'conf1'
     """
-    place = user_path(path)
+    source = user_path(path)
     try:
-        text = place.read_bytes().decode("utf-8-sig")
+        text = source.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise UsageError(
-            f"{place} cannot be read ({error.strerror}).", hint="Give a file of configurations."
+            f"{source} cannot be read ({error.strerror}).", hint="Give a file of configurations."
         ) from None
     except UnicodeDecodeError:
         raise UsageError(
-            f"{place} is no text, so it holds no configurations.", hint="Give tuner_confs.txt."
+            f"{source} is no text, so it holds no configurations.", hint="Give tuner_confs.txt."
         ) from None
-    return parse(text, str(place))
+    return parse(text, str(source))
 
 
-def parse(text: str, place: str = "the text") -> ConfigFile:
+def parse(text: str, source: str = "the text") -> ConfigFile:
     rows = [
         (number, line.split()) for number, line in enumerate(text.split("\n"), 1) if line.strip()
     ]
-    reader = _Reader(rows, place, text.count("\n") + 1)
+    reader = _Reader(rows, source, text.count("\n") + 1)
     baseline = reader.baseline()
-    found = tuple(reader.configurations())
-    if not found:
+    configurations = tuple(reader.configurations())
+    if not configurations:
         raise reader.wrong(reader.last, f"there is no configuration: none begins with {BEGIN}")
-    return ConfigFile(configurations=found, baseline=baseline, place=place)
+    return ConfigFile(configurations=configurations, baseline=baseline, place=source)
 
 
 def write_configs(configs: ConfigFile, path: str | Path) -> None:
-    """As HPVM's own tools read them: what is read from it is the same again.
+    """Write configurations in HPVM's format; reading the file gives equal ones.
 
     >>> assay.write_configs(configs, "sorted_confs.txt")
     """
@@ -122,10 +122,10 @@ def write_configs(configs: ConfigFile, path: str | Path) -> None:
 
 def text_of(configs: ConfigFile) -> str:
     lines = [_number(round(configs.baseline * 1e3, 9))]
-    for each in configs.configurations:
-        numbers = (each.speedup, each.energy, each.accuracy, each.loss)
-        lines += [BEGIN, " ".join([each.name, *map(_number, numbers), *each.extra])]
-        lines += [_line_text(line) for line in each.lines]
+    for config in configs.configurations:
+        numbers = (config.speedup, config.energy, config.accuracy, config.loss)
+        lines += [BEGIN, " ".join([config.name, *map(_number, numbers), *config.extra])]
+        lines += [_line_text(line) for line in config.lines]
         lines.append(END)
     return "\n".join(lines) + "\n"
 
@@ -144,8 +144,8 @@ def _number(value: float) -> str:
 class _Reader:
     """The rows that are not blank, and where one is."""
 
-    def __init__(self, rows: list[tuple[int, list[str]]], place: str, last: int) -> None:
-        self.rows, self.place, self.last, self.at = rows, place, last, 0
+    def __init__(self, rows: list[tuple[int, list[str]]], source: str, last: int) -> None:
+        self.rows, self.place, self.last, self.at = rows, source, last, 0
 
     def wrong(self, where: int, what: str) -> AssayError:
         return UsageError(
@@ -154,7 +154,7 @@ class _Reader:
         )
 
     def baseline(self) -> float:
-        """The first line; a file that begins with a configuration has none."""
+        """The baseline's time in the first line; optional."""
         if not self.rows or self.rows[0][1] == [BEGIN]:
             return 0.0
         where, words = self.rows[0]
@@ -202,14 +202,16 @@ class _Reader:
         )
 
     def lines(self, body: Sequence[tuple[int, list[str]]]) -> tuple[ConfigLine, ...]:
-        """Numbered from 1, or from 0 as some do, and none is left out."""
-        found = tuple(self.line(where, words) for where, words in body)
-        first = found[0].number
-        for place, line in enumerate(found):
-            if first not in (0, 1) or line.number != first + place:
-                wanted = "0 or 1" if place == 0 else str(first + place)
-                raise self.wrong(line.where, f"it is numbered {line.number}, but {wanted} is next")
-        return found
+        """Lines numbered from 1 or 0 without gaps."""
+        lines = tuple(self.line(where, words) for where, words in body)
+        first = lines[0].number
+        for index, line in enumerate(lines):
+            if first not in (0, 1) or line.number != first + index:
+                expected = "0 or 1" if index == 0 else str(first + index)
+                raise self.wrong(
+                    line.where, f"it is numbered {line.number}, but {expected} is next"
+                )
+        return lines
 
     def line(self, where: int, words: list[str]) -> ConfigLine:
         if not words[0].isdecimal() or len(words) < 2:
@@ -247,9 +249,9 @@ class _Reader:
 
     def real(self, text: str, where: int, what: str) -> float:
         try:
-            found = float(text)
+            value = float(text)
         except ValueError:
-            found = math.nan
-        if not math.isfinite(found):
+            value = math.nan
+        if not math.isfinite(value):
             raise self.wrong(where, f"{what} is '{text}', which is no number")
-        return found
+        return value

@@ -1,4 +1,4 @@
-"""A graph as HPVM has it: a leaf for each tensor operation, and the tensors that are handed in."""
+"""HPVM's dataflow graph: a leaf for each tensor operation, and the input tensors."""
 
 from __future__ import annotations
 
@@ -28,56 +28,56 @@ INPUT = "input"  # the tensor that changes from batch to batch
 
 
 class Leaf(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation. Its number, from 0 in program order, makes its name: `var_3`."""
+    """One operation, named by its number from 0 in program order: `var_3`."""
 
     name: str
     op: LeafOp
-    inputs: tuple[str, ...]  # tensors handed in, and earlier leaves, by name
-    numbers: tuple[float, ...] = ()  # what its intrinsic takes after the tensors
-    layer: str = ""  # of the model it came from
-    node: str = ""  # the same by its name in the graph
+    inputs: tuple[str, ...]  # names of tensors and earlier leaves
+    numbers: tuple[float, ...] = ()  # arguments of its intrinsic after the tensors
+    layer: str = ""  # of the model
+    node: str = ""  # of the graph
 
 
 class Dataflow(msgspec.Struct, frozen=True, kw_only=True):
-    """A network of one data input and one output, which is the last leaf's."""
+    """A network of one data input and one output, that of the last leaf."""
 
     name: str
     shape: Shape  # of one item of the input: channels, height, width
-    classes: int  # numbers in an item's output
+    classes: int  # size of an item's output
     leaves: tuple[Leaf, ...]
-    tensors: dict[str, Array]  # weights as their files have them, in the order of the layers
+    tensors: dict[str, Array]  # weights as in their files, in the order of the layers
     costs: tuple[float, ...] = ()  # multiply-adds of each leaf for one item, as HPVM counts them
 
     @property
     def edges(self) -> tuple[tuple[str, str], ...]:
-        """From leaf to leaf; a tensor that is handed in has none."""
+        """Edges from leaf to leaf."""
         names = {leaf.name for leaf in self.leaves}
         return tuple((n, leaf.name) for leaf in self.leaves for n in leaf.inputs if n in names)
 
 
 def line_names(flow: Dataflow) -> str:
-    """A row for each line: its operations and, after a tab, the node that the first belongs to."""
+    """A row for each line: its operations and, after a tab, the node of the first."""
     rows = (" ".join(leaf.op for leaf in line) + f"\t{line[0].node}" for line in fused_lines(flow))
     return "".join(f"{row}\n" for row in rows)
 
 
 def fused_lines(flow: Dataflow) -> tuple[tuple[Leaf, ...], ...]:
-    """The leaves that share a line of a configuration, by the rule of HPVM's fusion pass.
+    """The leaves that share a line of a configuration, as in HPVM's fusion pass.
 
-    A convolution goes with its bias, then one activation, then one pool; a product with its bias
-    and one activation. Everything else, a convolution without bias too, has a line of its own.
+    A convolution is fused with its bias, then one activation, then one pool; a product with its
+    bias and one activation. Everything else, also a convolution without bias, has its own line.
     """
     readers: dict[str, list[Leaf]] = {}
     for leaf in flow.leaves:
         for name in leaf.inputs:
             readers.setdefault(name, []).append(leaf)
-    taken: set[str] = set()
+    used: set[str] = set()
     lines = []
     for leaf in flow.leaves:
-        if leaf.name in taken:
+        if leaf.name in used:
             continue
         chain = _chain(leaf, readers, flow)
-        taken.update(each.name for each in chain)
+        used.update(member.name for member in chain)
         lines.append(chain)
     return tuple(lines)
 
@@ -90,13 +90,13 @@ def _chain(leaf: Leaf, readers: dict[str, list[Leaf]], flow: Dataflow) -> tuple[
         return (leaf,)
     chain = [leaf, follower]
     kinds = (ACTIVATIONS, POOLS) if leaf.op == "conv" else (ACTIVATIONS,)
-    for wanted in kinds:
+    for kind in kinds:
         following = _only(chain[-1], readers)
-        if following and following.op in wanted:
+        if following and following.op in kind:
             chain.append(following)
     return tuple(chain)
 
 
 def _only(leaf: Leaf, readers: dict[str, list[Leaf]]) -> Leaf | None:
-    found = readers.get(leaf.name, [])
-    return found[0] if len(found) == 1 else None
+    leaves = readers.get(leaf.name, [])
+    return leaves[0] if len(leaves) == 1 else None

@@ -1,4 +1,4 @@
-"""A network as HPVM's frontend leaves it: sources in one folder, weights and data in another."""
+"""Write a network as HPVM's frontend does: sources in one folder, weights and data in another."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.native.hpvm.knobs import tuner_knobs
 from assay.native.hpvm.lowering import dataflow
 from assay.native.hpvm.source import SourceSettings, program_source, tuner_source
 
-# What HPVM's tuner calls the operations of a configuration.
+# Names of operations in HPVM's tuner.
 _TUNER = {
     "conv": "convolution",
     "group_conv": "depthwise_convolution",
@@ -33,7 +33,7 @@ _TUNER = {
 
 
 class ImageSet(msgspec.Struct, frozen=True, kw_only=True):
-    """Pictures with channels first, in as many parts as fit the memory, and their labels."""
+    """Images with channels first, in parts that fit into memory, and their labels."""
 
     labels: Array
     parts: Iterable[Array]
@@ -47,9 +47,9 @@ def write_sources(
     batch_size: int,
     files: Mapping[str, str] | None = None,
 ) -> Path:
-    """The sources and the tuner's files, in `src_dir` or, if that is there, in `src_dir_1`, ….
+    """Write the sources and the tuner's files to `src_dir` or, if that exists, `src_dir_1`, ….
 
-    `files` are the names of weights in `data_dir`, where they are not the tensors' own.
+    `files` are the names of weights in `data_dir`, if they differ from the tensors'.
     """
     folder = _fresh(user_path(src_dir))
     settings = SourceSettings(
@@ -60,13 +60,13 @@ def write_sources(
         files=files or {},
     )
     text = text_of(ConfigFile(configurations=(baseline(flow),)))
-    made = {
+    contents = {
         "approxhpvm_src.cc": program_source(flow, settings),
         "approxhpvm_tuner_src.cc": tuner_source(flow, settings),
         "tuner_confs.txt": text.removesuffix("\n"),
         "tuner.json": json.dumps(tuner_facts(flow, settings), indent=2) + "\n",
     }
-    for name, content in made.items():
+    for name, content in contents.items():
         write_whole(folder / name, content.encode())
     return folder
 
@@ -100,21 +100,21 @@ def translate_to_approxhpvm(
     num_classes: int = 10,
     enable_weights_reload: bool = False,
 ) -> str:
-    """HPVM-C of a Keras model in `src_dir`, its weights and pictures in `weights_dir`.
+    """Write HPVM-C of a Keras model to `src_dir`, its weights and images to `weights_dir`.
 
-    The folder of the sources is given back: `src_dir`, or `src_dir_1`, … where that is there
-    already. With `enable_weights_reload` nothing is written to `weights_dir`. Pictures are in the
-    model's own order of axes. `num_classes` is HPVM's; the model itself says how many it has.
+    Returns the folder of the sources: `src_dir`, or `src_dir_1`, … if that exists. With
+    `enable_weights_reload` nothing is written to `weights_dir`. Images have the model's own order
+    of axes. `num_classes` is accepted for compatibility; the model determines it.
     """
     from assay.native.capture import capture
 
     graph = capture(model)
     flow = dataflow(graph)
-    last = graph.inputs[0].layout == "channels_last"
-    given = {"test": (test_data, test_labels), "tune": (tuner_data, tuner_labels)}
+    channels_last = graph.inputs[0].layout == "channels_last"
+    data_sets = {"test": (test_data, test_labels), "tune": (tuner_data, tuner_labels)}
     sets = {
-        name: _checked(name, np.asarray(data), np.asarray(labels), last, flow)
-        for name, (data, labels) in given.items()
+        name: _checked(name, np.asarray(data), np.asarray(labels), channels_last, flow)
+        for name, (data, labels) in data_sets.items()
     }
     if not enable_weights_reload:
         write_weights(flow, weights_dir)
@@ -124,36 +124,38 @@ def translate_to_approxhpvm(
     return str(write_sources(flow, src_dir, weights_dir, counts, batch_size))
 
 
-def _checked(name: str, data: Array, labels: Array, last: bool, flow: Dataflow) -> ImageSet:
-    laid = np.moveaxis(data, -1, 1) if last and data.ndim == 4 else data
-    if laid.shape[1:] != flow.shape or not len(laid):
+def _checked(
+    name: str, data: Array, labels: Array, channels_last: bool, flow: Dataflow
+) -> ImageSet:
+    images = np.moveaxis(data, -1, 1) if channels_last and data.ndim == 4 else data
+    if images.shape[1:] != flow.shape or not len(images):
         raise UsageError(
-            f"The {name} data are of {data.shape}, but the model takes pictures of {flow.shape} "
+            f"The {name} data are of {data.shape}, but the model takes images of {flow.shape} "
             "(channels, height, width).",
-            hint="The first axis is that of the pictures, the others are the model's own.",
+            hint="The first axis is that of the images, the others are the model's own.",
         )
     flat = labels.argmax(1) if labels.ndim == 2 and labels.shape[1] > 1 else labels.reshape(-1)
-    if len(flat) != len(laid):
+    if len(flat) != len(images):
         raise UsageError(
-            f"There are {len(laid)} {name} pictures, but {len(flat)} labels.",
+            f"There are {len(images)} {name} images, but {len(flat)} labels.",
             hint="Give a label for each.",
         )
-    return ImageSet(labels=flat, parts=(laid,))
+    return ImageSet(labels=flat, parts=(images,))
 
 
 def tuner_facts(flow: Dataflow, settings: SourceSettings) -> dict[str, Any]:
-    """What `tuner.json` tells a tuner: each operation's cost and knobs, files and pipes."""
+    """Content of `tuner.json`: each operation's cost and knobs, files and pipes."""
     knobs = tuner_knobs()
     names = [f"{_TUNER.get(leaf.op, leaf.op)}_{n}" for n, leaf in enumerate(flow.leaves)]
-    kinds = [
+    tunable = [
         leaf.op == "conv" for leaf in flow.leaves
-    ]  # not in groups: HPVM tunes nothing of these
+    ]  # not grouped ones, which HPVM does not tune
     plain = [knob for knob in knobs if knob in ("11", "12")]
     return {
         "op_cost": dict(zip(names, flow.costs, strict=True)),
         "knobs": knobs,
         "op_knobs": {
-            name: list(knobs) if many else plain for name, many in zip(names, kinds, strict=True)
+            name: list(knobs) if full else plain for name, full in zip(names, tunable, strict=True)
         },
         "tune_labels_path": f"{settings.data_dir}/tune_labels.bin",
         "conf_path": "tuner_confs.txt",
@@ -163,7 +165,7 @@ def tuner_facts(flow: Dataflow, settings: SourceSettings) -> dict[str, Any]:
 
 
 def _fresh(folder: Path) -> Path:
-    """A folder that was not there; two who ask at once get two."""
+    """Create a new folder; safe against concurrent calls."""
     names = (folder.name if n == 0 else f"{folder.name}_{n}" for n in itertools.count())
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -173,6 +175,6 @@ def _fresh(folder: Path) -> Path:
                 return folder.with_name(name)
     except OSError as error:
         raise AssayError(
-            f"{folder} cannot be made ({error.strerror}).", hint="Give another src_dir."
+            f"{folder} cannot be created ({error.strerror}).", hint="Give another src_dir."
         ) from None
     raise AssertionError("numbers do not end")

@@ -1,4 +1,4 @@
-"""The names and numbers of knobs, as configuration files write them."""
+"""Names and ids of knobs in configuration files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.native.knobs.table import KNOBS, OURS
 
-# Name → its numbers in HPVM's global_knobs.txt; None: the number says nothing.
+# Name → its ids in HPVM's global_knobs.txt; None: any.
 KINDS: dict[str, range | None] = {
     "fp32": None,
     "fp16": None,
@@ -24,20 +24,20 @@ KINDS: dict[str, range | None] = {
     "perf_int8": range(321, 339),
     "samp_int8": range(431, 440),
 }
-SIMULATED = frozenset({"red_samp", "swing_level"})  # computed, but no quicker than without
-_EVERY = {range(2): 2, range(2, 5): 3, range(5, 9): 4}  # offset of a knob → one of so many
+SIMULATED = frozenset({"red_samp", "swing_level"})  # without speed-up
+_EVERY = {range(2): 2, range(2, 5): 3, range(5, 9): 4}  # offset of a knob → 1 of n
 
 
 def kind_with_id(kind: str, knob: int) -> str:
-    """What is wrong with the pair, in words, or ""."""
-    known = KINDS[kind]
-    if known is None or knob in known:
+    """Error message for an invalid pair, or ""."""
+    ids = KINDS[kind]
+    if ids is None or knob in ids:
         return ""
-    return f"{kind} has the numbers {known.start} to {known.stop - 1}, not {knob}"
+    return f"{kind} has the numbers {ids.start} to {ids.stop - 1}, not {knob}"
 
 
 def explained(kind: str, knob: int) -> str:
-    """What a knob does, in a few words."""
+    """Short description of a knob."""
     if knob in KNOBS and KINDS[kind] and min(KINDS[kind] or ()) in OURS:
         return KNOBS[knob].summary
     half = ", in half precision" if kind.endswith("_fp16") else ""
@@ -55,39 +55,39 @@ def explained(kind: str, knob: int) -> str:
 
 
 def simulated(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Those whose machine is not here, each once."""
+    """The simulated ones of these knobs, without duplicates."""
     return tuple(dict.fromkeys(kind for kind in kinds if kind in SIMULATED))
 
 
-def _perforation(place: int) -> str:
-    """Columns come before rows, for one of 2, then 3, then 4."""
+def _perforation(offset: int) -> str:
+    """Columns come before rows, for 1 of 2, then 3, then 4."""
     for count, start in ((2, 0), (3, 4), (4, 10)):
-        if place < start + 2 * count:
-            axis = "columns" if place - start < count else "rows"
-            return f"1 of {count} {axis}, from {(place - start) % count} on,"
-    raise AssertionError(place)
+        if offset < start + 2 * count:
+            axis = "columns" if offset - start < count else "rows"
+            return f"1 of {count} {axis}, from {(offset - start) % count} on,"
+    raise AssertionError(offset)
 
 
-def _one_of(place: int) -> tuple[int, int]:
-    for places, every in _EVERY.items():
-        if place in places:
-            return every, place - places.start
-    raise AssertionError(place)
+def _one_of(offset: int) -> tuple[int, int]:
+    for offsets, every in _EVERY.items():
+        if offset in offsets:
+            return every, offset - offsets.start
+    raise AssertionError(offset)
 
 
 def tuner_knobs() -> dict[str, dict[str, Any]]:
-    """Number → the speedup that HPVM's tuner assumes, and the devices that have it."""
+    """Id → the speed-up that HPVM's tuner assumes, and its devices."""
     gains = [2.0] * 4 + [1.5] * 6 + [1.33] * 8
     samples = [2.0] * 2 + [1.5] * 3 + [1.33] * 4
-    found: dict[str, dict[str, Any]] = {
+    knobs: dict[str, dict[str, Any]] = {
         "11": {"speedup": 1.0, "devices": ["cpu"], "baseline_priority": 1},
         "12": {"speedup": 1.5, "devices": ["gpu"], "baseline_priority": 0},
     }
-    for first, assumed in ((121, gains), (231, samples)):
+    for first, speedups in ((121, gains), (231, samples)):
         for half in (0, 30):
-            for place, gain in enumerate(assumed):
-                found[str(first + half + place)] = {
+            for offset, gain in enumerate(speedups):
+                knobs[str(first + half + offset)] = {
                     "speedup": {2.0: 3.0, 1.5: 2.25, 1.33: 2.0}[gain] if half else gain,
                     "devices": ["gpu" if half else "cpu"],
                 }
-    return found
+    return knobs

@@ -1,4 +1,4 @@
-"""Graph → Dataflow: each layer as HPVM's own operations, or the reason why it has none for it."""
+"""Lower a graph to HPVM's operations; raises for a layer that HPVM has none for."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _SUPPORTED = (
 
 
 class _Held(NamedTuple):
-    """A value of the graph as HPVM has it: what computes it, and its shape without flattening."""
+    """A value of the graph in HPVM: its leaf, and its shape without flattening."""
 
     name: str
     shape: Shape
 
 
 def dataflow(graph: Graph) -> Dataflow:
-    """The leaves of a captured model, as it is before passes: nothing is fused or folded."""
-    for each in (take_channels_first, join_turns, turn_dense_rows, fold_padding, drop_dead):
-        graph = each(graph)
+    """The leaves of a captured model, without fusion or folding."""
+    for run_pass in (take_channels_first, join_turns, turn_dense_rows, fold_padding, drop_dead):
+        graph = run_pass(graph)
     return _Lowering(graph).lowered()
 
 
 def with_softmax(graph: Graph) -> Graph:
-    """The graph with a softmax at its end, as HPVM's networks have one, unless it ends in one."""
+    """The graph with a softmax at its end, as in HPVM's networks."""
     last = graph.nodes[-1]
     if isinstance(last.op, ops.SoftmaxOp) or len(last.shape) != 1:
         return graph
@@ -70,8 +70,8 @@ class _Lowering:
         if len(graph.inputs) != 1 or len(graph.outputs) != 1 or len(graph.inputs[0].shape) != 3:
             raise UsageError(
                 f"{graph.name} has {len(graph.inputs)} inputs and {len(graph.outputs)} outputs, "
-                "but HPVM takes one picture and gives one result.",
-                hint="Translate a network that classifies pictures.",
+                "but HPVM takes one image and gives one result.",
+                hint="Translate a network that classifies images.",
             )
         self.held[graph.inputs[0].name] = _Held(INPUT, graph.inputs[0].shape)
         for node in graph.nodes:
@@ -113,7 +113,7 @@ class _Lowering:
         cost: float = 0.0,
         before: tuple[str, ...] = (),
     ) -> str:
-        """Over the node's own inputs, or the leaf before it in the same layer."""
+        """Add a leaf over the node's own inputs, or over `before` in the same layer."""
         name = f"var_{len(self.leaves)}"
         values = before or tuple(self.held[value].name for value in node.inputs)
         inputs = (*values, *tensors)
@@ -141,7 +141,7 @@ class _Lowering:
         cost = weight.size * (high / op.strides[0]) * (wide / op.strides[1])
         numbers: tuple[float, ...] = (top, left, *op.strides)
         kind: LeafOp = "conv"
-        if op.groups > 1:  # HPVM counts no cost of it
+        if op.groups > 1:  # HPVM counts no cost for it
             kind, numbers, cost = "group_conv", (*numbers, 1, op.groups), 0.0
         self.after(node, self.leaf(node, kind, (w,), numbers, cost), op)
 
@@ -158,11 +158,11 @@ class _Lowering:
             self.leaf(node, "add", (b,), before=(name,))
 
     def norm(self, node: Node, op: ops.BatchNormOp) -> None:
-        held = constants_of(op)
+        names = constants_of(op)
         size = self.shape(node)[0]
-        given = {part: self.graph.constants[name] for part, name in held.items()}
-        whole = {"gamma": np.ones(size), "beta": np.zeros(size), **given}
-        parts = tuple(self.tensor(node, part, whole[part]) for part in _NORM)
+        constants = {part: self.graph.constants[name] for part, name in names.items()}
+        values = {"gamma": np.ones(size), "beta": np.zeros(size), **constants}
+        parts = tuple(self.tensor(node, part, values[part]) for part in _NORM)
         self.leaf(node, "batchnorm", parts, (op.epsilon,))
 
     def pool(self, node: Node, op: ops.PoolOp | ops.GlobalPoolOp) -> None:
@@ -219,28 +219,28 @@ _HANDLERS: dict[type, Callable[[_Lowering, Node, Any], None]] = {
 
 
 def layer_names(graph: Graph) -> dict[str, str]:
-    """Output of a node → its layer, as a file's name and a C identifier.
+    """Output of a node → its layer's name, as a file name and C identifier.
 
-    Keras counts layers it names itself from process to process, the first without a number: of
-    each kind they are counted from 1 again, in the order they were made.
+    Keras numbers default names differently in each process: each kind is renumbered from 1, in the
+    order of creation.
     """
-    plain = {node.output: re.sub(r"\W", "_", node.name, flags=re.ASCII) for node in graph.nodes}
+    names = {node.output: re.sub(r"\W", "_", node.name, flags=re.ASCII) for node in graph.nodes}
     kinds: dict[str, list[tuple[int, str]]] = {}
-    for output, name in plain.items():
-        if found := re.fullmatch(
+    for output, name in names.items():
+        if match := re.fullmatch(
             r"((?:depthwise_)?conv2d|dense|batch_normalization)(?:_(\d+))?", name
         ):
-            kinds.setdefault(found[1], []).append((int(found[2] or 0), output))
+            kinds.setdefault(match[1], []).append((int(match[2] or 0), output))
     for kind, members in kinds.items():
         for number, (_, output) in enumerate(sorted(members), 1):
-            plain[output] = f"{kind}_{number}"
-    taken: set[str] = set()
-    for output, name in plain.items():
-        while name in taken:
+            names[output] = f"{kind}_{number}"
+    used: set[str] = set()
+    for output, name in names.items():
+        while name in used:
             name += "_"
-        plain[output] = name
-        taken.add(name)
-    return plain
+        names[output] = name
+        used.add(name)
+    return names
 
 
 def _word(op: ops.Op) -> str:

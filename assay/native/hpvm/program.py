@@ -1,4 +1,4 @@
-"""HPVM-C as a program: compiled as ordinary C++, its graph built by the native compiler."""
+"""Compile HPVM-C as ordinary C++; the native compiler builds its graph."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from assay.native.hpvm.builder import ModelSettings
 from assay.native.toolchain import Toolchain, toolchain
 
 SHIM = Path(__file__).parent / "shim"
-# Leaf functions have sizes that they never read; what else a program warns of is its writer's.
+# Leaf functions have sizes that they never read; other warnings are for the program's author.
 LENIENT = ("-Wno-conversion", "-Wno-unused-parameter")
 
 
 class HpvmRun(msgspec.Struct, frozen=True, kw_only=True):
-    """How an HPVM-C program ended, and what it wrote."""
+    """Exit status and output of an HPVM-C program."""
 
     status: int
     output: str
@@ -37,30 +37,30 @@ class HpvmRun(msgspec.Struct, frozen=True, kw_only=True):
 def compile_program(
     source: str | Path, target: str | Path, settings: ModelSettings | None = None
 ) -> Path:
-    """`target`, which needs only the models that are built beside it to run."""
+    """Compile to `target`, which needs only the models that are built next to it."""
     settings = settings or ModelSettings()
-    place = user_path(source)
-    if not place.is_file():
-        raise UsageError(f"There is no program {place}.", hint="Give a file of HPVM-C.")
+    path = user_path(source)
+    if not path.is_file():
+        raise UsageError(f"There is no program {path}.", hint="Give a file of HPVM-C.")
     tools = toolchain("portable", settings.portable, settings.sanitize)
     shim = _shim(tools, settings)
     with tempfile.TemporaryDirectory(prefix="assay-hpvm-") as folder:
-        part, linked = Path(folder) / "program.o", Path(folder) / "program"
-        tools.compile(place, part, SHIM, *LENIENT, "-O1")
-        tools.link([part, shim], linked, shared=False)
-        with user_file(target) as temporary:  # a linker would not say why
-            shutil.copy(linked, temporary)
+        object_file, executable = Path(folder) / "program.o", Path(folder) / "program"
+        tools.compile(path, object_file, SHIM, *LENIENT, "-O1")
+        tools.link([object_file, shim], executable, shared=False)
+        with user_file(target) as temporary:  # for a clear error, which a linker does not give
+            shutil.copy(executable, temporary)
     return user_path(target)
 
 
 def build_models(program: Path, folder: Path, settings: ModelSettings | None = None) -> None:
-    """Those of the graph that a program launches first, beside it: it then needs nothing else."""
+    """Build the models of the first graph that a program launches, next to the program."""
     variables = {**_variables(settings), "ASSAY_HPVM_STOP": "built"}
     variables.pop("ASSAY_HPVM_MODELS")
-    ended = _started(program, (), folder, variables)
+    process = _started(program, (), folder, variables)
     models = program.parent / "hpvm_models"
-    if ended.returncode or not any(models.glob("*")):
-        raise _failed(program, ended)
+    if process.returncode or not any(models.glob("*")):
+        raise _failed(program, process)
     write_whole(models / "build", variables["ASSAY_HPVM_BUILD"].encode())  # for configurations
 
 
@@ -72,22 +72,22 @@ def run_compiled(
     settings: ModelSettings | None = None,
     threads: int = 0,
 ) -> HpvmRun:
-    """In `folder`, where it writes; models that are not there yet are built and kept."""
-    place = user_path(folder).absolute()
+    """Run a program in `folder`; missing models are built and cached."""
+    cwd = user_path(folder).absolute()
     variables = _variables(settings)
     if data:
         variables["ASSAY_HPVM_DATA"] = str(user_path(data).absolute())
     if threads:
         variables["ASSAY_THREADS"] = str(threads)
     for name in ("final_accuracy", "profile_info.txt"):
-        (place / name).unlink(missing_ok=True)
-    ended = _started(program, words, place, variables)
+        (cwd / name).unlink(missing_ok=True)
+    process = _started(program, words, cwd, variables)
     return HpvmRun(
-        status=ended.returncode,
-        output=ended.stdout,
-        error=ended.stderr,
-        accuracy=_accuracy(place / "final_accuracy"),
-        batches=_batches(place / "profile_info.txt"),
+        status=process.returncode,
+        output=process.stdout,
+        error=process.stderr,
+        accuracy=_accuracy(cwd / "final_accuracy"),
+        batches=_batches(cwd / "profile_info.txt"),
     )
 
 
@@ -104,7 +104,7 @@ def _shim(tools: Toolchain, settings: ModelSettings) -> Path:
 
 
 def _variables(settings: ModelSettings | None) -> dict[str, str]:
-    """What lets a program build its models; -P: nothing of the folder it runs in is imported."""
+    """Environment to build models; -P: do not import from the working directory."""
     settings = settings or ModelSettings()
     command = [sys.executable, "-P", "-m", "assay.worker.hpvm_model"]
     cache = Path(settings.cache) if settings.cache else default_cache()
@@ -135,12 +135,14 @@ def _started(
         ) from None
 
 
-def _failed(program: Path, ended: subprocess.CompletedProcess[str]) -> AssayError:
-    lines = [line for line in ended.stderr.splitlines() if line.strip()]
-    said = next((line for line in lines if line.startswith("error: ")), lines[-1] if lines else "")
+def _failed(program: Path, process: subprocess.CompletedProcess[str]) -> AssayError:
+    lines = [line for line in process.stderr.splitlines() if line.strip()]
+    message = next(
+        (line for line in lines if line.startswith("error: ")), lines[-1] if lines else ""
+    )
     return AssayError(
         f"{program.name} was compiled, but does not run: "
-        f"{said.removeprefix('error: ') or f'it ended with status {ended.returncode}'}",
+        f"{message.removeprefix('error: ') or f'it ended with status {process.returncode}'}",
         hint="Does it launch a graph, and are its files of weights where it looks for them?",
     )
 

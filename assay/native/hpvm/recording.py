@@ -1,8 +1,8 @@
-"""The graph that an HPVM-C program launched, as its shim wrote it down → Graph.
+"""Read the graph that the shim of an HPVM-C program recorded.
 
 hpvm-graph 1
-data0 3 32 32                       a tensor that changes: channels, height, width
-const0 32 3 3 3                     weights, whose numbers are in constants.bin one after the other
+data0 3 32 32                       an input tensor: channels, height, width
+const0 32 3 3 3                     weights; the numbers are in constants.bin in this order
 v0 = conv data0 const0 1 1 1 1 1    an operation, its tensors, its numbers
 output v0
 """
@@ -32,7 +32,7 @@ def read_recorded(folder: Path) -> Graph:
 
 
 def recorded_flow(folder: Path) -> Dataflow:
-    """The same operations as HPVM numbers them, for configurations; it has no numbers."""
+    """The operations without weights, in HPVM's numbering, for configurations."""
     leaves, tensors = [], {}
     for words in map(str.split, _lines(folder)):
         if words[0].startswith("const"):
@@ -54,7 +54,7 @@ def _lines(folder: Path) -> list[str]:
 
 
 class _Reading:
-    """Values so far. A dense layer gives a vector, which is a picture of one pixel for HPVM."""
+    """Values so far. A dense layer's output is a vector, for HPVM an image of one pixel."""
 
     def __init__(self, numbers: Array) -> None:
         self.building = Building()
@@ -68,8 +68,8 @@ class _Reading:
             words = line.split()
             if words[0].startswith("data"):
                 shape = tuple(map(int, words[1:]))
-                added = self.building.add_input(words[0], shape, "channels_first")
-                self.values[words[0]] = added.value
+                tensor = self.building.add_input(words[0], shape, "channels_first")
+                self.values[words[0]] = tensor.value
             elif words[0].startswith("const"):
                 self.constants[words[0]] = self.taken(tuple(map(int, words[1:])))
             elif words[0] == "output":
@@ -80,8 +80,8 @@ class _Reading:
 
     def taken(self, shape: Shape) -> Array:
         size = math.prod(shape)
-        found, self.numbers = self.numbers[:size].reshape(shape), self.numbers[size:]
-        return found
+        array, self.numbers = self.numbers[:size].reshape(shape), self.numbers[size:]
+        return array
 
     def operation(self, name: str, op: str, words: list[str]) -> str:
         try:
@@ -131,11 +131,11 @@ class _Reading:
         shape = self.building.shapes[value]
         if len(shape) == 3:
             value = self.building.add(f"{name}/flat", ops.ReshapeOp((math.prod(shape),)), value)
-        turned = self.constant(words[1], weight.reshape(weight.shape[2:]).T)
-        return self.building.add(name, ops.DenseOp(turned), value)
+        transposed = self.constant(words[1], weight.reshape(weight.shape[2:]).T)
+        return self.building.add(name, ops.DenseOp(transposed), value)
 
     def sum(self, name: str, words: list[str]) -> str:
-        """With weights it is a bias, which the passes find out."""
+        """A sum; with weights it is a bias, which the passes fold."""
         values = [self.values[word] for word in words if word in self.values]
         rank = max(len(self.building.shapes[value]) for value in values)
         if len(values) == 2 and rank == 3:
@@ -143,8 +143,8 @@ class _Reading:
         for word in words:
             if word in self.constants:
                 item = self.constants[word][0]
-                held = item if rank == 3 else item.reshape(-1)
-                values.append(self.building.fixed(f"{name}/{word}", held, tuple(range(rank))))
+                bias = item if rank == 3 else item.reshape(-1)
+                values.append(self.building.fixed(f"{name}/{word}", bias, tuple(range(rank))))
         return self.building.add(name, ops.BinaryOp("add"), *values)
 
     def norm(self, name: str, words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Dataflow → HPVM-C, as HPVM's own frontend writes it: leaf functions, root, structs, main."""
+"""Emit HPVM-C as HPVM's frontend does: leaf functions, root, structs, main."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ SETS = ("test", "tune")
 
 
 class SourceSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program is besides its network."""
+    """Settings of a program besides its network."""
 
     data_dir: str  # of weights, inputs and labels
     src_dir: str  # of the program, and of its pipes and configurations
     batch_size: int
-    images: Mapping[str, int]  # set → how many it has
-    files: Mapping[str, str] = {}  # tensor → its file, where that is not TENSOR.bin
+    images: Mapping[str, int]  # set → number of images
+    files: Mapping[str, str] = {}  # tensor → its file, if not TENSOR.bin
 
 
 def program_source(flow: Dataflow, settings: SourceSettings) -> str:
-    """`approxhpvm_src.cc`: a set through the network, its accuracy to final_accuracy."""
+    """`approxhpvm_src.cc`: computes a set and writes its accuracy to final_accuracy."""
     return "\n".join([HEAD, *_graph(flow), USAGE, *_main(flow, settings)]) + "\n"
 
 
 def tuner_source(flow: Dataflow, settings: SourceSettings) -> str:
-    """`approxhpvm_tuner_src.cc`: the same for whoever writes `test`, `tune` or `stop` to a pipe."""
+    """`approxhpvm_tuner_src.cc`: the same, controlled by `test`, `tune` or `stop` from a pipe."""
     pipes = PIPES.format(folder=_text(settings.src_dir))
     return "\n".join([HEAD, pipes, *_graph(flow), TUNER_USAGE, *_tuner_main(flow, settings)]) + "\n"
 
 
 def weight_shape(leaf: Leaf, shape: Shape) -> tuple[int, int, int, int]:
-    """The four sizes that HPVM gives a tensor of weights."""
+    """The four sizes of a weight tensor in HPVM."""
     if len(shape) == 4:
         return shape[0], shape[1], shape[2], shape[3]
     return (1, 1, shape[0], shape[1]) if leaf.op == "mul" else (1, shape[0], 1, 1)
@@ -62,43 +62,43 @@ def _graph(flow: Dataflow) -> list[str]:
 
 
 def _leaf_source(number: int, leaf: Leaf) -> str:
-    names = [f"t{place}" for place in range(1, len(leaf.inputs) + 1)]
-    taken = ", ".join(f"void *{name}, size_t bytes_{name}" for name in names)
-    given = ", ".join([*names, *map(_number, leaf.numbers)])
+    names = [f"t{index}" for index in range(1, len(leaf.inputs) + 1)]
+    parameters = ", ".join(f"void *{name}, size_t bytes_{name}" for name in names)
+    arguments = ", ".join([*names, *map(_number, leaf.numbers)])
     return (
-        f"void {leaf.name}_node({taken}) {{\n"
+        f"void {leaf.name}_node({parameters}) {{\n"
         f"  __hpvm__hint(hpvm::TENSOR_TARGET);\n"
         f"  __hpvm__attributes({len(names)}, {', '.join(names)}, 0);\n"
         f"  __hpvm__node_id({number + 1});\n\n"
-        f"  void *r = __hpvm__tensor_{INTRINSICS[leaf.op]}({given});\n"
+        f"  void *r = __hpvm__tensor_{INTRINSICS[leaf.op]}({arguments});\n"
         f"  __hpvm__return(2, r, (size_t)0);\n}}\n"
     )
 
 
 def _root_source(flow: Dataflow, tensors: Sequence[str]) -> str:
-    taken = ",\n          ".join(f"void *{name}, size_t {name}_bytes" for name in tensors)
-    places = {name: place for place, name in enumerate(tensors)}
+    parameters = ",\n          ".join(f"void *{name}, size_t {name}_bytes" for name in tensors)
+    positions = {name: position for position, name in enumerate(tensors)}
     lines = [
-        f"void root({taken}) {{",
+        f"void root({parameters}) {{",
         "  __hpvm__hint(hpvm::CPU_TARGET);",
         f"  __hpvm__attributes({len(tensors)}, {', '.join(tensors)}, 0);",
     ]
     for leaf in flow.leaves:
         lines += ["", f"  void *{leaf.name} = __hpvm__createNodeND(0, {leaf.name}_node);"]
-        for at, name in enumerate(leaf.inputs):
+        for index, name in enumerate(leaf.inputs):
             for half in (0, 1):
-                lines.append(f"  {_bound(leaf.name, name, at, half, places)}")
+                lines.append(f"  {_bound(leaf.name, name, index, half, positions)}")
     last = flow.leaves[-1].name
     lines += ["", *(f"  __hpvm__bindOut({last}, {half}, {half}, 0);" for half in (0, 1)), "}\n"]
     return "\n".join(lines)
 
 
-def _bound(leaf: str, name: str, at: int, half: int, places: Mapping[str, int]) -> str:
+def _bound(leaf: str, name: str, index: int, half: int, positions: Mapping[str, int]) -> str:
     """A tensor is a pointer and a size: `half` 0 and 1."""
-    to = 2 * at + half
-    if name in places:
-        return f"__hpvm__bindIn({leaf}, {2 * places[name] + half}, {to}, 0);"
-    return f"__hpvm__edge({name}, {leaf}, 1, {half}, {to}, 0);"
+    target = 2 * index + half
+    if name in positions:
+        return f"__hpvm__bindIn({leaf}, {2 * positions[name] + half}, {target}, 0);"
+    return f"__hpvm__edge({name}, {leaf}, 1, {half}, {target}, 0);"
 
 
 def _main(flow: Dataflow, settings: SourceSettings) -> list[str]:
@@ -163,12 +163,12 @@ def _reading(flow: Dataflow, settings: SourceSettings) -> list[str]:
         lines.append(f"  std::string {name}_path = dir_prefix + {file};")
         lines.append(f"  void *{name} = readTrainedWeights({name}_path.c_str(), 0, {sizes});")
     item = ", ".join(map(str, flow.shape))
-    for each in SETS:
-        lines.append(f'  std::string {each}_input_path = dir_prefix + "{each}_input.bin";')
-        lines.append(f'  std::string {each}_labels_path = dir_prefix + "{each}_labels.bin";')
+    for split in SETS:
+        lines.append(f'  std::string {split}_input_path = dir_prefix + "{split}_input.bin";')
+        lines.append(f'  std::string {split}_labels_path = dir_prefix + "{split}_labels.bin";')
         lines.append(
-            f"  void *{each}_input = readTrainedWeights({each}_input_path.c_str(), 0, "
-            f"{settings.images[each]}, {item});"
+            f"  void *{split}_input = readTrainedWeights({split}_input_path.c_str(), 0, "
+            f"{settings.images[split]}, {item});"
         )
     return [*lines, ""]
 
@@ -182,9 +182,9 @@ def _arguments(flow: Dataflow) -> list[str]:
 
 
 def _batches(flow: Dataflow, settings: SourceSettings, tune: str, indent: str) -> list[str]:
-    """From the choice of a set to the result of a batch; the loop is left open."""
+    """The loop over batches up to a batch's result; the caller closes it."""
     item = ", ".join(map(str, flow.shape))
-    test, tuned = (settings.images[each] for each in SETS)
+    test, tuned = (settings.images[split] for split in SETS)
     size = max(1, min(settings.batch_size, test, tuned))
     lines = [
         f"std::string input_path = {tune} ? tune_input_path : test_input_path;",
@@ -212,7 +212,7 @@ def _number(value: float) -> str:
 
 
 def _text(text: str) -> str:
-    """As C++ writes it; JSON's escapes are C++'s, but for letters beyond ASCII, which stay."""
+    """A C++ string literal: JSON's escapes are C++'s, except those of non-ASCII characters."""
     return json.dumps(text, ensure_ascii=False)
 
 

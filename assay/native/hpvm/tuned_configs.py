@@ -1,4 +1,4 @@
-"""A tuner's choices as a file of configurations, in HPVM's grammar."""
+"""Convert tuned points to a configuration file in HPVM's format."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from assay.native.tuner.records import TunedPoint
 
 
 def tuned_configs(graph: Graph, points: Sequence[TunedPoint]) -> ConfigFile:
-    """Of a captured model, in the points' order; the first is the exact one.
+    """Configurations of a captured model in the points' order; the first is the exact one.
 
-    A model with operations that HPVM does not have is refused.
+    Raises for a model with operations that HPVM does not have.
     """
     flow = dataflow(with_softmax(graph))
-    of_leaf = _layers(graph, flow)
+    layers = _layers(graph, flow)
     exact = baseline(flow, device="cpu")
     return ConfigFile(
         baseline=points[0].seconds,
-        configurations=tuple(_configuration(exact, flow, point, of_leaf) for point in points),
+        configurations=tuple(_configuration(exact, flow, point, layers) for point in points),
     )
 
 
 def lacking(graph: Graph) -> str:
-    """Why a model's choices cannot be written so; "" where they can."""
+    """Why a model cannot have a configuration file; "" if it can."""
     try:
         dataflow(with_softmax(graph))
     except UsageError as error:
@@ -44,19 +44,19 @@ def lacking(graph: Graph) -> str:
 
 
 def _layers(graph: Graph, flow: Dataflow) -> dict[str, str]:
-    """A leaf that computes → the optimized graph's layer that does so."""
+    """Leaf of a convolution or product → the layer of the optimized graph."""
     best = optimized(graph)
-    own = [node.name for node in graph.nodes if isinstance(node.op, ConvOp | DenseOp)]
+    names = [node.name for node in graph.nodes if isinstance(node.op, ConvOp | DenseOp)]
     leaves = [leaf.name for leaf in flow.leaves if leaf.op in COMPUTING]
-    names = zip(leaves, own, strict=True)
-    return {leaf: layer_named(best, name).name for leaf, name in names}
+    pairs = zip(leaves, names, strict=True)
+    return {leaf: layer_named(best, name).name for leaf, name in pairs}
 
 
 def _configuration(
-    exact: Configuration, flow: Dataflow, point: TunedPoint, of_leaf: Mapping[str, str]
+    exact: Configuration, flow: Dataflow, point: TunedPoint, layers: Mapping[str, str]
 ) -> Configuration:
     lines = tuple(
-        _line(line, point.knobs.get(of_leaf.get(leaves[0].name, ""), BASELINE))
+        _line(line, point.knobs.get(layers.get(leaves[0].name, ""), BASELINE))
         for line, leaves in zip(exact.lines, fused_lines(flow), strict=True)
     )
     return msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""A graph with knobs: the same graph, whose layers are computed with less work."""
+"""Apply knobs to a graph: its layers are then computed approximately, with less work."""
 
 from __future__ import annotations
 
@@ -24,45 +24,42 @@ Knobs = Mapping[str, int]  # of layers, by any name that `layer_named` knows
 
 
 def applied(
-    graph: Graph,
-    knobs: Knobs,
-    items: Sequence[Array] = (),
-    calibration: Calibration | None = None,
+    graph: Graph, knobs: Knobs, items: Sequence[Array] = (), calibration: Calibration | None = None
 ) -> Graph:
-    """An optimized graph with these knobs; layers that are not named stay as they are.
+    """Apply these knobs to an optimized graph; other layers stay as they are.
 
-    `items` is a batch for each input. Knobs of int8 need one to find the ranges of bytes, and the
-    more it is like what will come, the less is lost; where terms are left out or a rank is lowered,
-    the other weights are corrected on it. Who applies many knobs gives a `calibration` instead,
-    and what was found once is not computed again.
+    `items` is a batch for each input, as representative as possible. Int8 knobs need it to
+    calibrate ranges; sampling and low rank correct the other weights on it. Pass a `calibration`
+    instead to apply many knobs without computing it again.
     """
-    chosen = _chosen(graph, knobs)
-    if not chosen:
+    selection = _chosen(graph, knobs)
+    if not selection:
         return graph
-    layers = {name for name, found in chosen.items() if found.int8}
-    ranged = [each.name for each in chosen.values() if each.ranged]
-    if ranged and not items and not calibration:
+    layers = {name for name, choice in selection.items() if choice.int8}
+    names = [choice.name for choice in selection.values() if choice.ranged]
+    if names and not items and not calibration:
         raise UsageError(
-            f"{len(ranged)} layers of {graph.name} are to be {ranged[0]}, but there are no items "
-            "to find their ranges from.",
+            f"{len(names)} layers of {graph.name} are to be {names[0]}, but there are no items "
+            "to calibrate their ranges.",
             hint="Give some of the model's inputs.",
         )
-    seen = any(found.calibrated for found in chosen.values())
-    values = reference.computed(graph, *items) if items and seen and not calibration else {}
-    known = calibration or Calibration(values)
-    made: dict[str, Array] = {}
+    calibrated = any(choice.calibrated for choice in selection.values())
+    values = reference.computed(graph, *items) if items and calibrated and not calibration else {}
+    data = calibration or Calibration(values)
+    constants: dict[str, Array] = {}
     nodes: list[Node] = []
+    rewrite = Changing(graph, data, constants)
     for node in graph.nodes:
-        found = chosen.get(node.name)
-        nodes += _changed(node, found, Changing(graph, known, made)) if found else [node]
-    changed = rewritten(graph, nodes, made)
-    return drop_dead(over_bytes(changed, layers, known.values) if layers else changed)
+        choice = selection.get(node.name)
+        nodes += _changed(node, choice, rewrite) if choice else [node]
+    changed = rewritten(graph, nodes, constants)
+    return drop_dead(over_bytes(changed, layers, data.values) if layers else changed)
 
 
 class Calibration:
-    """Every value of a graph for some items, by name, and what was found from them.
+    """Every value of a graph for some items, by name, and the moments computed from them.
 
-    Without `correct`, weights stay as they are: that is quick, and enough to be timed.
+    Without `correct`, weights are not corrected: faster, and sufficient for timing.
     """
 
     def __init__(self, values: Mapping[str, Array], correct: bool = True) -> None:
@@ -79,7 +76,7 @@ class Calibration:
 
 
 class Changing(NamedTuple):
-    """What a layer is changed by, and where its new weights go."""
+    """The graph, its calibration and the new constants, `made`."""
 
     graph: Graph
     calibration: Calibration
@@ -90,81 +87,83 @@ class Changing(NamedTuple):
 
 
 def _chosen(graph: Graph, knobs: Knobs) -> dict[str, Knob]:
-    """By the names of the nodes; a knob that cannot be had is told with its layer."""
-    found = {}
+    """Knobs by node; raises where a knob does not fit its layer."""
+    result = {}
     for layer, number in knobs.items():
-        wanted, node = knob(number), node_named(graph, layer)
-        if why := why_not(wanted, node, graph):
+        choice, node = knob(number), node_named(graph, layer)
+        if reason := why_not(choice, node, graph):
             raise UsageError(
-                f"The knob {number} ({wanted.name}) does not fit '{layer}': {why}.",
+                f"The knob {number} ({choice.name}) does not fit '{layer}': {reason}.",
                 hint=f"{BASELINE} leaves it as it is.",
             )
-        if wanted.id != BASELINE:
-            found[node.name] = wanted
-    return found
+        if choice.id != BASELINE:
+            result[node.name] = choice
+    return result
 
 
 def node_named(graph: Graph, layer: str) -> Node:
-    """The node of this name, or the layer that this operation of the model became part of."""
-    named = (node for node in graph.nodes if node.name == layer)
-    return next(named, None) or layer_named(graph, layer)
+    """The node of this name, or the layer that this operation of the model is in."""
+    nodes = (node for node in graph.nodes if node.name == layer)
+    return next(nodes, None) or layer_named(graph, layer)
 
 
-def _changed(node: Node, found: Knob, by: Changing) -> list[Node]:
-    """All but what bytes change."""
-    if found.name == "swing_level":
-        return promise(node, int(found.parameters[0]), by.graph, by.calibration.values, by.made)
-    if found.name == "red_samp":
-        return fewer_terms(node, found.parameters[0], found.half, by.graph, by.made)
+def _changed(node: Node, choice: Knob, rewrite: Changing) -> list[Node]:
+    """The nodes for one knob; `over_bytes` does the int8 part."""
+    if choice.name == "swing_level":
+        return promise(
+            node, int(choice.parameters[0]), rewrite.graph, rewrite.calibration.values, rewrite.made
+        )
+    if choice.name == "red_samp":
+        return fewer_terms(node, choice.parameters[0], choice.half, rewrite.graph, rewrite.made)
     op = node.op
     assert isinstance(op, ConvOp | DenseOp)
-    weight = by.graph.constants[op.weight]
-    if found.name == "weight_int8":
-        return [whole_layer(node, op, weight, by.made)]
-    if found.name == "low_rank":
-        return _split(node, op, found.parameters[0], by)
-    if isinstance(op, ConvOp) and found.name.startswith("perf"):
-        rows, columns, offset = map(int, found.parameters)
+    weight = rewrite.graph.constants[op.weight]
+    if choice.name == "weight_int8":
+        return [whole_layer(node, op, weight, rewrite.made)]
+    if choice.name == "low_rank":
+        return _split(node, op, choice.parameters[0], rewrite)
+    if isinstance(op, ConvOp) and choice.name.startswith("perf"):
+        rows, columns, offset = map(int, choice.parameters)
         op = msgspec.structs.replace(op, perforation=(rows, columns, offset))
-    if isinstance(op, ConvOp) and found.name.startswith("samp"):
-        weight = _fewer(node, op, found, by)
+    if isinstance(op, ConvOp) and choice.name.startswith("samp"):
+        weight = _fewer(node, op, choice, rewrite)
         op = msgspec.structs.replace(op, sampled=True)
-    if found.half:
+    if choice.half:
         weight = weight.astype(np.float16).astype(np.float32)
-    name = f"{node.name}/knob{found.id}"
-    by.made[name] = weight
+    name = f"{node.name}/knob{choice.id}"
+    rewrite.made[name] = weight
     return [msgspec.structs.replace(node, op=msgspec.structs.replace(op, weight=name))]
 
 
-def _fewer(node: Node, op: ConvOp, found: Knob, by: Changing) -> Array:
-    """Without a calibration set, what is left is made larger by one factor, as HPVM does."""
-    known, key = by.calibration.sampled, (node.name, found.id)
-    if key not in known:
-        weight = by.graph.constants[op.weight]
-        every, offset = map(int, found.parameters)
-        second = by.moments(node, op)
-        dropped = left_out(weight.shape[1:], every, offset)
-        known[key] = (
+def _fewer(node: Node, op: ConvOp, choice: Knob, rewrite: Changing) -> Array:
+    """Skip terms of a filter; without a calibration set, scale the others equally, as HPVM."""
+    cache, key = rewrite.calibration.sampled, (node.name, choice.id)
+    if key not in cache:
+        weight = rewrite.graph.constants[op.weight]
+        every, offset = map(int, choice.parameters)
+        second = rewrite.moments(node, op)
+        mask = left_out(weight.shape[1:], every, offset)
+        cache[key] = (
             sampled(weight, every, offset)
-            if second is None or dropped.all()
-            else corrected(weight, dropped, second)
+            if second is None or mask.all()
+            else corrected(weight, mask, second)
         )
-    return known[key]
+    return cache[key]
 
 
-def _split(node: Node, op: ConvOp | DenseOp, share: float, by: Changing) -> list[Node]:
-    """Two layers in place of one: through fewer channels, then to as many as there were."""
-    weight = by.graph.constants[op.weight]
-    parts = low_rank(weight.reshape(weight.shape[:2]), share, by.moments(node, op))
+def _split(node: Node, op: ConvOp | DenseOp, share: float, rewrite: Changing) -> list[Node]:
+    """Low rank: replace a layer by two, through fewer channels."""
+    weight = rewrite.graph.constants[op.weight]
+    parts = low_rank(weight.reshape(weight.shape[:2]), share, rewrite.moments(node, op))
     names = (f"{node.name}/narrow", f"{node.name}/wide")
     shape = weight.shape[2:]
     for name, part in zip(names, parts, strict=True):
-        by.made[name] = np.ascontiguousarray(part.reshape(*part.shape, *shape))
+        rewrite.made[name] = np.ascontiguousarray(part.reshape(*part.shape, *shape))
     first = msgspec.structs.replace(op, weight=names[0], bias="", post=())
     second = msgspec.structs.replace(op, weight=names[1])
     if isinstance(second, ConvOp):  # strides and padding are done already
         second = msgspec.structs.replace(second, strides=(1, 1), pads=(0, 0, 0, 0))
-    middle = unused(f"{node.output}/narrow", by.graph)
+    middle = unused(f"{node.output}/narrow", rewrite.graph)
     return [
         msgspec.structs.replace(
             node, name=names[0], op=first, inputs=node.inputs[:1], output=middle, sources=()
@@ -173,80 +172,80 @@ def _split(node: Node, op: ConvOp | DenseOp, share: float, by: Changing) -> list
     ]
 
 
-SAMPLES = 4000  # places that are looked at
-RIDGE = 1e-2  # of the mean square of a term: what the samples do not tell stays as it was
+SAMPLES = 4000  # positions
+RIDGE = 1e-2  # regularization, as a share of the mean square of a term
 
 
 def moments(op: ConvOp | DenseOp, weight: Array, values: Array) -> Array:
-    """The mean product of each two terms (in, height, width) that a filter multiplies."""
-    seen = (
+    """Second moments of the terms (in, height, width) that a filter multiplies."""
+    samples = (
         values.reshape(-1, values.shape[-1])
         if isinstance(op, DenseOp)
         else _patches(op, weight, values)
     )
-    seen = seen[:: max(1, len(seen) // SAMPLES)].astype(np.float32)
-    found: Array = (seen.T @ seen).astype(np.float64) / len(seen)
-    return found
+    samples = samples[:: max(1, len(samples) // SAMPLES)].astype(np.float32)
+    result: Array = (samples.T @ samples).astype(np.float64) / len(samples)
+    return result
 
 
-def corrected(weight: Array, dropped: Array, second: Array) -> Array:
-    """The weight without the terms `dropped`, the others taking over what can be told by them."""
+def corrected(weight: Array, mask: Array, second: Array) -> Array:
+    """Remove the masked terms; the others are corrected by least squares."""
     flat = weight.reshape(len(weight), -1).astype(np.float64)
-    out, kept = dropped.reshape(-1), ~dropped.reshape(-1)
-    inner = second[np.ix_(kept, kept)]
+    removed, remaining = mask.reshape(-1), ~mask.reshape(-1)
+    inner = second[np.ix_(remaining, remaining)]
     inner += RIDGE * np.trace(inner) / len(inner) * np.eye(len(inner))
-    taken = np.linalg.solve(inner, second[np.ix_(kept, out)] @ flat[:, out].T)
-    made = np.zeros_like(flat)
-    made[:, kept] = flat[:, kept] + taken.T
-    return made.reshape(weight.shape).astype(np.float32)
+    update = np.linalg.solve(inner, second[np.ix_(remaining, removed)] @ flat[:, removed].T)
+    result = np.zeros_like(flat)
+    result[:, remaining] = flat[:, remaining] + update.T
+    return result.reshape(weight.shape).astype(np.float32)
 
 
 def low_rank(weight: Array, share: float, second: Array | None) -> tuple[Array, Array]:
-    """Two matrices whose product is nearest to the weight (out, in), on inputs of these moments."""
+    """Best low-rank approximation of the weight (out, in), for inputs of these moments."""
     rank = max(1, round(share * min(weight.shape)))
     matrix = weight.astype(np.float64)
     inputs = np.eye(weight.shape[1])
     if second is not None:
         inputs = second + RIDGE * np.trace(second) / len(second) * inputs
-    spread = matrix @ inputs @ matrix.T
-    basis = np.linalg.eigh(spread)[1][:, ::-1][:, :rank]
+    covariance = matrix @ inputs @ matrix.T
+    basis = np.linalg.eigh(covariance)[1][:, ::-1][:, :rank]
     return (basis.T @ matrix).astype(np.float32), basis.astype(np.float32)
 
 
 def _patches(op: ConvOp, weight: Array, values: Array) -> Array:
-    """What each output pixel is made of, of some of them."""
+    """im2col: the input patches of a sample of the output pixels."""
     high, wide = weight.shape[2:]
     reach = ((high - 1) * op.dilations[0] + 1, (wide - 1) * op.dilations[1] + 1)
-    whole = padded(values, op.pads, 0)
-    windows = np.lib.stride_tricks.sliding_window_view(whole, reach, (2, 3))
+    image = padded(values, op.pads, 0)
+    windows = np.lib.stride_tricks.sliding_window_view(image, reach, (2, 3))
     windows = windows[
         :, :, :: op.strides[0], :: op.strides[1], :: op.dilations[0], :: op.dilations[1]
     ]
     images, channels, down, across = windows.shape[:4]
     step = max(1, images * down * across // SAMPLES)
-    places = np.arange(0, images * down * across, step)
-    image, place = places // (down * across), places % (down * across)
-    found: Array = windows[image, :, place // across, place % across]
-    return found.reshape(len(places), channels * high * wide)
+    positions = np.arange(0, images * down * across, step)
+    item, pixel = positions // (down * across), positions % (down * across)
+    patches: Array = windows[item, :, pixel // across, pixel % across]
+    return patches.reshape(len(positions), channels * high * wide)
 
 
 def left_out(shape: tuple[int, ...], every: int, offset: int) -> Array:
-    """Which terms of a filter (channels, height, width), as HPVM counts them.
+    """Mask of the terms of a filter (channels, height, width) that are skipped, as in HPVM.
 
-    Where the window's size is a multiple of `every`, each channel loses the same number of terms,
+    If the window's size is a multiple of `every`, each channel loses the same number of terms,
     shifted by one from channel to channel; else terms are counted through the whole filter.
     """
     channels, window = shape[0], int(np.prod(shape[1:]))
     if window % every:
         flat = np.arange(channels * window)
-        dropped: Array = (flat >= offset) & ((flat - offset) % every == 0)
-        return dropped.reshape(shape)
+        mask: Array = (flat >= offset) & ((flat - offset) % every == 0)
+        return mask.reshape(shape)
     local, channel = np.arange(window), np.arange(channels)[:, None]
-    found: Array = (local % every == (offset + channel) % every).reshape(shape)
-    return found
+    result: Array = (local % every == (offset + channel) % every).reshape(shape)
+    return result
 
 
 def sampled(weight: Array, every: int, offset: int) -> Array:
-    """A weight (out, in, height, width) whose terms left out are 0."""
-    dropped = left_out(weight.shape[1:], every, offset)
-    return np.where(dropped, 0, weight * (every / (every - 1))).astype(np.float32)
+    """A weight (out, in, height, width) whose skipped terms are 0."""
+    mask = left_out(weight.shape[1:], every, offset)
+    return np.where(mask, 0, weight * (every / (every - 1))).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The items a tuning calibrated on, kept beside its configurations, to find ranges from."""
+"""The calibration items of a tuning, stored next to its configurations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILE = "calibration.npy"
 
 
 def keep_items(folder: Path, items: Array) -> Path:
-    """Of a model with one input; pictures have their channels first."""
+    """Write the items of a model with one input; images are channels first."""
     path = folder / FILE
     with written_whole(path) as temporary, open(temporary, "wb") as file:
         np.save(file, items)
@@ -23,26 +23,26 @@ def keep_items(folder: Path, items: Array) -> Path:
 
 
 def items_beside(config: str | Path, graph: Graph) -> tuple[Array, ...]:
-    """As the graph takes them; () where nothing is kept beside this configuration file."""
+    """The items next to this configuration file, in the graph's layout; () if there are none."""
     path = Path(config).parent / FILE
     if not path.is_file():
         return ()
     items = _read(path)
-    wanted = graph.inputs[0]
-    if wanted.layout == "channels_last" and items.ndim == 4:
+    value = graph.inputs[0]
+    if value.layout == "channels_last" and items.ndim == 4:
         items = np.moveaxis(items, 1, -1)
-    if len(graph.inputs) > 1 or not len(items) or items.shape[1:] != wanted.shape:
+    if len(graph.inputs) > 1 or not len(items) or items.shape[1:] != value.shape:
         raise UsageError(
-            f"{path} holds items of {items.shape[1:]}, but {graph.name} takes {wanted.shape}.",
-            hint="The configurations beside it are of another model: tune this one.",
+            f"{path} holds items of {items.shape[1:]}, but {graph.name} takes {value.shape}.",
+            hint="The configurations next to it are of another model: tune this one.",
         )
     return (np.ascontiguousarray(items, np.float32),)
 
 
 def _read(path: Path) -> Array:
     try:
-        found: Array = np.load(path, allow_pickle=False)
-        return found
+        items: Array = np.load(path, allow_pickle=False)
+        return items
     except BROKEN as error:
         raise UsageError(
             f"{path} is no array of items ({error}).", hint="Tune again, or delete it."

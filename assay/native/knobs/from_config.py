@@ -1,4 +1,4 @@
-"""The knobs of a configuration file, for the layers of a model."""
+"""Knobs by layer from a configuration file."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ COMPUTING, REDUCING = ("conv", "group_conv", "mul"), "pool_mean"
 
 
 def knobs_in(graph: Graph, path: str | Path, name: str = "") -> dict[str, int]:
-    """Of a captured model's layers; `name` is that of a configuration, "" the only inexact one."""
+    """Knobs by layer of a captured model; `name` is a configuration, "" the only inexact one."""
     configs = read_configs(path)
-    wanted = chosen(configs, name)
+    config = chosen(configs, name)
     flow = dataflow(graph)
-    if len(wanted.lines) == len(fused_lines(flow)) + 1:  # HPVM's networks end in a softmax
+    if len(config.lines) == len(fused_lines(flow)) + 1:  # HPVM's networks end in a softmax
         flow = dataflow(with_softmax(graph))
     check_fit(configs, flow)
-    return knobs_of(configs, wanted, flow, optimized(graph))
+    return knobs_of(configs, config, flow, optimized(graph))
 
 
 def knobs_of(
-    configs: ConfigFile, wanted: Configuration, flow: Dataflow, graph: Graph
+    configs: ConfigFile, config: Configuration, flow: Dataflow, graph: Graph
 ) -> dict[str, int]:
-    """Of one configuration that fits; what the optimized graph cannot have is told with its line.
+    """Knobs by layer of one configuration; raises with its line where a knob does not fit.
 
-    Sums, activations and pools are as exact as what they follow: precision is not chosen for them.
+    Sums, activations and pools have the precision of the layer before them.
     """
-    found = {}
-    for leaf, line, choice in _choices(flow, wanted):
+    knobs = {}
+    for leaf, line, choice in _choices(flow, config):
         number = {"fp32": BASELINE, "fp16": HALF}.get(choice.kind, choice.knob)
         if leaf.op not in COMPUTING and number in (BASELINE, HALF):
             continue
-        if why := _why_not(knob(number), leaf, graph):
-            raise _wrong(configs, line, choice, f"cannot be had for {leaf.op}: {why}")
-        found[leaf.node] = number
-    return found
+        if reason := _why_not(knob(number), leaf, graph):
+            raise _wrong(configs, line, choice, f"does not fit {leaf.op}: {reason}")
+        knobs[leaf.node] = number
+    return knobs
 
 
-def _why_not(wanted: Knob, leaf: Leaf, graph: Graph) -> str:
+def _why_not(choice: Knob, leaf: Leaf, graph: Graph) -> str:
     if leaf.op not in (*COMPUTING, REDUCING):
-        return "it multiplies nothing"
-    if (wanted.kind == "reduce") != (leaf.op == REDUCING):
-        return "it takes no mean" if wanted.kind == "reduce" else "it multiplies nothing"
-    return why_not(wanted, node_named(graph, leaf.node), graph)
+        return "it has no products"
+    if (choice.kind == "reduce") != (leaf.op == REDUCING):
+        return "it takes no mean" if choice.kind == "reduce" else "it has no products"
+    return why_not(choice, node_named(graph, leaf.node), graph)
 
 
 def _choices(
-    flow: Dataflow, wanted: Configuration
+    flow: Dataflow, config: Configuration
 ) -> Iterator[tuple[Leaf, ConfigLine, KnobChoice]]:
-    for leaves, line in zip(fused_lines(flow), wanted.lines, strict=True):
+    for leaves, line in zip(fused_lines(flow), config.lines, strict=True):
         for leaf, choice in zip(leaves, line.choices, strict=False):  # promise: one for a line
             yield leaf, line, choice
 

@@ -1,4 +1,4 @@
-"""Layers over bytes joined into chains: what only they read stays bytes between them."""
+"""Quantize layers to int8; values between them stay bytes."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from assay.native.passes.rewrite import merge_pairs, rewritten, unused
 
 
 def over_bytes(graph: Graph, layers: set[str], values: Mapping[str, Array]) -> Graph:
-    """These layers with weights and inputs as bytes; `values` are the graph's, of some items."""
+    """Quantize weights and inputs of these layers; `values` are the graph's, for some items."""
     graph = _pooled_at_once(_whole(graph, layers), layers)
-    kept = _kept(graph, layers)
+    byte_values = _kept(graph, layers)
     nodes: dict[str, Node] = {}
     casts: dict[str, str] = {}
     for node in graph.nodes:
         source = node.input
-        if node.name in layers and source not in kept:
+        if node.name in layers and source not in byte_values:
             if source not in casts:
                 cast = _cast(graph, source)
                 casts[source] = cast.output
                 nodes[cast.output] = _as_bytes(cast, values[source])
             inputs = (casts[source], *node.inputs[1:])
             node = msgspec.structs.replace(node, inputs=inputs)
-        if node.output in kept:
-            same = nodes[source] if node.name not in layers else None
-            node = _as_bytes(node, values[node.output], same)
+        if node.output in byte_values:
+            source_node = nodes[source] if node.name not in layers else None
+            node = _as_bytes(node, values[node.output], source_node)
         nodes[node.output] = node
     return rewritten(graph, nodes.values())
 
@@ -42,32 +42,34 @@ def _cast(graph: Graph, value: str) -> Node:
     return Node(name=name, op=CastOp(), inputs=(value,), output=name, shape=shape)
 
 
-def _as_bytes(node: Node, values: Array, same: Node | None = None) -> Node:
-    """Of the scale that fits the values best, or that of another node."""
-    found = same or affine(values)
-    return msgspec.structs.replace(node, dtype="uint8", scale=found.scale, zero=found.zero)
+def _as_bytes(node: Node, values: Array, source: Node | None = None) -> Node:
+    """Quantize the node's output, with the best scale for the values or that of another node."""
+    params = source or affine(values)
+    return msgspec.structs.replace(node, dtype="uint8", scale=params.scale, zero=params.zero)
 
 
 def _whole(graph: Graph, layers: set[str]) -> Graph:
-    made: dict[str, Array] = {}
+    constants: dict[str, Array] = {}
     nodes = []
     for node in graph.nodes:
         if node.name in layers and isinstance(node.op, ConvOp | DenseOp):
-            node = whole_layer(node, node.op, graph.constants[node.op.weight], made)
+            node = whole_layer(node, node.op, graph.constants[node.op.weight], constants)
         nodes.append(node)
-    return rewritten(graph, nodes, made)
+    return rewritten(graph, nodes, constants)
 
 
-def whole_layer(node: Node, op: ConvOp | DenseOp, weight: Array, made: dict[str, Array]) -> Node:
-    """The layer with weights of whole numbers, which `made` gets with their factors."""
+def whole_layer(
+    node: Node, op: ConvOp | DenseOp, weight: Array, constants: dict[str, Array]
+) -> Node:
+    """The layer with int8 weights, which are added to `constants` with their scales."""
     names = (f"{node.name}/int8", f"{node.name}/scales")
-    made |= zip(names, whole_weights(weight), strict=True)
+    constants |= zip(names, whole_weights(weight), strict=True)
     op = msgspec.structs.replace(op, weight=names[0], scales=names[1])
     return msgspec.structs.replace(node, op=op)
 
 
 def _pooled_at_once(graph: Graph, layers: set[str]) -> Graph:
-    """The largest of two by two results, before it is written: a quarter of the bytes."""
+    """Fuse 2 x 2 max pools, so that a quarter of the bytes is written."""
 
     def merge(before: Node, node: Node) -> Node | None:
         if before.name not in layers or not _pools(before, node):
@@ -94,26 +96,26 @@ def _pools(before: Node, node: Node) -> bool:
 
 
 def _kept(graph: Graph, layers: set[str]) -> set[str]:
-    """Values that are bytes: a layer over bytes writes them, and nobody needs floats."""
+    """Values stored as bytes: written by a quantized layer, and read by no one as floats."""
     readers = graph.readers()
-    moving = {node.output: node.input for node in graph.nodes if _moves(node, readers, layers)}
-    wanted = set(graph.shapes()) - set(graph.outputs)
-    for node in reversed(graph.nodes):  # those who read stand after those who write
-        takes = (
-            reader.name in layers or (reader.output in moving and reader.output in wanted)
+    moves = {node.output: node.input for node in graph.nodes if _moves(node, readers, layers)}
+    candidates = set(graph.shapes()) - set(graph.outputs)
+    for node in reversed(graph.nodes):  # readers come after writers
+        reads_bytes = (
+            reader.name in layers or (reader.output in moves and reader.output in candidates)
             for reader in readers[node.output]
         )
-        if not all(takes):
-            wanted.discard(node.output)
-    kept: set[str] = set()
+        if not all(reads_bytes):
+            candidates.discard(node.output)
+    byte_values: set[str] = set()
     for node in graph.nodes:
-        if node.name in layers or moving.get(node.output, "") in kept:
-            kept |= {node.output} & wanted
-    return kept
+        if node.name in layers or moves.get(node.output, "") in byte_values:
+            byte_values |= {node.output} & candidates
+    return byte_values
 
 
 def _moves(node: Node, readers: Mapping[str, list[Node]], layers: set[str]) -> bool:
-    """It leaves bytes as they are: the largest of some, or a picture flattened for dense layers."""
+    """Whether it keeps bytes as they are: a max pool, or a flatten before dense layers."""
     if isinstance(node.op, PoolOp):
         return node.op.kind == "max" and not node.op.post
     return (
@@ -128,8 +130,8 @@ def _moves(node: Node, readers: Mapping[str, list[Node]], layers: set[str]) -> b
     )
 
 
-MOST = 50_000  # numbers looked at, of a value
-SHARES = np.linspace(0.4, 1.0, 25)  # of the whole range, that are tried
+MOST = 50_000  # samples of a value
+SHARES = np.linspace(0.4, 1.0, 25)  # candidates, as shares of the full range
 
 
 class Affine(msgspec.Struct, frozen=True):
@@ -140,15 +142,15 @@ class Affine(msgspec.Struct, frozen=True):
 
 
 def affine(values: Array) -> Affine:
-    """The range whose bytes are nearest to the values, in mean square: far ones are cut off."""
-    seen = _some(values).astype(np.float64)
-    low, high = min(float(seen.min()), 0.0), max(float(seen.max()), 0.0)
-    tried = [_of(low * share, high * share) for share in SHARES]
-    return min(tried, key=lambda each: _loss(seen, each))
+    """The range of least mean square error; outliers are clipped."""
+    samples = _some(values).astype(np.float64)
+    low, high = min(float(samples.min()), 0.0), max(float(samples.max()), 0.0)
+    ranges = [_of(low * share, high * share) for share in SHARES]
+    return min(ranges, key=lambda candidate: _loss(samples, candidate))
 
 
 def whole_weights(weight: Array) -> tuple[Array, Array]:
-    """Whole numbers from -127 to 127 and a factor for each filter, nearest to the weight."""
+    """Integers from -127 to 127 and a scale for each filter, nearest to the weight."""
     rows = np.abs(weight.reshape(len(weight), -1)).max(1).astype(np.float64)
     scales = (np.where(rows > 0, rows, 127.0) / 127).astype(np.float32)
     numbers = np.rint(weight / scales.reshape(-1, *(1,) * (weight.ndim - 1)))
@@ -156,13 +158,13 @@ def whole_weights(weight: Array) -> tuple[Array, Array]:
 
 
 def _some(values: Array) -> Array:
-    """Spread evenly, the largest and smallest among them."""
+    """A regular sample of the values, with their minimum and maximum."""
     flat: Array = np.asarray(values).reshape(-1)
     flat = flat[np.isfinite(flat)]
     if not flat.size:
         return np.zeros(1, np.float32)
-    some: Array = flat[:: max(1, flat.size // MOST)]
-    return np.concatenate([some, [flat.min(), flat.max()]])
+    samples: Array = flat[:: max(1, flat.size // MOST)]
+    return np.concatenate([samples, [flat.min(), flat.max()]])
 
 
 def _of(low: float, high: float) -> Affine:
@@ -170,6 +172,6 @@ def _of(low: float, high: float) -> Affine:
     return Affine(scale, int(np.clip(np.rint(-low / scale), 0, 255)))
 
 
-def _loss(values: Array, as_bytes: Affine) -> Any:
-    kept = np.clip(np.rint(values / as_bytes.scale + as_bytes.zero), 0, 255)
-    return np.mean(((kept - as_bytes.zero) * as_bytes.scale - values) ** 2)
+def _loss(values: Array, affine_range: Affine) -> Any:
+    stored = np.clip(np.rint(values / affine_range.scale + affine_range.zero), 0, 255)
+    return np.mean(((stored - affine_range.zero) * affine_range.scale - values) ** 2)

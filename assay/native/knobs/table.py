@@ -1,6 +1,6 @@
-"""The knobs there are: ways to compute a layer with less work and a little less exactly.
+"""The table of knobs: approximations that compute a layer with less work.
 
-Ids up to 269 are HPVM's, with its meaning; 13 and 14, 51 to 53 and those from 321 on are ours.
+Ids up to 269 are HPVM's, except 13, 14 and 51 to 53; those and all from 321 on are ours.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from assay.core.errors import UsageError
 from assay.native.graph import Graph, Node
 from assay.native.ops import ConvOp, DenseOp, GlobalPoolOp, Op, PoolOp
 
-OURS = frozenset({13, 14, 51, 321, 431})  # the first id of each family that HPVM has not
+OURS = frozenset({13, 14, 51, 321, 431})  # the first id of each family that HPVM does not have
 Kind = Literal["conv", "dense", "reduce", "any"]
 BASELINE, HALF = 11, 12
 TAPS = 4  # of a row of a depthwise window over bytes: ByteDepthwise's
@@ -31,42 +31,42 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def calibrated(self) -> bool:
-        """Ranges are found, or weights corrected, on items."""
+        """Whether it uses calibration items."""
         return self.ranged or self.name.startswith(("samp", "low_rank"))
 
     @property
     def ranged(self) -> bool:
-        """It cannot do without items."""
+        """Whether it requires calibration items."""
         return self.int8 or self.name == "swing_level"
 
 
 _EMULATED = "a CPU has no float16 products: weights are rounded to float16, and computed as float32"
 
 
-def _perforations(first: int, name: str, **more: bool) -> list[Knob]:
-    """Columns then rows, of one in 2, 3 and 4, with every offset."""
-    found = []
+def _perforations(first: int, name: str, **kwargs: bool) -> list[Knob]:
+    """Columns then rows, 1 of 2, 3 and 4, with every offset."""
+    knobs = []
     number = first
     for every in (2, 3, 4):
         for rows, columns in ((1, every), (every, 1)):
             for offset in range(every):
-                what = f"1 of {every} {'rows' if rows > 1 else 'columns'} from {offset} on"
-                found.append(
+                skipped = f"1 of {every} {'rows' if rows > 1 else 'columns'} from {offset} on"
+                knobs.append(
                     Knob(
                         id=number,
                         name=name,
                         kind="conv",
                         parameters=(rows, columns, offset),
-                        runs="emulated" if more.get("half") else "yes",
-                        summary=f"{what} interpolated",
-                        **more,
+                        runs="emulated" if kwargs.get("half") else "yes",
+                        summary=f"{skipped} interpolated",
+                        **kwargs,
                     )
                 )
                 number += 1
-    return found
+    return knobs
 
 
-def _samplings(first: int, name: str, **more: bool) -> list[Knob]:
+def _samplings(first: int, name: str, **kwargs: bool) -> list[Knob]:
     pairs = [(every, offset) for every in (2, 3, 4) for offset in range(every)]
     return [
         Knob(
@@ -74,9 +74,9 @@ def _samplings(first: int, name: str, **more: bool) -> list[Knob]:
             name=name,
             kind="conv",
             parameters=(every, offset),
-            runs="emulated" if more.get("half") else "yes",
+            runs="emulated" if kwargs.get("half") else "yes",
             summary=f"1 of {every} terms of each filter left out, from {offset} on",
-            **more,
+            **kwargs,
         )
         for number, (every, offset) in enumerate(pairs)
     ]
@@ -157,46 +157,48 @@ def knob(number: int) -> Knob:
 
 def _families() -> dict[str, str]:
     ids: dict[str, list[int]] = {}
-    for each in KNOBS.values():
-        ids.setdefault(each.name, []).append(each.id)
+    for member in KNOBS.values():
+        ids.setdefault(member.name, []).append(member.id)
     return {n: f"{min(i)}-{max(i)}" if len(i) > 1 else str(i[0]) for n, i in ids.items()}
 
 
-def why_not(each: Knob, node: Node, graph: Graph) -> str:
+def why_not(choice: Knob, node: Node, graph: Graph) -> str:
     """Why a knob does not apply to a node of an optimized graph; "" where it does."""
     op = node.op
-    if each.id in (BASELINE, HALF):
+    if choice.id in (BASELINE, HALF):
         return ""
-    if each.kind == "reduce":
+    if choice.kind == "reduce":
         return _why_not_fewer(op)
-    if each.name == "swing_level":
-        return "" if _linear(node) else f"it is no {_wanted(each)}"
-    if isinstance(op, ConvOp) and op.groups == 1 and each.kind in ("conv", "any"):
+    if choice.name == "swing_level":
+        return "" if _linear(node) else f"it is no {_wanted(choice)}"
+    if isinstance(op, ConvOp) and op.groups == 1 and choice.kind in ("conv", "any"):
         window = graph.constants[op.weight].shape[2:]
-        return "" if each.name != "low_rank" or window == (1, 1) else "its window is not 1 by 1"
-    if isinstance(op, DenseOp) and each.kind in ("dense", "any"):
-        return "" if not each.int8 or len(node.shape) < 3 else "its input has too many axes"
-    if isinstance(op, ConvOp) and each.kind != "dense":
-        return _why_not_grouped(each, op, graph.constants[op.weight].shape)
-    return f"it is no {_wanted(each)}"
+        return "" if choice.name != "low_rank" or window == (1, 1) else "its window is not 1 by 1"
+    if isinstance(op, DenseOp) and choice.kind in ("dense", "any"):
+        return "" if not choice.int8 or len(node.shape) < 3 else "its input has too many axes"
+    if isinstance(op, ConvOp) and choice.kind != "dense":
+        return _why_not_grouped(choice, op, graph.constants[op.weight].shape)
+    return f"it is no {_wanted(choice)}"
 
 
-def _why_not_grouped(each: Knob, op: ConvOp, weight: tuple[int, ...]) -> str:
-    """Bytes of a filter for each channel, whose rows are multiplied at once."""
+def _why_not_grouped(choice: Knob, op: ConvOp, weight: tuple[int, ...]) -> str:
+    """Of grouped convolutions only depthwise int8 is implemented."""
     if weight[:2] != (op.groups, 1):
         return "it is a grouped convolution"
-    if each.name != "int8":
+    if choice.name != "int8":
         return "it is a depthwise convolution, which has int8 alone"
-    wide = weight[3] > TAPS or op.dilations[1] > 1
-    return f"a row of its window is longer than {TAPS} taps" if wide else ""
+    too_wide = weight[3] > TAPS or op.dilations[1] > 1
+    return f"a row of its window is longer than {TAPS} taps" if too_wide else ""
 
 
 def offered(node: Node, graph: Graph) -> tuple[int, ...]:
-    """The knobs of a node that this machine computes and not only emulates."""
+    """The knobs of a node that are neither emulated nor simulated here."""
     if not _linear(node):
         return (BASELINE,)
-    known = sorted(KNOBS.values(), key=lambda each: each.id)
-    return tuple(each.id for each in known if each.runs == "yes" and not why_not(each, node, graph))
+    knobs = sorted(KNOBS.values(), key=lambda choice: choice.id)
+    return tuple(
+        choice.id for choice in knobs if choice.runs == "yes" and not why_not(choice, node, graph)
+    )
 
 
 def _linear(node: Node) -> bool:
@@ -207,9 +209,9 @@ def _why_not_fewer(op: Op) -> str:
     if not isinstance(op, GlobalPoolOp | PoolOp) or op.kind != "average":
         return "it takes no mean over windows"
     padded = isinstance(op, PoolOp) and any(op.pads)
-    return "its windows go beyond the picture" if padded else ""
+    return "its windows go beyond the image" if padded else ""
 
 
-def _wanted(each: Knob) -> str:
+def _wanted(choice: Knob) -> str:
     names = {"conv": "convolution", "dense": "dense layer", "any": "convolution or dense layer"}
-    return names.get(each.kind, each.kind)
+    return names.get(choice.kind, choice.kind)

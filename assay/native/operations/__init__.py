@@ -1,4 +1,4 @@
-"""Every operation's definition, by its class. To add one, see docs/design/native.md."""
+"""Definitions of the operations by class. To add one, see docs/design/native.md."""
 
 from __future__ import annotations
 

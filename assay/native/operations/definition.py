@@ -1,4 +1,4 @@
-"""What one operation is, in one place: its shape, its result, its line of C++, its ONNX nodes."""
+"""The definition of an operation: its shape, result, line of C++ and ONNX nodes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Constants = Mapping[str, Array]
 
 
 class Definition(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the operation alone; what is done after it (`post`) is done by those who ask."""
+    """Of the operation alone; the caller handles `post`."""
 
     shape: Callable[[Any, Sequence[Shape], Constants], Shape]  # raises ShapeError
-    compute: Callable[[Any, Sequence[Array], Constants], Array]  # of a batch, plainly, by numpy
+    compute: Callable[[Any, Sequence[Array], Constants], Array]  # of a batch, by numpy
     emit: Callable[[Any, Emitter, Node], str]  # a call of the runtime's Network
     onnx: Callable[[Any, Writer, Node, Sequence[Shape]], None]
 
@@ -50,11 +50,11 @@ def vector(name: str, size: int, constants: Constants) -> None:
     )
 
 
-def count_inputs(op: Any, shapes: Sequence[Shape], wanted: int = 1) -> None:
+def count_inputs(op: Any, shapes: Sequence[Shape], count: int = 1) -> None:
     residuals = sum(isinstance(post, ops.ResidualOp) for post in getattr(op, "post", ()))
     expect(residuals <= 1, f"{residuals} residuals, but one at most can be added")
-    wanted += residuals
-    expect(len(shapes) == wanted, f"{len(shapes)} inputs, but it takes {wanted}")
+    count += residuals
+    expect(len(shapes) == count, f"{len(shapes)} inputs, but it takes {count}")
 
 
 def same_shape(op: Any, shapes: Sequence[Shape], constants: Constants) -> Shape:
@@ -63,14 +63,14 @@ def same_shape(op: Any, shapes: Sequence[Shape], constants: Constants) -> Shape:
 
 
 def slide(size: ops.Pair, reach: ops.Pair, strides: ops.Pair, pads: ops.Pads) -> ops.Pair:
-    """How often a window fits, along height and width."""
+    """Number of window positions along height and width."""
     room = (size[0] + pads[0] + pads[2] - reach[0], size[1] + pads[1] + pads[3] - reach[1])
     expect(min(room) >= 0, f"a window of {reach} does not fit into {size} padded by {pads}")
     return (room[0] // strides[0] + 1, room[1] // strides[1] + 1)
 
 
 def fitted(first: Shape, second: Shape) -> Shape:
-    """The shape of two that are repeated along axes of size 1 to fit each other."""
+    """The broadcast shape of two shapes of equal rank."""
     fits = len(first) == len(second) and all(
         a == b or 1 in (a, b) for a, b in zip(first, second, strict=True)
     )
@@ -88,9 +88,9 @@ def with_bias(values: Array, name: str, constants: Constants) -> Array:
 
 
 def sizes(numbers: Sequence[int]) -> str:
-    """As C++ has them."""
+    """A C++ initializer list."""
     return f"{{{', '.join(map(str, numbers))}}}"
 
 
-def unless(numbers: Sequence[int], usual: Sequence[int], name: str) -> str:
-    return "" if tuple(numbers) == tuple(usual) else f".{name}({', '.join(map(str, numbers))})"
+def unless(numbers: Sequence[int], default: Sequence[int], name: str) -> str:
+    return "" if tuple(numbers) == tuple(default) else f".{name}({', '.join(map(str, numbers))})"

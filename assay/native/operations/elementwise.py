@@ -1,4 +1,4 @@
-"""Number by number: functions of one value, and two values combined."""
+"""Elementwise ops: activations and binary operations."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _onnx_relu(op: ops.ActivationOp, writer: Writer, value: str, output: str) ->
         sloped = writer.unused(f"{output}/sloped") if op.limit else output
         writer.add("LeakyRelu", value, output=sloped, alpha=op.alpha)
         if op.limit:
-            # Not by Clip, whose smallest result is a number: minus infinity would become that.
+            # not Clip, whose lower bound is finite: it would replace minus infinity
             writer.add("Min", sloped, limit, output=output)
     elif op.limit:
         zero = writer.constant(f"{output}/zero", np.float32(0))

@@ -1,4 +1,4 @@
-"""Sums of products: convolutions, dense layers, products of matrices, rows of a table."""
+"""Convolutions, dense layers, matrix products and embeddings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _conv_shape(op: ops.ConvOp, shapes: Sequence[Shape], constants: Constants) -
 
 
 def _conv(op: ops.ConvOp, inputs: Sequence[Array], constants: Constants) -> Array:
-    """A product for each position of the kernel, over all places it is laid on."""
+    """Sum of one product for each position in the kernel."""
     weight, values = constants[op.weight], padded(inputs[0], op.pads, 0)
     out, into, *kernel = weight.shape
     grouped = values.reshape(len(values), op.groups, into, *values.shape[2:])
@@ -55,9 +55,9 @@ def _conv(op: ops.ConvOp, inputs: Sequence[Array], constants: Constants) -> Arra
     for row in range(kernel[0]):
         for column in range(kernel[1]):
             start = (row * op.dilations[0], column * op.dilations[1])
-            seen = grouped[(..., *every(start, size, op.strides))]
+            window = grouped[(..., *every(start, size, op.strides))]
             part = weight[:, :, row, column].reshape(op.groups, -1, into)
-            result += np.einsum("goi,ngihw->ngohw", part, seen, optimize=True)
+            result += np.einsum("goi,ngihw->ngohw", part, window, optimize=True)
     sums = perforated(_scaled(result.reshape(len(values), out, *size), op, constants), op)
     return with_bias(sums, op.bias, constants)
 
@@ -67,7 +67,7 @@ def _scaled(sums: Array, op: ops.ConvOp, constants: Constants) -> Array:
 
 
 def perforated(sums: Array, op: ops.ConvOp) -> Array:
-    """With the rows and columns that are not computed made from those that are."""
+    """Interpolate the rows and columns that a perforated convolution skips."""
     *every, offset = op.perforation
     for axis, step in zip((2, 3), every, strict=True):
         sums = _interpolated(sums, axis, step, offset) if step > 1 else sums
@@ -77,11 +77,14 @@ def perforated(sums: Array, op: ops.ConvOp) -> Array:
 def _interpolated(sums: Array, axis: int, step: int, offset: int) -> Array:
     lines = np.moveaxis(sums, axis, 0).copy()
     skipped = range(offset, len(lines), step)
-    if len(skipped) == len(lines):  # the only one: it is computed after all
+    if len(skipped) == len(lines):  # the only line is computed
         return sums
-    for at in skipped:
-        first, last = (at + 1 if at == 0 else at - 1), (at - 1 if at + 1 == len(lines) else at + 1)
-        lines[at] = (lines[first] + lines[last]) / 2
+    for line in skipped:
+        first, last = (
+            (line + 1 if line == 0 else line - 1),
+            (line - 1 if line + 1 == len(lines) else line + 1),
+        )
+        lines[line] = (lines[first] + lines[last]) / 2
     return np.moveaxis(lines, 0, axis)
 
 
@@ -105,15 +108,15 @@ def _emit_knobs(op: ops.ConvOp, emitter: Emitter) -> str:
     words = f".scales({emitter.constant(op.scales)})" if op.scales else ""
     words += unless(op.perforation, (1, 1, 0), "perforated")
     words += ".sampled()" if op.sampled else ""
-    return words + (".pooled()" if any(isinstance(each, ops.PoolOp) for each in op.post) else "")
+    return words + (".pooled()" if any(isinstance(post, ops.PoolOp) for post in op.post) else "")
 
 
 def _onnx_conv(op: ops.ConvOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
-    named = tuple(filter(None, (op.weight, op.bias)))
+    constants = tuple(filter(None, (op.weight, op.bias)))
     writer.add(
         "Conv",
         node.inputs[0],
-        *named,
+        *constants,
         output=node.output,
         strides=op.strides,
         pads=op.pads,
@@ -139,7 +142,7 @@ def _dense(op: ops.DenseOp, inputs: Sequence[Array], constants: Constants) -> Ar
 
 
 def _emit_dense(op: ops.DenseOp, emitter: Emitter, node: Node) -> str:
-    """Rows of a matrix; what has more axes is one while the layer works."""
+    """A dense layer over rows of a matrix; more axes are reshaped before and after."""
     before, shape = emitter.read(node), node.shape
     if len(shape) > 2:
         rows = int(np.prod(shape[:-1]))
@@ -156,12 +159,12 @@ def _emit_dense(op: ops.DenseOp, emitter: Emitter, node: Node) -> str:
 
 def _onnx_dense(op: ops.DenseOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
     if len(shapes[0]) == 1:
-        named = tuple(filter(None, (op.weight, op.bias)))
-        writer.add("Gemm", node.inputs[0], *named, output=node.output, transB=1)
+        constants = tuple(filter(None, (op.weight, op.bias)))
+        writer.add("Gemm", node.inputs[0], *constants, output=node.output, transB=1)
         return
-    turned = writer.constant(f"{op.weight}/turned", writer.constants[op.weight].T)
+    transposed = writer.constant(f"{op.weight}/turned", writer.constants[op.weight].T)
     product = writer.unused(f"{node.output}/product") if op.bias else node.output
-    writer.add("MatMul", node.inputs[0], turned, output=product)
+    writer.add("MatMul", node.inputs[0], transposed, output=product)
     if op.bias:
         writer.add("Add", product, op.bias, output=node.output)
 
@@ -201,7 +204,7 @@ def _embedding(op: ops.EmbeddingOp, inputs: Sequence[Array], constants: Constant
 
 
 def _emit_embedding(op: ops.EmbeddingOp, emitter: Emitter, node: Node) -> str:
-    """Rows of a matrix, whatever the axes of the numbers."""
+    """An embedding of a vector of indices; more axes are reshaped before and after."""
     rows, length = emitter.graph.constants[op.weight].shape
     value, count = emitter.read(node), int(np.prod(node.shape[:-1]))
     flat = value if len(node.shape) == 2 else f"net.reshape({value}, {sizes((count,))})"
@@ -213,9 +216,9 @@ def _emit_embedding(op: ops.EmbeddingOp, emitter: Emitter, node: Node) -> str:
 def _onnx_embedding(
     op: ops.EmbeddingOp, writer: Writer, node: Node, shapes: Sequence[Shape]
 ) -> None:
-    whole = writer.unused(f"{node.output}/whole")
-    writer.add("Cast", node.inputs[0], output=whole, to=7)  # int64
-    writer.add("Gather", op.weight, whole, output=node.output, axis=0)
+    indices = writer.unused(f"{node.output}/whole")
+    writer.add("Cast", node.inputs[0], output=indices, to=7)  # int64
+    writer.add("Gather", op.weight, indices, output=node.output, axis=0)
 
 
 TABLE: dict[type, Definition] = {
@@ -225,9 +228,6 @@ TABLE: dict[type, Definition] = {
         shape=_matmul_shape, compute=_matmul, emit=_emit_matmul, onnx=_onnx_matmul
     ),
     ops.EmbeddingOp: Definition(
-        shape=_embedding_shape,
-        compute=_embedding,
-        emit=_emit_embedding,
-        onnx=_onnx_embedding,
+        shape=_embedding_shape, compute=_embedding, emit=_emit_embedding, onnx=_onnx_embedding
     ),
 }

@@ -1,4 +1,4 @@
-"""Numbers set in relation to others: batch norm, layer norm, softmax."""
+"""Normalization ops: batch norm, layer norm, softmax."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def _layer_norm_shape(op: ops.LayerNormOp, shapes: Sequence[Shape], constants: C
     shape = shapes[0]
     rising = list(op.axes) == sorted(set(op.axes)) and all(0 <= a < len(shape) for a in op.axes)
     expect(bool(op.axes) and rising, f"the axes {op.axes} of {shape}")
-    wanted = tuple(shape[axis] for axis in op.axes)
+    expected = tuple(shape[axis] for axis in op.axes)
     for name in filter(None, (op.gamma, op.beta)):
-        fits = constants[name].shape == wanted
-        expect(fits, f"the constant '{name}' is not of shape {wanted}")
+        fits = constants[name].shape == expected
+        expect(fits, f"the constant '{name}' is not of shape {expected}")
     return shape
 
 
@@ -102,7 +102,7 @@ def _emit_layer_norm(op: ops.LayerNormOp, emitter: Emitter, node: Node) -> str:
 def _onnx_layer_norm(
     op: ops.LayerNormOp, writer: Writer, node: Node, shapes: Sequence[Shape]
 ) -> None:
-    """By its parts: ONNX has an operation only for the last axes."""
+    """Decomposed: ONNX's LayerNormalization covers only the last axes."""
     shape = shapes[0]
     wide = tuple(size if axis in op.axes else 1 for axis, size in enumerate(shape))
     name, value = node.output, node.inputs[0]
@@ -117,10 +117,12 @@ def _onnx_layer_norm(
     square = writer.reduce("ReduceMean", square, op.axes, writer.unused(f"{name}/square"))
     epsilon = writer.constant(f"{name}/epsilon", np.float32(op.epsilon))
     value = then("Div", value, then("Sqrt", then("Add", square, epsilon)))
-    for kind, held in (("Mul", op.gamma), ("Add", op.beta)):
-        if held:
-            laid = writer.constant(f"{held}/wide", writer.constants[held].reshape(1, *wide))
-            value = then(kind, value, laid)
+    for kind, constant in (("Mul", op.gamma), ("Add", op.beta)):
+        if constant:
+            broadcast = writer.constant(
+                f"{constant}/wide", writer.constants[constant].reshape(1, *wide)
+            )
+            value = then(kind, value, broadcast)
     writer.add("Identity", value, output=name)
 
 
@@ -138,14 +140,16 @@ def _local_norm(op: ops.LocalNormOp, inputs: Sequence[Array], constants: Constan
 
 
 def _emit_local_norm(op: ops.LocalNormOp, emitter: Emitter, node: Node) -> str:
-    numbers = ", ".join(f"{float(each)!r}f" for each in (op.alpha / op.size, op.power, op.offset))
+    numbers = ", ".join(
+        f"{float(number)!r}f" for number in (op.alpha / op.size, op.power, op.offset)
+    )
     return f"net.local_norm({emitter.read(node)}, {op.size}, {numbers})"
 
 
 def _onnx_local_norm(
     op: ops.LocalNormOp, writer: Writer, node: Node, shapes: Sequence[Shape]
 ) -> None:
-    """With an offset of 1: OpenVINO 2026.4 takes of any other only its whole part."""
+    """With an offset of 1: OpenVINO 2026.4 truncates others to an integer."""
     numbers = {"size": op.size, "alpha": op.alpha / op.offset, "beta": op.power, "bias": 1.0}
     name = node.output
     plain = writer.add("LRN", node.inputs[0], output=writer.unused(f"{name}/plain"), **numbers)
@@ -176,22 +180,13 @@ def _onnx_softmax(op: ops.SoftmaxOp, writer: Writer, node: Node, shapes: Sequenc
 
 TABLE: dict[type, Definition] = {
     ops.BatchNormOp: Definition(
-        shape=_batch_norm_shape,
-        compute=_batch_norm,
-        emit=_emit_batch_norm,
-        onnx=_onnx_batch_norm,
+        shape=_batch_norm_shape, compute=_batch_norm, emit=_emit_batch_norm, onnx=_onnx_batch_norm
     ),
     ops.LayerNormOp: Definition(
-        shape=_layer_norm_shape,
-        compute=_layer_norm,
-        emit=_emit_layer_norm,
-        onnx=_onnx_layer_norm,
+        shape=_layer_norm_shape, compute=_layer_norm, emit=_emit_layer_norm, onnx=_onnx_layer_norm
     ),
     ops.LocalNormOp: Definition(
-        shape=_local_norm_shape,
-        compute=_local_norm,
-        emit=_emit_local_norm,
-        onnx=_onnx_local_norm,
+        shape=_local_norm_shape, compute=_local_norm, emit=_emit_local_norm, onnx=_onnx_local_norm
     ),
     ops.SoftmaxOp: Definition(
         shape=_softmax_shape, compute=_softmax, emit=_emit_softmax, onnx=_onnx_softmax

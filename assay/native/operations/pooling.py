@@ -1,4 +1,4 @@
-"""One number of several: windows of a picture, whole pictures, whole axes."""
+"""Pooling and reductions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pool_shape(op: ops.PoolOp, shape: Shape) -> Shape:
 
 
 def pooled(op: ops.PoolOp, values: Array) -> Array:
-    """A window's maximum or mean, over what of it lies inside the image."""
+    """Maximum or mean of each window, without padding."""
     fill = -np.inf if op.kind == "max" else 0
     windows = _windows(padded(values, op.pads, fill), op)
     if op.kind == "max":
@@ -49,8 +49,8 @@ def pooled(op: ops.PoolOp, values: Array) -> Array:
 
 
 def _windows(values: Array, op: ops.PoolOp) -> Array:
-    found = np.lib.stride_tricks.sliding_window_view(values, op.window, (2, 3))
-    return found[:, :, :: op.strides[0], :: op.strides[1]]
+    windows = np.lib.stride_tricks.sliding_window_view(values, op.window, (2, 3))
+    return windows[:, :, :: op.strides[0], :: op.strides[1]]
 
 
 def _pool_shape(op: ops.PoolOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
@@ -71,8 +71,8 @@ def _emit_pool(op: ops.PoolOp, emitter: Emitter, node: Node) -> str:
 
 def _onnx_pool(op: ops.PoolOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
     kind = "MaxPool" if op.kind == "max" else "AveragePool"
-    where = {"kernel_shape": op.window, "strides": op.strides, "pads": op.pads}
-    writer.add(kind, node.inputs[0], output=node.output, **where)
+    attributes = {"kernel_shape": op.window, "strides": op.strides, "pads": op.pads}
+    writer.add(kind, node.inputs[0], output=node.output, **attributes)
 
 
 def _global_shape(op: ops.GlobalPoolOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
@@ -81,8 +81,8 @@ def _global_shape(op: ops.GlobalPoolOp, shapes: Sequence[Shape], constants: Cons
 
 
 def _global(op: ops.GlobalPoolOp, inputs: Sequence[Array], constants: Constants) -> Array:
-    found: Array = inputs[0].max((2, 3)) if op.kind == "max" else inputs[0].mean((2, 3))
-    return found
+    result: Array = inputs[0].max((2, 3)) if op.kind == "max" else inputs[0].mean((2, 3))
+    return result
 
 
 def _emit_global(op: ops.GlobalPoolOp, emitter: Emitter, node: Node) -> str:
@@ -93,21 +93,21 @@ def _emit_global(op: ops.GlobalPoolOp, emitter: Emitter, node: Node) -> str:
 
 def _onnx_global(op: ops.GlobalPoolOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
     kind = "GlobalMaxPool" if op.kind == "max" else "GlobalAveragePool"
-    kept = writer.add(kind, node.inputs[0], output=writer.unused(f"{node.output}/kept"))
-    writer.add("Flatten", kept, output=node.output, axis=1)
+    pool = writer.add(kind, node.inputs[0], output=writer.unused(f"{node.output}/kept"))
+    writer.add("Flatten", pool, output=node.output, axis=1)
 
 
 def _reduce_shape(op: ops.ReduceOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     count_inputs(op, shapes)
-    there = all(0 <= axis < len(shapes[0]) for axis in op.axes)
-    expect(bool(op.axes) and there, f"the axes {op.axes} of {shapes[0]}")
+    valid = all(0 <= axis < len(shapes[0]) for axis in op.axes)
+    expect(bool(op.axes) and valid, f"the axes {op.axes} of {shapes[0]}")
     return tuple(1 if axis in op.axes else size for axis, size in enumerate(shapes[0]))
 
 
 def _reduce(op: ops.ReduceOp, inputs: Sequence[Array], constants: Constants) -> Array:
     axes = tuple(axis + 1 for axis in op.axes)
-    found: Array = getattr(np, op.kind)(inputs[0], axes, keepdims=True)
-    return found
+    result: Array = getattr(np, op.kind)(inputs[0], axes, keepdims=True)
+    return result
 
 
 def _emit_reduce(op: ops.ReduceOp, emitter: Emitter, node: Node) -> str:

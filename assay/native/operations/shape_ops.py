@@ -1,4 +1,4 @@
-"""Numbers in other places, and numbers that are always the same."""
+"""Data-movement ops (reshape, transpose, slice, concatenate) and constants."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def _emit_reshape(op: ops.ReshapeOp, emitter: Emitter, node: Node) -> str:
 
 
 def _onnx_reshape(op: ops.ReshapeOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
-    # 0 leaves the batch as it is.
+    # 0 keeps the batch
     shape = writer.constant(f"{node.output}/shape", np.array((0, *op.shape), np.int64))
     writer.add("Reshape", node.inputs[0], shape, output=node.output)
 
 
 def _transpose_shape(op: ops.TransposeOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
     count_inputs(op, shapes)
-    whole = sorted(op.order) == list(range(len(shapes[0])))
-    expect(whole, f"the order {op.order} for an input of {shapes[0]}")
+    is_permutation = sorted(op.order) == list(range(len(shapes[0])))
+    expect(is_permutation, f"the order {op.order} for an input of {shapes[0]}")
     return tuple(shapes[0][axis] for axis in op.order)
 
 
@@ -113,12 +113,12 @@ def _emit_pad(op: ops.PadOp, emitter: Emitter, node: Node) -> str:
 
 
 def _onnx_pad(op: ops.PadOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
-    """With its axes named: else ONNX Runtime (1.31 too) makes it the padding of a max pool after
-    it, which is of minus infinities, not of zeros. All four of them: where it moves a transpose
-    behind a pad, it takes the numbers for those of every axis."""
+    """With explicit axes: otherwise ONNX Runtime (also 1.31) fuses it into a max pool after it,
+    which pads with minus infinity, not with zeros. All four axes: where it moves a transpose
+    behind a pad, it reads the pads as those of every axis."""
     top, left, bottom, right = op.pads
-    whole = np.array((0, 0, top, left, 0, 0, bottom, right), np.int64)
-    pads = writer.constant(f"{node.output}/pads", whole)
+    all_pads = np.array((0, 0, top, left, 0, 0, bottom, right), np.int64)
+    pads = writer.constant(f"{node.output}/pads", all_pads)
     axes = writer.constant(f"{node.output}/axes", np.arange(4, dtype=np.int64))
     writer.add("Pad", node.inputs[0], pads, "", axes, output=node.output)
 
@@ -139,9 +139,9 @@ def _emit_upsample(op: ops.UpsampleOp, emitter: Emitter, node: Node) -> str:
 
 def _onnx_upsample(op: ops.UpsampleOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
     scales = writer.constant(f"{node.output}/scales", np.array((1, 1, *op.scale), np.float32))
-    how = {"mode": "nearest", "nearest_mode": "floor"}
-    how |= {"coordinate_transformation_mode": "asymmetric"}
-    writer.add("Resize", node.inputs[0], "", scales, output=node.output, **how)
+    attributes = {"mode": "nearest", "nearest_mode": "floor"}
+    attributes |= {"coordinate_transformation_mode": "asymmetric"}
+    writer.add("Resize", node.inputs[0], "", scales, output=node.output, **attributes)
 
 
 def _slice_shape(op: ops.SliceOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
@@ -165,21 +165,21 @@ def _slice(op: ops.SliceOp, inputs: Sequence[Array], constants: Constants) -> Ar
 
 
 def _emit_slice(op: ops.SliceOp, emitter: Emitter, node: Node) -> str:
-    where = f"{sizes(op.starts)}, {sizes(op.steps)}"
-    return f"net.slice({emitter.read(node)}, {sizes(op.sizes)}, {where})"
+    arguments = f"{sizes(op.starts)}, {sizes(op.steps)}"
+    return f"net.slice({emitter.read(node)}, {sizes(op.sizes)}, {arguments})"
 
 
 def _onnx_slice(op: ops.SliceOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
     rows = list(zip(op.starts, op.sizes, op.steps, strict=True))
     ends = [start + size * step for start, size, step in rows]
-    # Going down, the end lies before the first: ONNX would count -1 from the back.
+    # with a negative step the end may be -1, which ONNX would count from the back
     ends = [end if end >= 0 else -(2**31) for end in ends]
     parts = {"starts": op.starts, "ends": ends, "axes": range(1, len(rows) + 1), "steps": op.steps}
-    named = [
+    inputs = [
         writer.constant(f"{node.output}/{part}", np.array(tuple(numbers), np.int64))
         for part, numbers in parts.items()
     ]
-    writer.add("Slice", node.inputs[0], *named, output=node.output)
+    writer.add("Slice", node.inputs[0], *inputs, output=node.output)
 
 
 def _constant_shape(op: ops.ConstantOp, shapes: Sequence[Shape], constants: Constants) -> Shape:
@@ -189,7 +189,7 @@ def _constant_shape(op: ops.ConstantOp, shapes: Sequence[Shape], constants: Cons
 
 
 def _constant(op: ops.ConstantOp, inputs: Sequence[Array], constants: Constants) -> Array:
-    return constants[op.weight][None]  # for whichever batch it meets
+    return constants[op.weight][None]  # a batch of one
 
 
 def _emit_constant(op: ops.ConstantOp, emitter: Emitter, node: Node) -> str:
@@ -197,17 +197,17 @@ def _emit_constant(op: ops.ConstantOp, emitter: Emitter, node: Node) -> str:
 
 
 def _onnx_constant(op: ops.ConstantOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:
-    """A batch of one, which fits any other where two are combined."""
-    held = writer.constant(f"{op.weight}/one", writer.constants[op.weight][None])
+    """A batch of one, broadcast to any other; expanded where an op needs the full batch."""
+    constant = writer.constant(f"{op.weight}/one", writer.constants[op.weight][None])
     if node.output not in writer.repeated:
-        writer.add("Identity", held, output=node.output)
+        writer.add("Identity", constant, output=node.output)
         return
     name = writer.unused(f"{node.output}/batch")
     batch = writer.add("Shape", writer.input, output=name, end=1)
     rest = writer.constant(f"{node.output}/sizes", np.array(node.shape, np.int64))
-    whole = writer.unused(f"{node.output}/whole")
-    writer.add("Concat", batch, rest, output=whole, axis=0)
-    writer.add("Expand", held, whole, output=node.output)
+    shape = writer.unused(f"{node.output}/whole")
+    writer.add("Concat", batch, rest, output=shape, axis=0)
+    writer.add("Expand", constant, shape, output=node.output)
 
 
 def _cast(op: ops.CastOp, inputs: Sequence[Array], constants: Constants) -> Array:

@@ -1,4 +1,4 @@
-"""Transposed convolutions: each input pixel adds the whole kernel, times itself, to the result."""
+"""Transposed convolutions."""
 
 from __future__ import annotations
 
@@ -43,52 +43,52 @@ def _transposed_shape(
     vector(op.bias, filters, constants)
     expect(min(op.pads[:2]) >= 0, f"a padding of {op.pads}")
     reach = [(weight[2 + axis] - 1) * op.dilations[axis] + 1 for axis in (0, 1)]
-    found = [
+    output_size = [
         (size[axis] - 1) * op.strides[axis] + reach[axis] - op.pads[axis] - op.pads[2 + axis]
         for axis in (0, 1)
     ]
-    return (filters, *found)
+    return (filters, *output_size)
 
 
 def as_conv(op: ops.ConvTransposeOp, weight: Array) -> tuple[Array, ops.Pads]:
-    """Weight and padding of the convolution that does the same to an input spread by zeros.
+    """Weight and padding of the equal convolution of an input dilated by zeros.
 
-    A padding below 0 is cut off the spread input.
+    A negative padding is cut off the dilated input.
     """
     channels, each, high, wide = weight.shape
     grouped = weight.reshape(op.groups, channels // op.groups, each, high, wide)
-    turned = grouped.transpose(0, 2, 1, 3, 4)[..., ::-1, ::-1]
+    flipped = grouped.transpose(0, 2, 1, 3, 4)[..., ::-1, ::-1]
     reach = ((high - 1) * op.dilations[0], (wide - 1) * op.dilations[1])
-    top, left, bottom, right = (reach[at % 2] - pad for at, pad in enumerate(op.pads))
-    flat = turned.reshape(op.groups * each, channels // op.groups, high, wide)
+    top, left, bottom, right = (reach[side % 2] - pad for side, pad in enumerate(op.pads))
+    flat = flipped.reshape(op.groups * each, channels // op.groups, high, wide)
     return np.ascontiguousarray(flat), (top, left, bottom, right)
 
 
 def _transposed(op: ops.ConvTransposeOp, inputs: Sequence[Array], constants: Constants) -> Array:
-    """By the definition: each input pixel adds the whole kernel, and the border is cut off."""
+    """Each input pixel adds the kernel times itself, and the border is cut off."""
     values, weight = inputs[0], constants[op.weight]
     count, channels, height, width = values.shape
     each, high, wide = weight.shape[1:]
     reach = [(high - 1) * op.dilations[0] + 1, (wide - 1) * op.dilations[1] + 1]
-    whole = [(height - 1) * op.strides[0] + reach[0], (width - 1) * op.strides[1] + reach[1]]
-    made = np.zeros((count, op.groups, each, *whole), values.dtype)
+    full_size = [(height - 1) * op.strides[0] + reach[0], (width - 1) * op.strides[1] + reach[1]]
+    sums = np.zeros((count, op.groups, each, *full_size), values.dtype)
     grouped = values.reshape(count, op.groups, channels // op.groups, height, width)
     for row in range(high):
         for column in range(wide):
             start = (row * op.dilations[0], column * op.dilations[1])
             part = weight[:, :, row, column].reshape(op.groups, -1, each)
-            made[(..., *every(start, (height, width), op.strides))] += np.einsum(
+            sums[(..., *every(start, (height, width), op.strides))] += np.einsum(
                 "gio,ngihw->ngohw", part, grouped, optimize=True
             )
-    cut = made.reshape(count, op.groups * each, *whole)
+    result = sums.reshape(count, op.groups * each, *full_size)
     top, left, bottom, right = op.pads
-    cut = padded(cut, (0, 0, max(0, -bottom), max(0, -right)), 0)
-    cut = cut[:, :, top : whole[0] - bottom, left : whole[1] - right]
-    return with_bias(cut, op.bias, constants)
+    result = padded(result, (0, 0, max(0, -bottom), max(0, -right)), 0)
+    result = result[:, :, top : full_size[0] - bottom, left : full_size[1] - right]
+    return with_bias(result, op.bias, constants)
 
 
 def _emit_transposed(op: ops.ConvTransposeOp, emitter: Emitter, node: Node) -> str:
-    """Zeros between the pixels, and a convolution over them."""
+    """A convolution of the input dilated by zeros."""
     weight, pads = as_conv(op, emitter.graph.constants[op.weight])
     channels, height, width = emitter.shape(node)
     spread = (channels, (height - 1) * op.strides[0] + 1, (width - 1) * op.strides[1] + 1)
@@ -96,10 +96,10 @@ def _emit_transposed(op: ops.ConvTransposeOp, emitter: Emitter, node: Node) -> s
     if op.strides != (1, 1):
         value = f"net.spread({value}, {sizes(spread)}, {sizes(op.strides)})"
     if min(pads) < 0:
-        less = [max(0, -pad) for pad in pads]
-        starts = (0, less[0], less[1])
-        kept = (channels, spread[1] - less[0] - less[2], spread[2] - less[1] - less[3])
-        value = f"net.slice({value}, {sizes(kept)}, {sizes(starts)}, {{1, 1, 1}})"
+        crop = [max(0, -pad) for pad in pads]
+        starts = (0, crop[0], crop[1])
+        size = (channels, spread[1] - crop[0] - crop[2], spread[2] - crop[1] - crop[3])
+        value = f"net.slice({value}, {sizes(size)}, {sizes(starts)}, {{1, 1, 1}})"
     name = emitter.constant(f"{node.name}/turned_kernel", weight)
     call = f"net.convolution({value}, {sizes(node.shape)}, {sizes(weight.shape[2:])}, {name}"
     call += f"{emitter.bias(op.bias)})" + unless([max(0, pad) for pad in pads], (0,) * 4, "pads")
@@ -126,9 +126,6 @@ def _onnx_transposed(
 
 TABLE: dict[type, Definition] = {
     ops.ConvTransposeOp: Definition(
-        shape=_transposed_shape,
-        compute=_transposed,
-        emit=_emit_transposed,
-        onnx=_onnx_transposed,
-    ),
+        shape=_transposed_shape, compute=_transposed, emit=_emit_transposed, onnx=_onnx_transposed
+    )
 }

@@ -1,4 +1,4 @@
-"""Batch norms folded into the convolutions and dense layers beside them, in double precision."""
+"""Fold batch norms into adjacent convolutions and dense layers, in double precision."""
 
 from __future__ import annotations
 
@@ -17,33 +17,31 @@ Linear = ConvOp | DenseOp
 
 
 def fold_batch_norm(graph: Graph) -> Graph:
-    """Into the convolution or dense layer before it."""
-    made: dict[str, Array] = {}
-    held = ChainMap(
-        made, dict(graph.constants)
-    )  # of a chain of norms, each folds what the last made
+    """Fold batch norms into the convolution or dense layer before them."""
+    extra: dict[str, Array] = {}
+    constants = ChainMap(extra, dict(graph.constants))  # a chain of norms reads folded constants
 
     def merge(before: Node, node: Node) -> Node | None:
         op, norm = before.op, node.op
         if not isinstance(norm, BatchNormOp) or not _takes(before) or not isinstance(op, Linear):
             return None
         scale, shift = scale_and_shift(norm, graph.constants)
-        weight = held[op.weight].astype(np.float64)
-        bias = held[op.bias].astype(np.float64) if op.bias else 0.0
+        weight = constants[op.weight].astype(np.float64)
+        bias = constants[op.bias].astype(np.float64) if op.bias else 0.0
         weight = weight * scale.reshape(-1, *(1,) * (weight.ndim - 1))
-        folded = _with(op, node, weight, bias * scale + shift, made)
+        folded = _with(op, node, weight, bias * scale + shift, extra)
         folded = msgspec.structs.replace(folded, post=norm.post)
         return msgspec.structs.replace(before, op=folded, output=node.output)
 
-    return merge_pairs(graph, merge, made)
+    return merge_pairs(graph, merge, extra)
 
 
 def fold_batch_norm_forward(graph: Graph) -> Graph:
-    """Into the convolutions and dense layers after it, where none of them pads.
+    """Fold batch norms into the convolutions and dense layers after them, if none of these pads.
 
-    Padding is zeros after the norm, not before it: there a folded shift would be wrong.
+    Padding adds zeros after the norm: there a folded shift would be wrong.
     """
-    made: dict[str, Array] = {}
+    extra: dict[str, Array] = {}
     readers = graph.readers()
     foldable = {
         node.output: node
@@ -57,7 +55,7 @@ def fold_batch_norm_forward(graph: Graph) -> Graph:
     for node in graph.nodes:
         norm = foldable.get(node.input)
         if norm and isinstance(node.op, Linear) and isinstance(norm.op, BatchNormOp):
-            op = _after(node, node.op, norm.op, graph.constants, made)
+            op = _after(node, node.op, norm.op, graph.constants, extra)
             node = msgspec.structs.replace(
                 node,
                 op=op,
@@ -65,29 +63,29 @@ def fold_batch_norm_forward(graph: Graph) -> Graph:
                 sources=norm.origins + node.origins,
             )
         nodes.append(node)
-    return rewritten(graph, (node for node in nodes if node.output not in foldable), made)
+    return rewritten(graph, (node for node in nodes if node.output not in foldable), extra)
 
 
 def scale_and_shift(op: BatchNormOp, constants: Mapping[str, Array]) -> tuple[Array, Array]:
-    """What a batch norm multiplies by and adds, in double precision."""
-    held = {
+    """Scale and shift of a batch norm, in double precision."""
+    parameters = {
         part: constants[name].astype(np.float64)
         for part in ("mean", "variance", "gamma", "beta")
         if (name := getattr(op, part))
     }
-    scale = held.get("gamma", 1.0) / np.sqrt(held["variance"] + op.epsilon)
-    return scale, held.get("beta", 0.0) - held["mean"] * scale
+    scale = parameters.get("gamma", 1.0) / np.sqrt(parameters["variance"] + op.epsilon)
+    return scale, parameters.get("beta", 0.0) - parameters["mean"] * scale
 
 
 def _takes(node: Node) -> bool:
-    """Its result is linear in its weights, and axis 0 is that of its outputs."""
+    """Whether its result is linear in its weights, and axis 0 is that of its outputs."""
     if isinstance(node.op, DenseOp):
         return not node.op.post and len(node.shape) == 1
     return isinstance(node.op, ConvOp) and not node.op.post
 
 
 def _reads_bare(reader: Node, norm: Node) -> bool:
-    """It reads the norm as what it multiplies, once, and pads it with nothing."""
+    """Whether it multiplies the norm's output, reads it once, and does not pad it."""
     if norm.output in reader.inputs[1:]:
         return False
     if isinstance(reader.op, DenseOp):
@@ -100,7 +98,7 @@ def _after(
     op: Linear,
     norm: BatchNormOp,
     constants: Mapping[str, Array],
-    made: dict[str, Array],
+    extra: dict[str, Array],
 ) -> Linear:
     scale, shift = scale_and_shift(norm, constants)
     weight = constants[op.weight].astype(np.float64)
@@ -111,49 +109,49 @@ def _after(
     wide = channel.shape + (1,) * (weight.ndim - 2)
     bias = (weight * shift[channel].reshape(wide)).reshape(len(weight), -1).sum(1)
     bias = bias + constants[op.bias] if op.bias else bias
-    return _with(op, node, weight * scale[channel].reshape(wide), bias, made)
+    return _with(op, node, weight * scale[channel].reshape(wide), bias, extra)
 
 
-def _with(op: Linear, node: Node, weight: Array, bias: Array, made: dict[str, Array]) -> Linear:
-    """The op with folded constants, named after the node, for others may share the old ones."""
+def _with(op: Linear, node: Node, weight: Array, bias: Array, extra: dict[str, Array]) -> Linear:
+    """The op with new constants, named after the node, as others may share the old ones."""
     names = (f"{node.name}/folded_weight", f"{node.name}/folded_bias")
-    made |= zip(names, (weight.astype(np.float32), bias.astype(np.float32)), strict=True)
+    extra |= zip(names, (weight.astype(np.float32), bias.astype(np.float32)), strict=True)
     return msgspec.structs.replace(op, weight=names[0], bias=names[1])
 
 
 def norms_of_scales(graph: Graph) -> Graph:
-    """`x * a`, `x + b` with known numbers that differ along axis 0 at most."""
-    made: dict[str, Array] = {}
+    """Convert `x * a` and `x + b` with per-channel constants to batch norms."""
+    extra: dict[str, Array] = {}
     known = {
         node.output: graph.constants[node.op.weight]
         for node in graph.nodes
         if isinstance(node.op, ConstantOp)
     }
     shapes = graph.shapes()
-    return rewritten(graph, [_as_norm(node, known, shapes, made) for node in graph.nodes], made)
+    return rewritten(graph, [_as_norm(node, known, shapes, extra) for node in graph.nodes], extra)
 
 
 def _as_norm(
-    node: Node, known: dict[str, Array], shapes: dict[str, Shape], made: dict[str, Array]
+    node: Node, known: dict[str, Array], shapes: dict[str, Shape], extra: dict[str, Array]
 ) -> Node:
     if not isinstance(node.op, BinaryOp) or not any(name in known for name in node.inputs):
         return node
-    values, held = node.inputs if node.inputs[1] in known else reversed(node.inputs)
-    turned = node.inputs[0] == held
-    fits = shapes[values] == node.shape and _by_channel(shapes[held])
-    if values in known or not fits or (turned and node.op.kind not in ("add", "multiply")):
+    values, constant = node.inputs if node.inputs[1] in known else reversed(node.inputs)
+    swapped = node.inputs[0] == constant
+    fits = shapes[values] == node.shape and _by_channel(shapes[constant])
+    if values in known or not fits or (swapped and node.op.kind not in ("add", "multiply")):
         return node
-    numbers = known[held].reshape(-1).astype(np.float64)
-    ways: dict[str, tuple[Any, Any]] = {
+    numbers = known[constant].reshape(-1).astype(np.float64)
+    factors: dict[str, tuple[Any, Any]] = {
         "multiply": (numbers, 0.0),
         "divide": (1 / numbers if np.all(numbers) else None, 0.0),
         "add": (1.0, numbers),
         "subtract": (1.0, -numbers),
     }
-    scale, shift = ways.get(node.op.kind, (None, 0.0))
+    scale, shift = factors.get(node.op.kind, (None, 0.0))
     if scale is None:
         return node
-    op = _norm(node.name, node.shape[0], scale, shift, made)
+    op = _norm(node.name, node.shape[0], scale, shift, extra)
     op = msgspec.structs.replace(op, post=node.op.post)
     return msgspec.structs.replace(node, op=op, inputs=(values,))
 
@@ -163,27 +161,27 @@ def _by_channel(shape: Shape) -> bool:
 
 
 def _norm(
-    name: str, size: int, scale: Array | float, shift: Array | float, made: dict[str, Array]
+    name: str, size: int, scale: Array | float, shift: Array | float, extra: dict[str, Array]
 ) -> BatchNormOp:
     parts = {"mean": 0.0, "variance": 1.0, "gamma": scale, "beta": shift}
-    named = {part: f"{name}/norm_{part}" for part in parts}
+    names = {part: f"{name}/norm_{part}" for part in parts}
     for part, numbers in parts.items():
-        made[named[part]] = np.broadcast_to(np.asarray(numbers, np.float32), (size,)).copy()
-    return BatchNormOp(**named, epsilon=0.0)  # type: ignore[arg-type]
+        extra[names[part]] = np.broadcast_to(np.asarray(numbers, np.float32), (size,)).copy()
+    return BatchNormOp(**names, epsilon=0.0)  # type: ignore[arg-type]
 
 
 def join_norms(graph: Graph) -> Graph:
-    """A batch norm of a batch norm is one."""
-    made: dict[str, Array] = {}
+    """Merge a batch norm of a batch norm into one."""
+    extra: dict[str, Array] = {}
 
     def merge(before: Node, node: Node) -> Node | None:
         first, second = before.op, node.op
         if not isinstance(first, BatchNormOp) or not isinstance(second, BatchNormOp) or first.post:
             return None
-        held = {**graph.constants, **made}
-        (a, b), (c, d) = scale_and_shift(first, held), scale_and_shift(second, held)
-        op = _norm(node.output, node.shape[0], a * c, b * c + d, made)
+        constants = {**graph.constants, **extra}
+        (a, b), (c, d) = scale_and_shift(first, constants), scale_and_shift(second, constants)
+        op = _norm(node.output, node.shape[0], a * c, b * c + d, extra)
         op = msgspec.structs.replace(op, post=second.post)
         return msgspec.structs.replace(node, op=op, inputs=before.inputs)
 
-    return merge_pairs(graph, merge, made)
+    return merge_pairs(graph, merge, extra)

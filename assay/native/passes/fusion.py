@@ -1,4 +1,4 @@
-"""What follows an operation done before its result is written: activations, sums, pooling."""
+"""Fuse activations, sums and pools into the operation before them."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from assay.native.ops import (
 )
 from assay.native.passes.rewrite import merge_pairs, read_once, rewritten, unused
 
-# A maximum taken first leaves these fewer values to work on; relu costs nothing where it is.
+# After a max pool these compute fewer values; a fused relu costs nothing.
 COSTLY = RISING - {"relu"}
 
 
 def fuse_activations(graph: Graph) -> Graph:
     def merge(before: Node, node: Node) -> Node | None:
         takes = isinstance(before.op, ConvOp | DenseOp | BatchNormOp | BinaryOp | PoolOp)
-        return _joined(before, node, (node.op,)) if takes and _is(node, ActivationOp) else None
+        takes = takes and isinstance(node.op, ActivationOp)
+        return _joined(before, node, (node.op,)) if takes else None
 
     return merge_pairs(graph, merge)
 
 
 def fuse_residuals(graph: Graph) -> Graph:
-    """A sum with the result of a convolution or dense layer; one for each."""
+    """Fuse a residual sum into a convolution or dense layer; at most one for each."""
 
     def merge(before: Node, node: Node) -> Node | None:
         op = node.op
         if not isinstance(op, BinaryOp) or op.kind != "add" or not _can_add(before, node):
             return None
         other = node.inputs[1] if node.inputs[0] == before.output else node.inputs[0]
-        joined = _joined(before, node, (ResidualOp(), *op.post))
-        return msgspec.structs.replace(joined, inputs=(*before.inputs, other))
+        fused = _joined(before, node, (ResidualOp(), *op.post))
+        return msgspec.structs.replace(fused, inputs=(*before.inputs, other))
 
     shapes = graph.shapes()
 
@@ -52,7 +53,7 @@ def fuse_residuals(graph: Graph) -> Graph:
 
 
 def fuse_pools(graph: Graph) -> Graph:
-    """A convolution whose result is pooled at once, so that it need not be written whole."""
+    """Fuse pools into convolutions, whose result is then not written in full."""
 
     def merge(before: Node, node: Node) -> Node | None:
         if not isinstance(before.op, ConvOp) or not isinstance(node.op, PoolOp):
@@ -64,7 +65,7 @@ def fuse_pools(graph: Graph) -> Graph:
 
 
 def pool_before_activation(graph: Graph) -> Graph:
-    """max(f(x)) is f(max(x)) where f never falls, and there are fewer maxima than values."""
+    """Swap a monotonic activation with a max pool: max(f(x)) is f(max(x))."""
     free = read_once(graph)
     nodes: dict[str, Node] = {}
     for node in graph.nodes:
@@ -86,11 +87,7 @@ def _may_swap(before: Node, node: Node) -> bool:
     return rising and pool.kind == "max" and not pool.post
 
 
-def _is(node: Node, kind: type) -> bool:
-    return isinstance(node.op, kind)
-
-
 def _joined(before: Node, node: Node, post: tuple[object, ...]) -> Node:
-    """The first node, which also does what the second did."""
+    """The first node with `post` appended, writing the second's output."""
     op = msgspec.structs.replace(before.op, post=(*before.op.post, *post))  # type: ignore[union-attr]
     return msgspec.structs.replace(before, op=op, output=node.output)

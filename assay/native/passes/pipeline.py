@@ -1,4 +1,4 @@
-"""All passes that make a graph cheaper and change no result, in the order that lets each help."""
+"""The optimization passes in their order; none changes results."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from assay.native.passes.transposes import join_turns, turn_dense_rows
 
 
 def optimized(graph: Graph) -> Graph:
-    """The same outputs from fewer operations. `fuse_pools` is left to who can make use of it."""
-    for each in PASSES:
-        graph = each(graph)
+    """Run all passes. `fuse_pools` is not among them: only some callers can use it."""
+    for run_pass in PASSES:
+        graph = run_pass(graph)
     return graph
 
 
 def traced(graph: Graph) -> Graph:
-    """Each node knows what it came from, before passes give it other operations."""
+    """Record the origins of each node before other passes change it."""
     nodes = (msgspec.structs.replace(node, sources=node.origins) for node in graph.nodes)
     return msgspec.structs.replace(graph, nodes=tuple(nodes))
 
 
 def drop_dead(graph: Graph) -> Graph:
-    """Without nodes whose results nobody reads, and constants that nobody names."""
-    wanted, kept = set(graph.outputs), []
+    """Remove nodes whose results are not read, and unused constants."""
+    live_values, live_nodes = set(graph.outputs), []
     for node in reversed(graph.nodes):
-        if node.output in wanted:
-            kept.append(node)
-            wanted.update(node.inputs)
-    named = {name for node in kept for name in constants_of(node.op).values()}
-    constants = {name: array for name, array in graph.constants.items() if name in named}
-    return msgspec.structs.replace(graph, nodes=tuple(reversed(kept)), constants=constants)
+        if node.output in live_values:
+            live_nodes.append(node)
+            live_values.update(node.inputs)
+    names = {name for node in live_nodes for name in constants_of(node.op).values()}
+    constants = {name: array for name, array in graph.constants.items() if name in names}
+    return msgspec.structs.replace(graph, nodes=tuple(reversed(live_nodes)), constants=constants)
 
 
 def fold_padding(graph: Graph) -> Graph:
-    """Zeros around an image are left to the convolution that reads it.
+    """Fold zero padding into the convolution that reads it.
 
-    A pooling window would not count such zeros, so there the padding stays an operation.
+    Not into pools, which do not count padding.
     """
     padding = {node.output: node for node in graph.nodes if isinstance(node.op, PadOp)}
     return rewritten(graph, (_folded(node, padding) for node in graph.nodes))
@@ -70,12 +70,12 @@ PASSES: tuple[Callable[[Graph], Graph], ...] = (
     turn_dense_rows,
     fold_padding,
     norms_of_scales,
-    drop_dead,  # what is dead would still count as a reader
+    drop_dead,  # dead nodes would count as readers
     join_norms,
     fold_batch_norm,
     fold_batch_norm_forward,
     pool_before_activation,
     fuse_activations,
-    fuse_residuals,  # after activations: a relu behind a sum goes along with it
+    fuse_residuals,  # after activations: a relu after a sum is fused with it
     drop_dead,
 )

@@ -1,4 +1,4 @@
-"""Transposes and reshapes that need not be: undone pairs, axes of one, rows of a dense layer."""
+"""Remove redundant transposes and reshapes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from assay.native.passes.rewrite import rewritten, unused
 
 
 def join_turns(graph: Graph) -> Graph:
-    """A transpose of a transpose is one, or none; so with reshapes. What does nothing goes."""
-    made: dict[str, Node] = {}
-    same: dict[str, str] = {}  # a value → the one it equals
+    """Merge transposes of transposes and reshapes of reshapes; remove identities."""
+    nodes: dict[str, Node] = {}
+    same: dict[str, str] = {}  # output of an identity → its input
     shapes = graph.shapes()
     for node in graph.nodes:
         node = msgspec.structs.replace(node, inputs=tuple(same.get(n, n) for n in node.inputs))
-        node = _joined(_simple(_joined(node, made), shapes), made)
+        node = _joined(_simple(_joined(node, nodes), shapes), nodes)
         if _does_nothing(node, shapes) and node.output not in graph.outputs:
             same[node.output] = node.inputs[0]
         else:
-            made[node.output] = node
-    return rewritten(graph, made.values())
+            nodes[node.output] = node
+    return rewritten(graph, nodes.values())
 
 
-def _joined(node: Node, made: dict[str, Node]) -> Node:
-    before = made.get(node.input)
+def _joined(node: Node, nodes: dict[str, Node]) -> Node:
+    before = nodes.get(node.input)
     if before is None or type(before.op) is not type(node.op):
         return node
     if isinstance(node.op, ReshapeOp):
@@ -46,7 +46,7 @@ def _sources(before: Node, node: Node) -> tuple[Origin, ...]:
 
 
 def _simple(node: Node, shapes: dict[str, Shape]) -> Node:
-    """A transpose that moves only axes of size 1 moves no value."""
+    """A transpose that moves only axes of size 1 becomes a reshape."""
     if not isinstance(node.op, TransposeOp):
         return node
     shape = shapes[node.inputs[0]]
@@ -61,8 +61,8 @@ def _does_nothing(node: Node, shapes: dict[str, Shape]) -> bool:
 
 
 def take_channels_first(graph: Graph) -> Graph:
-    """Pictures come in with channels first, and are turned where the model's own order matters."""
-    own = {
+    """Convert inputs to channels first, with a transpose where the model's own order matters."""
+    turns = {
         value.name: make_node(
             unused(f"{value.name}/channels_last", graph),
             TransposeOp((1, 2, 0)),
@@ -72,15 +72,15 @@ def take_channels_first(graph: Graph) -> Graph:
         for value in graph.inputs
         if value.layout == "channels_last"
     }
-    if not own:
+    if not turns:
         return graph
-    turned = msgspec.structs.replace(
+    converted = msgspec.structs.replace(
         graph,
         inputs=tuple(_channels_first(value) for value in graph.inputs),
-        nodes=(*own.values(), *(_reading(node, own) for node in graph.nodes)),
-        outputs=tuple(own[name].output if name in own else name for name in graph.outputs),
+        nodes=(*turns.values(), *(_reading(node, turns) for node in graph.nodes)),
+        outputs=tuple(turns[name].output if name in turns else name for name in graph.outputs),
     )
-    return turn_dense_rows(join_turns(turned))
+    return turn_dense_rows(join_turns(converted))
 
 
 def _channels_first(value: Value) -> Value:
@@ -89,14 +89,14 @@ def _channels_first(value: Value) -> Value:
     return Value(value.name, (value.shape[2], *value.shape[:2]), "channels_first")
 
 
-def _reading(node: Node, own: dict[str, Node]) -> Node:
-    inputs = tuple(own[name].output if name in own else name for name in node.inputs)
+def _reading(node: Node, turns: dict[str, Node]) -> Node:
+    inputs = tuple(turns[name].output if name in turns else name for name in node.inputs)
     return msgspec.structs.replace(node, inputs=inputs)
 
 
 def turn_dense_rows(graph: Graph) -> Graph:
-    """A picture turned only to be flattened for a dense layer: its weights are turned instead."""
-    made: dict[str, Array] = {}
+    """Replace a transpose before a flattened dense layer by permuted weights."""
+    extra: dict[str, Array] = {}
     writers: dict[str, Node] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
@@ -107,23 +107,23 @@ def turn_dense_rows(graph: Graph) -> Graph:
             bare = msgspec.structs.replace(flat, name=name, output=name, inputs=turn.inputs)
             nodes.append(bare)
             writers[name] = bare
-            node = _turned(node, bare, turn, graph, made)
+            node = _turned(node, bare, turn, graph, extra)
         nodes.append(node)
         writers[node.output] = node
-    return rewritten(graph, nodes, made)
+    return rewritten(graph, nodes, extra)
 
 
 def _flattens(flat: Node, node: Node) -> bool:
     return len(flat.shape) == 1 and isinstance(node.op, DenseOp)
 
 
-def _turned(node: Node, flat: Node, turn: Node, graph: Graph, made: dict[str, Array]) -> Node:
+def _turned(node: Node, flat: Node, turn: Node, graph: Graph, extra: dict[str, Array]) -> Node:
     assert isinstance(node.op, DenseOp) and isinstance(turn.op, TransposeOp)
     weight = graph.constants[node.op.weight]
     shape = graph.shapes()[turn.inputs[0]]
-    # Where each value of the unturned picture stands in the turned one.
-    places = np.arange(math.prod(shape)).reshape(shape).transpose(turn.op.order).ravel()
+    # position of each value of the image in the transposed one
+    positions = np.arange(math.prod(shape)).reshape(shape).transpose(turn.op.order).ravel()
     name = f"{node.name}/turned_weight"
-    made[name] = np.ascontiguousarray(weight[:, np.argsort(places)])
+    extra[name] = np.ascontiguousarray(weight[:, np.argsort(positions)])
     op = msgspec.structs.replace(node.op, weight=name)
     return msgspec.structs.replace(node, op=op, inputs=(flat.output, *node.inputs[1:]))

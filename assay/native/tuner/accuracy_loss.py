@@ -1,7 +1,7 @@
-"""Accuracy that a change costs, from the same pictures before and after; what may be promised.
+"""Paired accuracy loss of a change on the same images, and its confidence limits.
 
-Both networks see the same pictures, so that only those count on which one is right and the other
-wrong: chance in the choice of pictures, which makes two accuracies differ, is the same for both.
+Only images on which one network is right and the other wrong count, so that the sampling of images
+affects both accuracies alike.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Loss(NamedTuple):
     points: float
     low: float
     high: float
-    lost: int  # pictures right before and wrong after
+    lost: int  # images right before and wrong after
     won: int  # wrong before and right after
     n: int
 
 
 def loss(before: Flags, after: Flags) -> Loss:
-    """Of pictures: whether each was right before, and whether it is after."""
+    """Loss from flags of correct predictions before and after."""
     n = len(before)
     lost, won = int(np.sum(before & ~after)), int(np.sum(~before & after))
     points = 100 * (lost - won) / n
@@ -38,38 +38,38 @@ def loss(before: Flags, after: Flags) -> Loss:
     return Loss(points, low, high, lost, won, n)
 
 
-def bound(found: Loss) -> float:
-    """The points that are lost at most, on pictures nobody has seen, at 95 %."""
-    return 100 * limit(found.lost, found.won, found.n, -ONE_SIDED)
+def bound(result: Loss) -> float:
+    """Upper bound of the points lost on unseen images, at 95 %."""
+    return 100 * limit(result.lost, result.won, result.n, -ONE_SIDED)
 
 
 def pictures_needed(points: float, disagreeing: float = 0.0) -> int:
-    """Pictures without which a loss of at most so many points cannot be promised.
+    """The number of images needed to promise a loss of at most so many points.
 
-    The networks disagree on a share of them, as often for better as for worse; a share of 0 gives
-    the least that could do.
+    The networks disagree on a share of them, equally often in both directions; a share of 0 gives
+    the minimum.
     """
-    most = points / 100
-    if not 0 < most < 1:
+    share = points / 100
+    if not 0 < share < 1:
         raise ValueError(f"a loss of {points:g} points: between 0 and 100 can be promised")
-    least = ONE_SIDED**2 * (1 - most) / most
-    return math.ceil(max(least, ONE_SIDED**2 * disagreeing / most**2))
+    least = ONE_SIDED**2 * (1 - share) / share
+    return math.ceil(max(least, ONE_SIDED**2 * disagreeing / share**2))
 
 
 def fastest_safe(losses: Sequence[Loss], points: float) -> int:
-    """How many of these, ordered from the safest to the boldest, keep the promise.
+    """How many of these losses, from the safest on, are within `points`.
 
-    Each is tested only if all before it passed, so that the chance of any wrong promise is that
-    of one test; to choose the fastest of many that each passed would be wrong more often.
+    Fixed-sequence testing: each is tested only if all before it passed, so that the chance of any
+    wrong promise is that of one test.
     """
-    for place, found in enumerate(losses):
-        if bound(found) > points:
-            return place
+    for count, result in enumerate(losses):
+        if bound(result) > points:
+            return count
     return len(losses)
 
 
 def limit(lost: int, won: int, n: int, z: float) -> float:
-    """A limit of the difference of two shares of the same pictures (Tango's score interval, 1998).
+    """A limit of the difference of two paired proportions (Tango's score interval, 1998).
 
     A positive z gives the lower limit, a negative one the upper.
     """
@@ -84,12 +84,12 @@ def limit(lost: int, won: int, n: int, z: float) -> float:
 
 
 def _score(lost: int, won: int, n: int, difference: float) -> float:
-    """How far the counts are from a difference, in its standard errors; it falls with it."""
+    """Score statistic of a difference, in standard errors; decreasing."""
     b = (2 * n - lost + won) * difference - lost - won
     c = -won * difference * (1 - difference)
     gained = max(0.0, (math.sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n))
     variance = n * (2 * gained + difference * (1 - difference))
-    off = lost - won - n * difference
+    error = lost - won - n * difference
     if variance <= 0:
-        return math.copysign(math.inf, off) if off else 0.0
-    return off / math.sqrt(variance)
+        return math.copysign(math.inf, error) if error else 0.0
+    return error / math.sqrt(variance)

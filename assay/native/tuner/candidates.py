@@ -1,4 +1,4 @@
-"""Which knobs of a layer are worth trying: quicker than it is, and no other quicker and nearer."""
+"""Candidate knobs of a layer: its Pareto front of time and error."""
 
 from __future__ import annotations
 
@@ -15,80 +15,80 @@ from assay.native.ops import constants_of
 from assay.native.subgraph import only
 from assay.native.tuner.layer_times import HALF, INT8, Times, tuned_layers
 
-PAYS = 0.97  # of the exact layer's cost, that a knob has at most
+PAYS = 0.97  # maximum cost of a knob, as a share of the exact layer's
 MOST = 6  # knobs of a layer
-SMALL = 0.01  # of the whole cost: of such a layer only int8 is tried
-ITEMS = 8  # of the calibration set, on which errors are compared
+SMALL = 0.01  # of the total cost: for smaller layers only int8 is a candidate
+ITEMS = 8  # of the calibration set, to compare errors
 
 
 class KnobbedLayer(NamedTuple):
-    """A layer alone, as a knob computes it."""
+    """A single layer with a knob applied."""
 
     knob: int
     graph: Graph
-    error: float  # mean square of what it does to the layer's output, over that of the output
+    error: float  # relative mean square error of the layer's output
 
 
 def candidates(
     graph: Graph, costs: Times, calibration: Calibration
 ) -> dict[str, tuple[KnobbedLayer, ...]]:
-    """By layer, from the dearest on; a cost is a time, or whatever else is to be saved."""
-    whole = sum(each[BASELINE] for each in costs.values())
-    found = {}
+    """Candidates by layer; a cost is a time or another objective to minimize."""
+    total = sum(cost[BASELINE] for cost in costs.values())
+    results = {}
     for node in tuned_layers(graph):
-        took = costs[node.name]
-        small = took[BASELINE] < SMALL * whole
-        tried = {INT8} & took.keys() if small else _paying(took) | ({INT8} & took.keys())
-        made = [knobbed(graph, node, knob, calibration) for knob in sorted(tried)]
-        found[node.name] = _front(made, took)
-    return found
+        cost = costs[node.name]
+        small = cost[BASELINE] < SMALL * total
+        knobs = {INT8} & cost.keys() if small else _paying(cost) | ({INT8} & cost.keys())
+        layers = [knobbed(graph, node, knob, calibration) for knob in sorted(knobs)]
+        results[node.name] = _front(layers, cost)
+    return results
 
 
 def knobbed(graph: Graph, node: Node, knob: int, calibration: Calibration) -> KnobbedLayer:
-    alone = applied(only(graph, node), {node.name: knob}, calibration=calibration)
-    inputs = [calibration.values[value.name][:ITEMS] for value in alone.inputs]
+    single = applied(only(graph, node), {node.name: knob}, calibration=calibration)
+    inputs = [calibration.values[value.name][:ITEMS] for value in single.inputs]
     exact = calibration.values[node.output][:ITEMS]
-    moved = reference.outputs(alone, *inputs)[0] - exact
-    return KnobbedLayer(knob, alone, _square(moved) / (_square(exact - exact.mean()) or 1.0))
+    delta = reference.outputs(single, *inputs)[0] - exact
+    return KnobbedLayer(knob, single, _square(delta) / (_square(exact - exact.mean()) or 1.0))
 
 
 def byte_costs(graph: Graph, times: Times, calibration: Calibration) -> Times:
     """Bytes of weights in place of seconds, for the same knobs."""
     quick = Calibration(calibration.values, correct=False)
-    found: Times = {}
+    costs: Times = {}
     for node in tuned_layers(graph):
-        alone = only(graph, node)
-        made = {k: applied(alone, {node.name: k}, calibration=quick) for k in times[node.name]}
-        found[node.name] = {knob: float(weight_bytes(each)) for knob, each in made.items()}
-    return found
+        single = only(graph, node)
+        variants = {k: applied(single, {node.name: k}, calibration=quick) for k in times[node.name]}
+        costs[node.name] = {knob: float(weight_bytes(each)) for knob, each in variants.items()}
+    return costs
 
 
 def weight_bytes(graph: Graph) -> int:
-    """Of the weights as they are multiplied; those of whole numbers are bytes."""
+    """Size of the weights in memory; int8 weights have 1 byte."""
     total = 0
     for node in graph.nodes:
-        held = constants_of(node.op)
-        for field, name in held.items():
-            whole = field == "weight" and "scales" in held
-            total += graph.constants[name].size * (1 if whole else 4)
+        constants = constants_of(node.op)
+        for field, name in constants.items():
+            is_int8 = field == "weight" and "scales" in constants
+            total += graph.constants[name].size * (1 if is_int8 else 4)
     return total
 
 
-def _paying(took: Mapping[int, float]) -> set[int]:
-    exact = took[BASELINE]
-    return {k for k, s in took.items() if k not in (BASELINE, HALF) and s < PAYS * exact}
+def _paying(costs: Mapping[int, float]) -> set[int]:
+    exact = costs[BASELINE]
+    return {k for k, s in costs.items() if k not in (BASELINE, HALF) and s < PAYS * exact}
 
 
-def _front(made: list[KnobbedLayer], took: Mapping[int, float]) -> tuple[KnobbedLayer, ...]:
-    """The nearest first, then what is quicker; int8 always, which between layers of bytes saves two
-    casts, though it may not pay by itself."""
-    kept: list[KnobbedLayer] = []
-    for each in sorted(made, key=lambda one: (one.error, took[one.knob])):
-        fastest = min((took[one.knob] for one in kept), default=np.inf)
-        if each.knob == INT8 or took[each.knob] < PAYS * fastest:
-            kept.append(each)
-    places = np.unique(np.linspace(0, len(kept) - 1, min(MOST, len(kept))).round().astype(int))
-    return tuple(one for n, one in enumerate(kept) if n in places or one.knob == INT8)
+def _front(layers: list[KnobbedLayer], costs: Mapping[int, float]) -> tuple[KnobbedLayer, ...]:
+    """Pareto front by rising error; int8 always, as it saves casts between int8 layers even if it
+    is not faster alone."""
+    best: list[KnobbedLayer] = []
+    for candidate in sorted(layers, key=lambda layer: (layer.error, costs[layer.knob])):
+        fastest = min((costs[layer.knob] for layer in best), default=np.inf)
+        if candidate.knob == INT8 or costs[candidate.knob] < PAYS * fastest:
+            best.append(candidate)
+    indices = np.unique(np.linspace(0, len(best) - 1, min(MOST, len(best))).round().astype(int))
+    return tuple(layer for n, layer in enumerate(best) if n in indices or layer.knob == INT8)
 
 
 def _square(values: Array) -> float:

@@ -1,4 +1,4 @@
-"""Whether a network can be tuned at all, and what has to be said of what was found."""
+"""Checks that a network can be tuned, and notes on the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.stats.accuracy import wilson
 
 
 def check_classifies(model: Graph) -> None:
-    """One input, a number for each class, and a layer that has knobs."""
+    """Raise unless it has one input, one output per class, and a layer with knobs."""
     hint = "Tune a network that classifies."
     if len(model.inputs) != 1 or len(model.outputs) != 1:
         raise UsageError(
@@ -40,36 +40,40 @@ def check_classifies(model: Graph) -> None:
 
 
 def check_trained(model: str, outputs: Array, labels: NDArray[np.int64]) -> None:
-    """One that guesses loses nothing, whatever is done to it."""
+    """Raise if the model only guesses: its accuracy could not get worse."""
     right, classes = int(np.sum(outputs.argmax(1) == labels)), outputs.shape[1]
     if wilson(right, len(labels))[0] <= 1 / classes:
         raise UsageError(
-            f"{model} is right about {100 * right / len(labels):.1f} % of its pictures, as one "
-            f"that guesses among {classes} classes would be: it has no trained weights, or the "
-            "pictures are not prepared as it expects.",
+            f"{model} is right about {100 * right / len(labels):.1f} % of its images, no better "
+            f"than a guess among {classes} classes: it has no trained weights, or the images are "
+            "not prepared as it expects.",
             hint="Give --weights FILE, or data prepared as in its training.",
         )
 
 
 def emulated_note(times: Times) -> str:
-    """Of the knob that is only emulated: it was measured, and is not offered."""
-    both = [(took[BASELINE], took[HALF]) for took in times.values() if HALF in took]
-    exact, half = (sum(each) for each in zip(*both, strict=True))
+    """Note on the emulated knob, which is measured but not offered."""
+    both = [(seconds[BASELINE], seconds[HALF]) for seconds in times.values() if HALF in seconds]
+    exact, half = (sum(column) for column in zip(*both, strict=True))
     return (
         f"fp16 was left out: {KNOBS[HALF].summary}; it is {exact / half:.2f} times as fast as fp32"
     )
 
 
 def prediction_note(points: Sequence[TunedPoint]) -> str:
-    """How far predictions were off, on the pictures they were made for."""
-    off = [abs(each.predicted - each.measured) for each in points[1:] if each.measured is not None]
-    if not off:
+    """Note on the largest error of predictions, on the same images."""
+    errors = [
+        abs(point.predicted - point.measured) for point in points[1:] if point.measured is not None
+    ]
+    if not errors:
         return ""
-    return f"predicted losses were within {max(off):.2f} points of those measured on these pictures"
+    return (
+        f"predicted losses were within {max(errors):.2f} points of those measured on these images"
+    )
 
 
 def promise_note(points: Sequence[TunedPoint], best: TunedPoint, max_loss: float) -> str:
-    """Why nothing faster was promised, and what would help; "" where something was."""
+    """Why no faster point was promised, and what would help; "" if one was."""
     if best.knobs:
         return ""
     if len(points) < 2:
@@ -81,6 +85,6 @@ def promise_note(points: Sequence[TunedPoint], best: TunedPoint, max_loss: float
     )
     if safest.points >= max_loss:
         return note
-    room, reach = max_loss - safest.points, safest.bound - safest.points
-    needed = max(pictures_needed(max_loss), round(safest.pictures * (reach / room) ** 2))
-    return f"{note}; with {needed} pictures to confirm by, in place of {safest.pictures}, it could"
+    margin, half_width = max_loss - safest.points, safest.bound - safest.points
+    needed = max(pictures_needed(max_loss), round(safest.pictures * (half_width / margin) ** 2))
+    return f"{note}; {needed} images to confirm it, instead of {safest.pictures}, would suffice"

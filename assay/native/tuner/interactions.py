@@ -1,9 +1,8 @@
-"""What the sum of each layer's move lacks, told by choices that were computed as a whole.
+"""Interaction residuals: measured whole-network outputs minus the sum of per-layer moves.
 
-Layers are changed together, and what one does depends on what the others did. For small moves that
-is a quadratic form of them: so of two choices it is alike as the square of how alike their moves
-are. With that likeness as covariance, what a choice lacks is expected to be a mixture of what the
-known ones lack (a Gaussian process), and how far off that may be is known too.
+For small moves the interaction is a quadratic form of them, so the covariance of the residuals of
+two choices is the square of the product of their moves. With this kernel, a Gaussian process
+predicts the residual of a choice and its uncertainty from the measured choices.
 """
 
 from __future__ import annotations
@@ -17,74 +16,76 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float32]
 Choice = tuple[int, ...]
-RIDGE = 0.1  # of a choice's own likeness: what is of a higher order, and no mixture of others
+RIDGE = 0.1  # of the diagonal, for terms of higher order
 
 
 class WholeChoice(NamedTuple):
-    """One that was computed as a whole, and what the sum of its moves lacks."""
+    """A choice measured as a whole network, and the residual of the sum of its moves."""
 
     choice: Choice
-    lacking: Array  # pictures × classes
+    lacking: Array  # images × classes
 
 
 class Lacking(NamedTuple):
-    """Of a choice: what is expected, and the standard deviation of each number of it."""
+    """Predicted residual of a choice, and its standard deviation."""
 
     moved: Array | None  # None: nothing is known
     spread: float
 
 
 class Interactions:
-    """What is lacking, of any choice; `moves` are the trials of each layer, the exact one first."""
+    """Predicts residuals of choices; `moves` are the trials of each layer, the exact one first."""
 
     def __init__(self, moves: Sequence[Sequence[Array]], known: Sequence[WholeChoice] = ()) -> None:
         self._known = tuple(known)
-        self._products = [_products(each) for each in moves]
+        self._products = [_products(layer_moves) for layer_moves in moves]
         if known:
             self._set_weights()
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        """Those that are known."""
-        return tuple(each.choice for each in self._known)
+        """The measured choices."""
+        return tuple(whole.choice for whole in self._known)
 
     def knowing(self, more: Sequence[WholeChoice]) -> Interactions:
-        """With these known too."""
+        """A predictor with further measured choices."""
         return self._with((*self._known, *more))
 
     def without(self, choice: Choice) -> Interactions:
-        """As if this one had not been computed."""
-        return self._with([each for each in self._known if each.choice != choice])
+        """A predictor without this choice."""
+        return self._with([whole for whole in self._known if whole.choice != choice])
 
     def lacking(self, choice: Sequence[int]) -> Lacking:
-        """Of a choice that is known, what it is."""
+        """The residual of a choice, measured or predicted."""
         if not self._known:
             return Lacking(None, 0.0)
-        for each in self._known:
-            if each.choice == tuple(choice):
-                return Lacking(each.lacking, 0.0)
-        alike = np.array([self._alike(choice, each.choice) for each in self._known])
-        shares = self._inverse @ alike
-        left = max(0.0, self._alike(choice, choice) - float(alike @ shares))
-        moved = sum(
-            np.float32(share) * each.lacking
-            for share, each in zip(shares, self._known, strict=True)
+        for whole in self._known:
+            if whole.choice == tuple(choice):
+                return Lacking(whole.lacking, 0.0)
+        kernel = np.array([self._alike(choice, whole.choice) for whole in self._known])
+        weights = self._inverse @ kernel
+        variance = max(0.0, self._alike(choice, choice) - float(kernel @ weights))
+        delta = sum(
+            np.float32(weight) * whole.lacking
+            for weight, whole in zip(weights, self._known, strict=True)
         )
-        return Lacking(np.asarray(moved, np.float32), math.sqrt(self._scale * left))
+        return Lacking(np.asarray(delta, np.float32), math.sqrt(self._scale * variance))
 
     def _with(self, known: Sequence[WholeChoice]) -> Interactions:
-        made = object.__new__(Interactions)
-        made._products, made._known = self._products, tuple(known)
+        copy = object.__new__(Interactions)
+        copy._products, copy._known = self._products, tuple(known)
         if known:
-            made._set_weights()
-        return made
+            copy._set_weights()
+        return copy
 
     def _set_weights(self) -> None:
-        alike = np.array([[self._alike(a, b) for b in self.choices] for a in self.choices])
-        own = np.diag(alike)
-        self._inverse = np.linalg.pinv(alike + RIDGE * np.diag(own))
-        # Pooled, so that choices which hardly move anything do not count.
-        self._scale = sum(_mean_square(each.lacking) for each in self._known) / (own.sum() or 1.0)
+        kernel = np.array([[self._alike(a, b) for b in self.choices] for a in self.choices])
+        diagonal = np.diag(kernel)
+        self._inverse = np.linalg.pinv(kernel + RIDGE * np.diag(diagonal))
+        # pooled, so that choices with tiny moves have no weight
+        self._scale = sum(_mean_square(whole.lacking) for whole in self._known) / (
+            diagonal.sum() or 1.0
+        )
 
     def _alike(self, first: Sequence[int], second: Sequence[int]) -> float:
         places = zip(self._products, first, second, strict=True)
@@ -92,10 +93,10 @@ class Interactions:
 
 
 def _products(moves: Sequence[Array]) -> NDArray[np.float64]:
-    """The mean product of every two moves of a layer, against the mean over classes."""
+    """Gram matrix of a layer's moves, centered over classes."""
     flat = np.array([(each - each.mean(1, keepdims=True)).ravel() for each in moves])
-    found: NDArray[np.float64] = (flat @ flat.T).astype(np.float64) / flat.shape[1]
-    return found
+    result: NDArray[np.float64] = (flat @ flat.T).astype(np.float64) / flat.shape[1]
+    return result
 
 
 def _mean_square(moved: Array) -> float:

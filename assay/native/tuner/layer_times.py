@@ -1,4 +1,4 @@
-"""How long each layer takes with each knob, on this machine and among its neighbours."""
+"""Time of each layer with each knob, measured within the network."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ def tuned_layers(graph: Graph) -> list[Node]:
 
 
 def timed_knobs(graph: Graph) -> tuple[int, ...]:
-    """One of each kind that any layer can have: where the first row is left out costs no time."""
+    """One knob of each kind that fits a layer: offsets do not change the time."""
     kinds: dict[object, int] = {}
-    for each in sorted(KNOBS.values(), key=lambda one: one.id):
-        fits = any(not why_not(each, node, graph) for node in tuned_layers(graph))
-        if each.id != BASELINE and fits and (each.runs == "yes" or each.id == HALF):
-            kinds.setdefault(kind_of(each), each.id)
+    for candidate in sorted(KNOBS.values(), key=lambda candidate: candidate.id):
+        fits = any(not why_not(candidate, node, graph) for node in tuned_layers(graph))
+        if candidate.id != BASELINE and fits and (candidate.runs == "yes" or candidate.id == HALF):
+            kinds.setdefault(kind_of(candidate), candidate.id)
     return tuple(kinds.values())
 
 
-def kind_of(each: Knob) -> tuple[str, tuple[float, ...]]:
-    """Knobs that take the same time: those that differ in their offset alone."""
-    counted = each.name.startswith(("perf", "samp"))
-    return each.name, each.parameters[:-1] if counted else each.parameters
+def kind_of(candidate: Knob) -> tuple[str, tuple[float, ...]]:
+    """Key of knobs with equal time: those that differ only in their offset."""
+    has_offset = candidate.name.startswith(("perf", "samp"))
+    return candidate.name, candidate.parameters[:-1] if has_offset else candidate.parameters
 
 
 def everywhere(graph: Graph, number: int) -> dict[str, int]:
-    """A knob for all layers that can have it; of bytes, so that those beside it are bytes too."""
-    found = {}
+    """A knob on all layers that it fits; for int8 knobs, plain int8 on the others."""
+    knobs = {}
     for node in tuned_layers(graph):
         if not why_not(KNOBS[number], node, graph):
-            found[node.name] = number
+            knobs[node.name] = number
         elif KNOBS[number].int8 and not why_not(KNOBS[INT8], node, graph):
-            found[node.name] = INT8
-    return found
+            knobs[node.name] = INT8
+    return knobs
 
 
 def every_second(graph: Graph) -> dict[str, int]:
-    """Bytes for every second layer, so that there is a cast between any two."""
+    """Int8 on every second layer, so that there is a cast between any two."""
     layers = [node for node in tuned_layers(graph) if not why_not(KNOBS[INT8], node, graph)]
     return {node.name: INT8 for node in layers[::2]}
 
 
 class LayerLink(NamedTuple):
-    """A layer that reads what another one made, and how many numbers that is."""
+    """A layer that reads another layer's output, and the output's size."""
 
     first: str
     second: str
@@ -68,22 +68,22 @@ class LayerLink(NamedTuple):
 
 
 def links(graph: Graph) -> list[LayerLink]:
-    """Between layers, whatever stands between them; a sum is read by all who follow it."""
-    makers: dict[str, tuple[str, int]] = {}  # of each value: the layer that made it, and its size
-    found = []
+    """Links between layers, across other operations."""
+    producers: dict[str, tuple[str, int]] = {}  # of each value: its layer and size
+    result = []
     for node in graph.nodes:
-        before = [makers[value] for value in node.inputs if value in makers]
+        layers = [producers[value] for value in node.inputs if value in producers]
         layer = node.name if isinstance(node.op, ConvOp | DenseOp) else ""
-        maker = layer or next((name for name, _ in before), "")
-        if maker:
-            makers[node.output] = maker, math.prod(node.shape)
-        found += [LayerLink(name, layer, size) for name, size in before if layer]
-    return found
+        producer = layer or next((name for name, _ in layers), "")
+        if producer:
+            producers[node.output] = producer, math.prod(node.shape)
+        result += [LayerLink(name, layer, size) for name, size in layers if layer]
+    return result
 
 
 class TimingProgram:
-    """A variant for each knob, in one program; a run of one tells the time of every layer. The last
-    one has casts everywhere."""
+    """A program with a variant for each knob, which measures every layer; the last variant has
+    casts everywhere."""
 
     def __init__(
         self, graph: Graph, calibration: Calibration, tools: Toolchain, folder: Path
@@ -96,60 +96,60 @@ class TimingProgram:
         self._graphs = [applied(graph, each, calibration=quick) for each in self._chosen]
         self._variants: Variants = build_variants(self._graphs, tools, folder)
 
-    def seconds(self, place: int, batch: int) -> dict[str, float]:
-        """Of each layer that has the knob, what follows it included."""
-        told = self._variants.layer_seconds(place, batch, CHOOSING)
-        whole = owned(self._graphs[place].nodes, told, self._names)
-        knob = self.knobs[place]
+    def seconds(self, variant: int, batch: int) -> dict[str, float]:
+        """Time of each layer that has the knob, with the operations after it."""
+        seconds = self._variants.layer_seconds(variant, batch, CHOOSING)
+        by_layer = owned(self._graphs[variant].nodes, seconds, self._names)
+        knob = self.knobs[variant]
         return {
-            name: each
-            for name, each in whole.items()
-            if knob == BASELINE or self._chosen[place].get(name) == knob
+            name: duration
+            for name, duration in by_layer.items()
+            if knob == BASELINE or self._chosen[variant].get(name) == knob
         }
 
     def cast_seconds(self, batch: int) -> dict[str, float]:
-        """Of all casts together: their time, and how many numbers they are of."""
-        told = self._variants.layer_seconds(len(self.knobs), batch, CHOOSING)
+        """Total time of all casts, and the number of elements."""
+        seconds = self._variants.layer_seconds(len(self.knobs), batch, CHOOSING)
         casts = [node for node in self._graphs[-1].nodes if isinstance(node.op, CastOp)]
         return {
-            "seconds": sum(told.get(node.name, 0.0) for node in casts),
+            "seconds": sum(seconds.get(node.name, 0.0) for node in casts),
             "numbers": float(sum(math.prod(node.shape) for node in casts)),
         }
 
 
 def times(
-    program: TimingProgram, batch: int, state: TuningState, told: Callable[[int, int], None]
+    program: TimingProgram, batch: int, state: TuningState, report: Callable[[int, int], None]
 ) -> Times:
-    """The least of several rounds, in each of which every variant had its turn."""
-    found: Times = {}
+    """The minimum of several rounds, each over all variants."""
+    result: Times = {}
     count = ROUNDS * len(program.knobs)
     for number in range(count):
-        place = number % len(program.knobs)
-        took = state.numbers(f"times-{number}", partial(program.seconds, place, batch))
-        for name, seconds in took.items():
-            known = found.setdefault(name, {})
-            knob = program.knobs[place]
-            known[knob] = min(seconds, known.get(knob, seconds))
-        told(number + 1, count)
-    return found
+        variant = number % len(program.knobs)
+        measured = state.numbers(f"times-{number}", partial(program.seconds, variant, batch))
+        for name, seconds in measured.items():
+            layer_times = result.setdefault(name, {})
+            knob = program.knobs[variant]
+            layer_times[knob] = min(seconds, layer_times.get(knob, seconds))
+        report(number + 1, count)
+    return result
 
 
 def owned(
     nodes: Sequence[Node], seconds: Mapping[str, float], layers: set[str]
 ) -> dict[str, float]:
-    """Every node's time, given to a layer: what follows a layer is its own, until the next.
+    """Attribute every node's time to a layer: that before it, or for a cast that after it.
 
-    A knob may do the pooling that follows within the layer, so that both have to be counted.
+    A knob may fuse the following pool into the layer, so both are counted.
     """
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     first = next(node.name for node in nodes if _layer(node, layers))
     owner = _layer(next(node for node in nodes if node.name == first), layers)
     for node in nodes:
         owner = _layer(node, layers) or owner
         reader = _reader(node, nodes, layers) if isinstance(node.op, CastOp) else ""
         name = reader or owner
-        found[name] = found.get(name, 0.0) + seconds.get(node.name, 0.0)
-    return found
+        result[name] = result.get(name, 0.0) + seconds.get(node.name, 0.0)
+    return result
 
 
 def _layer(node: Node, layers: set[str]) -> str:
@@ -158,6 +158,6 @@ def _layer(node: Node, layers: set[str]) -> str:
 
 
 def _reader(node: Node, nodes: Sequence[Node], layers: set[str]) -> str:
-    """The layer that a cast is made for."""
-    readers = (each for each in nodes if node.output in each.inputs)
-    return next((_layer(each, layers) for each in readers), "")
+    """The layer that reads a cast."""
+    readers = (reader for reader in nodes if node.output in reader.inputs)
+    return next((_layer(reader, layers) for reader in readers), "")

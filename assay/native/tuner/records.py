@@ -1,4 +1,4 @@
-"""What a tuning found: choices of knobs, how fast each is and what it costs."""
+"""Results of a tuning: choices of knobs, their speed and their accuracy loss."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ Objective = Literal["time", "memory", "energy"]
 
 
 class LossInterval(msgspec.Struct, frozen=True, kw_only=True):
-    """Points of accuracy lost against the exact network, on the same pictures."""
+    """Points of accuracy lost against the exact network, on the same images."""
 
     points: float
     low: float  # of the 95 % interval
     high: float
     pictures: int
-    bound: float = math.nan  # lost at most, on pictures nobody has seen, at 95 %
+    bound: float = math.nan  # upper bound of the loss on unseen images, at 95 %
 
 
 class TunedPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A knob for each layer, and what was measured of it."""
+    """A knob for each layer, and its measurements."""
 
     name: str  # of its configuration
-    knobs: dict[str, int]  # by layer; those that are not here are exact
-    words: str = ""  # the same in words: how many layers have which
-    predicted: float  # points lost, on the pictures that knobs were chosen by
-    measured: float | None = None  # points lost on the same pictures; None: nobody looked
-    confirmed: LossInterval  # on pictures that no knob was chosen by
+    knobs: dict[str, int]  # by layer; layers without one are exact
+    words: str = ""  # summary: number of layers by knob
+    predicted: float  # points lost, on the images of the search
+    measured: float | None = None  # points lost on the same images; None: not measured
+    confirmed: LossInterval  # on images not used by the search
     test: LossInterval
-    accuracy: float  # percent of the test pictures
+    accuracy: float  # percent of the test images
     accuracy_low: float
     accuracy_high: float
-    speedup: float  # over the exact network, measured in turns with it
+    speedup: float  # over the exact network, measured alternately
     speedup_low: float
     speedup_high: float
     seconds: float  # of one item
     samples: tuple[float, ...] = ()  # of these seconds, a process each
     memory: int = 0  # bytes of weights
     energy: float | None = None  # joules of one item; None: not measured
-    promised: bool = False  # at most as many points are lost as were allowed
+    promised: bool = False  # the loss is within the allowed points
 
 
 class LayerTrial(msgspec.Struct, frozen=True, kw_only=True):
-    """What each knob gains in a layer: its time of one item, and those tried for their loss."""
+    """Time of one item by knob for a layer, and the knobs tested for their loss."""
 
     layer: str
     seconds: dict[int, float]  # by knob; 11 is the exact one
@@ -57,7 +57,7 @@ class LayerTrial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
-    """The slowest and most exact point first."""
+    """Points are ordered from the slowest and most exact."""
 
     model: str
     objective: Objective
@@ -65,10 +65,10 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     batch: int
     points: tuple[TunedPoint, ...]
-    chosen: str  # the fastest that keeps the promise
-    pictures: dict[str, int]  # of each set
-    seconds: float  # that the tuning took
-    stages: dict[str, float] = {}  # where they went
+    chosen: str  # the best promised point
+    pictures: dict[str, int]  # images by set
+    seconds: float  # duration of the tuning
+    stages: dict[str, float] = {}  # seconds by stage
     layers: tuple[LayerTrial, ...] = ()
     notes: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Labelled(NamedTuple):
-    inputs: Array  # float32; pictures have their channels first
+    inputs: Array  # float32; images are channels first
     labels: NDArray[np.int64]
 
     def some(self, places: Any) -> Labelled:
@@ -90,7 +90,7 @@ class Labelled(NamedTuple):
 
 
 class TunePictures(NamedTuple):
-    """No picture is in two of these."""
+    """Disjoint sets of images."""
 
     calibration: Array
     choosing: Labelled

@@ -1,10 +1,9 @@
-"""Which knob for which layer: the fastest choices that are predicted to lose little accuracy.
+"""Search for fast choices of one knob per layer with a small predicted accuracy loss.
 
-Each knob of each layer was tried alone: its time, and by how much it moved the network's outputs.
-What a choice of one knob a layer does is predicted by the sum of both, and of the casts between
-layers of bytes and of floats. That holds as long as the moves are small; where they are large,
-choices that were computed as a whole tell what it lacks, and how sure that is. The best predictions
-are measured afterwards. Everything is deterministic.
+Each knob of each layer is measured alone: its time, and the change of the network's outputs. The
+prediction for a choice is the sum of both, and of the casts between int8 and float layers. It holds
+for small changes; for large ones, choices measured as whole networks give the residual and its
+uncertainty. The best predictions are measured afterwards. Everything is deterministic.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ from numpy.typing import NDArray
 from assay.native.tuner.accuracy_loss import loss
 from assay.native.tuner.interactions import Array, Choice, Interactions, WholeChoice
 
-WEIGHTS = np.geomspace(1e-4, 1e4, 81)  # of harm against time, the whole of each being 1
-PASSES = 10  # over all layers, at most, until no layer has a better knob beside its neighbours
-LEAST_POINTS = 0.02  # less than this is lost or gained by one picture in 5000
+WEIGHTS = np.geomspace(1e-4, 1e4, 81)  # of harm against time, both normalized to 1
+PASSES = 10  # at most, of coordinate descent over all layers
+LEAST_POINTS = 0.02  # one image in 5000
 
 
 class KnobTrial(NamedTuple):
-    """A knob of one layer, tried alone."""
+    """A knob of one layer, measured alone."""
 
     knob: int
     seconds: float  # of the layer
-    moved: Array  # outputs with it, less those of the exact network: pictures × classes
-    bytes: bool = False  # it takes and gives bytes, not floats
+    moved: Array  # outputs with it minus those of the exact network: images × classes
+    bytes: bool = False  # int8 input and output
 
 
 class Cast(NamedTuple):
-    """Two layers, by their places: what it takes where only one of them is of bytes."""
+    """Time of a cast between two layers, by index, if only one of them is int8."""
 
     first: int
     second: int
@@ -47,7 +46,7 @@ class TunedLayer(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """One knob a layer, as places in `TunedLayer.tried`, and what is expected of it."""
+    """One knob per layer, as indices into `TunedLayer.tried`, and its prediction."""
 
     choice: Choice
     seconds: float
@@ -55,7 +54,7 @@ class Predicted(NamedTuple):
 
 
 class Tune:
-    """What a search looks at: layers, the exact network's outputs on the tune set, and labels."""
+    """Data of a search: layers, the exact network's outputs on the tune set, and labels."""
 
     def __init__(
         self,
@@ -66,27 +65,27 @@ class Tune:
         interactions: Interactions | None = None,
     ) -> None:
         self.layers, self.outputs, self.labels, self.casts = layers, outputs, labels, casts
-        self.harm = [np.array([_spread(one.moved) for one in layer.tried]) for layer in layers]
+        self.harm = [np.array([_spread(trial.moved) for trial in layer.tried]) for layer in layers]
         self._right = outputs.argmax(1) == labels
         self._interactions = interactions or Interactions(
-            [[one.moved for one in layer.tried] for layer in layers]
+            [[trial.moved for trial in layer.tried] for layer in layers]
         )
         self._predicted: dict[Choice, Predicted] = {}
 
     def refined(self, outputs: Mapping[Choice, Array]) -> Tune:
-        """The same, knowing the outputs of some choices."""
+        """A predictor that also knows the outputs of these choices."""
         known = [
-            WholeChoice(choice, found - self.outputs - self.summed(choice))
-            for choice, found in outputs.items()
+            WholeChoice(choice, values - self.outputs - self.summed(choice))
+            for choice, values in outputs.items()
         ]
         return self._knowing(self._interactions.knowing(known))
 
     def foretold(self, choice: Choice) -> Predicted:
-        """What would be predicted if this choice had not been computed as a whole."""
+        """Leave-one-out prediction of a choice."""
         return self._knowing(self._interactions.without(choice)).predict(choice)
 
     def knows(self, choice: Choice) -> bool:
-        """Whether it was computed as a whole."""
+        """Whether the choice was measured as a whole network."""
         return choice in self._interactions.choices
 
     def _knowing(self, interactions: Interactions) -> Tune:
@@ -99,93 +98,93 @@ class Tune:
         return self._predicted[choice]
 
     def predict_from(self, choice: Choice, summed: Array) -> Predicted:
-        """Where the sum of its moves is known already."""
+        """Predict a choice with a known sum of its moves."""
         if choice not in self._predicted:
-            lacking = self._interactions.lacking(choice)
+            residual = self._interactions.lacking(choice)
             expected = self.outputs + summed
-            expected = expected if lacking.moved is None else expected + lacking.moved
-            points = self._points(expected, lacking.spread)
+            expected = expected if residual.moved is None else expected + residual.moved
+            points = self._points(expected, residual.spread)
             self._predicted[choice] = Predicted(choice, self.seconds(choice), points)
         return self._predicted[choice]
 
     def seconds(self, choice: Sequence[int]) -> float:
         chosen = [layer.tried[k] for layer, k in zip(self.layers, choice, strict=True)]
-        apart = (c.seconds for c in self.casts if chosen[c.first].bytes != chosen[c.second].bytes)
-        return sum(one.seconds for one in chosen) + sum(apart)
+        casts = (c.seconds for c in self.casts if chosen[c.first].bytes != chosen[c.second].bytes)
+        return sum(trial.seconds for trial in chosen) + sum(casts)
 
     def summed(self, choice: Sequence[int]) -> Array:
-        """The moves of a choice's knobs, each alone."""
+        """Sum of the moves of a choice's knobs."""
         total = np.zeros_like(self.outputs)
         for layer, k in zip(self.layers, choice, strict=True):
             total += layer.tried[k].moved
         return total
 
     def _points(self, outputs: Array, spread: float) -> float:
-        """Lost: counted where outputs are known, else expected. A picture whose outputs are nearly
-        tied is right in so many of what they may be, which a count would take for all or none."""
+        """Points lost: counted if outputs are known, else expected under their uncertainty, so that
+        images near a tie count in part."""
         if spread <= 0:
             return loss(self._right, outputs.argmax(1) == self.labels).points
         rows = np.arange(len(outputs))
         own, others = outputs[rows, self.labels], outputs.copy()
         others[rows, self.labels] = -np.inf
-        ahead = (own - others.max(1)) / (math.sqrt(2) * spread)  # of two numbers, so √2
+        ahead = (own - others.max(1)) / (math.sqrt(2) * spread)  # √2: difference of two outputs
         return float(100 * (self._right.mean() - _normal(ahead).mean()))
 
 
 def search(tune: Tune, points: float) -> tuple[Predicted, ...]:
-    """Choices none of which is both slower and worse than another, the slowest first.
+    """Pareto front of choices, the slowest first.
 
-    A choice for every weight between harm and time first; then the fastest that loses at most so
-    many points is changed knob by knob, as long as it gets faster and stays within them.
+    Starts with a choice for every weight between harm and time; then greedy descent from the
+    fastest one within `points`, knob by knob, while it gets faster and stays within them.
     """
-    found = {one.choice: one for one in map(tune.predict, _balanced(tune))}
+    results = {point.choice: point for point in map(tune.predict, _balanced(tune))}
     exact = tune.predict([0] * len(tune.layers))
-    found[exact.choice] = exact
-    within = [one for one in found.values() if one.points <= points]
-    best = min(within, key=lambda one: (one.seconds, one.points))
-    found |= {one.choice: one for one in _descent(tune, best, points)}
-    return front(found.values())
+    results[exact.choice] = exact
+    within = [point for point in results.values() if point.points <= points]
+    best = min(within, key=lambda point: (point.seconds, point.points))
+    results |= {point.choice: point for point in _descent(tune, best, points)}
+    return front(results.values())
 
 
 def front(choices: Iterable[Predicted]) -> tuple[Predicted, ...]:
-    """Those that lose less than every faster one."""
-    ordered = sorted(choices, key=lambda one: (one.points, one.seconds, one.choice))
-    kept: list[Predicted] = []
-    for one in ordered:
-        if not kept or one.seconds < kept[-1].seconds:
-            kept.append(one)
-    return tuple(kept)
+    """Pareto front: choices that lose less than every faster one."""
+    ordered = sorted(choices, key=lambda point: (point.points, point.seconds, point.choice))
+    best: list[Predicted] = []
+    for point in ordered:
+        if not best or point.seconds < best[-1].seconds:
+            best.append(point)
+    return tuple(best)
 
 
 def _balanced(tune: Tune) -> Iterator[list[int]]:
-    """The cheapest knob of every layer, for each weight of harm.
+    """The cheapest choice for each weight of harm.
 
-    Harm is the mean square by which outputs move against each other: of moves that are
-    independent it adds up over layers, and unlike a count of mistakes it is never 0 by chance.
+    Harm is the mean square change of the outputs relative to each other. It is additive for
+    independent changes, and unlike a count of errors it is not 0 by chance.
     """
     harm = tune.harm
-    time = [np.array([one.seconds for one in layer.tried]) for layer in tune.layers]
-    whole_harm = sum(float(one.max()) for one in harm) or 1.0
-    whole_time = sum(float(one[0]) for one in time) or 1.0
+    time = [np.array([trial.seconds for trial in layer.tried]) for layer in tune.layers]
+    whole_harm = sum(float(trial.max()) for trial in harm) or 1.0
+    whole_time = sum(float(trial[0]) for trial in time) or 1.0
     for weight in WEIGHTS:
         costs = [t + weight * whole_time / whole_harm * h for t, h in zip(time, harm, strict=True)]
         yield _beside_neighbours(tune, costs)
 
 
 def _beside_neighbours(tune: Tune, costs: list[NDArray[np.float64]]) -> list[int]:
-    """The cheapest choice with its casts, begun from the cheapest knob of each layer alone, and
-    from its cheapest of bytes: what is cheap for all together need not be for any one first."""
+    """The cheapest choice with its casts, starting from the cheapest knob of each layer and from
+    its cheapest int8 knob."""
     bytes_only = [
-        np.where([one.bytes for one in layer.tried], cost, np.inf)
+        np.where([trial.bytes for trial in layer.tried], cost, np.inf)
         for layer, cost in zip(tune.layers, costs, strict=True)
     ]
-    starts = [[int(np.argmin(cost)) for cost in each] for each in (costs, bytes_only)]
-    settled = [_settled(tune, costs, start) for start in starts]
-    return min(settled, key=lambda choice: _cost(tune, costs, choice))
+    starts = [[int(np.argmin(cost)) for cost in layer_costs] for layer_costs in (costs, bytes_only)]
+    choices = [_settled(tune, costs, start) for start in starts]
+    return min(choices, key=lambda choice: _cost(tune, costs, choice))
 
 
 def _settled(tune: Tune, costs: list[NDArray[np.float64]], start: list[int]) -> list[int]:
-    """Layer by layer, the cheapest beside its neighbours, until none changes."""
+    """Coordinate descent: the cheapest knob of each layer with its casts, until none changes."""
     choice = list(start)
     casts: list[list[tuple[int, float]]] = [[] for _ in choice]
     for cast in tune.casts:
@@ -193,12 +192,12 @@ def _settled(tune: Tune, costs: list[NDArray[np.float64]], start: list[int]) -> 
         casts[cast.second].append((cast.first, cast.seconds))
     for _ in range(PASSES):
         before = list(choice)
-        for place, layer in enumerate(tune.layers):
-            kinds = np.array([one.bytes for one in layer.tried])
-            cost = costs[place].copy()
-            for other, seconds in casts[place]:
+        for index, layer in enumerate(tune.layers):
+            kinds = np.array([trial.bytes for trial in layer.tried])
+            cost = costs[index].copy()
+            for other, seconds in casts[index]:
                 cost += seconds * (kinds != tune.layers[other].tried[choice[other]].bytes)
-            choice[place] = int(np.argmin(cost))
+            choice[index] = int(np.argmin(cost))
         if choice == before:
             break
     return choice
@@ -215,30 +214,30 @@ def _spread(moved: Array) -> float:
 
 
 def _normal(values: Array) -> Array:
-    """The normal distribution's share below each value, to 0.0003 (Page, 1977)."""
-    held = np.clip(values, -6, 6)
-    return np.asarray(0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (held + 0.044715 * held**3))))
+    """The normal distribution function, to 0.0003 (Page, 1977)."""
+    x = np.clip(values, -6, 6)
+    return np.asarray(0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
 
 
 def _descent(tune: Tune, start: Predicted, points: float) -> Iterator[Predicted]:
-    """Change one knob at a time: the one that saves most time for what it loses."""
+    """Change one knob at a time: the one with the best ratio of time saved to points lost."""
     now = start
-    while faster := [one for one in _faster(tune, now) if one.points <= points]:
-        now = max(faster, key=lambda one: (_worth(one, now), one.choice))
+    while faster := [point for point in _faster(tune, now) if point.points <= points]:
+        now = max(faster, key=lambda point: (_worth(point, now), point.choice))
         yield now
 
 
-def _worth(one: Predicted, now: Predicted) -> float:
-    """Time saved for each point lost, where a gain counts as nearly nothing lost."""
-    return (now.seconds - one.seconds) / max(one.points - now.points, LEAST_POINTS)
+def _worth(point: Predicted, now: Predicted) -> float:
+    """Time saved for each point lost; a gain counts as LEAST_POINTS lost."""
+    return (now.seconds - point.seconds) / max(point.points - now.points, LEAST_POINTS)
 
 
 def _faster(tune: Tune, now: Predicted) -> Iterator[Predicted]:
-    """All that differ from a choice in one layer, and are faster."""
+    """All faster choices that differ in one layer."""
     summed = tune.summed(now.choice)
-    for place, layer in enumerate(tune.layers):
-        without = summed - layer.tried[now.choice[place]].moved
-        for k, one in enumerate(layer.tried):
-            choice = (*now.choice[:place], k, *now.choice[place + 1 :])
+    for index, layer in enumerate(tune.layers):
+        without = summed - layer.tried[now.choice[index]].moved
+        for k, trial in enumerate(layer.tried):
+            choice = (*now.choice[:index], k, *now.choice[index + 1 :])
             if tune.seconds(choice) < now.seconds:
-                yield tune.predict_from(choice, without + one.moved)
+                yield tune.predict_from(choice, without + trial.moved)

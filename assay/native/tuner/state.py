@@ -1,4 +1,4 @@
-"""What an interrupted tuning found so far, in its folder: nothing is measured twice."""
+"""Checkpoint of an interrupted tuning, so that nothing is measured twice."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ _BEGUN = "begun.json"
 
 
 class TuningState:
-    """Numbers and arrays by name; `begun` says what they belong to."""
+    """Numbers and arrays by name, for a tuning with these `settings`."""
 
-    def __init__(self, output: Path, begun: dict[str, str], resume: bool) -> None:
+    def __init__(self, output: Path, settings: dict[str, str], resume: bool) -> None:
         self._folder = output / FOLDER
         if resume:
-            _check_same(self._folder, begun, output)
+            _check_same(self._folder, settings, output)
         else:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder.mkdir(parents=True)
-            write_whole(self._folder / _BEGUN, msgspec.json.encode(begun))
+            write_whole(self._folder / _BEGUN, msgspec.json.encode(settings))
 
-    def numbers(self, name: str, found: Callable[[], dict[str, float]]) -> dict[str, float]:
+    def numbers(self, name: str, compute: Callable[[], dict[str, float]]) -> dict[str, float]:
         path = self._folder / f"{name}.json"
         if path.is_file():
             return codec.decode_part(path.read_bytes(), dict[str, float])
-        made = found()
-        write_whole(path, codec.encode(made))
-        return made
+        values = compute()
+        write_whole(path, codec.encode(values))
+        return values
 
-    def array(self, name: str, found: Callable[[], Array]) -> Array:
+    def array(self, name: str, compute: Callable[[], Array]) -> Array:
         path = self._folder / f"{name}.npy"
         if path.is_file():
-            kept: Array = np.load(path, allow_pickle=False)
-            return kept
-        made = found()
+            stored: Array = np.load(path, allow_pickle=False)
+            return stored
+        values = compute()
         with written_whole(path) as temporary, open(temporary, "wb") as file:
-            np.save(file, made)
-        return made
+            np.save(file, values)
+        return values
 
     def has(self, name: str) -> bool:
         return any((self._folder / f"{name}{end}").is_file() for end in (".json", ".npy"))
@@ -55,17 +55,17 @@ class TuningState:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _check_same(folder: Path, begun: dict[str, str], output: Path) -> None:
+def _check_same(folder: Path, settings: dict[str, str], output: Path) -> None:
     path = folder / _BEGUN
     if not path.is_file():
         raise UsageError(
-            f"There is no unfinished tuning in {output}.", hint="Leave --resume out to begin one."
+            f"There is no unfinished tuning in {output}.", hint="Omit --resume to start one."
         )
     before = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
-    for name, value in begun.items():
+    for name, value in settings.items():
         if before.get(name) != value:
             raise UsageError(
-                f"The tuning in {output} was begun with another {name} ({before.get(name)}, "
+                f"The tuning in {output} was started with another {name} ({before.get(name)}, "
                 f"not {value}).",
-                hint="Give what it was begun with, or leave --resume out to begin anew.",
+                hint="Give the same settings, or omit --resume to start again.",
             )

@@ -1,4 +1,4 @@
-"""The most promising choices, measured as whole networks: loss, time, memory, energy."""
+"""Measure the best choices as whole networks: loss, time, memory, energy."""
 
 from __future__ import annotations
 
@@ -29,47 +29,51 @@ from assay.native.variants import Variants, build_variants
 from assay.stats.accuracy import wilson
 from assay.stats.sequential import FEWEST, interval
 
-MOST = 8  # points that are measured, the exact one among them
-TARGETS = (1.0, 0.75, 0.5, 0.3, 0.15)  # of the loss that is allowed
-REFINED = (1.5, 0.75)  # of the loss that is allowed: what predictions are refined by
+MOST = 8  # measured points, including the exact one
+TARGETS = (1.0, 0.75, 0.5, 0.3, 0.15)  # of the allowed loss
+REFINED = (1.5, 0.75)  # of the allowed loss, for choices that refine predictions
 CHOOSING = 0.5  # seconds for choosing kernels
 PASS = 0.3  # seconds of a timed pass
 ROUNDS = 10
-NARROW = 0.03  # half-width of a speed-up's interval, which is enough
+NARROW = 0.03  # sufficient relative half-width of a speed-up's interval
 
 Knobs = Mapping[str, int]
 
 
 def to_confirm(tune: Tune, max_loss: float) -> tuple[Predicted, ...]:
-    """Of the choices predicted to lose little enough, some, from the safest to the fastest."""
-    found = {one.choice: one for share in TARGETS for one in search(tune, share * max_loss)}
-    within = [one for one in front(found.values()) if one.points <= max_loss]
+    """Choices to measure, predicted to be within the allowed loss, from the safest on."""
+    choices = {point.choice: point for share in TARGETS for point in search(tune, share * max_loss)}
+    within = [point for point in front(choices.values()) if point.points <= max_loss]
     exact = tune.predict([0] * len(tune.layers))
-    return (exact, *spread([one for one in within if one.seconds < exact.seconds]))
+    return (exact, *spread([point for point in within if point.seconds < exact.seconds]))
 
 
 def to_refine(tune: Tune, max_loss: float) -> tuple[Choice, ...]:
-    """Choices that tell most of what the sum of moves lacks, as far as they are not known: the
-    fastest of a loss beyond the one allowed, so that the front lies before it, and of a milder."""
-    found = []
+    """Unmeasured whole-network choices that refine the predictor: the fastest with a loss beyond
+    the allowed one and with a smaller one."""
+    choices = []
     for share in REFINED:
-        within = [one for one in search(tune, share * max_loss) if one.points <= share * max_loss]
-        found.append(min(within, key=lambda one: one.seconds).choice)
-    return tuple(each for each in dict.fromkeys(found) if any(each) and not tune.knows(each))
+        within = [
+            point for point in search(tune, share * max_loss) if point.points <= share * max_loss
+        ]
+        choices.append(min(within, key=lambda point: point.seconds).choice)
+    return tuple(
+        choice for choice in dict.fromkeys(choices) if any(choice) and not tune.knows(choice)
+    )
 
 
 def spread(ordered: Sequence[Predicted]) -> tuple[Predicted, ...]:
-    """At most so many as are measured, as even in time as can be, the last among them."""
+    """At most MOST - 1 choices, evenly spaced in time, including the last."""
     if not ordered:
         return ()
-    times = np.array([one.seconds for one in ordered])
-    wanted = np.linspace(times[0], times[-1], min(MOST - 1, len(ordered)))
-    places = {int(np.argmin(np.abs(times - each))) for each in wanted}
-    return tuple(ordered[place] for place in sorted(places))
+    times = np.array([point.seconds for point in ordered])
+    targets = np.linspace(times[0], times[-1], min(MOST - 1, len(ordered)))
+    indices = {int(np.argmin(np.abs(times - target))) for target in targets}
+    return tuple(ordered[index] for index in sorted(indices))
 
 
 class FrontProgram:
-    """Every point a variant; the exact one is the first."""
+    """A program with every point as a variant; the exact one is the first."""
 
     def __init__(
         self,
@@ -80,46 +84,45 @@ class FrontProgram:
         folder: Path,
     ) -> None:
         graphs = [applied(graph, knobs, calibration=calibration) for knobs in choices]
-        self.memory = [weight_bytes(each) for each in graphs]
+        self.memory = [weight_bytes(variant) for variant in graphs]
         self.variants: Variants = build_variants(graphs, tools, folder)
 
     def outputs(self, name: str, items: Array, state: TuningState, threads: int) -> Iterator[Array]:
-        """Of each point in turn."""
+        """Outputs of each point in turn."""
         with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
             write_items(Path(folder), self.variants.parts[0], [items])
             for number in range(len(self.memory)):
                 yield state.array(
-                    f"{name}-{number}",
-                    partial(self.variants.first, number, Path(folder), threads),
+                    f"{name}-{number}", partial(self.variants.first, number, Path(folder), threads)
                 )
 
 
 class Timed(NamedTuple):
-    """Of each point, a value a round."""
+    """Measurements of each point, one per round."""
 
     seconds: list[list[float]]
     joules: list[list[float]]  # of one item; empty where they cannot be measured
 
-    def speedup(self, place: int) -> tuple[float, float, float]:
-        """Over the exact one in the same round, with an interval that holds at any look."""
-        pairs = zip(self.seconds[0], self.seconds[place], strict=False)
-        found = interval([math.log(exact / here) for exact, here in pairs])
-        low, high = (math.exp(max(min(x, 50.0), -50.0)) for x in (found.low, found.high))
-        return math.exp(found.middle), low, high
+    def speedup(self, index: int) -> tuple[float, float, float]:
+        """Speed-up over the exact point in the same round, with an anytime-valid interval."""
+        pairs = zip(self.seconds[0], self.seconds[index], strict=False)
+        estimate = interval([math.log(exact / seconds) for exact, seconds in pairs])
+        low, high = (math.exp(max(min(x, 50.0), -50.0)) for x in (estimate.low, estimate.high))
+        return math.exp(estimate.middle), low, high
 
     def narrow(self) -> bool:
         rounds = len(self.seconds[-1])
         if rounds < FEWEST:
             return False
-        for place in range(1, len(self.seconds)):
-            middle, low, high = self.speedup(place)
+        for index in range(1, len(self.seconds)):
+            middle, low, high = self.speedup(index)
             if high - low > 2 * NARROW * middle:
                 return False
         return True
 
 
 class Energy(Protocol):
-    """What a meter watched."""
+    """A reading of an energy meter."""
 
     watts: float  # 0: not measured
 
@@ -140,69 +143,69 @@ def timed(
     seed: int,
     state: TuningState,
     meter: EnergyMeter,
-    more: Callable[[int], bool],  # after a round: whether there is time for another
+    more: Callable[[int], bool],  # whether there is time for another round
 ) -> Timed:
-    """Rounds in which every point has its turn, in an order drawn anew."""
+    """Time all points in rounds of random order."""
     random = np.random.default_rng(seed)
     count = len(program.memory)
-    found = Timed([[] for _ in range(count)], [[] for _ in range(count)])
+    times = Timed([[] for _ in range(count)], [[] for _ in range(count)])
     some = max(batch, min(len(items), math.ceil(PASS / guess)))
     with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
         write_items(Path(folder), program.variants.parts[0], [items[:some]])
         for number in range(ROUNDS):
-            for place in map(int, random.permutation(count)):
-                look = partial(_looked, program.variants, place, Path(folder), batch, meter)
-                told = state.numbers(f"round-{number}-{place}", look)
-                found.seconds[place].append(told["seconds"])
-                if told["watts"] > 0:
-                    found.joules[place].append(told["watts"] * told["seconds"])
-            if (not more(number + 1) and number + 1 >= FEWEST) or found.narrow():
+            for index in map(int, random.permutation(count)):
+                measure = partial(_looked, program.variants, index, Path(folder), batch, meter)
+                values = state.numbers(f"round-{number}-{index}", measure)
+                times.seconds[index].append(values["seconds"])
+                if values["watts"] > 0:
+                    times.joules[index].append(values["watts"] * values["seconds"])
+            if (not more(number + 1) and number + 1 >= FEWEST) or times.narrow():
                 break
-    return found
+    return times
 
 
 def _looked(
-    variants: Variants, place: int, data: Path, batch: int, meter: EnergyMeter
+    variants: Variants, index: int, data: Path, batch: int, meter: EnergyMeter
 ) -> dict[str, float]:
     with meter.watched() as energy:
-        took = variants.item_seconds(place, data, batch, CHOOSING)
-    return {"seconds": took, "watts": energy.watts}
+        seconds = variants.item_seconds(index, data, batch, CHOOSING)
+    return {"seconds": seconds, "watts": energy.watts}
 
 
 class PointFacts(NamedTuple):
-    """Of one point: what was chosen and what came out."""
+    """A point's choice and outputs."""
 
     knobs: Knobs
     predicted: float
-    choosing: Array  # outputs on the pictures that it was predicted for
+    choosing: Array  # outputs on the images of the search
     confirming: Array
     test: Array
 
 
 def points(
     facts: Sequence[PointFacts],
-    held: TunePictures,
-    took: Timed,
+    splits: TunePictures,
+    times: Timed,
     memory: Sequence[int],
     max_loss: float,
 ) -> tuple[TunedPoint, ...]:
-    """From the safest on, each is promised only if all before it were."""
-    losses = [_loss(facts[0].confirming, each.confirming, held.confirming) for each in facts]
-    kept = fastest_safe(losses, max_loss)
+    """The points from the safest on; each is promised only if all before it are."""
+    losses = [_loss(facts[0].confirming, point.confirming, splits.confirming) for point in facts]
+    safe = fastest_safe(losses, max_loss)
     return tuple(
         replace(
             _point(
-                place, each, losses[place], held.test, facts[0].test, took, memory, place < kept
+                index, point, losses[index], splits.test, facts[0].test, times, memory, index < safe
             ),
-            measured=_loss(facts[0].choosing, each.choosing, held.choosing).points,
+            measured=_loss(facts[0].choosing, point.choosing, splits.choosing).points,
         )
-        for place, each in enumerate(facts)
+        for index, point in enumerate(facts)
     )
 
 
-def best_of(found: Sequence[TunedPoint], objective: Objective) -> TunedPoint:
-    """Of those that keep the promise."""
-    promised = [point for point in found if point.promised] or [found[0]]
+def best_of(points: Sequence[TunedPoint], objective: Objective) -> TunedPoint:
+    """The best promised point."""
+    promised = [point for point in points if point.promised] or [points[0]]
     if objective == "memory":
         return min(promised, key=lambda point: (point.memory, point.seconds))
     if objective == "energy":
@@ -211,57 +214,57 @@ def best_of(found: Sequence[TunedPoint], objective: Objective) -> TunedPoint:
 
 
 def _point(
-    place: int,
-    each: PointFacts,
+    index: int,
+    facts: PointFacts,
     confirmed: Loss,
     test: Labelled,
     exact: Array,
-    took: Timed,
+    times: Timed,
     memory: Sequence[int],
     promised: bool,
 ) -> TunedPoint:
-    right = int(np.sum(each.test.argmax(1) == test.labels))
+    right = int(np.sum(facts.test.argmax(1) == test.labels))
     low, high = wilson(right, len(test.labels))
-    speedup = took.speedup(place) if place else (1.0, 1.0, 1.0)
-    joules = took.joules[place]
-    knobs = {layer: number for layer, number in each.knobs.items() if number != BASELINE}
+    speedup = times.speedup(index) if index else (1.0, 1.0, 1.0)
+    joules = times.joules[index]
+    knobs = {layer: number for layer, number in facts.knobs.items() if number != BASELINE}
     return TunedPoint(
-        name=f"conf{place + 1}",
+        name=f"conf{index + 1}",
         knobs=knobs,
         words=in_words(knobs),
-        predicted=each.predicted,
+        predicted=facts.predicted,
         confirmed=_interval(confirmed),
-        test=_interval(_loss(exact, each.test, test)),
+        test=_interval(_loss(exact, facts.test, test)),
         accuracy=100 * right / len(test.labels),
         accuracy_low=100 * low,
         accuracy_high=100 * high,
         speedup=speedup[0],
         speedup_low=speedup[1],
         speedup_high=speedup[2],
-        seconds=float(np.median(took.seconds[place])),
-        samples=tuple(took.seconds[place]),
-        memory=memory[place],
+        seconds=float(np.median(times.seconds[index])),
+        samples=tuple(times.seconds[index]),
+        memory=memory[index],
         energy=float(np.median(joules)) if joules else None,
         promised=promised,
     )
 
 
 def in_words(knobs: Knobs) -> str:
-    """How many layers have which: `5 int8, 2 samp_int8`."""
+    """Number of layers by knob: `5 int8, 2 samp_int8`."""
     counts = Counter(KNOBS[number].name for number in knobs.values())
     return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "exact"
 
 
-def _loss(exact: Array, found: Array, pictures: Labelled) -> Loss:
-    labels = pictures.labels[: len(exact)]
-    return loss(exact.argmax(1) == labels, found.argmax(1) == labels)
+def _loss(exact: Array, outputs: Array, images: Labelled) -> Loss:
+    labels = images.labels[: len(exact)]
+    return loss(exact.argmax(1) == labels, outputs.argmax(1) == labels)
 
 
-def _interval(found: Loss) -> LossInterval:
+def _interval(result: Loss) -> LossInterval:
     return LossInterval(
-        points=found.points,
-        low=found.low,
-        high=found.high,
-        pictures=found.n,
-        bound=bound(found),
+        points=result.points,
+        low=result.low,
+        high=result.high,
+        pictures=result.n,
+        bound=bound(result),
     )

@@ -131,7 +131,7 @@ def test_a_backend_has_no_place_in_the_name_of_a_model():
 
 
 def test_a_model_that_is_built_takes_no_weights():
-    with pytest.raises(UsageError, match="built already"):
+    with pytest.raises(UsageError, match="A built model"):
         compile_model(small(), weights="more.npz")
 
 

@@ -82,7 +82,7 @@ def test_without_a_compiler_nothing_is_left(assay, monkeypatch, tmp_path):
     status, _, err = assay("compile", "alexnet2", "-o", str(tmp_path / "build"))
 
     assert status == 3
-    assert "No C++ compiler was found here." in err and "apt-get install g++" in err
+    assert "No C++ compiler found." in err and "apt-get install g++" in err
     assert not (tmp_path / "build").exists()
 
 

@@ -198,7 +198,7 @@ def test_why_nothing_was_promised_is_told_with_what_would_help():
     said = checks.promise_note(found, best, 1.0)
 
     assert best.name == "conf1"
-    assert "no faster point is sure" in said and "pictures to confirm by, in place of 3000" in said
+    assert "no faster point is sure" in said and "images to confirm it, instead of 3000" in said
 
 
 def test_a_network_that_guesses_is_refused():
@@ -251,7 +251,7 @@ def test_another_tuning_is_not_gone_on_with(tmp_path):
         TuningState(tmp_path, {}, resume=True)
     TuningState(tmp_path, {"seed": "0"}, resume=False)
 
-    with pytest.raises(UsageError, match=r"begun with another seed \(0, not 1\)"):
+    with pytest.raises(UsageError, match=r"started with another seed \(0, not 1\)"):
         TuningState(tmp_path, {"seed": "1"}, resume=True)
 
 

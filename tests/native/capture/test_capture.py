@@ -223,5 +223,5 @@ def test_a_model_that_does_not_tell_its_layers_is_refused(keras):
         def call(self, inputs):
             return inputs
 
-    with pytest.raises(UsageError, match="does not tell its layers"):
+    with pytest.raises(UsageError, match="without a list of its layers"):
         capture(Own())

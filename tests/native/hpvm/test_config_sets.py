@@ -139,7 +139,7 @@ def test_what_is_worth_knowing_is_said():
 
     assert remarks(parse(exact)) == ()
     found = remarks(parse(both))
-    assert "conf1: the same name more than once" in found
+    assert "conf1: duplicate name" in found
     assert any("do not add up to conf1's 100" in each for each in found)
     assert any("run on the CPU here" in each for each in found)
     assert any("half precision is emulated here" in each for each in found)

@@ -94,8 +94,8 @@ def test_the_tuner_binary_reads_its_configuration_anew(made, tmp_path):
         # The first two are of an exact configuration: the binary itself knows its lines.
         (("2 gpu group_conv", "2 gpu conv"), "line 5: line 2 of this program is 'group_conv', not"),
         (("10 gpu softmax fp32 1\n", ""), "line 2: conf1 has 9 lines, but this program has 10"),
-        (("mul fp32 1", "mul perf 121"), "line 12: perf 121 cannot be had for mul: it is no conv"),
-        (("group_conv fp32 1", "group_conv perf 121"), "line 5: perf 121 cannot be had for group_"),
+        (("mul fp32 1", "mul perf 121"), "line 12: perf 121 does not fit mul: it is no conv"),
+        (("group_conv fp32 1", "group_conv perf 121"), "line 5: perf 121 does not fit group_"),
         (("tanh fp32", "tanh samp"), "line 4: samp has the numbers 231 to 239, not 1"),
         (("tanh fp32 1", "tanh quick 1"), "line 4: 'quick' is no knob; fp32, fp16, perf"),
     ],
@@ -169,5 +169,5 @@ def test_a_knob_that_the_network_cannot_have_has_a_status_of_its_own():
     configs = parse(text(["conv fp32 1 add perf 121 tanh fp32 1", *LINES[1:]]), "confs.txt")
     graph = optimized(residual_net())
 
-    with pytest.raises(NotPossibleError, match=r"line 4: perf 121 cannot be had for add"):
+    with pytest.raises(NotPossibleError, match=r"line 4: perf 121 does not fit add"):
         knobs_of(configs, configs.configurations[0], dataflow(residual_net()), graph)

@@ -89,7 +89,7 @@ def test_a_folder_that_is_there_gets_a_number(flow, tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_named(flow, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(AssayError, match="cannot be made"):
+    with pytest.raises(AssayError, match="cannot be created"):
         write_sources(flow, tmp_path / "file" / "src", tmp_path, {"test": 1, "tune": 1}, 1)
 
 
@@ -144,7 +144,7 @@ def test_data_that_do_not_fit_are_refused_and_nothing_is_dumped_on_reload(model,
         translate_to_approxhpvm(
             model, tmp_path / "d", tmp_path / "s", images[:, :4], [0, 1], images, [0, 1], 2
         )
-    with pytest.raises(UsageError, match="2 tune pictures, but 1 labels"):
+    with pytest.raises(UsageError, match="2 tune images, but 1 labels"):
         translate_to_approxhpvm(
             model, tmp_path / "d", tmp_path / "s", images, [0, 1], images, [0], 2
         )
