@@ -209,8 +209,8 @@ def test_a_peak_can_be_compared(work):
     [
         ("step_time=(", [], "cases are compared"),
         ("step_time=(", ["true", "true"], "'\\(' is no regular expression"),
-        ("wall_time=", ["true", "true"], "lacks its pattern"),
-        ("=x", ["true", "true"], "lacks its name"),
+        ("wall_time=", ["true", "true"], "has no pattern"),
+        ("=x", ["true", "true"], "has no name"),
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_one_sentence(work, metric, commands, sentence):
