@@ -29,16 +29,16 @@ from assay.workloads.accuracy import AccuracyWorkload
 
 class CheckedConfigs(msgspec.Struct, frozen=True, kw_only=True):
     configs: ConfigFile
-    network: str  # they were held against; "": none
+    network: str  # that they were checked against; "": none
     remarks: tuple[str, ...]
 
 
 def check_configs(
     path: Annotated[str | Path, Argument("FILE")],
-    model: Annotated[Any, Flag("Network whose lines they must have.", "NET")] = "",
+    model: Annotated[Any, Flag("Network that the configurations must match.", "NET")] = "",
 ) -> CheckedConfigs:
-    """Read a file of configurations; every line must have the operations of that of `model`, a
-    name, a file or a keras.Model, where one is given.
+    """Read a file of configurations; with `model` (a name, a file or a keras.Model), its operations
+    must match every line.
 
     >>> assay.check_configs("tuner_confs.txt", "alexnet2").remarks
     ()
@@ -56,7 +56,7 @@ def sort_configs(
         str | Path, Flag("File to write.", "FILE", flags="-o --output", required=True)
     ],
     gain: Annotated[
-        Gain, Flag("What each has to gain more of than all that lose less.", flags="--by")
+        Gain, Flag("Objective of the Pareto front: speedup, energy, …", flags="--by")
     ] = "speedup",
 ) -> ConfigFile:
     """Write those that lie on the Pareto front, by rising loss, to `output`.
@@ -65,13 +65,13 @@ def sort_configs(
     12
     """
     as_choice(gain, "by", get_args(Gain))
-    found = pareto(read_configs(path), gain)
-    write_configs(found, output)
-    return found
+    configs = pareto(read_configs(path), gain)
+    write_configs(configs, output)
+    return configs
 
 
 def network(model: Any) -> Dataflow:
-    """A model as HPVM has it. Its ten networks end in logits here, and in a softmax there."""
+    """A model as HPVM's dataflow graph; the ten networks end in logits here, in a softmax there."""
     graph = captured(model).graph
     return dataflow(with_softmax(graph) if _is_one_of_ten(model) else graph)
 
@@ -80,10 +80,10 @@ def _is_one_of_ten(model: Any) -> bool:
     if not isinstance(model, str):
         return False
     try:
-        found: Workload = registry.workload(parse_case(model).workload)
+        workload: Workload = registry.workload(parse_case(model).workload)
     except UsageError:
         return False
-    return isinstance(found, AccuracyWorkload)
+    return isinstance(workload, AccuracyWorkload)
 
 
 @click.group(
@@ -99,7 +99,7 @@ def command() -> None:
 
 @click_command(check_configs, group=command, name="check")
 def check(path: str, model: str, keywords: Keywords, format: Format = "text") -> int:
-    """Read FILE and list its configurations; what is wrong is told with its line.
+    """Read FILE and list its configurations; errors are reported with their line.
 
     \b
     Example:
@@ -145,7 +145,7 @@ def sort(output: str, keywords: Keywords, format: Format = "text") -> int:
     return 0
 
 
-def listed(found: ConfigFile, notes: Sequence[str] = ()) -> Output:
+def listed(configs: ConfigFile, notes: Sequence[str] = ()) -> Output:
     columns = ("configuration", "speedup", "energy", "accuracy", "loss", "lines", "knobs")
     rows = tuple(
         (
@@ -155,14 +155,14 @@ def listed(found: ConfigFile, notes: Sequence[str] = ()) -> Output:
             str(len(each.lines)),
             summary(each),
         )
-        for each in found.configurations
+        for each in configs.configurations
     )
     table = Table(columns=columns, rows=rows, numeric=frozenset(columns[1:6]), notes=tuple(notes))
     document = {
         "schema": SCHEMA,
         "kind": "configs",
-        "baseline_seconds": found.baseline,
-        "configurations": [_plain(each) for each in found.configurations],
+        "baseline_seconds": configs.baseline,
+        "configurations": [_plain(each) for each in configs.configurations],
         "notes": list(notes),
     }
     return Output(tables=(table,), document=document, values=table)

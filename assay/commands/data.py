@@ -1,4 +1,4 @@
-"""Datasets: which are known, where they are, how to have them."""
+"""List and download datasets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @older_keywords(home="store")
 def known_data(store: StoreUrl = None) -> list[Held]:
-    """Every dataset that is known: where it is here, or how to get it."""
+    """Every known dataset: its path, or how to get it."""
     from assay.datasets.library import held
 
     return held(settings.home(store))
@@ -35,11 +35,11 @@ def fetch_data(
     store: StoreUrl = None,
     progress: Callable[[str, int, int | None], None] = ignore,
 ) -> list[str]:
-    """Have these datasets, from local files or by download; the places they are in."""
+    """Find datasets in local files or download them; returns their paths."""
     from assay.datasets.fetch import fetch
 
-    place = settings.home(store)
-    return [found for name in names for found in fetch(name, place, progress)]
+    home = settings.home(store)
+    return [path for name in names for path in fetch(name, home, progress)]
 
 
 @click.group(
@@ -60,11 +60,11 @@ def list_(keywords: Keywords, format: Format = "text") -> int:
     """Show every dataset: where it is, or how to get it."""
     rows = tuple(
         (
-            *(one.name, one.summary, str(one.classes)),
-            *(str(one.sizes.get(split, "")) for split in ("train", "test", "tune")),
-            *(one.place, one.note),
+            *(dataset.name, dataset.summary, str(dataset.classes)),
+            *(str(dataset.sizes.get(split, "")) for split in ("train", "test", "tune")),
+            *(dataset.place, dataset.note),
         )
-        for one in known_data(**keywords)
+        for dataset in known_data(**keywords)
     )
     columns = ("dataset", "what it is", "classes", "train", "test", "tune", "place", "note")
     numeric = frozenset(columns[2:6])
@@ -76,7 +76,7 @@ def list_(keywords: Keywords, format: Format = "text") -> int:
 def fetch(
     names: Annotated[tuple[str, ...], Argument("DATASET…", required=True)], keywords: Keywords
 ) -> int:
-    """Download DATASET…, unless they are here already; files are checked and kept.
+    """Download DATASET…, unless already present; checksums are verified.
 
     \b
     Example:
@@ -84,15 +84,15 @@ def fetch(
     """
     line = _Line()
     try:
-        for place in fetch_data(*names, **keywords, progress=line):
-            printing.put(str(place))
+        for path in fetch_data(*names, **keywords, progress=line):
+            printing.put(str(path))
     finally:
         line.end()
     return 0
 
 
 class _Line:
-    """How far a download is: written over on a terminal, elsewhere once for each file."""
+    """Progress of a download: updated in place on a terminal, else once per file."""
 
     def __init__(self) -> None:
         self._file = ""

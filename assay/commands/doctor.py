@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @older_keywords(home="store")
 def doctor(
-    quick: Annotated[bool, Flag("Measure for a quarter of the time; numbers are rougher.")] = False,
+    quick: Annotated[bool, Flag("Measure for a quarter of the time; less precise.")] = False,
     store: StoreUrl = None,
     progress: Callable[[str], None] = ignore,
 ) -> Checkup:
-    """This machine: its noise now, what would help, its measured peaks, which are kept."""
+    """This machine: its noise now, remedies, and its measured peaks, which are stored."""
     from assay.measure.machine.doctor import examine
 
     return examine(settings.home(store), quick, progress)
@@ -36,65 +36,65 @@ def doctor(
 _BYTES = ("memory", "swap_used")  # endings of facts that are counted in bytes
 
 
-def output(found: Checkup) -> Output:
-    return Output(tables=tuple(checkup_tables(found)), document=msgspec.to_builtins(found))
+def output(checkup: Checkup) -> Output:
+    return Output(tables=tuple(checkup_tables(checkup)), document=msgspec.to_builtins(checkup))
 
 
-def checkup_tables(found: Checkup) -> list[Table]:
+def checkup_tables(checkup: Checkup) -> list[Table]:
     """What it is, what can be used, how noisy it is, how fast."""
-    tables = [_machine(found), _frameworks(found), _usable(found)]
-    if found.noise:
-        tables.append(_noise(found, found.noise))
-    return [*tables, _peaks(found)]
+    tables = [_machine(checkup), _frameworks(checkup), _usable(checkup)]
+    if checkup.noise:
+        tables.append(_noise(checkup, checkup.noise))
+    return [*tables, _peaks(checkup)]
 
 
-def _machine(found: Checkup) -> Table:
+def _machine(checkup: Checkup) -> Table:
     return Table(
         title="This machine",
         columns=("fact", "value"),
-        rows=tuple((name, _fact(name, value)) for name, value in found.machine.items()),
+        rows=tuple((name, _fact(name, value)) for name, value in checkup.machine.items()),
     )
 
 
-def _frameworks(found: Checkup) -> Table:
+def _frameworks(checkup: Checkup) -> Table:
     return Table(
         title="Frameworks",
         columns=("framework", "version", "devices it sees"),
         rows=tuple(
-            (f.name, f.version, f.problem or ", ".join(f.devices)) for f in found.frameworks
+            (f.name, f.version, f.problem or ", ".join(f.devices)) for f in checkup.frameworks
         ),
     )
 
 
-def _usable(found: Checkup) -> Table:
-    rows = [("backend", name, lack) for name, lack in found.backends.items()]
-    rows += [("monitor", name, lack) for name, lack in found.monitors.items()]
+def _usable(checkup: Checkup) -> Table:
+    rows = [("backend", name, problem) for name, problem in checkup.backends.items()]
+    rows += [("monitor", name, problem) for name, problem in checkup.monitors.items()]
     return Table(
         title="What can be used",
         columns=("part", "name", "here"),
-        rows=tuple((part, name, lack or "usable") for part, name, lack in rows),
+        rows=tuple((part, name, problem or "usable") for part, name, problem in rows),
     )
 
 
-def _noise(found: Checkup, noise: Noise) -> Table:
+def _noise(checkup: Checkup, noise: Noise) -> Table:
     notes = [
-        f"single samples spread by {noise.spread:.1%}; two identical pieces of work seemed "
-        f"{abs(noise.difference):.2%} apart over {noise.pairs} pairs",
-        f"here and now a change under {noise.visible:.2%} cannot be seen",
+        f"single samples spread by {noise.spread:.1%}; two identical workloads differed "
+        f"by {abs(noise.difference):.2%} over {noise.pairs} pairs",
+        f"a change below {noise.visible:.2%} cannot be detected at present",
     ]
     return Table(
         title="Noise, and what would help",
         columns=("remedy", "how", "detectable effect", "instead of", "verdict"),
         rows=tuple(
             (r.name, r.how, f"{r.after:.2%}", f"{r.before:.2%}", "helps" if r.helps else "no help")
-            for r in found.remedies
+            for r in checkup.remedies
         ),
         numeric=frozenset({"detectable effect", "instead of"}),
         notes=tuple(notes),
     )
 
 
-def _peaks(found: Checkup) -> Table:
+def _peaks(checkup: Checkup) -> Table:
     return Table(
         title="Highest rates measured",
         columns=("device", "what", "rate", "published", "share"),
@@ -106,20 +106,20 @@ def _peaks(found: Checkup) -> Table:
                 human(peak.published, peak.unit) if peak.published else "not known",
                 f"{peak.rate / peak.published:.0%}" if peak.published else "",
             )
-            for peak in found.peaks
+            for peak in checkup.peaks
         ),
         numeric=frozenset({"rate", "published", "share"}),
-        notes=(*_busy(found), *(_exceeded(peak) for peak in found.peaks if peak.exceeds)),
+        notes=(*_busy(checkup), *(_exceeded(peak) for peak in checkup.peaks if peak.exceeds)),
     )
 
 
-def _busy(found: Checkup) -> list[str]:
-    load, cpus = found.machine.get("load_average", 0.0), found.machine.get("cpus_allowed", 1)
+def _busy(checkup: Checkup) -> list[str]:
+    load, cpus = checkup.machine.get("load_average", 0.0), checkup.machine.get("cpus_allowed", 1)
     if not isinstance(load, float) or not isinstance(cpus, int) or load < 0.5 * cpus:
         return []
     return [
         f"the load was {load:g} on {cpus} CPUs, so rates are too low: "
-        "run it again when the machine is quiet"
+        "run it again when the machine is idle"
     ]
 
 
@@ -149,8 +149,8 @@ Examples:
 def command(keywords: Keywords, format: Format = "text") -> int:
     """Check this machine: what it is, how noisy it is now, what would help, its peak rates.
 
-    Takes under a minute. The peaks are kept, and later results are compared to them.
+    Takes under a minute. The peaks are stored, and later results are compared to them.
     """
-    found = doctor(**keywords, progress=options.say)
-    printing.show(output(found), format)
+    checkup = doctor(**keywords, progress=options.say)
+    printing.show(output(checkup), format)
     return 0

@@ -32,10 +32,10 @@ def explain(
     after: Annotated[str, Argument(complete="runs")],
     store: StoreUrl = None,
 ) -> Explanation:
-    """Compare two kept results: RUN/NNN, or a run of one result.
+    """Compare two stored results: RUN/NNN, or a run of one result.
 
-    >>> for one in assay.explain("k3fq", "last").changed[:3]:
-    ...     print(one.kind, one.what, one.before, one.after, one.why, one.proof)
+    >>> for cause in assay.explain("k3fq", "last").changed[:3]:
+    ...     print(cause.kind, cause.what, cause.before, cause.after, cause.why, cause.proof)
     """
     from assay.stats.causes import differences
 
@@ -59,37 +59,42 @@ def explain(
 
 
 def _only(store: Store, text: str) -> Reading:
-    found = list(store.results(Query(ids=(text,))))
-    if len(found) != 1:
-        what = "no readable result" if not found else f"{len(found)} results"
+    results = list(store.results(Query(ids=(text,))))
+    if len(results) != 1:
+        what = "no readable result" if not results else f"{len(results)} results"
         raise UsageError(
-            f"{text} has {what}, but one is explained.", hint=f"Choose one, as in {text}/1."
+            f"{text} has {what}, but explain needs exactly one.",
+            hint=f"Choose one, as in {text}/1.",
         )
-    return stored_summary.read(store, found[0])
+    return stored_summary.read(store, results[0])
 
 
 def _metrics(
     before: Mapping[str, Quantity], after: Mapping[str, Quantity]
 ) -> Iterator[MetricChange]:
     for name in filter(after.__contains__, before):  # in the order of the summary
-        one, other = before[name], after[name]
-        if not one.value or one.unit != other.unit:
+        first, second = before[name], after[name]
+        if not first.value or first.unit != second.unit:
             continue
-        ratio = other.value / one.value
-        known = all(bound == bound for q in (one, other) for bound in (q.low, q.high))
-        apart = (other.low > one.high or other.high < one.low) if known else abs(ratio - 1) > _APART
+        ratio = second.value / first.value
+        known = all(bound == bound for q in (first, second) for bound in (q.low, q.high))
+        apart = (
+            (second.low > first.high or second.high < first.low)
+            if known
+            else abs(ratio - 1) > _APART
+        )
         yield MetricChange(
             metric=name,
-            unit=one.unit,
-            before=one.value,
-            after=other.value,
+            unit=first.unit,
+            before=first.value,
+            after=second.value,
             ratio=ratio,
             apart=apart,
         )
 
 
 def _notes(first: Reading, second: Reading, different: bool) -> tuple[str, ...]:
-    """What a reader must know before believing any of it."""
+    """Caveats: status, doubts, and no recorded difference."""
     notes = []
     for reading in (first, second):
         if reading.result.status != "ok":
@@ -104,14 +109,16 @@ def _notes(first: Reading, second: Reading, different: bool) -> tuple[str, ...]:
 
 
 def _operations(store: Store, first: Reading, second: Reading) -> Iterator[OperationChange]:
-    """Where both were profiled: what each operation took, those that changed most first."""
+    """If both were profiled: time of each operation, largest change first."""
     times = [_profiled(store, reading) for reading in (first, second)]
     if not all(times):
         return
-    one, other = times
-    names = sorted({*one, *other}, key=lambda name: -abs(other.get(name, 0.0) - one.get(name, 0.0)))
+    before, after = times
+    names = sorted(
+        {*before, *after}, key=lambda name: -abs(after.get(name, 0.0) - before.get(name, 0.0))
+    )
     for name in names[:SHOWN]:
-        yield OperationChange(name=name, before=one.get(name, 0.0), after=other.get(name, 0.0))
+        yield OperationChange(name=name, before=before.get(name, 0.0), after=after.get(name, 0.0))
 
 
 def _profiled(store: Store, reading: Reading) -> dict[str, float]:
@@ -119,86 +126,100 @@ def _profiled(store: Store, reading: Reading) -> dict[str, float]:
     from assay.formats.traces.operations import operations
 
     result = reading.result
-    place = store.folder(result.id) / TRACE
-    if not place.is_dir():
+    trace = store.folder(result.id) / TRACE
+    if not trace.is_dir():
         return {}
     steps = max(result.procedure.samples, 1)
     try:
-        found = operations(traces.events(place))
+        profiled = operations(traces.events(trace))
     except DamagedError:
         return {}
     times: dict[str, float] = {}
-    for one in found:
-        times[one.name] = times.get(one.name, 0.0) + one.seconds / steps
+    for operation in profiled:
+        times[operation.name] = times.get(operation.name, 0.0) + operation.seconds / steps
     return times
 
 
 MAIN = ("step_time", "throughput", "wall_time", "first_step", "open_time", "accuracy")
 
 
-def output(found: Explanation) -> Output:
-    tables = [_metrics_table(found), _reasons(found)]
-    if found.operations:
-        tables.append(_operations_table(found))
-    return Output(tables=tuple(tables), document=msgspec.to_builtins(found))
+def output(explanation: Explanation) -> Output:
+    tables = [_metrics_table(explanation), _reasons(explanation)]
+    if explanation.operations:
+        tables.append(_operations_table(explanation))
+    return Output(tables=tuple(tables), document=msgspec.to_builtins(explanation))
 
 
-def _metrics_table(found: Explanation) -> Table:
-    shown = sorted(found.metrics, key=_rank)
+def _metrics_table(explanation: Explanation) -> Table:
+    shown = sorted(explanation.metrics, key=_rank)
     return Table(
-        title=f"{found.after} after {found.before}",
+        title=f"{explanation.after} after {explanation.before}",
         columns=("metric", "before", "after", "change", ""),
         rows=tuple(
             (
-                one.metric,
-                human(one.before, one.unit),
-                human(one.after, one.unit),
-                change(one.ratio),
-                "differs" if one.apart else "within the intervals",
+                row.metric,
+                human(row.before, row.unit),
+                human(row.after, row.unit),
+                change(row.ratio),
+                "differs" if row.apart else "within the intervals",
             )
-            for one in shown
+            for row in shown
         ),
         numeric=frozenset({"before", "after", "change"}),
     )
 
 
-def _reasons(found: Explanation) -> Table:
-    known = sum(bool(one.why) for one in found.changed)
+def _reasons(explanation: Explanation) -> Table:
+    known = sum(bool(difference.why) for difference in explanation.changed)
     return Table(
-        title=f"{len(found.changed)} differences, {known} of a kind that is known to matter",
+        title=f"{len(explanation.changed)} differences, {known} of a kind that is known to matter",
         columns=("what", "before", "after", "known to matter", "what would prove it"),
         rows=tuple(
-            (_name(one), one.before or "—", one.after or "—", one.why, one.proof)
-            for one in found.changed
+            (
+                _name(difference),
+                difference.before or "—",
+                difference.after or "—",
+                difference.why,
+                difference.proof,
+            )
+            for difference in explanation.changed
         ),
         spare=("what would prove it",),
-        notes=(*_proof(found), *found.notes),
+        notes=(*_proof(explanation), *explanation.notes),
     )
 
 
-def _operations_table(found: Explanation) -> Table:
+def _operations_table(explanation: Explanation) -> Table:
     return Table(
         title="Operations that changed most, seconds of a step",
         columns=("operation", "before", "after"),
         rows=tuple(
-            (one.name, human(one.before, "s"), human(one.after, "s")) for one in found.operations
+            (operation.name, human(operation.before, "s"), human(operation.after, "s"))
+            for operation in explanation.operations
         ),
         numeric=frozenset({"before", "after"}),
         shortened=frozenset({"operation"}),
     )
 
 
-def _proof(found: Explanation) -> list[str]:
-    best = next((one for one in found.changed if one.why and one.proof), None)
+def _proof(explanation: Explanation) -> list[str]:
+    best = next(
+        (difference for difference in explanation.changed if difference.why and difference.proof),
+        None,
+    )
     return [f"the likeliest is {_name(best)}; to prove it: {best.proof}"] if best else []
 
 
-def _rank(one: MetricChange) -> tuple[int, str]:
-    return (MAIN.index(one.metric) if one.metric in MAIN else len(MAIN), one.metric)
+def _rank(row: MetricChange) -> tuple[int, str]:
+    return (MAIN.index(row.metric) if row.metric in MAIN else len(MAIN), row.metric)
 
 
-def _name(one: Changed) -> str:
-    return one.what if one.what == one.kind else f"{one.kind} {one.what}"
+def _name(difference: Changed) -> str:
+    return (
+        difference.what
+        if difference.what == difference.kind
+        else f"{difference.kind} {difference.what}"
+    )
 
 
 @click_command(

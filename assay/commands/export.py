@@ -1,4 +1,4 @@
-"""Kept results as files that other tools read."""
+"""Export results in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -55,16 +55,19 @@ def export(
     store: StoreUrl = None,
     progress: Callable[[int, int], None] = ignore,
 ) -> bytes:
-    """Results in the format of another tool: what the file holds, written to `output` if given.
+    """Results in the format of another tool, as bytes; written to `output` if given.
 
-    Without ids, all that the query finds: the whole store, if it restricts nothing. `progress` is
+    Without ids, all results of the query; an empty query is the whole store. `progress` is
     called with how many of how many were read.
     """
-    form = file_format(kind)
-    write = form.write
+    format = file_format(kind)
+    write = format.write
     if write is None:
-        known = [name for name, one in everything("formats")[0].items() if one.write]
-        raise UsageError(f"Files of {kind} are only read here.", hint=f"Known: {', '.join(known)}.")
+        known = [name for name, each in everything("formats")[0].items() if each.write]
+        raise UsageError(
+            f"assay reads files of {kind}, but does not write them.",
+            hint=f"Known: {', '.join(known)}.",
+        )
     with closing(open_store(store)) as results:
         data = write(_readings(results, Query(ids=ids) if ids else query, progress))
     if output:
@@ -73,22 +76,22 @@ def export(
     return data
 
 
-def is_binary(form: Format) -> bool:
-    return form.suffix in BINARY
+def is_binary(format: Format) -> bool:
+    return format.suffix in BINARY
 
 
 def _readings(
     store: Store, query: Query, progress: Callable[[int, int], None]
 ) -> Iterator[Reading]:
-    """One after the other: a whole store need not fit into memory."""
-    found, count = False, store.count(query)
+    """One by one: a whole store need not fit into memory."""
+    exported, count = False, store.count(query)
     for number, result in enumerate(store.results(query)):
         progress(number, count)
         if result.status != "interrupted":
-            found = True
+            exported = True
             yield stored_summary.read(store, result)
     progress(count, count)
-    if not found:
+    if not exported:
         raise UsageError(
             f"{' '.join(query.ids) or 'The query'} has no result to export.",
             hint="assay list results shows what there is.",
@@ -130,7 +133,7 @@ def command(
         until=until,
         tags=tags or {},
     )
-    chosen = [name for name, is_given in _choices(ids, every, query).items() if is_given]
+    chosen = [name for name, is_set in _choices(ids, every, query).items() if is_set]
     if len(chosen) != 1:
         raise UsageError(
             f"{' and '.join(chosen) or 'Nothing'} was given to export.",
@@ -147,7 +150,7 @@ def command(
 
 
 def _say_how_far(done: int, count: int) -> None:
-    """A line that is written over on a terminal; elsewhere one for each thousand results."""
+    """A progress line, updated in place on a terminal; else one per thousand results."""
     if options.to_terminal():
         if done == count or done % max(1, count // 100) == 0:
             end = "\r\033[K" if done == count else f"\r\033[K{done} of {count} results"

@@ -23,7 +23,7 @@ from assay.native.onnx.file import onnx_bytes
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):
     graph: Graph
-    judge: str  # whose outputs those of ONNX Runtime were compared with; "": it is not here
+    judge: str  # the reference of ONNX Runtime's outputs; "": not installed
     difference: float | None  # the largest from those, as a share of the largest output
 
 
@@ -46,36 +46,38 @@ def export_onnx(
     """
     if not str(path).endswith(".onnx"):
         raise UsageError(f"{path} is no name for an ONNX file.", hint=f"{path}.onnx would be one.")
-    found = captured(model, weights, params)
-    written = onnx_bytes(found.graph)
-    difference = _difference(found, written)
+    captured_model = captured(model, weights, params)
+    data = onnx_bytes(captured_model.graph)
+    difference = _difference(captured_model, data)
     with user_file(path) as temporary:
-        temporary.write_bytes(written)
-    judge = "" if difference is None else found.answers.judge
-    return Exported(graph=found.graph, judge=judge, difference=difference)
+        temporary.write_bytes(data)
+    reference = "" if difference is None else captured_model.answers.judge
+    return Exported(graph=captured_model.graph, judge=reference, difference=difference)
 
 
-def _difference(found: CapturedModel, written: bytes) -> float | None:
+def _difference(captured_model: CapturedModel, data: bytes) -> float | None:
     if not importlib.util.find_spec("onnxruntime"):
         return None
-    outputs = _computed(found, written)
-    graph, answers = found.graph, found.answers
+    outputs = _computed(captured_model, data)
+    graph, expected = captured_model.graph, captured_model.answers
     what = f"{graph.name} as ONNX"
-    return agreement(what, graph.outputs, outputs, answers.outputs, answers.judge, found.rounding)
+    return agreement(
+        what, graph.outputs, outputs, expected.outputs, expected.judge, captured_model.rounding
+    )
 
 
-def _computed(found: CapturedModel, written: bytes) -> list[Any]:
+def _computed(captured_model: CapturedModel, data: bytes) -> list[Any]:
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
     failures = (errors.Fail, errors.InvalidGraph, errors.InvalidArgument, errors.RuntimeException)
-    named = zip(found.graph.inputs, found.answers.inputs, strict=True)
+    inputs = zip(captured_model.graph.inputs, captured_model.answers.inputs, strict=True)
     try:
-        session = onnxruntime.InferenceSession(written, providers=["CPUExecutionProvider"])
-        return list(session.run(None, {value.name: items for value, items in named}))
+        session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+        return list(session.run(None, {value.name: items for value, items in inputs}))
     except failures as error:
         raise AssayError(
-            f"{found.graph.name} as ONNX does not run in ONNX Runtime ({error}); "
+            f"{captured_model.graph.name} as ONNX does not run in ONNX Runtime ({error}); "
             "nothing was written.",
             hint="This is a bug of assay: please report it with the model.",
         ) from None
@@ -93,18 +95,18 @@ Examples:
 def command(path: str, keywords: Keywords) -> int:
     """Write the Keras model MODEL as ONNX, its batch size free.
 
-    MODEL is a workload, a function in a file of yours, or a model that Keras saved. A layer that
-    cannot be written is named, and nothing is left behind.
+    MODEL is a workload, a function in a file of yours, or a model that Keras saved. If a layer
+    cannot be written, the error names it and no file is written.
     """
-    made = export_onnx(**keywords)
+    exported = export_onnx(**keywords)
     printing.put(path)
-    graph = made.graph
+    graph = exported.graph
     samples = ", ".join(f"{value.name} (batch, {_sizes(value.shape)})" for value in graph.inputs)
     options.say(f"{len(graph.nodes)} operations; takes {samples}")
-    if made.difference is None:
-        options.say("not checked: ONNX Runtime is not here (pip install 'assay[onnxruntime]')")
+    if exported.difference is None:
+        options.say("not checked: ONNX Runtime is not installed (pip install 'assay[onnxruntime]')")
     else:
-        options.say(agreement_sentence("ONNX Runtime", made.judge, made.difference))
+        options.say(agreement_sentence("ONNX Runtime", exported.judge, exported.difference))
     return 0
 
 

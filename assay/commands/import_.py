@@ -1,4 +1,4 @@
-"""Run folders from elsewhere, and what other tools measured."""
+"""Import run folders and results of other tools."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from assay.measure.import_file import keep_file
 
 @older_keywords(home="store")
 def adopt(
-    *places: str | Path,
+    *sources: str | Path,
     kind: Annotated[
         str,
         Flag(
-            "Kind of the files; default: found by their content.",
+            "Kind of the files; default: detected from their content.",
             "KIND",
             flags="--as",
             complete="file_formats",
@@ -32,26 +32,26 @@ def adopt(
     store: StoreUrl = None,
     say: Callable[[str], None] | None = None,
 ) -> list[str]:
-    """Take run folders, or files of other tools, into the store; the ids of their results.
+    """Import run folders, or files of other tools, into the store; returns the ids of the results.
 
-    The kind of a file is found by its content. `label` and `tags` are for files: a run has its own.
-    What is no plain file in a run folder is left out, which is said.
+    The kind of a file is detected from its content. `label` and `tags` are for files: a run has its
+    own. Anything but plain files in a run folder is skipped and reported.
     """
     with closing(open_store(store)) as results:
         before = len(results.problems)
-        found = [
-            one
-            for place in map(Path, places)
-            for one in (
-                keep_file(results, place, kind, label, tags)
-                if os.path.exists(place) and not os.path.isdir(place)
-                else results.adopt(place)
+        ids = [
+            result_id
+            for path in map(Path, sources)
+            for result_id in (
+                keep_file(results, path, kind, label, tags)
+                if os.path.exists(path) and not os.path.isdir(path)
+                else results.adopt(path)
             )
         ]
         for problem in results.problems[before:]:
             if say:
                 say(problem)
-    return found
+    return ids
 
 
 @click_command(
@@ -63,13 +63,13 @@ Examples:
   assay import results.json --as google-benchmark""",
 )
 def command(
-    places: Annotated[tuple[str, ...], Argument("RUN_FOLDER|FILE…", required=True)],
+    sources: Annotated[tuple[str, ...], Argument("RUN_FOLDER|FILE…", required=True)],
     keywords: Keywords,
 ) -> int:
     """Copy RUN_FOLDER…, or the results in FILE… of another tool, into the store.
 
-    What is there already stays as it is. KIND is one of those that `assay list formats` shows.
+    Existing results stay unchanged. KIND is one of those that `assay list formats` shows.
     """
-    for result in adopt(*places, **keywords, say=options.say):
+    for result in adopt(*sources, **keywords, say=options.say):
         printing.put(result)
     return 0

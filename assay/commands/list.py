@@ -1,4 +1,4 @@
-"""What is kept, by id → a table for people, and rows of plain numbers for programs."""
+"""List results, workloads, backends, formats, tasks or benchmarks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ALONGSIDE = {"open_time", "first_step", "total_time"}  # of every result, whatev
 
 
 def output(readings: Sequence[Reading], more: int = 0) -> Output:
-    """`more`: results that were found, but left out."""
+    """`more`: number of matching results that are not shown."""
     rows = [_plain(reading) for reading in readings]
     columns = ("id", "started", "case", "metric", "value", "unit", "status", "label")
     return Output(
@@ -50,7 +50,7 @@ def output(readings: Sequence[Reading], more: int = 0) -> Output:
 
 
 def index_table(readings: Sequence[Reading], more: int = 0) -> Table:
-    """Each with what it is about."""
+    """One row per result, with its main metric."""
     return Table(
         columns=("id", "started", "case", "metric", "value", "status", "label"),
         rows=tuple(
@@ -72,10 +72,10 @@ def index_table(readings: Sequence[Reading], more: int = 0) -> Table:
 
 def _main(reading: Reading) -> tuple[str, Quantity | None]:
     """The first of MAIN, else the first that a command or benchmark reported."""
-    found, reported = reading.summary.quantities, reading.result.reported
-    others = (name for name in found if name not in ALONGSIDE or name in reported)
-    name = next((name for name in MAIN if name in found), next(others, ""))
-    return name, found.get(name)
+    quantities, reported = reading.summary.quantities, reading.result.reported
+    others = (name for name in quantities if name not in ALONGSIDE or name in reported)
+    name = next((name for name in MAIN if name in quantities), next(others, ""))
+    return name, quantities.get(name)
 
 
 def _main_text(reading: Reading) -> tuple[str, str]:
@@ -133,8 +133,7 @@ def command(
     store: StoreUrl = None,
     format: FormatFlag = "text",
 ) -> int:
-    """Show what there is: workloads, backends, formats of files, results, tasks; or the benchmarks
-    of PACKAGE…"""
+    """List workloads, backends, file formats, results or tasks; or the benchmarks of PACKAGE…"""
     if (what == "benchmarks") != bool(packages):
         raise UsageError(
             f"{what} were given with {' '.join(packages) or 'no package'}.",
@@ -167,18 +166,18 @@ def _results(query: Query, limit: int, store: StoreUrl, format: str) -> int:
     return 0
 
 
-def _registered(kind: str, form: str) -> int:
+def _registered(kind: str, format: str) -> int:
     from assay.core import registry  # which loads all of the kind
 
     tables: dict[str, Callable[[Any], Table]]
     tables = {"workloads": _workloads, "backends": _backends, "formats": _formats}
-    found, problems = registry.everything(kind)  # type: ignore[arg-type]
-    show_table(tables[kind](found), form, in_file=printing.READABLE)
+    plugins, problems = registry.everything(kind)  # type: ignore[arg-type]
+    show_table(tables[kind](plugins), format, in_file=printing.READABLE)
     options.say(*(f"note: {problem}" for problem in problems))
     return 0
 
 
-def _tasks(file: str, form: str) -> int:
+def _tasks(file: str, format: str) -> int:
     from assay.commands.task import api as tasking
 
     rows = tuple(
@@ -191,50 +190,50 @@ def _tasks(file: str, form: str) -> int:
         )
         for name, task in tasking.tasks(file).items()
     )
-    show_table(Table(columns=("task", "what it runs", "metrics"), rows=rows), form)
+    show_table(Table(columns=("task", "what it runs", "metrics"), rows=rows), format)
     return 0
 
 
-def _benchmarks(packages: tuple[str, ...], python: str, form: str) -> int:
+def _benchmarks(packages: tuple[str, ...], python: str, format: str) -> int:
     from assay.commands.bench import api
 
-    found = api.benchmarks(*packages, python=python)
-    rows = tuple(sorted(found.names.items()))
-    show_table(Table(columns=("benchmark", "what it is"), rows=rows), form)
-    options.say(*(f"note: {name} was passed over: {why}" for name, why in found.problems.items()))
+    benchmarks = api.benchmarks(*packages, python=python)
+    rows = tuple(sorted(benchmarks.names.items()))
+    show_table(Table(columns=("benchmark", "what it is"), rows=rows), format)
+    options.say(*(f"note: {name} was skipped: {why}" for name, why in benchmarks.problems.items()))
     return 0 if rows else 1
 
 
-def _workloads(found: Mapping[str, Workload]) -> Table:
+def _workloads(workloads: Mapping[str, Workload]) -> Table:
     return Table(
         columns=("workload", "what it is", "parameters", "where it comes from"),
         rows=tuple(
             (
                 name,
-                thing.summary,
-                ", ".join(f"{key}={value}" for key, value in thing.params.items()),
-                thing.source,
+                workload.summary,
+                ", ".join(f"{key}={value}" for key, value in workload.params.items()),
+                workload.source,
             )
-            for name, thing in found.items()
+            for name, workload in workloads.items()
         ),
     )
 
 
-def _backends(found: Mapping[str, Backend]) -> Table:
+def _backends(backends: Mapping[str, Backend]) -> Table:
     return Table(
         columns=("backend", "what it is", "options", "here"),
         rows=tuple(
-            (name, thing.summary, ", ".join(thing.options), thing.missing() or "usable")
-            for name, thing in found.items()
+            (name, backend.summary, ", ".join(backend.options), backend.missing() or "usable")
+            for name, backend in backends.items()
         ),
     )
 
 
-def _formats(found: Mapping[str, Format]) -> Table:
+def _formats(formats: Mapping[str, Format]) -> Table:
     return Table(
         columns=("format", "what it is", "import", "export"),
         rows=tuple(
-            (name, thing.summary, "yes" if thing.read else "", "yes" if thing.write else "")
-            for name, thing in found.items()
+            (name, format.summary, "yes" if format.read else "", "yes" if format.write else "")
+            for name, format in formats.items()
         ),
     )

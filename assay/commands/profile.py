@@ -1,4 +1,4 @@
-"""Profiles: one case under its framework's profiler, the trace kept and its operations listed."""
+"""Profile a case with its framework's profiler; store the trace and list its operations."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def profile(
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Profile:
-    """Run a few steps of a case under its framework's profiler; the trace is kept, and copied
-    to `output` where that is given. `trust` lets a `.pt2` file run code.
+    """Run a few steps of a case under its framework's profiler; the trace is stored, and copied
+    to `output` if given. `trust` lets a `.pt2` file run code.
 
     >>> for operation in assay.profile("mnist-mlp@jax").operations[:10]:
     ...     print(operation.name, operation.seconds, operation.share, operation.count)
     """
-    made = Plan(
+    profile_plan = Plan(
         cases=(_checked(plan.as_case(case, trust), steps, output),),
         procedure=Procedure(
             samples=steps, steps_per_sample=1, timeout=as_seconds(timeout, "timeout", "10m")
@@ -72,7 +72,7 @@ def profile(
         tags=safe_tags(dict(tags or {})),
         verb="profile",
     )
-    (reading,) = run_cases(made, store, progress)
+    (reading,) = run_cases(profile_plan, store, progress)
     with closing(open_store(store)) as results:
         trace = results.folder(reading.result.id).absolute() / TRACE
     return _read(reading.result, trace, Path(output) if output else None)
@@ -83,18 +83,18 @@ def _checked(case: CaseLike, steps: int, output: str | Path) -> Case:
         raise UsageError(f"steps is {steps}, but has to be 1 or more.", hint="--steps 5")
     if output and Path(output).exists() and not Path(output).is_dir():
         raise UsageError(f"'{output}' is a file, but the trace needs a folder.", hint="-o traces")
-    found = plan.expand_cases([case])
-    if len(found) > 1:
+    cases = plan.expand_cases([case])
+    if len(cases) > 1:
         raise UsageError(
-            f"'{found[0].workload}' stands for {len(found)} cases, but one is profiled.",
-            hint=f"Choose one: {', '.join(one.key for one in found)}",
+            f"'{cases[0].workload}' stands for {len(cases)} cases, but profile takes one.",
+            hint=f"Choose one: {', '.join(each.key for each in cases)}",
         )
-    if not isinstance(registry.backend(found[0].backend), ProfilingBackend):
+    if not isinstance(registry.backend(cases[0].backend), ProfilingBackend):
         raise NotPossibleError(
-            f"The backend '{found[0].backend}' has no profiler.",
+            f"The backend '{cases[0].backend}' has no profiler.",
             hint=f"These have: {', '.join(_with_profiler())}.",
         )
-    return found[0]
+    return cases[0]
 
 
 def _with_profiler() -> list[str]:
@@ -107,18 +107,18 @@ def _read(result: Result, folder: Path, output: Path | None) -> Profile:
         return Profile(result=result)
     try:
         trace = traces.complete(folder)
-        found = operations(traces.events(folder))
+        profiled = operations(traces.events(folder))
     except DamagedError as error:
         return Profile(result=result, folder=str(folder), notes=(f"no operations: {error}",))
     if output:
         shutil.copytree(folder, output, dirs_exist_ok=True)
-    notes = () if found else ("the profiler saw no operation",)
+    notes = () if profiled else ("the profiler saw no operation",)
     return Profile(
         result=result,
         folder=str(output or folder),
         trace=trace.file.replace(str(folder), str(output or folder), 1) if trace else "",
         plugin=trace.plugin if trace else "",
-        operations=tuple(found),
+        operations=tuple(profiled),
         notes=notes,
     )
 
@@ -133,19 +133,19 @@ def output(profile: Profile, top: int) -> Output:
 
 def operations_table(profile: Profile, top: int) -> Table:
     """The operations that took longest; times are over all profiled steps."""
-    found, shown = profile.operations, profile.operations[:top]
-    width = len(COLUMNS) if any(one.source for one in shown) else len(COLUMNS) - 1
+    every, shown = profile.operations, profile.operations[:top]
+    width = len(COLUMNS) if any(operation.source for operation in shown) else len(COLUMNS) - 1
     notes = list(profile.notes)
-    if len(found) > len(shown):
-        left = sum(one.share for one in found[len(shown) :])
-        notes.append(f"{len(found) - len(shown)} more operations took {left:.1%} together")
+    if len(every) > len(shown):
+        left = sum(operation.share for operation in every[len(shown) :])
+        notes.append(f"{len(every) - len(shown)} more operations took {left:.1%} together")
     return Table(
         columns=COLUMNS[:width],
-        rows=tuple(_row(one)[:width] for one in shown),
+        rows=tuple(_row(operation)[:width] for operation in shown),
         numeric=frozenset({"time", "share", "count"}),
         shortened=frozenset(
             {"operation", "what of the model"}
-        ),  # of kernels, some have 600 letters
+        ),  # of kernels, some have 600 characters
         notes=tuple(notes),
     )
 
@@ -173,9 +173,9 @@ def how_to_open(profile: Profile) -> list[str]:
     ]
 
 
-def _row(one: Operation) -> tuple[str, ...]:
-    times = human(one.seconds, "s"), f"{one.share:.1%}", str(one.count)
-    return (one.name, *times, one.place, one.source)
+def _row(operation: Operation) -> tuple[str, ...]:
+    times = human(operation.seconds, "s"), f"{operation.share:.1%}", str(operation.count)
+    return (operation.name, *times, operation.place, operation.source)
 
 
 @click_command(
@@ -196,24 +196,24 @@ def command(
 ) -> int:
     """Run some steps of CASE under its framework's profiler, after a warm-up.
 
-    Shows the operations that took longest and keeps the trace, for TensorBoard and Perfetto. A
+    Shows the operations that took longest and stores the trace, for TensorBoard and Perfetto. A
     profiler costs time: to know how fast CASE is, use assay run.
     """
     handle_signals()
     line = LiveLine()
-    found = profile(case, **keywords, progress=line)
-    line.done(found.result)
-    printing.show(output(found, top), format, in_file=printing.READABLE)
-    _print_more(found, settings.runs(store))
-    return status_of([found.result])
+    measurement = profile(case, **keywords, progress=line)
+    line.done(measurement.result)
+    printing.show(output(measurement, top), format, in_file=printing.READABLE)
+    _print_more(measurement, settings.runs(store))
+    return status_of([measurement.result])
 
 
-def _print_more(found: Profile, runs: Path) -> None:
-    result = found.result
+def _print_more(profile: Profile, runs: Path) -> None:
+    result = profile.result
     say_logs([result], runs)
     if result.reason:
         options.say(f"{result.status}: {result.reason}")
-    options.say(*how_to_open(found), f"kept as {result.id}")
+    options.say(*how_to_open(profile), f"kept as {result.id}")
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""assay show: results again."""
+"""assay show: stored results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def command(
     store: StoreUrl = None,
     format: Format = "text",
 ) -> int:
-    """Show runs or single results. A single one is shown with all that is known of it.
+    """Show runs or single results. A single result is shown in full detail.
 
     ID is RUN, RUN/NNN, a unique beginning or ending of RUN, or `last`. A comparison, race or study
     is shown as it was when it ended.
@@ -52,6 +52,6 @@ def command(
             f"{' '.join(ids)} has no readable result.",
             hint=read.resume_hint(ids[0].partition("/")[0], store),
         )
-    unlike = fairness(reading.result for reading in readings)
-    printing.show(output(readings, unlike, columns, detailed=True, raw=raw), format)
+    mismatches = fairness(reading.result for reading in readings)
+    printing.show(output(readings, mismatches, columns, detailed=True, raw=raw), format)
     return 0

@@ -1,4 +1,4 @@
-"""Copy results from one store to another: all that is missing there, each once, however often."""
+"""Copy missing results from one store to another."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def copy_store(
     target: Annotated[Home, Argument("TO")],
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Copied:
-    """Copy every result of a store that another lacks, with its files; one that was broken off is
-    simply called again. `progress` gets the number of a run, how many there are, and its name.
+    """Copy every result that the target does not have, with its files; an interrupted copy can be
+    repeated. `progress` gets the number of a run, how many there are, and its name.
 
     >>> assay.copy_store("~/.assay", "postgresql://me@db.example.org/assay").copied
     """
@@ -52,29 +52,29 @@ def copy_store(
 
 
 def _by_run(ids: list[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for one in ids:
-        found.setdefault(one.partition("/")[0], []).append(one)
-    return found
+    runs: dict[str, list[str]] = {}
+    for result_id in ids:
+        runs.setdefault(result_id.partition("/")[0], []).append(result_id)
+    return runs
 
 
 def _copy_run(old: Store, new: Store, run: str, ids: list[str]) -> int:
-    """A run at once; its summaries too, so that nothing has to be computed again."""
+    """Copy a run with its summaries, so that nothing has to be computed again."""
     try:
         new.adopt(old.folder(run))
     except (StoreError, UsageError) as error:
         new.problems.append(f"Run {run} was not copied: {error}")
         return 0
-    for one in ids:
-        summary = old.summary(one, ANALYSIS)
+    for result_id in ids:
+        summary = old.summary(result_id, ANALYSIS)
         if summary is not None:
-            new.keep_summary(one, ANALYSIS, summary)
+            new.keep_summary(result_id, ANALYSIS, summary)
     return len(ids)
 
 
-def output(found: Copied) -> Output:
-    counts = {"runs": found.runs, "results": found.results, "copied": found.copied}
-    counts["there before"] = found.results - found.copied
+def output(report: Copied) -> Output:
+    counts = {"runs": report.runs, "results": report.results, "copied": report.copied}
+    counts["already there"] = report.results - report.copied
     return Output(
         tables=(
             Table(
@@ -86,10 +86,10 @@ def output(found: Copied) -> Output:
         document={
             "schema": SCHEMA,
             "kind": "store-copy",
-            "runs": found.runs,
-            "results": found.results,
-            "copied": found.copied,
-            "problems": list(found.problems),
+            "runs": report.runs,
+            "results": report.results,
+            "copied": report.copied,
+            "problems": list(report.problems),
         },
     )
 
@@ -107,15 +107,15 @@ def command() -> None:
 
 @click_command(copy_store, group=command, name="copy")
 def copy(keywords: Keywords, format: Format = "text") -> int:
-    """Copy every result of FROM that TO lacks, with logs and traces.
+    """Copy every result of FROM that is missing in TO, with logs and traces.
 
-    Nothing is copied twice and nothing changed: one that was broken off is started again. FROM and
-    TO are folders or URLs. Exit status 1: something could not be copied, which is said.
+    Nothing is copied twice or changed; an interrupted copy can be repeated. FROM and TO are folders
+    or URLs. Exit status 1: something could not be copied, and is reported.
     """
-    found = copy_store(**keywords, progress=_say)
-    printing.show(output(found), format)
-    options.say(*found.problems)
-    return 1 if found.problems else 0
+    report = copy_store(**keywords, progress=_say)
+    printing.show(output(report), format)
+    options.say(*report.problems)
+    return 1 if report.problems else 0
 
 
 def _say(number: int, runs: int, run: str) -> None:
@@ -124,9 +124,9 @@ def _say(number: int, runs: int, run: str) -> None:
 
 
 class Copied(msgspec.Struct, frozen=True, kw_only=True):
-    """What a copy from one store to another found and did."""
+    """Outcome of a copy from one store to another."""
 
     runs: int  # of the source
     results: int
     copied: int  # results that were not there before
-    problems: tuple[str, ...] = ()  # what was passed over, in words
+    problems: tuple[str, ...] = ()  # what was skipped, and why

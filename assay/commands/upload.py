@@ -1,4 +1,4 @@
-"""assay upload: results to BigQuery, to objects, to CloudWatch's metrics."""
+"""assay upload: send results to BigQuery, object storage and CloudWatch metrics."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Examples:
   assay upload k3fq --bigquery my-project:perfzero.summary --table perfzero
   assay upload last --objects gs://my-bucket/results
   assay upload last --objects s3://my-bucket/results --metrics /var/log/assay/metrics.jsonl
-  assay upload --pending                         what could not be sent before
+  assay upload --pending                         retry what could not be sent
 
-Leaves with 1 when something did not arrive: it is kept, and --pending sends it.""",
+Exit status 1 if something could not be sent; it is stored, and --pending sends it.""",
 )
 def command(
     ids: Annotated[tuple[str, ...], Argument("[RUN…]", complete="runs")],
     keywords: Keywords,
     format: Format = "text",
 ) -> int:
-    """Send results elsewhere, each once.
+    """Upload results, each once.
 
-    What a service that is away does not take stays on the disk, and is sent by the next upload. A
-    file sinks.toml in the home folder (bigquery = "…", objects = "…") uploads every run by itself.
+    What cannot be sent is stored on disk and sent by the next upload. A file sinks.toml in the home
+    folder (bigquery = "…", objects = "…") uploads every run by itself.
     """
     uploads = upload.upload(*ids, **keywords, progress=options.say)
     printing.show(output(uploads), format)

@@ -35,8 +35,8 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """Reads only, from those who may. Without a token only requests to a loopback name are
-    answered: a page elsewhere that leads a browser here by a name of its own is refused."""
+    """Allows only reads by authorized clients. Without a token, only requests to a loopback name
+    are answered, against DNS rebinding."""
 
     def __init__(self, app: ASGIApp, token: str = "") -> None:
         self.app = app
@@ -70,12 +70,12 @@ class Guard:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         cookies = SimpleCookie(headers.get("cookie", ""))
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        given = [bearer, cookies[COOKIE].value if COOKIE in cookies else ""]
-        if any(self._is_token(text) for text in given):
+        tokens = [bearer, cookies[COOKIE].value if COOKIE in cookies else ""]
+        if any(self._is_token(text) for text in tokens):
             return None
         if not any(name == "token" and self._is_token(value) for name, value in query):
             return PlainTextResponse(
-                "This dashboard wants its token: open the address that assay serve printed.", 401
+                "This dashboard needs its token: open the address that assay serve printed.", 401
             )
         rest = urlencode([pair for pair in query if pair[0] != "token"])
         answer = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)

@@ -37,7 +37,7 @@ def page_html(
 
 
 def report_html(pages: tuple[Page, ...], address: Address) -> str:
-    """Pages below each other in one file that needs no other, and asks nobody for anything."""
+    """Pages in one self-contained file."""
     style, script = ((STATIC / name).read_text() for name in ("assay.css", "assay.js"))
     head = Markup(
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
@@ -84,7 +84,7 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-LONG = 48  # letters of a cell from which on it may take several lines
+LONG = 48  # characters from which on a cell may wrap
 
 
 def table_html(grid: Grid, address: Callable[[str], str]) -> Markup:

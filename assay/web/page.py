@@ -98,7 +98,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a page a reader may choose; it is sent as a query, so every view has an address."""
+    """The form of a page, sent as a query, so that every view has an address."""
 
     action: str
     fields: tuple[Choice, ...]
@@ -108,8 +108,8 @@ def grid(table: Table, links: Sequence[Sequence[str]] = ()) -> Grid:
     """A table of `views` as it is; `links` gives rows the address of a cell's page, or ""."""
     rows = [
         tuple(
-            Cell(text=text, to=links[number][place] if links else "")
-            for place, text in enumerate(row)
+            Cell(text=text, to=links[number][column] if links else "")
+            for column, text in enumerate(row)
         )
         for number, row in enumerate(table.rows)
     ]

@@ -24,7 +24,7 @@ def test_numbers_are_in_human_units():
 
 
 def test_the_smallest_visible_change_is_said_in_words():
-    assert "a change under 2.00% cannot be seen" in shown(FOUND)
+    assert "a change below 2.00% cannot be detected at present" in shown(FOUND)
 
 
 def test_a_remedy_stands_with_its_effect():

@@ -71,7 +71,7 @@ def test_operations_of_two_profiles_are_compared():
 def test_a_run_of_several_results_has_to_be_narrowed(store):
     made = stored(store, 2)
 
-    with pytest.raises(UsageError, match="has 2 results, but one is explained"):
+    with pytest.raises(UsageError, match="has 2 results, but explain needs exactly one"):
         assay.explain(made[0].run, made[0].id)
     with pytest.raises(UsageError, match=f"Both are {made[0].id}"):
         assay.explain(made[0].id, made[0].id)

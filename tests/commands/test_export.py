@@ -38,7 +38,7 @@ def test_without_ids_the_query_chooses_and_nothing_chooses_all(ids):
 
 
 def test_a_format_that_is_only_read_is_refused_with_those_that_are_written(ids):
-    with pytest.raises(UsageError, match="Files of nvidia-smi are only read here") as caught:
+    with pytest.raises(UsageError, match="assay reads files of nvidia-smi") as caught:
         assay.export(ids[0], kind="nvidia-smi")
     assert "pyperf" in caught.value.hint
 

@@ -34,7 +34,7 @@ def test_without_a_file_it_is_printed(assay, kept):
         (("--as", "csv"), "Nothing was given to export"),
         (("last", "--all", "--as", "csv"), "ids and --all was given to export"),
         (("last", "--as", "pypref"), "There is no format named 'pypref'"),
-        (("last", "--as", "nvidia-smi"), "Files of nvidia-smi are only read here"),
+        (("last", "--as", "nvidia-smi"), "assay reads files of nvidia-smi"),
         (("last", "--as", "parquet"), "A file of parquet cannot be printed"),
         (("--label", "nobody", "--as", "csv"), "The query has no result to export"),
         (("last",), "Missing option '--as'"),

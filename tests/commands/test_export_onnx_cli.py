@@ -58,7 +58,7 @@ def test_without_onnx_runtime_it_says_that_nothing_was_checked(assay, monkeypatc
     status, _, err = assay("export-onnx", "mnist-mlp", "-o", str(tmp_path / "net.onnx"))
 
     assert status == 0
-    assert "not checked: ONNX Runtime is not here" in err
+    assert "not checked: ONNX Runtime is not installed" in err
 
 
 @REAL

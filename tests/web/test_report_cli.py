@@ -57,7 +57,7 @@ def test_a_run_without_a_result_yet_can_be_reported(assay, home, tmp_path):
     status, _, _ = assay("report", run, "-o", str(tmp_path / "a.html"))
 
     assert status == 0
-    assert "still going on, or it was cut off" in (tmp_path / "a.html").read_text()
+    assert "still running, or it was interrupted" in (tmp_path / "a.html").read_text()
 
 
 @pytest.mark.parametrize(

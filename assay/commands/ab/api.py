@@ -1,4 +1,4 @@
-"""Which of two is faster: fresh pairs of processes until the question is decided."""
+"""Compare two contenders in fresh pairs of processes until the difference is decided."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ab(
     timeout: Annotated[Seconds, Flag("Limit for one process.")] = "10m",
     higher_is_better: Annotated[bool, Flag("A higher value of the metric is better.")] = False,
     aa: Annotated[
-        bool, Flag("Compare a case to itself, to see what noise alone would be called.")
+        bool, Flag("A/A test: compare a case with itself to estimate the noise level.")
     ] = False,
     build: Annotated[str, Flag("Run in the checkout of each --commit first.", "COMMAND")] = "",
     outputs: Annotated[bool, Flag("Do not compare their outputs.", flags="--any-outputs")] = True,
@@ -74,11 +74,11 @@ def ab(
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Iterator[Comparison]:
-    """Compare two contenders; what is known is yielded after each pair, and kept with the run.
+    """Compare two contenders; the comparison so far is yielded after each pair and stored.
 
-    The last one says why it `ended`. With `aa`, one is compared to itself; `cold` shares nothing
-    compiled; `build` is run in each commit's checkout; `trust` lets a `.pt2` file run code; `on` is
-    a Ray cluster, for both of a pair.
+    The last one says why it `ended`. `aa` compares a case with itself; `cold` disables the shared
+    compilation cache; `build` is run in each commit's checkout; `trust` lets a `.pt2` file run
+    code; `on` is a Ray cluster, for both of a pair.
 
     >>> for comparison in assay.ab("mnist-mlp@jax", "mnist-mlp@torch"):
     ...     print(comparison.verdict, comparison.ratio.value, comparison.ended)
@@ -124,7 +124,7 @@ def resume(
 
 
 def kept(run: str, store: StoreUrl = None) -> Comparison:
-    """The comparison of a run, as far as it came."""
+    """The stored comparison of a run."""
     from assay.core.registry import open_store
     from assay.stats.paired_ratio import Comparison
     from assay.stores.runs import COMPARISON, read_document

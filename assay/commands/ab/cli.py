@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.cli.progress import LiveLine
     from assay.stats.paired_ratio import Comparison
 
-WIDE = 4  # an interval from x to 4 x says nothing worth reading
+WIDE = 4  # an interval from x to 4 x is not worth printing
 EXAMPLES = """\b
 Examples:
   assay ab mnist-mlp@jax mnist-mlp@torch                     random pairs of fresh processes
@@ -23,13 +23,13 @@ Examples:
   assay ab mnist-mlp@torch --python venv-old --python venv-new
   assay ab ./my.py:MyNet@keras-jax --commit main --commit HEAD
   assay ab ./my.py:MyNet@keras-jax --commit HEAD --commit .  the edits not committed yet
-  assay ab --resume last                                     for its budget once more
+  assay ab --resume last                                     with the same budget again
   assay ab --cmd 'python old.py' --cmd 'python new.py'
   assay ab --cmd "sh -c 'a | b'" --cmd "sh -c 'a | c'"       with a shell, named explicitly
   assay ab --cmd './a' --cmd './b' --metric 'rate=([0-9.]+) items/s' --higher-is-better
   assay ab transformer-decoder:task=generate@torch transformer-decoder:task=generate@jax \\
     --metric time_to_first_token
-  assay ab mnist-mlp@jax --aa                                what this machine calls different
+  assay ab mnist-mlp@jax --aa                                the noise of this machine
   assay ab ./my.py:MyNet@torch --commit main --commit HEAD --gate
 
 Exit status: 0 decided, 6 cannot tell, 1 a contender failed. With --gate, 5 if the candidate is
@@ -46,7 +46,7 @@ def command(
         bool, Flag("Exit with status 5 if the candidate is slower, for scripts and CI.")
     ] = False,
     resume: Annotated[
-        str, Flag("Continue a comparison, for its budget once more.", "RUN", complete="runs")
+        str, Flag("Continue a comparison with the same budget again.", "RUN", complete="runs")
     ] = "",
     commands: Sequence[str],
     on: str,
@@ -84,35 +84,33 @@ def _status(verdict: str, gate: bool) -> int:
     return REGRESSION if gate and verdict == "slower" else 0
 
 
-def show(run: str, home: str | None, form: str) -> None:
-    """A comparison that was made before."""
+def show(run: str, store: str | None, format: str) -> None:
+    """Show a stored comparison."""
     from assay.stores.read import resume_hint
 
-    found = api.kept(run, home)
-    _print(found, form)
-    if _undecided(found):
-        options.say(f"undecided; {resume_hint(run, home)}")
+    comparison = api.kept(run, store)
+    _print(comparison, format)
+    if _undecided(comparison):
+        options.say(f"undecided; {resume_hint(run, store)}")
 
 
-def _announced(found: Iterator[Comparison], line: LiveLine) -> Iterator[Comparison]:
+def _announced(comparisons: Iterator[Comparison], line: LiveLine) -> Iterator[Comparison]:
     from assay.core.units import change
 
-    for one in found:
-        ratio = one.ratio
-        if ratio.n and not one.ended.startswith("interrupted"):
-            wide = one.verdict == "cannot-tell" and ratio.high > WIDE * ratio.low
-            interval = (
-                "too few pairs to say" if wide else f"{change(ratio.low)} to {change(ratio.high)}"
-            )
-            line.say(f"pair {ratio.n}: {change(ratio.value)}, {interval}: {one.verdict}")
-        yield one
+    for comparison in comparisons:
+        ratio = comparison.ratio
+        if ratio.n and not comparison.ended.startswith("interrupted"):
+            wide = comparison.verdict == "cannot-tell" and ratio.high > WIDE * ratio.low
+            interval = "too few pairs" if wide else f"{change(ratio.low)} to {change(ratio.high)}"
+            line.say(f"pair {ratio.n}: {change(ratio.value)}, {interval}: {comparison.verdict}")
+        yield comparison
 
 
-def _print(found: Comparison, form: str) -> None:
+def _print(comparison: Comparison, format: str) -> None:
     from assay.cli import printing
     from assay.commands.ab.view import output
 
-    printing.show(output(found), form)
+    printing.show(output(comparison), format)
 
 
 def _show(comparison: Comparison, store: str | None, format: str) -> None:
@@ -123,5 +121,5 @@ def _show(comparison: Comparison, store: str | None, format: str) -> None:
     say_uploads(comparison.run, store)
 
 
-def _undecided(found: Comparison) -> bool:
-    return found.verdict == "cannot-tell" and not found.failures
+def _undecided(comparison: Comparison) -> bool:
+    return comparison.verdict == "cannot-tell" and not comparison.failures

@@ -1,4 +1,4 @@
-"""A comparison, pair by pair until it is decided; what is known is kept with the run."""
+"""The loop of a comparison: measure pairs and store the state until it is decided."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def compare_pairs(
     plan: Plan,
     home: Home,
     progress: ProgressCallback,
-    where: Where,
+    machines: Where,
 ) -> Iterator[Comparison]:
-    """A new comparison: what is known after each pair."""
-    with where as there, new_run(plan, home, there) as run:
+    """Start a comparison; yield its state after each pair."""
+    with machines as nodes, new_run(plan, home, nodes) as run:
         safe = contenders.without_secrets(request.pair)
         run.keep_document(REQUEST, msgspec.structs.replace(request, pair=safe))
         yield from _followed(request, ComparisonState(request, run.name), run, progress)
@@ -74,9 +74,9 @@ def make_plan(request: ComparisonRequest, label: str, tags: Mapping[str, str] | 
 
 
 def _resumed(
-    request: ComparisonRequest, name: str, home: Home, progress: ProgressCallback, where: Where
+    request: ComparisonRequest, name: str, home: Home, progress: ProgressCallback, machines: Where
 ) -> Iterator[Comparison]:
-    with where as there, resumed_run(name, home, there) as run:
+    with machines as nodes, resumed_run(name, home, nodes) as run:
         state = ComparisonState(request, name)
         for results in pairs_of(run.results()):
             state.add(PairResults(results, {}, ""))
@@ -102,7 +102,7 @@ def _builder(command: str) -> Callable[[Path], None]:
 def _pairs(
     request: ComparisonRequest, state: ComparisonState, run: Run, progress: ProgressCallback
 ) -> Iterator[tuple[Comparison, Sequence[Result]]]:
-    """What is known after each pair, and its results."""
+    """The comparison after each pair, and the results of that pair."""
     context = PairContext(run.plan, request.procedure, request.terms.minimum, state.deadline)
     state.notes += shared_cache.notes(run.plan)
     comparison = state.comparison()

@@ -1,4 +1,4 @@
-"""One fresh pair of processes → two results: warm together where that is possible, else apart."""
+"""Measure one fresh pair of processes: interleaved if both can be stepped, else one by one."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ NOT_RUN = "not run, because the other did not end well"
 
 
 class PairResults(NamedTuple):
-    """What one pair gave."""
+    """Results of one pair."""
 
     results: tuple[Result, Result]
     outputs: Mapping[str, OutputValues]
-    apart: str  # why they were not warm together; "": they were
+    apart: str  # why they were not interleaved; "": they were
 
 
 class PairContext(NamedTuple):
@@ -59,13 +59,13 @@ class PairContext(NamedTuple):
 
 
 class PairSpec(NamedTuple):
-    """The pair of this number; `known` are those before it, which say how long it should take."""
+    """One pair to measure; `known` are earlier pairs, from which the number of turns follows."""
 
     pair: Pair
     number: int
     known: Sequence[PairRatio] = ()
-    apart: str = ""  # why none of them are warm together, where that is known
-    earlier: Mapping[str, Result] = NONE_BEFORE  # of the sides: it is not asked again
+    apart: str = ""  # why pairs cannot be interleaved, if known
+    earlier: Mapping[str, Result] = NONE_BEFORE  # of each side: its facts are reused
 
 
 NewCase = Callable[[], CasePlace]
@@ -77,8 +77,8 @@ def take_pair(
     why = spec.apart or (COMMANDS if spec.pair[0].task else "")
     if not why:
         entries = [
-            _with_known(HeatEntry(side, one.case, new_case()), spec.earlier.get(side))
-            for side, one in zip(SIDES, spec.pair, strict=True)
+            _with_known(HeatEntry(side, contender.case, new_case()), spec.earlier.get(side))
+            for side, contender in zip(SIDES, spec.pair, strict=True)
         ]
         keep_going = partial(needs_turns, context=context, known=spec.known)
         heat = run_heat(entries, context.procedure, progress, keep_going, seed=spec.number)
@@ -90,21 +90,21 @@ def take_pair(
 
 
 def pairs_of(results: Sequence[Result]) -> list[tuple[Result, Result]]:
-    """Whole pairs among kept results, in their order; both of a pair ended well."""
-    found: dict[int, dict[str, Result]] = {}
+    """Complete pairs among stored results, in order; both sides have status ok."""
+    pairs: dict[int, dict[str, Result]] = {}
     for result in results:
         if result.status == "ok":
             side = result.tags.get("contender", "")
-            found.setdefault(tagged_number(result, "pair"), {})[side] = result
+            pairs.setdefault(tagged_number(result, "pair"), {})[side] = result
     return [
         (pair[SIDES[0]], pair[SIDES[1]])
-        for _, pair in sorted(found.items())
+        for _, pair in sorted(pairs.items())
         if {*SIDES} <= pair.keys()
     ]
 
 
 def needs_turns(heat: Heat, context: PairContext, known: Sequence[PairRatio]) -> bool:
-    """Until a pair has as many turns as pay off, or its ratio is known."""
+    """Whether a pair needs more turns: fewer than pay off, and its ratio is still uncertain."""
     baseline, candidate = (heat.turns[side] for side in SIDES)
     count = len(baseline)
     if count < paired_ratio.FEWEST_TURNS:
@@ -133,20 +133,20 @@ def _close(sides: Sequence[Sequence[float]], minimum: float) -> bool:
 def _take_apart(
     spec: PairSpec, context: PairContext, new_case: NewCase, progress: ProgressCallback
 ) -> tuple[Result, Result]:
-    """Each in processes of its own; who is first is drawn."""
+    """Measure each side in its own processes, in random order."""
     order = random.Random(spec.number)
     contenders = dict(zip(SIDES, spec.pair, strict=True))
-    places = {side: new_case() for side in SIDES}
+    case_dirs = {side: new_case() for side in SIDES}
     results: dict[str, Result] = {}
     start = time.monotonic()
     for turn in range(COMMAND_TURNS):
         for side in order.sample(SIDES, 2):
-            result = _measure(contenders[side], places[side], context.procedure, progress)
+            result = _measure(contenders[side], case_dirs[side], context.procedure, progress)
             results[side] = _joined(results[side], result) if turn else result
             if result.status != "ok":
                 for other in SIDES:
                     if other not in results:
-                        results[other] = _not_run(contenders[other], places[other], result)
+                        results[other] = _not_run(contenders[other], case_dirs[other], result)
                 return _tagged(results, spec.number, APART)
         if not spec.pair[0].task or time.monotonic() - start > SHORT:
             break
@@ -154,17 +154,17 @@ def _take_apart(
 
 
 def _measure(
-    one: Contender, place: CasePlace, procedure: Procedure, progress: ProgressCallback
+    contender: Contender, case_dir: CasePlace, procedure: Procedure, progress: ProgressCallback
 ) -> Result:
-    if one.task:
-        return task.run_task(one.task, place, suggest=False)
-    return measure_case(one.case, procedure, place, progress)
+    if contender.task:
+        return task.run_task(contender.task, case_dir, suggest=False)
+    return measure_case(contender.case, procedure, case_dir, progress)
 
 
-def _not_run(one: Contender, place: CasePlace, failed: Result) -> Result:
+def _not_run(contender: Contender, case_dir: CasePlace, failed: Result) -> Result:
     return Result(
-        id=place.id,
-        case=one.case,
+        id=case_dir.id,
+        case=contender.case,
         procedure=failed.procedure,
         status="skipped",
         reason=NOT_RUN,
@@ -212,19 +212,19 @@ def take_remote_pair(
 ) -> PairResults:
     """As `take_pair`, on a node of a cluster, whose clock differs."""
     sent = context._replace(deadline=context.deadline - time.monotonic())
-    places = (run.new_case(), run.new_case())
-    unit = Unit(take_pair_there, (spec, sent), spec.pair[0].case, places, progress)
+    case_dirs = (run.new_case(), run.new_case())
+    unit = Unit(take_pair_there, (spec, sent), spec.pair[0].case, case_dirs, progress)
     pair: PairResults = run_one(run.elsewhere, unit)
     return pair
 
 
 def take_pair_there(
-    places: Sequence[CasePlace], progress: ProgressCallback, spec: PairSpec, sent: PairContext
+    case_dirs: Sequence[CasePlace], progress: ProgressCallback, spec: PairSpec, sent: PairContext
 ) -> PairResults:
-    """On the node; another try has the same places."""
+    """Runs on the node; a retry gets the same folders."""
     context = sent._replace(deadline=sent.deadline + time.monotonic())
-    new_case = itertools.cycle(places).__next__
-    with beside_cases(places[0].folder.parent, context.plan):
+    new_case = itertools.cycle(case_dirs).__next__
+    with beside_cases(case_dirs[0].folder.parent, context.plan):
         pair = take_pair(spec, context, new_case, progress)
     first, second = (with_peaks(result) for result in pair.results)
     return pair._replace(results=(first, second))

@@ -1,4 +1,4 @@
-"""The request of a comparison: made from its arguments, and checked before anything is measured."""
+"""Build and check the request of a comparison before anything is measured."""
 
 from __future__ import annotations
 
@@ -67,28 +67,28 @@ def _pair_of(
     commands: Sequence[str],
     metric: tuple[str, str],
     limit: float,
-    of_cases: tuple[Sequence[CaseLike], Sequence[str], Sequence[str], bool],
+    case_args: tuple[Sequence[CaseLike], Sequence[str], Sequence[str], bool],
 ) -> contenders.Pair:
     if commands:
         return contenders.of_commands(commands, metric, limit)
-    return contenders.of_cases(*of_cases)
+    return contenders.of_cases(*case_args)
 
 
 def check_elsewhere(
-    on: str, need: Mapping[str, str] | None, of_this_machine: Mapping[str, Sequence[str]]
+    on: str, need: Mapping[str, str] | None, local_folders: Mapping[str, Sequence[str]]
 ) -> None:
-    executor(on, need)  # a mistake there is told first
-    for name, given in of_this_machine.items():
-        if on and given:
+    executor(on, need)  # reports its own errors first
+    for name, values in local_folders.items():
+        if on and values:
             raise UsageError(
                 f"{name} names a folder of this machine, and --on {on} measures on others.",
                 hint="On a cluster, compare two cases or two commands that its nodes have.",
             )
 
 
-def _check_mixture(of_cases: Mapping[str, Sequence[object]], commands: Sequence[str]) -> None:
-    for name, given in of_cases.items():
-        if given and commands:
+def _check_mixture(case_inputs: Mapping[str, Sequence[object]], commands: Sequence[str]) -> None:
+    for name, values in case_inputs.items():
+        if values and commands:
             raise UsageError(
                 f"Both {name} and --cmd were given.",
                 hint=f"Give {name} or --cmd, not both: a comparison is of cases or of commands.",
@@ -103,14 +103,14 @@ def _check_pattern(name: str, pattern: str, commands: Sequence[str]) -> None:
         )
     if not name or not pattern:
         raise UsageError(
-            f"--metric is '{name}={pattern}', which lacks its {'pattern' if name else 'name'}.",
+            f"--metric is '{name}={pattern}', which has no {'pattern' if name else 'name'}.",
             hint="As in: --metric 'speed=speed: {number}'",
         )
     compile_pattern(pattern)
 
 
 def _check_metric(name: str, commands: Sequence[str]) -> None:
-    """At once, rather than after the first pair."""
+    """Fail before the first pair."""
     known = (contenders.WALL,) if commands else OF_CASES
     if not name or name in known:
         return
@@ -123,15 +123,15 @@ def _check_metric(name: str, commands: Sequence[str]) -> None:
         )
 
 
-def _check_same(pair: contenders.Pair, wanted: bool) -> None:
-    """What is compared to itself is asked for as such, however it is spelled."""
+def _check_same(pair: contenders.Pair, aa: bool) -> None:
+    """Two equal contenders need `aa`, however they are spelled."""
     same = contenders.identity(pair[0]) == contenders.identity(pair[1])
-    if same == wanted:
+    if same == aa:
         return
-    if wanted:
+    if aa:
         names = " and ".join(contender.name for contender in pair)
         raise UsageError(f"{names} are not the same.", hint="Leave --aa out.")
     raise UsageError(
         f"Both are the same: {pair[0].name}.",
-        hint="To see what this machine calls different, use --aa (aa=True).",
+        hint="To estimate the noise of this machine, use --aa (aa=True).",
     )

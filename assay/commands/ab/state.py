@@ -1,4 +1,4 @@
-"""A comparison as it grows: what is requested, what is known, and whether it is decided."""
+"""State of a comparison: the request, the results so far, and whether it is decided."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from assay.stats import generation, paired_ratio, sequential
 from assay.stats.fairness import checks, outputs
 from assay.stats.paired_ratio import Comparison
 
-WARM = 5.0  # seconds: what a warm-up is reckoned from, and the sampling of processes apart
+WARM = 5.0  # seconds of warm-up, and of sampling where processes run one by one
 SHARE = 6  # of the budget, at most, for one process where apart
 
 
 class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison to be made."""
+    """Arguments of a comparison."""
 
     pair: contenders.Pair
     terms: paired_ratio.Terms
@@ -30,7 +30,7 @@ class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int = sequential.MOST  # at most
     timeout: float = 600.0  # seconds, for one process
     outputs: bool = True  # whether they have to agree
-    cold: bool = False  # nothing compiled is shared between processes
+    cold: bool = False  # no compilation cache is shared between processes
     build: str = ""  # the command that makes a checkout usable
     schema: int = SCHEMA
     kind: Literal["ab-request"] = "ab-request"
@@ -48,13 +48,13 @@ class ComparisonRequest(msgspec.Struct, frozen=True, kw_only=True):
     def procedure(self) -> Procedure:
         cold = self.cold or self.terms.metric in paired_ratio.ONCE  # which a cache would change
         budget = min(WARM, self.budget / SHARE)
-        told = self.terms.metric in (*generation.TIMED, paired_ratio.FASTEST)
-        metric = self.terms.metric if told else ""
+        is_timed = self.terms.metric in (*generation.TIMED, paired_ratio.FASTEST)
+        metric = self.terms.metric if is_timed else ""
         return Procedure(budget=budget, timeout=self.timeout, cold=cold, metric=metric)
 
 
 class ComparisonState:
-    """A comparison as it grows: results so far, and what has to be said beside them."""
+    """Results so far, with notes and failures."""
 
     def __init__(self, request: ComparisonRequest, run: str) -> None:
         self._request, self._run = request, run
@@ -80,8 +80,8 @@ class ComparisonState:
 
     def add(self, pair: PairResults) -> None:
         self.last, self._added = time.monotonic() - self._added, time.monotonic()
-        for kept, result in zip(self.results, pair.results, strict=True):
-            kept.append(result)
+        for side_results, result in zip(self.results, pair.results, strict=True):
+            side_results.append(result)
         for side, result in zip(SIDES, pair.results, strict=True):
             if result.reason == NOT_RUN:
                 self.notes += [f"the {side} was not run"] if self.pairs == 1 else []
@@ -95,10 +95,10 @@ class ComparisonState:
             self._first(pair)
 
     def comparison(self) -> Comparison:
-        found = paired_ratio.compare(*self.results, self.terms)
+        comparison = paired_ratio.compare(*self.results, self.terms)
         first, second = (contender.name for contender in self._request.pair)
         return msgspec.structs.replace(
-            found,
+            comparison,
             baseline=first,
             candidate=second,
             notes=tuple(self.notes),
@@ -107,16 +107,16 @@ class ComparisonState:
         )
 
     def earlier(self) -> dict[str, Result]:
-        """The first pair, whose findings hold for later ones."""
+        """The first pair, whose facts hold for later ones."""
         if not all(self.results):
             return {}
-        return {side: found[0] for side, found in zip(SIDES, self.results, strict=True)}
+        return {side: results[0] for side, results in zip(SIDES, self.results, strict=True)}
 
     def _first(self, pair: PairResults) -> None:
-        """What one pair is enough to know: the metric, the outputs, whether it is fair."""
-        one, other = pair.results
+        """Checks that need one pair only: metric, outputs, fairness."""
+        first, second = pair.results
         if not self.terms.metric:
-            metric = "step_time" if one.items == other.items else "item_time"
+            metric = "step_time" if first.items == second.items else "item_time"
             self.terms = self.terms._replace(metric=metric)
         self.notes += checks.sentences(_distinct(pair.results))
         cases = [contender.case for contender in self._request.pair]
@@ -132,30 +132,30 @@ class ComparisonState:
 
 
 def _distinct(results: Sequence[Result]) -> Iterator[Result]:
-    """Two of the same case, in two environments or of two commits, differ by their side alone."""
+    """Results with distinct keys: equal cases get their side as suffix."""
     same = len({result.case.key for result in results}) == 1
     for side, result in zip(SIDES, results, strict=True):
         key = f"{result.case.key} ({side})" if same else result.case.key
         yield msgspec.structs.replace(result, case=msgspec.structs.replace(result.case, key=key))
 
 
-def why_ended(request: ComparisonRequest, found: Comparison, state: ComparisonState) -> str:
+def why_ended(request: ComparisonRequest, comparison: Comparison, state: ComparisonState) -> str:
     """Why there is no further pair; "" where there is one."""
     endings = {results[-1].status for results in state.results}
     if "interrupted" in endings:
-        return f"interrupted by the user after {_pairs(found.ratio.n)}"
+        return f"interrupted by the user after {_pairs(comparison.ratio.n)}"
     if endings != {"ok"}:
         return "stopped, because a contender failed"
-    if not found.ratio.n:
-        return f"stopped, because they did not both tell {state.terms.metric}"
+    if not comparison.ratio.n:
+        return f"stopped, because not both reported {state.terms.metric}"
     fewest = min(sequential.FEWEST, request.pairs)
-    if found.verdict != "cannot-tell" and state.pairs >= fewest:
+    if comparison.verdict != "cannot-tell" and state.pairs >= fewest:
         return f"decided after {_pairs(state.pairs)}"
     if state.pairs >= request.pairs:
-        return f"undecided after {_pairs(state.pairs)}, the most that were allowed"
+        return f"undecided after {_pairs(state.pairs)}, the maximum"
     each = _next_pair(request, state)
     if state.spent + each > request.budget:
-        return _out_of_time(request, found, state.spent / state.pairs)
+        return _out_of_time(request, comparison, state.spent / state.pairs)
     return ""
 
 
@@ -166,18 +166,18 @@ def _next_pair(request: ComparisonRequest, state: ComparisonState) -> float:
     return state.last / 2 if shares else state.last
 
 
-def _out_of_time(request: ComparisonRequest, found: Comparison, each: float) -> str:
-    """The budget is spent: what it was enough for, and what would be enough."""
-    needed = paired_ratio.pairs_needed(found)
-    answer = f"the budget of {human(request.budget, 's')} ended after {_pairs(found.ratio.n)}"
-    if found.ratio.n < sequential.FEWEST:
+def _out_of_time(request: ComparisonRequest, comparison: Comparison, each: float) -> str:
+    """What the budget was enough for, and what would be enough."""
+    needed = paired_ratio.pairs_needed(comparison)
+    answer = f"budget of {human(request.budget, 's')} used up after {_pairs(comparison.ratio.n)}"
+    if comparison.ratio.n < sequential.FEWEST:
         needed = sequential.FEWEST + 2
         answer += f", too few to know the noise between processes ({sequential.FEWEST} are needed)"
-    if found.verdict != "cannot-tell":
-        return f"{answer}; so large a change is believed all the same"
+    if comparison.verdict != "cannot-tell":
+        return f"{answer}; the change is large enough to decide anyway"
     answer = f"undecided: {answer}"
     if not needed:
-        return f"{answer}; {sequential.MOST} pairs would hardly decide it"
+        return f"{answer}; {sequential.MOST} pairs would probably not decide it"
     return f"{answer}; about {needed} would decide: --budget {round(1.2 * needed * each + 1)}s"
 
 

@@ -24,8 +24,7 @@ Examples:
   assay bisect --good jax==0.9.0 --bad jax==0.10.2 cifar10-cnn@keras-jax
   assay bisect --resume last
 
-Leaves with 0 when one was found with the confidence asked for, 2 when the ends are the same, 6 when
-it cannot tell.""",
+Exit status: 0 found with the requested confidence, 2 the ends are the same, 6 undecided.""",
 )
 def command(
     keywords: Keywords,
@@ -34,7 +33,7 @@ def command(
     resume: Annotated[
         str,
         Flag(
-            "Continue a bisection; what was compared is not compared again.",
+            "Continue a bisection; finished comparisons are not repeated.",
             "RUN",
             complete="runs",
         ),
@@ -44,8 +43,8 @@ def command(
 ) -> int:
     """Find the commit or the version of a package that changed the speed of CASE.
 
-    Revisions are compared with the good end, as assay ab does it; what cannot be built is skipped,
-    and what is in doubt is compared again, until one is sure enough.
+    Revisions are compared with the good end as by assay ab; those that cannot be built are skipped,
+    and uncertain ones are compared again until the confidence is reached.
     """
     line = LiveLine()
     if bool(case) == bool(resume):
@@ -60,9 +59,9 @@ def command(
     return 0 if last.ended.startswith("decided") else UNDECIDED
 
 
-def show(run: str, home: str | None, form: str) -> None:
-    """A bisection that was made before."""
-    _show(api.kept(run, home), form)
+def show(run: str, store: str | None, format: str) -> None:
+    """Show a stored bisection."""
+    _show(api.kept(run, store), format)
 
 
 def _begun(case: str, keywords: Keywords, line: LiveLine) -> Iterator[Bisection]:
@@ -72,18 +71,18 @@ def _begun(case: str, keywords: Keywords, line: LiveLine) -> Iterator[Bisection]
     return api.bisect(case, progress=line, **keywords)
 
 
-def _announced(found: Iterator[Bisection], line: LiveLine) -> Iterator[Bisection]:
+def _announced(bisections: Iterator[Bisection], line: LiveLine) -> Iterator[Bisection]:
     from assay.commands.bisect.view import tried_line
 
-    for one in found:
-        if one.tried:
-            line.say(tried_line(one.tried[-1], one))
-        yield one
+    for bisection in bisections:
+        if bisection.tried:
+            line.say(tried_line(bisection.tried[-1], bisection))
+        yield bisection
 
 
-def _show(found: Bisection, form: str) -> None:
+def _show(bisection: Bisection, format: str) -> None:
     from assay.commands.bisect.view import output
 
-    printing.show(output(found), form)
-    known = found.ended.startswith(("decided", "the ends are the same"))
-    say_kept(found.run, "" if known else "bisect")
+    printing.show(output(bisection), format)
+    known = bisection.ended.startswith(("decided", "the ends are the same"))
+    say_kept(bisection.run, "" if known else "bisect")

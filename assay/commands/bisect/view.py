@@ -1,4 +1,4 @@
-"""A bisection → a table of what was tried, and the revision that it names."""
+"""A bisection → a table of its steps, and the suspected revision."""
 
 from __future__ import annotations
 
@@ -11,63 +11,67 @@ from assay.core.findings import Output, Table
 from assay.core.units import change
 
 
-def output(found: Bisection) -> Output:
-    rows = tuple(_row(one, found) for one in sorted(found.tried, key=lambda one: one.place))
+def output(bisection: Bisection) -> Output:
+    rows = tuple(
+        _row(step, bisection) for step in sorted(bisection.tried, key=lambda step: step.place)
+    )
     return Output(
         tables=(
             Table(
-                title=headline(found),
-                columns=(found.what, "number", "change", "98 % interval", "verdict", "why"),
+                title=headline(bisection),
+                columns=(bisection.what, "number", "change", "98 % interval", "verdict", "why"),
                 rows=rows,
                 numeric=frozenset({"number", "change", "98 % interval"}),
-                notes=tuple(_notes(found)),
+                notes=tuple(_notes(bisection)),
             ),
         ),
-        document=msgspec.to_builtins(found),
+        document=msgspec.to_builtins(bisection),
     )
 
 
-def headline(found: Bisection) -> str:
-    if not found.suspects:
-        return found.ended or f"{len(found.names) - 1} revisions, nothing is known yet"
-    names = " or ".join(short(name, found) for name in found.suspects)
-    sure = f"with a probability of {100 * found.chance:.1f} %"
+def headline(bisection: Bisection) -> str:
+    if not bisection.suspects:
+        return bisection.ended or f"{len(bisection.names) - 1} revisions, nothing is known yet"
+    names = " or ".join(short(name, bisection) for name in bisection.suspects)
+    sure = f"with a probability of {100 * bisection.chance:.1f} %"
     what = (
-        "the first changed" if found.chance >= found.confidence else "most likely the first changed"
+        "the first changed"
+        if bisection.chance >= bisection.confidence
+        else "most likely the first changed"
     )
-    return f"{names} is {what} {found.what}, {sure}"
+    return f"{names} is {what} {bisection.what}, {sure}"
 
 
-def tried_line(one: Tried, found: Bisection) -> str:
-    """While it goes on."""
-    name = short(one.name, found)
-    if one.verdict == "skipped":
-        return f"{name}: skipped, {one.text}"
-    return f"{name}: {change(one.ratio)}, {one.verdict}; {headline(found)}"
+def tried_line(step: Tried, bisection: Bisection) -> str:
+    """A progress line."""
+    name = short(step.name, bisection)
+    if step.verdict == "skipped":
+        return f"{name}: skipped, {step.text}"
+    return f"{name}: {change(step.ratio)}, {step.verdict}; {headline(bisection)}"
 
 
-def short(name: str, found: Bisection) -> str:
-    return name[:12] if found.what == "commit" else f"{found.package}=={name}"
+def short(name: str, bisection: Bisection) -> str:
+    return name[:12] if bisection.what == "commit" else f"{bisection.package}=={name}"
 
 
-def _row(one: Tried, found: Bisection) -> tuple[str, ...]:
-    known = math.isfinite(one.ratio)
+def _row(step: Tried, bisection: Bisection) -> tuple[str, ...]:
+    known = math.isfinite(step.ratio)
     return (
-        short(one.name, found),
-        f"{one.place} of {len(found.names) - 1}",
-        change(one.ratio) if known else "",
-        f"{change(one.low)} – {change(one.high)}" if known else "",
-        one.verdict,
-        one.text,
+        short(step.name, bisection),
+        f"{step.place} of {len(bisection.names) - 1}",
+        change(step.ratio) if known else "",
+        f"{change(step.low)} – {change(step.high)}" if known else "",
+        step.verdict,
+        step.text,
     )
 
 
-def _notes(found: Bisection) -> list[str]:
-    notes = [found.ended] if found.ended else []
-    if len(found.suspects) > 1:
+def _notes(bisection: Bisection) -> list[str]:
+    notes = [bisection.ended] if bisection.ended else []
+    if len(bisection.suspects) > 1:
         notes.append(
-            "all but the last of these could not be measured, so they cannot be told apart"
+            "all but the last of these could not be measured, so they cannot be distinguished"
         )
-    if found.suspects and found.what == "commit":
-        notes.append(f"to see it: git show {found.suspects[-1][:12]}")
+    if bisection.suspects and bisection.what == "commit":
+        notes.append(f"to see it: git show {bisection.suspects[-1][:12]}")
     return notes

@@ -1,4 +1,4 @@
-"""Any two sets of results, side by side: ratios with intervals, geometric means, verdicts."""
+"""Compare two sets of results: ratios with intervals, geometric means, verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.measure.import_file import read_file
 from assay.stats.compare_sets import Difference, GroupMean
 from assay.stores.selection import select
 
-ALL = "all"  # in place of a metric: every one that both sides have
+ALL = "all"  # as metric: all that both sides have
 T = TypeVar("T")
 Cases = dict[str, list[T]]  # what is the same on both sides → its results
 
@@ -43,18 +43,17 @@ def compare(
     by: Annotated[str, Flag("Give a mean for each backend, workload, …", "NAME")] = "",
     across: Annotated[str, Flag("Match cases that differ in backend, workload, …", "NAME")] = "",
     min_effect: Annotated[Share, Flag("Smallest difference that counts as a change.")] = "1%",
-    anyway: Annotated[bool, Flag("Compare what is not the same work, too.")] = False,
+    anyway: Annotated[bool, Flag("Compare even if the work differs.")] = False,
     store: StoreUrl = None,
 ) -> Differences:
-    """Compare kept results, or files of other tools: the ratio is candidate over baseline.
+    """Compare stored results or files of other tools: the ratio is candidate over baseline.
 
     Each is a run, a result, a label, a tag, a commit, a day or a file. `by` groups the geometric
-    means, and `across` leaves out what the sides differ in when cases are matched: both take
-    `backend`, `workload`, or a parameter or option. What is not the same work is not compared
-    unless `anyway`.
+    means, and `across` is ignored when cases are matched: both take `backend`, `workload`,
+    or a parameter or option. Different work is not compared unless `anyway`.
 
-    >>> found = assay.compare("before", "after", by="backend")
-    >>> [(one.key, one.ratio, one.low, one.high, one.verdict) for one in found.differences]
+    >>> comparison = assay.compare("before", "after", by="backend")
+    >>> [(case.key, case.ratio, case.verdict) for case in comparison.differences]
     """
     how = Comparing(metric, by, across, as_share(min_effect, "The smallest effect", "1%"), anyway)
     first, second = (_results(str(text), store) for text in (baseline, candidate))
@@ -67,29 +66,29 @@ def compare_results(
     names: tuple[str, str],
     how: Comparing = Comparing(),  # noqa: B008 (immutable)
 ) -> Differences:
-    """Likewise of results at hand."""
+    """As `compare`, for results in memory."""
     from assay.stats import compare_sets
 
     check_names(how, [result.case for result in (*baseline, *candidate)])
     before, after = _cases(baseline, how.across), _cases(candidate, how.across)
     pairs, notes = matched(before, after, names)
-    found = [
-        one
+    differences = [
+        difference
         for key, (first, second) in pairs.items()
-        for one in _differences(key, first, second, how)
+        for difference in _differences(key, first, second, how)
     ]
-    if not found:
-        kept = compare_sets.metrics([*baseline, *candidate])
+    if not differences:
+        metrics = compare_sets.metrics([*baseline, *candidate])
         raise UsageError(
             f"{names[0]} and {names[1]} have no metric in common"
             + (f" named '{how.metric}'." if how.metric else "."),
-            hint=f"They have: {', '.join(kept) or 'no values'}.",
+            hint=f"They have: {', '.join(metrics) or 'no values'}.",
         )
     return Differences(
         baseline=names[0],
         candidate=names[1],
-        differences=tuple(found),
-        means=tuple(compare_sets.means(found, how.minimum)),
+        differences=tuple(differences),
+        means=tuple(compare_sets.means(differences, how.minimum)),
         notes=tuple(notes),
         minimum=how.minimum,
     )
@@ -115,14 +114,14 @@ def check_names(how: Comparing, cases: Iterable[Case | SeriesKey]) -> None:
 
 
 def _cases(results: Iterable[Result], across: str) -> Cases[Result]:
-    found: Cases[Result] = {}
+    cases: Cases[Result] = {}
     for result in results:
-        found.setdefault(case_key(result.case, across), []).append(result)
-    return found
+        cases.setdefault(case_key(result.case, across), []).append(result)
+    return cases
 
 
 def case_key(case: Case | SeriesKey, across: str) -> str:
-    """What has to be the same on both sides; the shortest name of the case, or all but one part."""
+    """The key by which cases are matched: the case key, or all parts but `across`."""
     if not across:
         return case.key
     parts = {"workload": case.workload, "backend": case.backend, **case.params}
@@ -138,11 +137,11 @@ def case_key(case: Case | SeriesKey, across: str) -> str:
 def matched(
     before: Cases[T], after: Cases[T], names: tuple[str, str]
 ) -> tuple[dict[str, tuple[list[T], list[T]]], list[str]]:
-    """Cases that both have; a single one a side is compared whatever it is called."""
+    """Cases on both sides; a single case per side matches whatever its name."""
     shared = [key for key in before if key in after]
     if not shared and len(before) == len(after) == 1:
-        (one,), (other,) = before, after
-        return {f"{one} → {other}": (before[one], after[other])}, []
+        (first,), (second,) = before, after
+        return {f"{first} → {second}": (before[first], after[second])}, []
     if not shared:
         raise UsageError(
             f"{names[0]} and {names[1]} have no case in common.",
@@ -150,15 +149,15 @@ def matched(
         )
     notes = [
         f"only in {name}: {_some(left)}"
-        for name, mine, other in ((names[0], before, after), (names[1], after, before))
-        if (left := [key for key in mine if key not in other])
+        for name, mine, second in ((names[0], before, after), (names[1], after, before))
+        if (left := [key for key in mine if key not in second])
     ]
     return {key: (before[key], after[key]) for key in shared}, notes
 
 
 def _some(keys: Iterable[str]) -> str:
-    found = list(keys)
-    return ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    names = list(keys)
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _differences(
@@ -168,26 +167,28 @@ def _differences(
     from assay.stats import compare_sets
 
     shared = [name for name in compare_sets.metrics(first) if name in compare_sets.metrics(second)]
-    wanted = shared if how.metric == ALL else [how.metric or compare_sets.main_metric(first)]
-    apart = comparable.unlike(first[0], second[0])
-    refused = [words for words in apart.refused if how.across not in words.split(":")[0].split()]
-    found = []
-    for metric in wanted:
-        one, other = compare_sets.side(first, metric), compare_sets.side(second, metric)
-        if one is None or other is None:
+    metrics = shared if how.metric == ALL else [how.metric or compare_sets.main_metric(first)]
+    mismatches = comparable.unlike(first[0], second[0])
+    refused = [
+        words for words in mismatches.refused if how.across not in words.split(":")[0].split()
+    ]
+    differences = []
+    for metric in metrics:
+        before, after = compare_sets.side(first, metric), compare_sets.side(second, metric)
+        if before is None or after is None:
             continue
-        units = [f"unit: {one.unit} → {other.unit}"] if one.unit != other.unit else []
-        made = compare_sets.difference(key, metric, one, other, how.minimum)
+        units = [f"unit: {before.unit} → {after.unit}"] if before.unit != after.unit else []
+        difference = compare_sets.difference(key, metric, before, after, how.minimum)
         not_same = (refused if not how.anyway else []) + units
-        found.append(
+        differences.append(
             msgspec.structs.replace(
-                made,
-                verdict="not-comparable" if not_same else made.verdict,
+                difference,
+                verdict="not-comparable" if not_same else difference.verdict,
                 group=group_of(first[0].case, how.by),
-                notes=(*not_same, *(apart.refused if how.anyway else ()), *apart.noted),
+                notes=(*not_same, *(mismatches.refused if how.anyway else ()), *mismatches.noted),
             )
         )
-    return found
+    return differences
 
 
 def group_of(case: Case | SeriesKey, by: str) -> str:
@@ -203,6 +204,6 @@ class Differences(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[Difference, ...]
     means: tuple[GroupMean, ...] = ()
     notes: tuple[str, ...] = ()
-    minimum: float = 0.01  # what a smaller change is not called
+    minimum: float = 0.01  # smaller changes do not count
     schema: int = SCHEMA
     kind: Literal["differences"] = "differences"

@@ -1,4 +1,4 @@
-"""assay compare: any two sets of kept results."""
+"""assay compare: two sets of stored results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Examples:
   assay compare before after                     two labels
   assay compare k3fq last --by backend           two runs; a mean for each backend
   assay compare k3fq/001 pyperf.json             a result, and a file of another tool
-  assay compare 2026-11-15 2026-11-16 --gate     two days; leaves with 5 if something is slower
+  assay compare 2026-11-15 2026-11-16 --gate     two days; exits with 5 if any case is slower
   assay compare jax torch --across backend       two labels that differ in the backend""",
 )
 def command(
@@ -26,11 +26,11 @@ def command(
     *,
     gate: Annotated[
         bool,
-        Flag("Leave with 5 if a case is slower, and with 6 if none is but one is undecided."),
+        Flag("Exit 5 if any case is slower, 6 if undecided."),
     ] = False,
     format: Format = "text",
 ) -> int:
-    """Compare results that are kept, or files of other tools: the ratio is CANDIDATE over BASELINE.
+    """Compare stored results or files of other tools: the ratio is CANDIDATE over BASELINE.
 
     Each of the two is a run, RUN/NNN, `last`, a label, NAME=VALUE of a tag, a commit, a day or a
     file. To measure two side by side instead, use assay ab.

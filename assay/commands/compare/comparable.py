@@ -1,4 +1,4 @@
-"""Whether two results can be compared: what makes them different work, and what else differs."""
+"""Whether two results are comparable: differences of the work, and other differences."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ _AMOUNT = ("batch_size", "precision", "dtype")  # facts or options that say how 
 
 
 class Unlike(NamedTuple):
-    """In words, by name."""
+    """Mismatches, each as a sentence."""
 
-    refused: list[str]  # not the same work: a ratio would say nothing
-    noted: list[str]  # what may have made the difference
+    refused: list[str]  # different work: a ratio is meaningless
+    noted: list[str]  # possible causes of a difference
 
 
 def unlike(first: Result, second: Result) -> Unlike:
-    """Only what both tell is held against each other: other tools tell little."""
+    """Compares only what both report: other tools report little."""
     return Unlike(list(_other_work(first, second)), list(_other_place(first, second)))
 
 
 def unlike_points(first: KeptPoint, second: KeptPoint) -> Unlike:
-    """As far as the index tells: no packages, no host."""
-    one, other = first.series, second.series
-    chosen = {name: value for name, value in one.options.items() if name not in _AMOUNT}
+    """As far as the index knows: no packages, no host."""
+    before, after = first.series, second.series
+    chosen = {name: value for name, value in before.options.items() if name not in _AMOUNT}
     refused = [
-        *_changed("version of the workload", one.version, other.version),
-        *_each("parameter", one.params, other.params),
+        *_changed("version of the workload", before.version, after.version),
+        *_each("parameter", before.params, after.params),
         *(
             words
             for name in _AMOUNT
-            for words in _changed(name, one.options.get(name), other.options.get(name))
+            for words in _changed(name, before.options.get(name), after.options.get(name))
         ),
     ]
     noted = [
-        *_changed("machine", one.machine, other.machine),
-        *_each("option", chosen, other.options),
+        *_changed("machine", before.machine, after.machine),
+        *_each("option", chosen, after.options),
         *_changed("commit", first.point.commit[:12], second.point.commit[:12]),
     ]
     return Unlike(refused, noted)
@@ -55,13 +55,13 @@ def _other_work(first: Result, second: Result) -> Iterator[str]:
 
 
 def _other_place(first: Result, second: Result) -> Iterator[str]:
-    one, other = first.environment, second.environment
-    yield from _changed("host", one.system.get("hostname"), other.system.get("hostname"))
+    before, after = first.environment, second.environment
+    yield from _changed("host", before.system.get("hostname"), after.system.get("hostname"))
     for name in _MACHINE:
-        yield from _changed(name, one.machine.get(name), other.machine.get(name))
+        yield from _changed(name, before.machine.get(name), after.machine.get(name))
     yield from _changed("device", first.facts.get("device"), second.facts.get("device"))
-    yield from _changed("Python", one.python.get("version"), other.python.get("version"))
-    changed = list(_each("", one.packages, other.packages))
+    yield from _changed("Python", before.python.get("version"), after.python.get("version"))
+    changed = list(_each("", before.packages, after.packages))
     yield from changed[:_MOST]
     if len(changed) > _MOST:
         yield f"{len(changed) - _MOST} more packages"
@@ -80,7 +80,7 @@ def _each(what: str, first: Mapping[str, object], second: Mapping[str, object]) 
 
 
 def _changed(what: str, first: object, second: object) -> Iterator[str]:
-    """Nothing where one of them does not tell."""
+    """Nothing if one side does not report it."""
     if first in (None, "", 0) or second in (None, "", 0):
         return
     if str(first) != str(second):

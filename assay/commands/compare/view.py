@@ -12,29 +12,35 @@ from assay.stats.compare_sets import Difference, GroupMean
 FEW = "processes, so the interval is widened by 25 %; --processes 5 of assay run gives enough"
 
 
-def output(found: Differences) -> Output:
-    tables = [cases_table(found)]
-    if found.means:
-        tables.append(means_table(found.means))
-    return Output(tables=tuple(tables), document=found, values=_values(found.differences))
+def output(comparison: Differences) -> Output:
+    tables = [cases_table(comparison)]
+    if comparison.means:
+        tables.append(means_table(comparison.means))
+    return Output(tables=tuple(tables), document=comparison, values=_values(comparison.differences))
 
 
-def cases_table(found: Differences) -> Table:
-    first, second = _headings(found)
+def cases_table(comparison: Differences) -> Table:
+    first, second = _headings(comparison)
     return Table(
         columns=("case", "metric", first, second, "ratio", "95 % interval", "verdict"),
-        rows=tuple(_row(one) for one in found.differences),
+        rows=tuple(_row(difference) for difference in comparison.differences),
         numeric=frozenset({first, second, "ratio", "95 % interval"}),
-        notes=(*_differing(found.differences), *_few(found.differences), *found.notes),
+        notes=(
+            *_differing(comparison.differences),
+            *_few(comparison.differences),
+            *comparison.notes,
+        ),
         shortened=frozenset({"case"}),
-        spare=("metric",) if len({one.metric for one in found.differences}) == 1 else (),
+        spare=("metric",)
+        if len({difference.metric for difference in comparison.differences}) == 1
+        else (),
     )
 
 
 def means_table(means: Sequence[GroupMean]) -> Table:
     return Table(
         title="geometric means",
-        columns=("of", "metric", "cases", "ratio", "95 % interval", "verdict"),
+        columns=("group", "metric", "cases", "ratio", "95 % interval", "verdict"),
         rows=tuple(
             (
                 mean.group or "all cases",
@@ -50,22 +56,22 @@ def means_table(means: Sequence[GroupMean]) -> Table:
     )
 
 
-def _headings(found: Differences) -> tuple[str, str]:
-    if found.baseline == found.candidate:
+def _headings(comparison: Differences) -> tuple[str, str]:
+    if comparison.baseline == comparison.candidate:
         return "baseline", "candidate"
-    return found.baseline, found.candidate
+    return comparison.baseline, comparison.candidate
 
 
-def _row(one: Difference) -> tuple[str, ...]:
-    compared = one.verdict != "not-comparable"
+def _row(difference: Difference) -> tuple[str, ...]:
+    compared = difference.verdict != "not-comparable"
     return (
-        one.key,
-        one.metric,
-        _with_count(one.first),
-        _with_count(one.second),
-        f"{one.ratio:.3f}" if compared else "",
-        _span(one.low, one.high) if compared else "",
-        one.verdict,
+        difference.key,
+        difference.metric,
+        _with_count(difference.first),
+        _with_count(difference.second),
+        f"{difference.ratio:.3f}" if compared else "",
+        _span(difference.low, difference.high) if compared else "",
+        difference.verdict,
     )
 
 
@@ -78,25 +84,25 @@ def _with_count(quantity: Quantity) -> str:
 
 
 def _differing(differences: Sequence[Difference]) -> list[str]:
-    """What differs in one case, or in all of them, is said once."""
+    """Notes on differences, each printed once."""
     cases: dict[str, list[str]] = {}
-    for one in differences:
-        for note in one.notes:
-            if one.key not in cases.setdefault(note, []):
-                cases[note].append(one.key)
-    count = len({one.key for one in differences})
-    whole = [note for note, keys in cases.items() if len(keys) == count]
-    lines = [f"differs: {'; '.join(whole)}"] if whole else []
-    for key in dict.fromkeys(one.key for one in differences):
-        own = [note for note, keys in cases.items() if key in keys and note not in whole]
+    for difference in differences:
+        for note in difference.notes:
+            if difference.key not in cases.setdefault(note, []):
+                cases[note].append(difference.key)
+    count = len({difference.key for difference in differences})
+    common = [note for note, keys in cases.items() if len(keys) == count]
+    lines = [f"differs: {'; '.join(common)}"] if common else []
+    for key in dict.fromkeys(difference.key for difference in differences):
+        own = [note for note, keys in cases.items() if key in keys and note not in common]
         lines += [f"{key} differs: {'; '.join(own)}"] if own else []
     return lines
 
 
 def _few(differences: Sequence[Difference]) -> list[str]:
-    counts = [min(one.first.n, one.second.n) for one in differences]
-    least = min(counts, default=4)
-    return [f"some have fewer than 4 {FEW}"] if least < 4 else []
+    counts = [min(difference.first.n, difference.second.n) for difference in differences]
+    smallest = min(counts, default=4)
+    return [f"some have fewer than 4 {FEW}"] if smallest < 4 else []
 
 
 def _values(differences: Sequence[Difference]) -> Table:
@@ -105,10 +111,19 @@ def _values(differences: Sequence[Difference]) -> Table:
         columns=columns,
         rows=tuple(
             (
-                *(one.key, one.metric, one.first.unit),
-                *map(repr, (one.first.value, one.second.value, one.ratio, one.low, one.high)),
-                one.verdict,
+                *(difference.key, difference.metric, difference.first.unit),
+                *map(
+                    repr,
+                    (
+                        difference.first.value,
+                        difference.second.value,
+                        difference.ratio,
+                        difference.low,
+                        difference.high,
+                    ),
+                ),
+                difference.verdict,
             )
-            for one in differences
+            for difference in differences
         ),
     )

@@ -1,4 +1,4 @@
-"""A model, by name, as a file or as it is, made into a program for this machine."""
+"""Compile a model (a name, a file or an object) to a program for this machine."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from assay.native.knobs.simulated import is_rounded
 from assay.native.toolchain import Kernels, toolchain
 from assay.workloads.user.benchmark_class import BenchmarkClass
 
-# Of the largest output: a number halfway between two bytes may fall to either side, and what
-# follows goes with it.
+# Share of the largest output: a value halfway between two bytes may be rounded either way, which
+# later layers amplify.
 BYTES = 0.05
 SPLITS = ("test", "tune")
-AT_ONCE = 250  # pictures made ready and written: a split of large ones would fill the memory
+AT_ONCE = 250  # images prepared and written: a split of large ones would fill the memory
 
 
 def compile_model(
@@ -56,7 +56,7 @@ def compile_model(
     ] = None,
     kernels: Annotated[
         Kernels,
-        Flag("auto: oneDNN, where it is installed, beside our own; portable: our own only."),
+        Flag("auto: oneDNN if installed, plus assay's own kernels; portable: only assay's own."),
     ] = "auto",
     portable: Annotated[
         bool,
@@ -65,8 +65,7 @@ def compile_model(
     kernel: Annotated[
         Mapping[str, str] | None,
         Flag(
-            "Compute a layer by this kernel (direct, winograd-4x3, onednn, …), not by the "
-            "quickest.",
+            "Force a kernel for a layer (direct, winograd-4x3, onednn, …).",
             "LAYER=NAME",
             read="pairs",
         ),
@@ -76,18 +75,17 @@ def compile_model(
     data: Annotated[
         str | Path,
         Flag(
-            "Inputs from which int8 finds its ranges: the file that was given to assay tune.",
+            "Calibration inputs for int8: the file that was passed to assay tune.",
             "FILE.npz",
         ),
     ] = "",
 ) -> Compiled:
     """Build a program named after the model in the folder `output`, once its outputs are right.
 
-    `kernel` forces kernels on layers, as {"conv2d_1": "direct"}; the others have the quickest.
-    `knobs` computes layers with less work, as {"conv2d_1": 13}, or as a configuration file says
-    (FILE, or FILE:NAME for one of several); int8 finds its ranges from `items`, a batch for each
-    input, from `data`, the .npz file that it was tuned with, or from the tune pictures of a model
-    that knows its own.
+    `kernel` forces kernels on layers, as {"conv2d_1": "direct"}; the others get the fastest.
+    `knobs` approximates layers, as {"conv2d_1": 13}, or by a configuration file (FILE, or FILE:NAME
+    for one of several); int8 is calibrated on `items`, a batch for each input, on `data`, the .npz
+    file that it was tuned with, or on the tune images of a model that has its own.
 
     >>> assay.compile_model("alexnet2", "build", weights="alexnet2.npz").program
     PosixPath('build/alexnet2')
@@ -95,8 +93,8 @@ def compile_model(
     'ONNX Runtime'
     """
     as_choice(kernels, "kernels", get_args(Kernels))
-    tools = toolchain(kernels, portable)  # what is lacking is told before a model is built
-    given = CompileRequest(
+    tools = toolchain(kernels, portable)  # fails before a model is built
+    request = CompileRequest(
         model=model if isinstance(model, str) else "",
         weights=str(weights),
         params=params or {},
@@ -104,83 +102,87 @@ def compile_model(
         portable=portable,
         kernel=kernel or {},
     )
-    found = captured(model, weights, params)
-    held = items or ((calibration_items(str(data), found.graph),) if data else ())
-    wanted = calibrated(model, found.graph, knobs or {}, held)
-    made = native_compile.built_model(found.graph, tools, replace(wanted, kernel=kernel or {}))
-    judge, difference = _judged(made, found, bool(wanted.knobs))
-    placed = native_compile.placed(made, output, judge, difference)
+    captured_model = captured(model, weights, params)
+    calibration = items or ((calibration_items(str(data), captured_model.graph),) if data else ())
+    wanted = calibrated(model, captured_model.graph, knobs or {}, calibration)
+    built = native_compile.built_model(
+        captured_model.graph, tools, replace(wanted, kernel=kernel or {})
+    )
+    reference, difference = _judged(built, captured_model, bool(wanted.knobs))
+    compiled = native_compile.placed(built, output, reference, difference)
     if not wanted.knobs:
-        take_configurations(placed, found.graph, given)
-    return placed
+        take_configurations(compiled, captured_model.graph, request)
+    return compiled
 
 
-def _judged(made: BuiltModel, found: CapturedModel, knobs: bool) -> tuple[str, float]:
-    """Who judged the outputs, and how far off they are; with knobs, the reference computes them."""
-    answers, rounding = found.answers, found.rounding
+def _judged(built: BuiltModel, captured_model: CapturedModel, knobs: bool) -> tuple[str, float]:
+    """The reference of the outputs, and the largest difference from it."""
+    expected, rounding = captured_model.answers, captured_model.rounding
     if knobs:
-        answers = answers_of(made.graph, answers.inputs)
-        rounded = any(is_rounded(node) for node in made.graph.nodes)
+        expected = answers_of(built.graph, expected.inputs)
+        rounded = any(is_rounded(node) for node in built.graph.nodes)
         rounding = (lambda: BYTES / UNLUCKY) if rounded else rounding
-    name, names = made.emitted.name, found.graph.outputs
-    return answers.judge, max(
-        agreement(name, names, outputs, answers.outputs, answers.judge, rounding)
-        for outputs in made.outputs(answers.inputs).values()
+    name, names = built.emitted.name, captured_model.graph.outputs
+    return expected.judge, max(
+        agreement(name, names, outputs, expected.outputs, expected.judge, rounding)
+        for outputs in built.outputs(expected.inputs).values()
     )
 
 
-def write_data(model: str, made: Compiled, folder: Path) -> str:
-    """The pictures and labels of a model that knows its own, as its program `made` reads them.
+def write_data(model: str, compiled: Compiled, folder: Path) -> str:
+    """Write the images and labels of a model that has its own, in the form its program reads.
 
-    What is lacking for it, in words; "" if it was written, or the model knows none.
+    Returns what is missing as a sentence; "" if written, or if the model has none.
     """
     if Path(model).suffix in (*MODEL_FILES, ".onnx"):
         return ""
     case = parse_case(model)
     workload = registry.workload(case.workload)
     if isinstance(workload, BenchmarkClass):
-        return _class_data(model, made, folder)
+        return _class_data(model, compiled, folder)
     if not isinstance(workload, WithExamples):
         return ""
     data = str(case.params.get("data", "own"))
     try:
-        found = {split: workload.examples(data, split) for split in SPLITS}
+        sets = {split: workload.examples(data, split) for split in SPLITS}
     except NotPossibleError as error:
         return f"{error} {error.hint}"
-    for split, examples in found.items():
-        shape = _laid(examples.ready(examples.inputs[:1]), made).shape[1:]
-        if [value.shape for value in made.inputs] != [shape]:
-            return f"its {split} set has items of {shape}, but the program takes {made.takes}"
+    for split, examples in sets.items():
+        shape = _laid(examples.ready(examples.inputs[:1]), compiled).shape[1:]
+        if [value.shape for value in compiled.inputs] != [shape]:
+            return f"its {split} set has items of {shape}, but the program takes {compiled.takes}"
     folder.mkdir(exist_ok=True)
-    (folder / "layout.txt").write_text(f"{made.takes}\n")
-    for split, examples in found.items():
-        _write_inputs(examples, made, folder / f"{split}_input.bin")
+    (folder / "layout.txt").write_text(f"{compiled.takes}\n")
+    for split, examples in sets.items():
+        _write_inputs(examples, compiled, folder / f"{split}_input.bin")
         _put(folder / f"{split}_labels.bin", [np.asarray(examples.labels, np.uint32)])
     return ""
 
 
-def _class_data(model: str, made: Compiled, folder: Path) -> str:
-    """Only its own methods know its pictures, and they are called in a process of their own."""
+def _class_data(model: str, compiled: Compiled, folder: Path) -> str:
+    """Its own methods provide the images, called in a separate process."""
     model_of(model, data=folder)
     size = os.path.getsize(folder / "test_input.bin")
-    each = 4 * math.prod(made.inputs[0].shape) * os.path.getsize(folder / "test_labels.bin") // 4
-    if size != each:
-        return f"its test set has {size} bytes of items, but the program takes {made.takes}"
-    (folder / "layout.txt").write_text(f"{made.takes}\n")
+    expected = (
+        4 * math.prod(compiled.inputs[0].shape) * os.path.getsize(folder / "test_labels.bin") // 4
+    )
+    if size != expected:
+        return f"its test set has {size} bytes of items, but the program takes {compiled.takes}"
+    (folder / "layout.txt").write_text(f"{compiled.takes}\n")
     return ""
 
 
-def _write_inputs(examples: Examples, made: Compiled, path: Path) -> None:
-    """HPVM's form: float32, channels first, one picture after the other."""
+def _write_inputs(examples: Examples, compiled: Compiled, path: Path) -> None:
+    """HPVM's form: float32, channels first, image by image."""
     rows = range(0, len(examples.labels), AT_ONCE)
     ready = (examples.ready(examples.inputs[row : row + AT_ONCE]) for row in rows)
-    _put(path, (_laid(part, made) for part in ready))
+    _put(path, (_laid(part, compiled) for part in ready))
 
 
-def _laid(items: Any, made: Compiled) -> np.ndarray[Any, Any]:
-    """Examples have their channels last; what is no picture has none to move."""
-    found = np.asarray(items, np.float32)
-    return np.moveaxis(found, -1, 1) if made.inputs[0].layout and found.ndim == 4 else found
+def _laid(items: Any, compiled: Compiled) -> np.ndarray[Any, Any]:
+    """Examples are channels-last; only images have channels to move."""
+    array = np.asarray(items, np.float32)
+    return np.moveaxis(array, -1, 1) if compiled.inputs[0].layout and array.ndim == 4 else array
 
 
 def _put(path: Path, parts: Iterable[np.ndarray[Any, Any]]) -> None:
@@ -189,12 +191,12 @@ def _put(path: Path, parts: Iterable[np.ndarray[Any, Any]]) -> None:
             file.write(np.ascontiguousarray(part).tobytes())
 
 
-# Folders that a compilation depends on, as they were.
+# Variables of folders that a compilation depends on.
 KEPT = ("ASSAY_DATA", "ASSAY_HOME", "XDG_CACHE_HOME")
 
 
 class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """How a model was compiled, so that it can be again."""
+    """Arguments of a compilation, to repeat it."""
 
     model: str = ""  # "": it has no name
     weights: str = ""
@@ -204,12 +206,12 @@ class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
     kernel: Mapping[str, str] = {}
 
 
-def take_configurations(made: Compiled, graph: Graph, request: CompileRequest) -> None:
+def take_configurations(compiled: Compiled, graph: Graph, request: CompileRequest) -> None:
     """For the program's -c: `NAME.lines`, which a configuration has to have, where HPVM has
     operations for the network; and `NAME.configs/build`, which it starts for one that is not built
     yet, where the model has a name."""
     lines, folder = (
-        made.program.with_name(made.program.name + end) for end in (".lines", ".configs")
+        compiled.program.with_name(compiled.program.name + end) for end in (".lines", ".configs")
     )
     try:
         write_whole(lines, line_names(dataflow(graph)).encode())
@@ -224,14 +226,16 @@ def take_configurations(made: Compiled, graph: Graph, request: CompileRequest) -
 
 def words_of(request: CompileRequest) -> list[str]:
     """The command line that compiles it; paths do not depend on where it is started."""
-    held = [f"{name}={os.path.abspath(os.environ[name])}" for name in KEPT if os.environ.get(name)]
-    words = ["/usr/bin/env", *held, sys.executable, "-P", "-m", "assay", "compile"]
+    variables = [
+        f"{name}={os.path.abspath(os.environ[name])}" for name in KEPT if os.environ.get(name)
+    ]
+    words = ["/usr/bin/env", *variables, sys.executable, "-P", "-m", "assay", "compile"]
     words += [_absolute(request.model), "--program-only", "--kernels", request.kernels]
     if request.weights:
         words += ["--weights", str(user_path(request.weights).absolute())]
     words += ["--portable"] * request.portable
-    for flag, given in (("--set", request.params), ("--kernel", request.kernel)):
-        for name, value in given.items():
+    for flag, values in (("--set", request.params), ("--kernel", request.kernel)):
+        for name, value in values.items():
             words += [flag, f"{name}={value}"]
     return words
 

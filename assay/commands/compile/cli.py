@@ -18,7 +18,7 @@ from assay.measure.compiler.agreement import agreement_sentence
     epilog="""\b
 Examples:
   assay compile alexnet2 --weights alexnet2.npz -o build/
-  build/alexnet2 -t test                     its pictures lie beside it, where they are here
+  build/alexnet2 -t test                     with the test images beside it, if any
   assay compile model.keras -o build/
   assay compile model.onnx --portable -o build/
   assay compile vgg16-cifar10 --config tuner_confs.txt:conf7 -o build/
@@ -33,7 +33,7 @@ def command(
     config: Annotated[
         str,
         Flag(
-            "Knobs for the layers, from a configuration file: its only inexact one, or NAME.",
+            "Configuration file with per-layer knobs; NAME selects one of several.",
             "FILE[:NAME]",
         ),
     ] = "",
@@ -46,32 +46,35 @@ def command(
             read="pairs",
         ),
     ] = None,
-    program_only: Annotated[
-        bool, Flag("Write no pictures beside it, and tell only what is wrong.")
-    ] = False,
+    program_only: Annotated[bool, Flag("Do not write the test images; print errors only.")] = False,
 ) -> int:
     """Compile the model MODEL into a program in FOLDER, named after it.
 
     MODEL is a workload, a function in a file of yours, a model that Keras saved, or an ONNX file of
-    any framework; an operation that cannot be compiled is named. The program needs no Python, only
-    the files beside it: its weights and, for the networks that come with a dataset, their test
-    pictures.
+    any framework; an operation that cannot be compiled is reported by name. The program needs no
+    Python, only the files beside it: its weights and, for networks with a dataset, the test images.
     """
-    made = api.compile_model(**keywords, knobs=_knobs(config, knobs or {}))
+    compiled = api.compile_model(**keywords, knobs=_knobs(config, knobs or {}))
     if program_only:
         return 0
-    printing.put(str(made.program))
-    kernels = "oneDNN and our own kernels" if made.onednn else "our own kernels"
-    options.say(f"{made.layers} layers over {kernels}" + (", built before" if made.cached else ""))
-    options.say(f"it takes {made.takes}")
-    options.say(agreement_sentence("the program", made.judge, made.difference))
+    printing.put(str(compiled.program))
+    kernels = "oneDNN and our own kernels" if compiled.onednn else "our own kernels"
+    options.say(
+        f"{compiled.layers} layers over {kernels}" + (", cached" if compiled.cached else "")
+    )
+    options.say(f"it takes {compiled.takes}")
+    options.say(agreement_sentence("the program", compiled.judge, compiled.difference))
     if not weights and not model.endswith((".keras", ".h5", ".onnx")):
-        options.say("its weights are untrained, made from a seed; give --weights for others")
-    data = made.program.with_name(f"{made.program.name}.data")
-    lacking = api.write_data(model, made, data)
-    if lacking:
-        options.say(lacking)
-    options.say(f"to run it: {made.program} -t test" + ("" if data.is_dir() else " --data FOLDER"))
+        options.say(
+            "its weights are untrained (random, from a seed); use --weights for trained ones"
+        )
+    data = compiled.program.with_name(f"{compiled.program.name}.data")
+    missing = api.write_data(model, compiled, data)
+    if missing:
+        options.say(missing)
+    options.say(
+        f"to run it: {compiled.program} -t test" + ("" if data.is_dir() else " --data FOLDER")
+    )
     return 0
 
 

@@ -33,7 +33,7 @@ def plot(
     ] = "",
     store: StoreUrl = None,
 ) -> Path:
-    """Draw results' samples, or what the monitors saw of one: PNG, SVG or PDF by the name.
+    """Draw the samples of results, or the process series of one: PNG, SVG or PDF by the name.
 
     `what` is an id, or for the process series the path of a `process_info.log`. A comparison or a
     race is one chart; a training or a task is drawn by its metrics.
@@ -74,11 +74,11 @@ def _readings(store: Store, what: str) -> list[Reading]:
     return [stored_summary.read(store, result) for result in store.results(Query(ids=(what,)))]
 
 
-def _only(found: Sequence[Reading], what: str) -> Reading:
-    if len(found) != 1:
-        ids = ", ".join(reading.result.id for reading in found)
+def _only(readings: Sequence[Reading], what: str) -> Reading:
+    if len(readings) != 1:
+        ids = ", ".join(reading.result.id for reading in readings)
         raise UsageError(
-            f"'{what}' names {len(found)} results, but this figure shows one.",
-            hint=f"Choose one of: {ids}" if found else "assay list results shows what is kept.",
+            f"'{what}' names {len(readings)} results, but this figure shows one.",
+            hint=f"Choose one of: {ids}" if readings else "assay list results shows what there is.",
         )
-    return found[0]
+    return readings[0]

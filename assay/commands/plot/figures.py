@@ -34,7 +34,7 @@ _PANELS: tuple[tuple[str, dict[str, tuple[str, float]]], ...] = (
 
 
 def checked(path: Path) -> Path:
-    """A path a figure can be written to; said before anything is read or drawn."""
+    """The path, if a figure can be written to it; fails before anything is read or drawn."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(
             f"'{path.name}' is no figure file, which ends in .png, .svg or .pdf.",
@@ -42,7 +42,7 @@ def checked(path: Path) -> Path:
         )
     if not path.absolute().parent.is_dir():
         raise UsageError(
-            f"The folder {path.parent} is not there.", hint="Make it first, or choose another."
+            f"The folder {path.parent} does not exist.", hint="Create it, or choose another."
         )
     return path
 
@@ -69,9 +69,9 @@ def process(rows: Sequence[Row], title: str, path: Path) -> None:
 
 
 def samples(readings: Sequence[Reading], path: Path) -> None:
-    """Every step time as it came, its phase by colour, and those that count as a histogram.
+    """Every step time in order, coloured by phase, with a histogram of the steady ones.
 
-    Several results stand below each other; those without a step time are named at the foot.
+    Several results are stacked; those without a step time are named at the bottom.
     """
     shown = [reading for reading in readings if _step_times(reading.result)]
     if not shown and any(reading.result.samples for reading in readings):
@@ -95,28 +95,34 @@ def samples(readings: Sequence[Reading], path: Path) -> None:
     figure.savefig(path)
 
 
-def comparison(found: Comparison, path: Path) -> None:
-    """The ratio of every pair, the one over all with its interval, and what counts as no change."""
-    _check_any(len(found.pairs), found.run)
+def comparison(comparison: Comparison, path: Path) -> None:
+    """The ratio of each pair, the overall ratio with its interval, and the band of no change."""
+    _check_any(len(comparison.pairs), comparison.run)
     figure = new_figure(4.0)
     axis = figure.subplots()
-    numbers = range(1, len(found.pairs) + 1)
-    axis.axhspan(1 / (1 + found.minimum), 1 + found.minimum, color="#e8e8e8", label="no change")
-    axis.axhspan(found.ratio.low, found.ratio.high, color=COLORS["steady"], alpha=0.2)
-    axis.axhline(found.ratio.value, color=COLORS["steady"], label=f"{found.ratio.value:.4g}")
-    axis.plot(numbers, [pair.ratio for pair in found.pairs], "o", color="black", label="pairs")
+    numbers = range(1, len(comparison.pairs) + 1)
+    axis.axhspan(
+        1 / (1 + comparison.minimum), 1 + comparison.minimum, color="#e8e8e8", label="no change"
+    )
+    axis.axhspan(comparison.ratio.low, comparison.ratio.high, color=COLORS["steady"], alpha=0.2)
+    axis.axhline(
+        comparison.ratio.value, color=COLORS["steady"], label=f"{comparison.ratio.value:.4g}"
+    )
+    axis.plot(numbers, [pair.ratio for pair in comparison.pairs], "o", color="black", label="pairs")
     axis.set_xlabel("pair of processes")
-    axis.set_ylabel(f"{found.metric}: candidate / baseline")
+    axis.set_ylabel(f"{comparison.metric}: candidate / baseline")
     axis.xaxis.get_major_locator().set_params(integer=True)
-    axis.set_title(f"{found.candidate}\nagainst {found.baseline}", loc="left", fontsize="medium")
+    axis.set_title(
+        f"{comparison.candidate}\nagainst {comparison.baseline}", loc="left", fontsize="medium"
+    )
     axis.legend(frameon=False)
     figure.savefig(path)
 
 
-def race(found: Race, path: Path) -> None:
+def race(race: Race, path: Path) -> None:
     """Every contender's time over the leader's, with its interval, the fastest on top."""
-    places = [place for place in found.places if math.isfinite(place.ratio.value)]
-    _check_any(len(places), found.run)
+    places = [place for place in race.places if math.isfinite(place.ratio.value)]
+    _check_any(len(places), race.run)
     figure = new_figure(1.5 + 0.4 * len(places))
     axis = figure.subplots()
     for row, place in enumerate(places):
@@ -127,7 +133,7 @@ def race(found: Race, path: Path) -> None:
     axis.set_yticks(range(len(places)), [place.key for place in places])
     axis.invert_yaxis()
     _ratio_ticks(axis)
-    axis.set_xlabel(f"{found.metric} over that of the fastest")
+    axis.set_xlabel(f"{race.metric} over that of the fastest")
     figure.savefig(path)
 
 
@@ -145,7 +151,7 @@ def _ratio_ticks(axis: Any) -> None:
 
 
 def metrics(readings: Sequence[Reading], path: Path) -> None:
-    """Of results without step times, such as trainings and tasks: each metric, value by value."""
+    """For results without step times (trainings, tasks): the values of each metric."""
     names = dict.fromkeys(
         (part.metric, part.unit)
         for reading in readings
@@ -169,7 +175,7 @@ def metrics(readings: Sequence[Reading], path: Path) -> None:
 def _check_any(count: int, what: str) -> None:
     if not count:
         raise UsageError(
-            f"{what} has nothing to draw yet.", hint="assay list results shows what is kept."
+            f"{what} has nothing to draw yet.", hint="assay list results shows what there is."
         )
 
 
@@ -230,7 +236,7 @@ def _line(axis: Any, rows: Sequence[Row], name: str, legend: str, scale: float) 
         if not runs or row["time"] < runs[-1][-1][0]:
             runs.append([])
         runs[-1].append((row["time"], scale * row[name]))
-    # what was looked at rarely is shown as points: nobody saw what was between them
+    # rarely sampled series are points: nothing is known between them
     style = "o" if 2 * sum(map(len, runs)) < len(rows) else "-"
     color = None
     for run in runs:

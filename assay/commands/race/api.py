@@ -1,4 +1,4 @@
-"""Which of many is fastest: heats of a few warm contenders, until nobody is in doubt."""
+"""Find the fastest of many contenders: heats of a few warm ones until none is uncertain."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ from assay.stores.runs import RACE, read_document, tagged_number
 
 Where = AbstractContextManager[Elsewhere | None]
 
-WARM_UP = 5.0  # seconds that a warm-up is reckoned from
+WARM_UP = 5.0  # seconds of warm-up
 
-# What is tried where nothing else is asked for, of the options a backend has.
+# Default axes, as far as a backend has these options.
 AXES: dict[str, tuple[Value, ...]] = {
     "precision": ("float32", "bfloat16"),
     "compiler": ("off", "on"),
@@ -75,7 +75,7 @@ def race(
     metric: Annotated[
         str,
         Flag(
-            "What the fastest is fastest at: item_time (default); of text time_to_first_token, "
+            "Metric to rank by: item_time (default); for text time_to_first_token, "
             "time_per_output_token or token_time (over all rows)."
         ),
     ] = "",
@@ -88,14 +88,14 @@ def race(
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Iterator[Race]:
-    """The fastest configuration here, by time per item; the standing is yielded after each heat.
+    """Find the fastest configuration here, by time per item; yields the ranking after each heat.
 
-    `metric` is another time of what makes text: time_to_first_token, time_per_output_token, or
+    `metric` is another time of text generation: time_to_first_token, time_per_output_token, or
     token_time, that of a token over all rows. `trust` lets a `.pt2` file run code. `on` is a Ray
     cluster: all of a heat are on one node of it, which has what they `need`.
 
-    >>> for found in assay.race("vgg16", over={"batch_size": [8, 32]}):
-    ...     print(found.heats, found.places[0].key, found.ended)
+    >>> for ranking in assay.race("vgg16", over={"batch_size": [8, 32]}):
+    ...     print(ranking.heats, ranking.places[0].key, ranking.ended)
     """
     machines = executor(on, need)  # first: a mistake there is reported before others
     procedure = Procedure(
@@ -105,7 +105,7 @@ def race(
         cold=cold,
         metric=_metric(metric),
     )
-    made = Plan(
+    race_plan = Plan(
         cases=contenders(
             plan.as_case(workload, trust), mode, backend_names(backends), axes(over, "over")
         ),
@@ -114,7 +114,7 @@ def race(
         tags=safe_tags({"race": _text(workload)}),
         verb="race",
     )
-    return _new(made, store, progress, machines)
+    return _new(race_plan, store, progress, machines)
 
 
 def resume(
@@ -124,13 +124,13 @@ def resume(
     on: str = "",
     need: Mapping[str, str] | None = None,
 ) -> Iterator[Race]:
-    """Go on with a race that was interrupted, or ran out of time, for its budget once more."""
+    """Continue a race that was interrupted or ran out of time, with the same budget again."""
     machines = executor(on, need)  # first: a mistake there is reported before others
     return _resumed(resumable(run, "race", home), home, progress, machines)
 
 
 def kept(run: str, home: Home = None) -> Race:
-    """How a race stands."""
+    """The stored ranking of a race."""
     with closing(open_store(home)) as store:
         return read_document(store, run, RACE, Race)
 
@@ -139,15 +139,15 @@ def contenders(
     workload: CaseLike, mode: str, backends: Sequence[str], over: Mapping[str, Sequence[Value]]
 ) -> tuple[Case, ...]:
     """Every combination that could run here; those nearest to the defaults first."""
-    given = plan.as_case(workload)
-    plan.check_named_once([given], backends)
-    workload_made = registry.workload(given.workload)
-    params = workload_made.params
-    names = plan.backends_of(given, backends, [mode])
-    found: dict[str, Case] = {}
+    base_case = plan.as_case(workload)
+    plan.check_named_once([base_case], backends)
+    definition = registry.workload(base_case.workload)
+    params = definition.params
+    names = plan.backends_of(base_case, backends, [mode])
+    cases: dict[str, Case] = {}
     for name in names:
         backend = registry.backend(name)
-        axes = {**_usual(workload_made), **_batches(params, mode), "mode": [mode], **over}
+        axes = {**_usual(definition), **_batches(params, mode), "mode": [mode], **over}
         options = {
             axis: _offered(axis, axes.pop(axis), backend, names if axis in {*over, "mode"} else ())
             for axis in list(axes)
@@ -155,17 +155,17 @@ def contenders(
         }
         options = {axis: values for axis, values in options.items() if values}
         request = {axis: axes[axis] for axis in axes if axis in params or axis in _mistaken(over)}
-        text = msgspec.structs.replace(given, backend=name)
+        text = msgspec.structs.replace(base_case, backend=name)
         for case in plan.expand_cases([text], (), request, options):
             check_size(case)
             if not backend.refuses(case):
-                found[case.key] = case
-    if len(found) < 2:
+                cases[case.key] = case
+    if len(cases) < 2:
         raise UsageError(
-            f"{len(found) or 'No'} contender can run here, but a race needs two.",
+            f"{len(cases) or 'No'} contender can run here, but a race needs two.",
             hint="Name more with --over, as in --over batch_size=8,32.",
         )
-    return tuple(sorted(found.values(), key=lambda case: case.key.count("=")))
+    return tuple(sorted(cases.values(), key=lambda case: case.key.count("=")))
 
 
 def _metric(name: str) -> str:
@@ -188,16 +188,16 @@ def _batches(params: Mapping[str, Value], mode: str) -> dict[str, Sequence[Value
 
 
 def _usual(workload: Workload) -> dict[str, tuple[Value, ...]]:
-    """AXES, but for the layout where there are no pictures to lay out."""
-    pictures = not isinstance(workload, WithPictures) or workload.pictures
-    return {axis: values for axis, values in AXES.items() if pictures or axis != "data_format"}
+    """AXES, without the layout for workloads without images."""
+    images = not isinstance(workload, WithPictures) or workload.pictures
+    return {axis: values for axis, values in AXES.items() if images or axis != "data_format"}
 
 
 def _offered(
     axis: str, values: Sequence[Value], backend: Backend, others: Sequence[str]
 ) -> list[Value]:
-    """What this backend can do. What none of the `others` can either is left, for the plan to
-    name it: a user chose it."""
+    """The values that this backend supports; values that no backend supports stay, so that the
+    plan reports them."""
     known = {choice for name in others for choice in _choices(axis, registry.backend(name))}
     mine = _choices(axis, backend)
     return [
@@ -215,16 +215,16 @@ def _mistaken(over: Mapping[str, Sequence[Value]]) -> set[str]:
     return set(over) - known
 
 
-def option_effects_of(found: Race) -> Table:
-    return effects_table(option_effects_in(found))
+def option_effects_of(ranking: Race) -> Table:
+    return effects_table(option_effects_in(ranking))
 
 
-def option_effects_in(found: Race) -> list[OptionEffect]:
+def option_effects_in(ranking: Race) -> list[OptionEffect]:
     """Contenders of a race that differ in one setting only, compared; from defaults to others.
 
-    Empty where the workload is no longer there to say what its defaults are.
+    Empty if the workload, which knows the defaults, no longer exists.
     """
-    ranked = [place for place in found.places if place.state in {"in", "out"}]
+    ranked = [place for place in ranking.places if place.state in {"in", "out"}]
     try:
         readings = [_reading(place) for place in sorted(ranked, key=lambda p: _natural(p.key))]
     except AssayError:
@@ -241,33 +241,35 @@ def _reading(place: Place) -> Reading:
 
 
 def _natural(key: str) -> list[tuple[str, int]]:
-    """Numbers by their size; a default, which a key leaves out, before the rest."""
+    """Sort key: numbers by size; a default, which a key omits, first."""
     return [(text, int(digits or 0)) for text, digits in re.findall(r"(\D*)(\d*)", key)]
 
 
-def _new(made: Plan, home: Home, progress: ProgressCallback, where: Where) -> Iterator[Race]:
-    with where as there, new_run(made, home, there) as run:
-        yield from _raced(run, RaceState(made, run.name, [], {}), progress)
+def _new(
+    race_plan: Plan, home: Home, progress: ProgressCallback, machines: Where
+) -> Iterator[Race]:
+    with machines as nodes, new_run(race_plan, home, nodes) as run:
+        yield from _raced(run, RaceState(race_plan, run.name, [], {}), progress)
 
 
-def _resumed(name: str, home: Home, progress: ProgressCallback, where: Where) -> Iterator[Race]:
-    with where as there, resumed_run(name, home, there) as run:
+def _resumed(name: str, home: Home, progress: ProgressCallback, machines: Where) -> Iterator[Race]:
+    with machines as nodes, resumed_run(name, home, nodes) as run:
         wrong = {p.key: p.reason for p in _places(run) if p.state == "wrong"}
         yield from _raced(run, RaceState(run.plan, name, _earlier(run), wrong), progress)
 
 
 def _raced(run: Run, state: RaceState, progress: ProgressCallback) -> Iterator[Race]:
-    found = state.standing()
-    for found, _ in run.keep(_heats(run, state, progress)):
-        run.keep_document(RACE, found)
-        yield found
-    yield found
+    ranking = state.standing()
+    for ranking, _ in run.keep(_heats(run, state, progress)):
+        run.keep_document(RACE, ranking)
+        yield ranking
+    yield ranking
 
 
 def _heats(
     run: Run, state: RaceState, progress: ProgressCallback
 ) -> Iterator[tuple[Race, Sequence[Result]]]:
-    """How the race stands after each heat, and the heat's results."""
+    """The ranking after each heat, and the results of the heat."""
     while not state.standing().ended:
         results = state.add(_heat(run, state, progress))
         yield state.standing(), tuple(results.values())
@@ -295,7 +297,7 @@ def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:
 
 
 def _earlier(run: Run) -> list[dict[str, Result]]:
-    """The heats of a race that was begun before."""
+    """The heats of earlier sessions."""
     heats: dict[int, dict[str, Result]] = {}
     for result in run.results():
         heats.setdefault(tagged_number(result, "heat"), {})[result.case.key] = result
@@ -303,7 +305,7 @@ def _earlier(run: Run) -> list[dict[str, Result]]:
 
 
 def _places(run: Run) -> Sequence[Place]:
-    """As they stood before; nothing is known of a race that was killed in its first heat."""
+    """The stored ranking; empty for a race that was killed in its first heat."""
     if run.store.document(run.name, RACE) is None:
         return ()
     return read_document(run.store, run.name, RACE, Race).places

@@ -24,9 +24,9 @@ Examples:
   assay race vgg16 --mode train -b torch,jax --over batch_size=32,128 --over precision=bfloat16
   assay race vgg16 --precision float32                   no winner less precise than this
   assay race transformer-decoder:task=generate -b torch,jax --metric time_to_first_token
-  assay race --resume last                               for its budget once more
+  assay race --resume last                               with the same budget again
 
-Exit status: 0 decided, 6 the budget ended first, 1 none of them ran well.
+Exit status: 0 decided, 6 budget used up first, 1 no contender ran well.
   assay race mnist-mlp --on ray://HOST:10001""",
 )
 def command(
@@ -38,7 +38,7 @@ def command(
         Flag("Precisions the winner may have; default: float32,bfloat16.", "A,B", read="list"),
     ] = (),
     resume: Annotated[
-        str, Flag("Continue a race, for its budget once more.", "RUN", complete="runs")
+        str, Flag("Continue a race with the same budget again.", "RUN", complete="runs")
     ] = "",
     on: str,
     need: Mapping[str, str],
@@ -48,8 +48,8 @@ def command(
     """Find the fastest configuration of WORKLOAD here, by time per item.
 
     Without --over: every backend installed, in float32 and bfloat16, with the compiler off and on,
-    in both layouts, and in inference the usual batch and a quarter of it. The plainest come first;
-    those surely slower are dropped, and time goes to those in doubt.
+    in both layouts, and in inference the usual batch and a quarter of it. The simplest come first;
+    contenders that are certainly slower are dropped, and time goes to the uncertain ones.
     """
     line = LiveLine()
     if bool(workload) == bool(resume):
@@ -67,41 +67,41 @@ def command(
     return 0 if _decided(last) else UNDECIDED
 
 
-def show(run: str, home: str | None, form: str) -> None:
-    """A race that was run before."""
-    found = api.kept(run, home)
-    _print(found, form)
-    if not _decided(found):
-        options.say(f"undecided; {resume_hint(run, home)}")
+def show(run: str, store: str | None, format: str) -> None:
+    """Show a stored race."""
+    race = api.kept(run, store)
+    _print(race, format)
+    if not _decided(race):
+        options.say(f"undecided; {resume_hint(run, store)}")
 
 
-def _announced(found: Iterator[Race], line: LiveLine) -> Iterator[Race]:
+def _announced(races: Iterator[Race], line: LiveLine) -> Iterator[Race]:
     from assay.commands.race.view import heat_line
 
-    for one in found:
-        if not one.ended and not _nobody_ran(one):
-            line.say(heat_line(one))
-        yield one
+    for race in races:
+        if not race.ended and not _nobody_ran(race):
+            line.say(heat_line(race))
+        yield race
 
 
-def _nobody_ran(found: Race) -> bool:
-    return all(place.state == "untried" for place in found.places)
+def _nobody_ran(race: Race) -> bool:
+    return all(place.state == "untried" for place in race.places)
 
 
-def _show(found: Race, store: str | None, format: str) -> None:
-    _print(found, format)
-    say_kept(found.run, "" if _decided(found) else "race")
-    say_uploads(found.run, store)
+def _show(race: Race, store: str | None, format: str) -> None:
+    _print(race, format)
+    say_kept(race.run, "" if _decided(race) else "race")
+    say_uploads(race.run, store)
 
 
-def _decided(found: Race) -> bool:
-    return found.ended.startswith("decided")
+def _decided(race: Race) -> bool:
+    return race.ended.startswith("decided")
 
 
-def _print(found: Race, form: str) -> None:
+def _print(race: Race, format: str) -> None:
     from assay.commands.race.view import output
 
-    if _nobody_ran(found):
-        options.say(f"No heat ended, so that nothing is known of {len(found.places)} contenders.")
+    if _nobody_ran(race):
+        options.say(f"No heat finished; nothing is known about {len(race.places)} contenders.")
     else:
-        printing.show(output(found, api.option_effects_of(found)), form)
+        printing.show(output(race, api.option_effects_of(race)), format)

@@ -1,4 +1,4 @@
-"""Results of heats → who leads, who is surely slower, and who is in doubt.
+"""Results of heats → a ranking: the leader, contenders that are slower, and uncertain ones.
 
 Successive elimination (Even-Dar, Mannor and Mansour 2006) over differences within heats, as in the
 block races of Moore and Lee (1994): a contender is out once another is surely faster. Each of the
@@ -32,11 +32,11 @@ INDIRECT = "by way of others"
 
 
 class Meeting(NamedTuple):
-    """What one heat says of those who ran in it."""
+    """Times and ratios of the contenders of one heat."""
 
-    logs: dict[str, float]  # of the time of an item, or of what is raced for, by contender
+    logs: dict[str, float]  # of the time of an item, or of the metric, by contender
     ratios: dict[tuple[str, str], PairRatio]  # of the first over the second
-    failures: dict[str, str]  # who did not end well, and how
+    failures: dict[str, str]  # contender → how it failed
 
 
 Heats = Sequence[Meeting]
@@ -45,11 +45,13 @@ Heats = Sequence[Meeting]
 def meeting(heat: Mapping[str, Result], metric: str = METRIC) -> Meeting:
     times = {name: paired_ratio.values(result, metric) for name, result in heat.items()}
     pairs = {
-        (one, other): paired_ratio.pair_ratio(heat[other], heat[one], metric)
-        for one, other in itertools.permutations(heat, 2)
+        (first, second): paired_ratio.pair_ratio(heat[second], heat[first], metric)
+        for first, second in itertools.permutations(heat, 2)
     }
     return Meeting(
-        logs={name: float(np.median(np.log(found))) for name, found in times.items() if len(found)},
+        logs={
+            name: float(np.median(np.log(values))) for name, values in times.items() if len(values)
+        },
         ratios={names: pair for names, pair in pairs.items() if pair},
         failures={
             name: f"{result.status}: {result.reason}"
@@ -67,12 +69,12 @@ def terms(contenders: int, minimum: float, metric: str = METRIC) -> paired_ratio
 def standing(
     names: Sequence[str], heats: Heats, wrong: Mapping[str, str], rules: paired_ratio.Terms
 ) -> list[Place]:
-    """Everyone, the leader first: the others by their ratio to it, last those without a time."""
+    """All contenders: the leader, the others by their ratio to it, then those without a time."""
     logs = relative_times(heats)
     sound = [name for name in names if name in logs and name not in wrong]
     beaten = {name: by for name in sound if (by := _beaten_by(name, sound, heats, rules))}
     ahead = sorted((name for name in sound if name not in beaten), key=lambda name: logs[name])
-    if not ahead and sound:  # a circle of noise: nobody is out
+    if not ahead and sound:  # cyclic by noise: none is out
         beaten, ahead = {}, sorted(sound, key=lambda name: logs[name])
     leader = ahead[0] if ahead else ""
     time = math.exp(np.mean([heat.logs[leader] for heat in heats if leader in heat.logs] or [0.0]))
@@ -92,45 +94,45 @@ def standing(
 
 
 def in_doubt(places: Sequence[Place], heats: Heats, rules: paired_ratio.Terms) -> list[str]:
-    """Who is in and not yet known to be as good as the leader; fewest heats first."""
+    """Contenders that are in but not yet known to equal the leader; fewest heats first."""
     leader, *others = [place.key for place in places if place.state == "in"] or [""]
-    found = []
+    candidates = []
     for name in others:
-        met = over(name, leader, heats, rules)
-        if met.verdict != "same" and met.ratio.n < MOST:
-            found.append((met.ratio.n, name))
-    return [name for _, name in sorted(found, key=lambda pair: pair[0])]
+        comparison = over(name, leader, heats, rules)
+        if comparison.verdict != "same" and comparison.ratio.n < MOST:
+            candidates.append((comparison.ratio.n, name))
+    return [name for _, name in sorted(candidates, key=lambda pair: pair[0])]
 
 
 def next_heat(
     places: Sequence[Place], heats: Heats, rules: paired_ratio.Terms, warm: int
 ) -> list[str]:
-    """The leader, those who have not run yet, then those in doubt; nobody when it is decided."""
+    """The leader, contenders that have not run, then uncertain ones; empty when decided."""
     leader = [place.key for place in places if place.state == "in"][:1]
     others = [place.key for place in places if place.state == "untried"]
     others += in_doubt(places, heats, rules)
     return [*leader, *others[: warm - len(leader)]] if others else []
 
 
-def over(one: str, other: str, heats: Heats, rules: paired_ratio.Terms) -> Comparison:
-    """One contender over another, from the heats in which they met."""
-    met = [heat.ratios[one, other] for heat in heats if (one, other) in heat.ratios]
-    return paired_ratio.judged(tuple(met), rules)
+def over(first: str, second: str, heats: Heats, rules: paired_ratio.Terms) -> Comparison:
+    """Compare two contenders by the heats that both ran in."""
+    pairs = [heat.ratios[first, second] for heat in heats if (first, second) in heat.ratios]
+    return paired_ratio.judged(tuple(pairs), rules)
 
 
 def relative_times(heats: Heats) -> dict[str, float]:
-    """Logarithms of times, each heat's own pace taken out: contender plus heat, least squares."""
+    """Logarithms of times without the effect of each heat: contender plus heat, least squares."""
     rows = [(name, n, log) for n, heat in enumerate(heats) for name, log in heat.logs.items()]
     names = list(dict.fromkeys(name for name, _, _ in rows))
     design = np.zeros((len(rows), len(names) + len(heats)))
     for row, (name, number, _) in enumerate(rows):
         design[row, names.index(name)] = design[row, len(names) + number] = 1.0
-    found, *_ = np.linalg.lstsq(design, np.array([log for _, _, log in rows]), rcond=None)
-    return dict(zip(names, found.tolist(), strict=False))
+    solution, *_ = np.linalg.lstsq(design, np.array([log for _, _, log in rows]), rcond=None)
+    return dict(zip(names, solution.tolist(), strict=False))
 
 
 def settled(pairs: Sequence[PairRatio], rules: paired_ratio.Terms) -> bool:
-    """Whether more turns in this heat would tell little: each is far off, or known well."""
+    """Whether more turns in this heat add little: each pair is decided or precise."""
     return all(
         pair.error < rules.minimum / 4
         or paired_ratio.judged((pair,), rules).verdict != "cannot-tell"
@@ -150,9 +152,9 @@ def _to_leader(
 ) -> Quantity:
     if name == leader:
         return Quantity(value=1.0, low=1.0, high=1.0, unit="", estimator="the leader", n=0)
-    met = over(name, leader, heats, rules)
-    if met.ratio.n:
-        return met.ratio
+    comparison = over(name, leader, heats, rules)
+    if comparison.ratio.n:
+        return comparison.ratio
     value = math.exp(logs[name] - logs[leader])
     return Quantity(value=value, low=0.0, high=math.inf, unit="", estimator=INDIRECT, n=0)
 
@@ -170,7 +172,7 @@ def _without(name: str, heats: Heats, wrong: Mapping[str, str]) -> Place:
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """How a contender of a race stands."""
+    """A contender in the ranking."""
 
     key: str
     state: Literal["in", "out", "failed", "wrong", "untried"]
@@ -181,11 +183,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Race(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is fastest of many, as far as is known; the leader is the first of `places`."""
+    """The ranking of a race so far; the leader is the first of `places`."""
 
     places: tuple[Place, ...]
     metric: str
-    minimum: float  # two that differ by less are as good as each other
+    minimum: float  # two that differ by less are equally good
     heats: int
     ended: str = ""  # why it stopped, in words; "": it goes on
     command: str = ""  # runs the leader again

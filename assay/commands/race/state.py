@@ -1,4 +1,4 @@
-"""A race as it goes on: who has run, who leads, who runs next, and whether it is decided."""
+"""State of a race: heats so far, the ranking, who runs next, and whether it is decided."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from assay.stats.intervals import quantile, student
 from assay.stats.paired_ratio import PairRatio
 
 FEWEST_TURNS, MOST_TURNS = 5, 30
-SURE = 2  # contenders that a session opens whatever its budget: else it could end with nothing
+SURE = 2  # contenders opened whatever the budget, so that a session has a result
 
 
 class RaceState:
-    """A race as it goes on: its heats, and who gave wrong outputs."""
+    """The heats so far, and contenders with wrong outputs."""
 
     def __init__(
         self, plan: Plan, run: str, heats: Sequence[Mapping[str, Result]], wrong: dict[str, str]
@@ -52,28 +52,28 @@ class RaceState:
         self._known_wrong = self._wrong = wrong  # of heats before an interrupt
 
     def add(self, heat: Heat) -> dict[str, Result]:
-        """The results that count: who found no room beside several others has another try."""
+        """Add a heat and return the results that count; who did not fit in memory is retried."""
         now = time.monotonic()
         self._lengths.append(now - self._last_end)
         self._last_end = now
-        here = {
-            name: one
-            for name, one in heat.results.items()
-            if name not in heat.apart and one.reason != OUT_OF_TIME
+        valid = {
+            name: result
+            for name, result in heat.results.items()
+            if name not in heat.apart and result.reason != OUT_OF_TIME
         }
         if heat.apart and len(heat.results) == 2:  # not even beside the leader alone
-            here |= {name: heat.results[name] for name in heat.apart}
+            valid |= {name: heat.results[name] for name in heat.apart}
         elif heat.apart:
-            self.warm = max(2, len(here))
-        ended = {name: one for name, one in here.items() if one.status != "interrupted"}
+            self.warm = max(2, len(valid))
+        ended = {name: result for name, result in valid.items() if result.status != "interrupted"}
         self.heats.append(ranking.meeting(ended, self.rules.metric))
         self._last |= ended
-        self._outputs.update({name: heat.outputs[name] for name in heat.outputs if name in here})
+        self._outputs.update({name: heat.outputs[name] for name in heat.outputs if name in valid})
         self._wrong = self._known_wrong | outputs.wrong_ones(self._outputs, self.cases)
-        return here
+        return valid
 
     def facts(self, name: str) -> dict[str, Value]:
-        """What its first heat showed of a contender: it need not be looked at again."""
+        """Facts of a contender from its first heat."""
         return self._last[name].facts if name in self._outputs else {}
 
     def next_heat(self) -> list[str]:
@@ -101,7 +101,7 @@ class RaceState:
         return [*shared_cache.notes(self._plan), *self._uncompared(places)]
 
     def _uncompared(self, places: Sequence[Place]) -> list[str]:
-        """A winner whose outputs nobody could hold against others' is said to be one."""
+        """A note if the outputs of the leader were not compared."""
         leader = places[0].key
         alike = [
             name
@@ -118,14 +118,14 @@ class RaceState:
     def _ended(self, places: Sequence[Place]) -> str:
         left = sum(place.state == "in" for place in places)
         if not ranking.next_heat(places, self.heats, self.rules, self.warm):
-            alike = f"{left} are as good as each other" if left > 1 else "one is left"
+            alike = f"{left} are equally good" if left > 1 else "one is left"
             return f"decided: {alike}" if left else "stopped: none of them ran well"
         if not self._over():
             return ""
         untried = sum(place.state == "untried" for place in places)
-        doubt = f"{left} {'is' if left == 1 else 'are'} in"
-        doubt += f" and {untried} {'was' if untried == 1 else 'were'} not tried" if untried else ""
-        return f"the budget of {self._plan.procedure.budget:g} s ended while {doubt}"
+        rest = f"{left} contender{'' if left == 1 else 's'} left"
+        rest += f", {untried} not tried" if untried else ""
+        return f"budget of {self._plan.procedure.budget:g} s used up; {rest}"
 
     def _over(self) -> bool:
         """Whether another heat as long as the longest of this session would outlast the budget."""
@@ -148,7 +148,7 @@ class HeatContext(NamedTuple):
 
 
 def needs_turns(heat: Heat, rules: paired_ratio.Terms, deadline: float) -> bool:
-    """Until nobody in a heat is in doubt, or its turns cost as much as opening."""
+    """Whether some ratio of a heat is uncertain, and turns cost less than opening."""
     count = min(len(samples) for samples in heat.turns.values())
     if count < FEWEST_TURNS:
         return True
@@ -159,7 +159,7 @@ def needs_turns(heat: Heat, rules: paired_ratio.Terms, deadline: float) -> bool:
 
 
 def _ratios_to_best(turns: Mapping[str, Sequence[Samples]]) -> list[PairRatio]:
-    """Steps, not items, are what is steady or not; the batch is the same in every turn."""
+    """Ratios of step times; the batch is the same in every turn."""
     logs = [np.log([np.median(part.values) for part in samples]) for samples in turns.values()]
     best = min(logs, key=lambda log: float(np.median(log)))
     estimates = [quantile(log - best) for log in logs if log is not best]
@@ -191,14 +191,14 @@ def take_remote_heat(
 ) -> Heat:
     """As `take_heat`, on a node of a cluster, whose clock differs."""
     sent = _shift(entries, context, -time.monotonic())
-    places = tuple(entry.place for entry in entries)
-    unit = Unit(take_heat_there, (*sent, seed), entries[0].case, places, progress)
+    case_dirs = tuple(entry.place for entry in entries)
+    unit = Unit(take_heat_there, (*sent, seed), entries[0].case, case_dirs, progress)
     heat: Heat = run_one(run.elsewhere, unit)
     return heat
 
 
 def take_heat_there(
-    places: Sequence[CasePlace],
+    case_dirs: Sequence[CasePlace],
     progress: ProgressCallback,
     entries: Sequence[HeatEntry],
     context: HeatContext,
@@ -206,10 +206,14 @@ def take_heat_there(
 ) -> Heat:
     """On the node."""
     entries, context = _shift(entries, context, time.monotonic())
-    here = [entry._replace(place=place) for entry, place in zip(entries, places, strict=True)]
-    with beside_cases(places[0].folder.parent, context.plan):
+    here = [
+        entry._replace(place=case_dir) for entry, case_dir in zip(entries, case_dirs, strict=True)
+    ]
+    with beside_cases(case_dirs[0].folder.parent, context.plan):
         heat = take_heat(here, context, progress, seed)
-    return heat._replace(results={name: with_peaks(one) for name, one in heat.results.items()})
+    return heat._replace(
+        results={name: with_peaks(result) for name, result in heat.results.items()}
+    )
 
 
 def _shift(

@@ -12,41 +12,41 @@ from assay.core.findings import Output, Table
 from assay.core.units import human
 
 
-def output(found: Race, option_effects: Table) -> Output:
-    """The ranking; and what each setting gains, where contenders differ in one alone."""
-    ranking = ranking_table(found)
+def output(race: Race, option_effects: Table) -> Output:
+    """The ranking, and the effect of each option where contenders differ in one only."""
+    ranking = ranking_table(race)
     tables = (ranking, option_effects) if option_effects.rows else (ranking,)
-    return Output(tables=tables, document=msgspec.to_builtins(found), values=ranking)
+    return Output(tables=tables, document=msgspec.to_builtins(race), values=ranking)
 
 
-def ranking_table(found: Race) -> Table:
-    numbers = {place.key: number for number, place in enumerate(found.places, 1)}
-    time = "time/item" if found.metric == "item_time" else found.metric
+def ranking_table(race: Race) -> Table:
+    numbers = {place.key: number for number, place in enumerate(race.places, 1)}
+    time = "time/item" if race.metric == "item_time" else race.metric
     return Table(
         columns=("", "contender", time, "ratio", "95 % interval", "heats", "state"),
-        rows=tuple(_row(place, numbers) for place in found.places if place.state != "untried"),
+        rows=tuple(_row(place, numbers) for place in race.places if place.state != "untried"),
         numeric=frozenset({"", time, "ratio", "95 % interval", "heats"}),
-        title=headline(found),
-        notes=tuple(_notes(found)),
+        title=headline(race),
+        notes=tuple(_notes(race)),
     )
 
 
-def heat_line(found: Race) -> str:
-    """Who is in, for the eye that follows."""
-    counts = {state: sum(p.state == state for p in found.places) for state in _STATES}
+def heat_line(race: Race) -> str:
+    """A progress line."""
+    counts = {state: sum(p.state == state for p in race.places) for state in _STATES}
     answer = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    first = found.places[0]
-    return f"heat {found.heats}: {answer}; ahead: {first.key if first.state == 'in' else 'nobody'}"
+    first = race.places[0]
+    return f"heat {race.heats}: {answer}; ahead: {first.key if first.state == 'in' else 'none'}"
 
 
 _STATES = ("in", "out", "failed", "wrong", "untried")
 
 
-def headline(found: Race) -> str:
-    first = found.places[0]
+def headline(race: Race) -> str:
+    first = race.places[0]
     if first.state != "in":
-        return "nobody is ahead"
-    decided = found.ended.startswith("decided")
+        return "no contender is ahead"
+    decided = race.ended.startswith("decided")
     return f"{'fastest' if decided else 'ahead so far, undecided'}: {first.key}"
 
 
@@ -66,18 +66,18 @@ def _row(place: Place, numbers: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _slower_than(place: Place, numbers: Mapping[str, int]) -> str:
-    """Why it is out, with the number of the faster one in place of its long name."""
+    """Why it is out, with the rank of the faster one instead of its key."""
     key = place.reason.removeprefix("slower than ")
     return f"slower than {numbers.get(key, key)}"
 
 
-def _notes(found: Race) -> list[str]:
-    notes = [f"{p.key}: {p.reason}" for p in found.places if p.state in {"failed", "wrong"}]
-    notes += found.notes
-    untried = sum(place.state == "untried" for place in found.places)
+def _notes(race: Race) -> list[str]:
+    notes = [f"{p.key}: {p.reason}" for p in race.places if p.state in {"failed", "wrong"}]
+    notes += race.notes
+    untried = sum(place.state == "untried" for place in race.places)
     if untried:
         notes.append(
-            f"{untried} contender{'s were' if untried > 1 else ' was'} not tried: --resume goes on"
+            f"{untried} contender{'s were' if untried > 1 else ' was'} not tried; see --resume"
         )
-    notes += [found.ended] if found.ended else []
-    return notes + ([f"to run it: {found.command}"] if found.command else [])
+    notes += [race.ended] if race.ended else []
+    return notes + ([f"to run it: {race.command}"] if race.command else [])

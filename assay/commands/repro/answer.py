@@ -1,4 +1,4 @@
-"""A result and the times it was measured again → reproduced, differs or undecided, in words."""
+"""A result and its repetitions → reproduced, differs or undecided, as a sentence."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from assay.stats.student import two_sided
 from assay.stats.summary import summarize
 
 NOISE = ("other-load", "throttled", "steal", "swap", "quota")  # doubts that lie in the machine
-WIDE = 0.1  # a wider "within" is told with its reason
+WIDE = 0.1  # a wider "within" is printed with its reason
 FEWEST = 3  # processes, not all of which meet a bad moment
 HOST = "a virtual machine does not see what else its host does"
 ESTIMATOR = "the new time over the old, 99 % prediction interval"
 
 
 class KeptTimes(NamedTuple):
-    """Kept results of the case on this machine, in the order of time."""
+    """Stored results of the case on this machine, by time."""
 
     typical: Sequence[float] = ()
     fastest: Sequence[float] = ()
 
 
 class Answer(NamedTuple):
-    """What is said of a result that was measured again."""
+    """The verdict on a repetition."""
 
     answer: Literal["reproduced", "differs", "undecided"]
     sentence: str
@@ -43,9 +43,8 @@ class Answer(NamedTuple):
 
 
 def answered(old: Result, new: Sequence[Result], within: float, series: KeptTimes) -> Answer:
-    """Of the metric the case is about. Other programs make steps slower, never faster: where the
-    machine was busy, or is a virtual one whose host may have been, typical steps may differ as they
-    like, and the fastest tell."""
+    """By the main metric of the case. Other programs make steps slower, never faster: on a busy or
+    virtual machine only the fastest steps decide."""
     metric = compare_sets.main_metric([old])
     typical = _deviation(old, new, metric, series.typical)
     timed = any(part.metric == metric and part.unit == "s" for part in old.samples)
@@ -78,14 +77,14 @@ def answered(old: Result, new: Sequence[Result], within: float, series: KeptTime
     return Answer("undecided", sentence, typical, fastest, advice)
 
 
-def quantity(found: Deviation) -> Quantity:
+def quantity(estimate: Deviation) -> Quantity:
     return Quantity(
-        value=found.value,
-        low=found.low,
-        high=found.high,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
         unit="",
         estimator=ESTIMATOR,
-        n=found.processes,
+        n=estimate.processes,
     )
 
 
@@ -101,20 +100,20 @@ def _deviation(
 
 
 def _noise(results: Sequence[Result]) -> str:
-    """What else the machine did while one of them was measured: it may have made the difference."""
-    for one in results:
-        for doubt in summarize(one).doubts:
+    """Other load of the machine while one of them was measured: a possible cause."""
+    for result in results:
+        for doubt in summarize(result).doubts:
             if doubt.code in NOISE:
-                return f"when {one.id} was measured, {doubt.text}"
+                return f"when {result.id} was measured, {doubt.text}"
     return ""
 
 
 def _virtual(results: Sequence[Result]) -> bool:
-    return any(one.environment.machine.get("virtual_machine") for one in results)
+    return any(result.environment.machine.get("virtual_machine") for result in results)
 
 
 def _may_be_slow_by_chance(old: Result, metric: str) -> bool:
-    """Few processes beside other programs: that it is faster now may be their absence."""
+    """Few processes on a busy machine: it may be faster now because the load is gone."""
     return len(values(old, metric)) < FEWEST and bool(_noise([old]))
 
 
@@ -127,22 +126,24 @@ def _differs(typical: Deviation, fastest: Deviation | None, machine: float) -> s
     return f"differs by {by} in its fastest steps: {_told(fastest)}"
 
 
-def _because(found: Deviation, machine: float, why: str) -> str:
-    if machine and found.differs():
+def _because(estimate: Deviation, machine: float, why: str) -> str:
+    if machine and estimate.differs():
         return f": the machine itself is {told_change(machine)} than it was then"
-    return f": {why}" if why and found.within > WIDE else ""
+    return f": {why}" if why and estimate.within > WIDE else ""
 
 
 def _varies(typical: Deviation) -> str:
     if typical.spread != typical.spread:
-        return "one process a side does not tell how much processes differ; 25 % is taken for it"
+        return "with one process per side the spread between processes is unknown; 25 % is assumed"
     return f"this machine varies by {_percent(typical.spread)} from process to process"
 
 
-def _told(found: Deviation, timed: bool = True) -> str:
-    apart = found.value - 1
+def _told(estimate: Deviation, timed: bool = True) -> str:
+    apart = estimate.value - 1
     more, less = ("slower", "faster") if timed else ("higher", "lower")
-    span = f"{100 * (found.low - 1):+.1f} % to {100 * (found.high - 1):+.1f} %".replace("-", "−")
+    span = f"{100 * (estimate.low - 1):+.1f} % to {100 * (estimate.high - 1):+.1f} %".replace(
+        "-", "−"
+    )
     return f"{_percent(abs(apart))} {more if apart > 0 else less}, {span}"
 
 
@@ -158,7 +159,7 @@ def _percent(share: float) -> str:
 LEVEL = 0.01  # of "it differs" where it does not, for one result
 MINIMUM = 0.01  # a smaller difference is none
 FEWEST_DEGREES = 3  # degrees of freedom; of fewer, how much processes differ is not known
-SERIES = 10  # kept results of the case that tell how much one hour differs from the next
+SERIES = 10  # stored results of the case from which the variation over time is estimated
 _NORMAL = 1.4826  # makes a median absolute deviation a standard deviation
 
 
@@ -187,8 +188,8 @@ class Deviation(NamedTuple):
 def deviation(
     old: Sequence[float], new: Sequence[Sequence[float]], series: Sequence[float] = ()
 ) -> Deviation:
-    """Of one value a process: `old` ones, and `new` ones of each time it was measured again.
-    `series` are kept results of the same case on this machine, in the order of time."""
+    """From one value per process: `old`, and `new` of each repetition. `series` are stored results
+    of the same case on this machine, by time."""
     first, blocks = np.log(old), [np.log(block) for block in new]
     second = np.concatenate(blocks)
     middle = float(second.mean() - first.mean())
@@ -229,7 +230,7 @@ def _by_processes(first: Array, second: Array, spread: tuple[float, int]) -> flo
 
 
 def _by_blocks(blocks: Sequence[Array]) -> float:
-    """What the machine moved by between two measurements now, it may have moved since then."""
+    """The drift between two repetitions now may also have happened since then."""
     means = [float(block.mean()) for block in blocks]
     return max(means) - min(means)
 
@@ -243,7 +244,7 @@ def _by_hours(series: Sequence[float]) -> float:
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a result comes out again, and what that takes."""
+    """Whether a result is reproducible, and what that needs."""
 
     id: str  # of the result
     repro: str  # short, to be typed by another person

@@ -1,4 +1,4 @@
-"""Whether a kept result comes out again here: measured once more, and compared to what it was."""
+"""Reproduce a stored result: measure it again and compare."""
 
 from __future__ import annotations
 
@@ -28,26 +28,24 @@ from assay.measure.recorder import is_trusted, run_cases
 if TYPE_CHECKING:
     from assay.commands.repro.answer import KeptTimes
 
-PROCESSES = 5  # at least: fewer do not tell how much processes differ
+PROCESSES = 5  # at least, to estimate the spread between processes
 TAG = "repro"
-NEWEST = 30  # newest results of the case that tell how much one hour differs from the next
+NEWEST = 30  # newest results of the case, for the variation over time
 
 
 @older_keywords(home="store")
 def repro(
     id: Annotated[str, Argument("ID", complete="runs")],
-    origin: Annotated[
-        str | Path, Flag("Folder or URL of the run it lies in.", "PLACE", flags="--from")
-    ] = "",
+    origin: Annotated[str | Path, Flag("Folder or URL of the run.", "PLACE", flags="--from")] = "",
     against: Annotated[
         str,
-        Flag("Compare to this kept result, and measure nothing.", "ID", complete="runs"),
+        Flag("Compare with this stored result; measure nothing.", "ID", complete="runs"),
     ] = "",
-    check: Annotated[bool, Flag("Only show what it takes and what is missing.")] = False,
+    check: Annotated[bool, Flag("Only show what is needed and what is missing.")] = False,
     write: Annotated[str | Path, Flag("Write lock file and Containerfile.", "FOLDER")] = "",
     within: Annotated[
         Share,
-        Flag("The largest difference that is called reproduced; what may be more is undecided."),
+        Flag("Tolerance: maximum relative difference that counts as reproduced."),
     ] = "50%",
     processes: Annotated[
         int | None,
@@ -57,33 +55,33 @@ def repro(
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Reproduction:
-    """Measure a kept result again and say whether it is the same, or what is missing for it.
+    """Measure a stored result again and report whether it is reproduced, or what is missing.
 
     The id is RUN/NNN, a run of one result, or a repro id; `origin` is the run's folder or URL
-    where it is not in this store. `against` is another kept result in place of a new measurement;
+    where it is not in this store. `against` is another stored result instead of a new measurement;
     with `check` nothing is measured. `write` is a folder for the lock of its packages and a
-    container's recipe. What cannot be shown to lie `within` a share is undecided; more `processes`
-    show more, and without a number they are as many as it had, or 5. `trust` lets a `.pt2` file run
+    container's recipe. A difference that may exceed `within` is undecided; more `processes` are
+    more precise (default: as many as it had, or 5). `trust` lets a `.pt2` file run
     code; what was trusted when it was measured in this store still is.
 
-    >>> found = assay.repro("last")
-    >>> print(found.sentence, found.changed)
+    >>> reproduction = assay.repro("last")
+    >>> print(reproduction.sentence, reproduction.changed)
     """
     result = _found(id, origin, store)
-    told = _told(result)
+    known = _told(result)
     share = as_share(within, "within", "5%")
     if against:
-        found = _judged(result, [_found(against, "", store)], told, share, store)
-    elif told.lacking or check:
-        found = told
+        reproduction = _judged(result, [_found(against, "", store)], known, share, store)
+    elif known.lacking or check:
+        reproduction = known
     else:
         case = _case(result, trust or (not origin and _was_trusted(result, store)))
-        again = [_again(result, case, processes or 0, store, progress)]
-        found = _judged(result, again, told, share, store)
-        if found.answer in ("differs", "undecided"):  # a machine may be slow for a while
-            again.append(_again(result, case, processes or 0, store, progress))
-            found = _judged(result, again, told, share, store)
-    return _written(result, found, Path(write)) if write else found
+        repeats = [_again(result, case, processes or 0, store, progress)]
+        reproduction = _judged(result, repeats, known, share, store)
+        if reproduction.answer in ("differs", "undecided"):  # a machine may be slow for a while
+            repeats.append(_again(result, case, processes or 0, store, progress))
+            reproduction = _judged(result, repeats, known, share, store)
+    return _written(result, reproduction, Path(write)) if write else reproduction
 
 
 def _found(text: str, origin: str | Path, home: Home) -> Result:
@@ -91,14 +89,14 @@ def _found(text: str, origin: str | Path, home: Home) -> Result:
     number = text.rpartition("/")[2]
     if origin and len(results) > 1:
         results = [
-            one
-            for one in results
-            if text == asked.repro_id(one) or number == one.id.rpartition("/")[2]
+            result
+            for result in results
+            if text == asked.repro_id(result) or number == result.id.rpartition("/")[2]
         ]
     if len(results) == 1:
         return results[0]
     raise UsageError(
-        f"'{text}' is {len(results) or 'no'} results, but one at a time is reproduced.",
+        f"'{text}' is {len(results) or 'no'} results, but repro takes exactly one.",
         hint="Give RUN/NNN; assay list results shows what there is.",
     )
 
@@ -117,7 +115,7 @@ def _kept(text: str, home: Home) -> Iterator[Result]:
 
 
 def _told(result: Result) -> Reproduction:
-    """What is known before anything is measured."""
+    """The reproduction before anything is measured."""
     if result.status != "ok":
         raise UsageError(
             f"{result.id} ended as {result.status}, so there is no time to reproduce.",
@@ -162,8 +160,7 @@ def _case(result: Result, trust: bool) -> Case:
 def _again(
     result: Result, case: Case, processes: int, home: Home, progress: ProgressCallback
 ) -> Result:
-    """By the same procedure for each process, as a run of its own that names the result it is
-    of."""
+    """Measure it by the same procedure, as a new run tagged with the repro id."""
     then = result.procedure
     count = processes or max(then.processes, PROCESSES)
     procedure = msgspec.structs.replace(
@@ -176,32 +173,34 @@ def _again(
 
 
 def _judged(
-    result: Result, again: Sequence[Result], told: Reproduction, within: float, home: Home
+    result: Result, repeats: Sequence[Result], known: Reproduction, within: float, home: Home
 ) -> Reproduction:
     from assay.commands.repro import answer
 
     replace = msgspec.structs.replace
-    told = replace(told, again=", ".join(one.id for one in again))
-    for one in again:
-        if one.status != "ok":
-            why = f"cannot be measured again: it ended as {one.status} ({one.reason})"
-            return replace(told, answer="cannot", sentence=why)
-    names = (result.id, again[-1].id)
-    (apart,) = compare_results([result], again[-1:], names).differences
-    told = replace(told, changed=tuple(dict.fromkeys(apart.notes)))
-    if apart.verdict == "not-comparable":
-        return replace(told, answer="cannot", sentence=f"cannot be compared: {apart.notes[0]}")
-    if not apart.ratio > 0:
-        why = f"cannot be compared: not all values of {apart.metric} are above 0"
-        return replace(told, answer="cannot", sentence=why)
-    found = answer.answered(result, again, within, _series(result, apart.metric, home))
+    known = replace(known, again=", ".join(repeat.id for repeat in repeats))
+    for repeat in repeats:
+        if repeat.status != "ok":
+            why = f"cannot be measured again: it ended as {repeat.status} ({repeat.reason})"
+            return replace(known, answer="cannot", sentence=why)
+    names = (result.id, repeats[-1].id)
+    (difference,) = compare_results([result], repeats[-1:], names).differences
+    known = replace(known, changed=tuple(dict.fromkeys(difference.notes)))
+    if difference.verdict == "not-comparable":
+        return replace(
+            known, answer="cannot", sentence=f"cannot be compared: {difference.notes[0]}"
+        )
+    if not difference.ratio > 0:
+        why = f"cannot be compared: not all values of {difference.metric} are above 0"
+        return replace(known, answer="cannot", sentence=why)
+    verdict = answer.answered(result, repeats, within, _series(result, difference.metric, home))
     return replace(
-        told,
-        answer=found.answer,
-        sentence=found.sentence,
-        lacking=(found.advice,) if found.advice else (),
-        ratio=answer.quantity(found.typical),
-        fastest=answer.quantity(found.fastest) if found.fastest else None,
+        known,
+        answer=verdict.answer,
+        sentence=verdict.sentence,
+        lacking=(verdict.advice,) if verdict.advice else (),
+        ratio=answer.quantity(verdict.typical),
+        fastest=answer.quantity(verdict.fastest) if verdict.fastest else None,
     )
 
 
@@ -216,12 +215,12 @@ def _series(result: Result, metric: str, home: Home) -> KeptTimes:
     return KeptTimes(typical, fastest)
 
 
-def _written(result: Result, found: Reproduction, folder: Path) -> Reproduction:
+def _written(result: Result, reproduction: Reproduction, folder: Path) -> Reproduction:
     texts = {
         view.LOCK: view.lock(result),
-        view.RECIPE: view.recipe(result, found.command),
+        view.RECIPE: view.recipe(result, reproduction.command),
     }
-    return msgspec.structs.replace(found, files=tuple(_write(folder, texts)))
+    return msgspec.structs.replace(reproduction, files=tuple(_write(folder, texts)))
 
 
 def _write(folder: Path, texts: dict[str, str]) -> Sequence[str]:

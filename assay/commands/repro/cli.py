@@ -1,4 +1,4 @@
-"""assay repro: does a result come out again?"""
+"""assay repro: reproduce a stored result."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ STATUS = {"reproduced": 0, "possible": 0, "differs": 1, "cannot": 3, "undecided"
     epilog="""\b
 Examples:
   assay repro last                               measures it again, and compares
-  assay repro last --within 5% --processes 10    undecided, unless it is known that well
-  assay repro k3fq/002 --check                   what it takes, and what is missing here
+  assay repro last --within 5% --processes 10    undecided, unless precise enough
+  assay repro k3fq/002 --check                   what it needs, and what is missing here
   assay repro k3fq/002 --write repro             the lock of its packages, and a Containerfile
   assay repro 7hw3kq2m --from ~/their/run        a repro id, and the folder of the run
   assay repro k3fq/002 --against last/001        whether another result reproduces it""",
 )
 def command(keywords: Keywords, format: Format = "text") -> int:
-    """Measure a kept result again: is it reproduced, does it differ, or what is missing?
+    """Measure a stored result again and report whether it is reproduced, or what is missing.
 
-    ID is RUN/NNN, a run of one result, `last`, or a repro id. Leaves with 0 if it is reproduced,
-    with 1 if it differs, with 3 if it cannot be measured here, with 6 if it is undecided.
+    ID is RUN/NNN, a run of one result, `last`, or a repro id. Exit status: 0
+    reproduced, 1 differs, 3 cannot be measured here, 6 undecided.
     """
     from assay.commands.repro.view import output
 

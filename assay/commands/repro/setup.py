@@ -1,4 +1,4 @@
-"""A kept result → what it takes to measure it again: command, inputs, and what is not here."""
+"""A stored result → what is needed to measure it again: command, inputs, what is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.measure.plan import resolve
 from assay.measure.process_env import python_of
 from assay.stores import folders
 
-_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # no lookalikes
 _LENGTH = 8
 REPRO = re.compile(rf"[{_LETTERS}]{{{_LENGTH}}}")
 _FLAGS = {"budget": "--budget", "target": "--target", "timeout": "--timeout"}
@@ -59,18 +59,18 @@ def repro_id(result: Result) -> str:
 
 
 def command(result: Result) -> str:
-    """What to type. Of what is no case of a worker, what was typed then."""
+    """The command line that measures it again; for other than cases, the original one."""
     if not runs_again(result):
         return shlex.join(result.environment.command)
     words = ["assay", "run", result.case.key]
-    usual, given = Procedure(), result.procedure
+    usual, procedure = Procedure(), result.procedure
     for name, flag in _FLAGS.items():
-        if getattr(given, name) != getattr(usual, name):
-            words += [flag, f"{getattr(given, name):g}"]
+        if getattr(procedure, name) != getattr(usual, name):
+            words += [flag, f"{getattr(procedure, name):g}"]
     for name, flag in _COUNTS.items():
-        if getattr(given, name) != getattr(usual, name):
-            words += [flag, str(getattr(given, name))]
-    return shlex.join([*words, *(["--latency"] if given.latency else [])])
+        if getattr(procedure, name) != getattr(usual, name):
+            words += [flag, str(getattr(procedure, name))]
+    return shlex.join([*words, *(["--latency"] if procedure.latency else [])])
 
 
 def runs_again(result: Result) -> bool:
@@ -89,29 +89,29 @@ def by_hand(result: Result) -> str:
 
 
 def lacking(result: Result) -> list[str]:
-    """What is not here, without which it cannot be measured again."""
+    """What is missing here to measure it again."""
     if not runs_again(result):
         return [f"a way to run it: {result.case.backend} is no backend of assay run"]
     if not result.own().values("step_time"):
         return ["a way to run it: it has no step times, which are what is measured again"]
-    found = list(_lacking_file(result.case))
-    if not found:
-        found += _lacking_case(result.case)
+    missing = list(_lacking_file(result.case))
+    if not missing:
+        missing += _lacking_case(result.case)
     packages = installed(result.case)
     names = {_plain(name) for name in packages}
     if packages:
-        found += [
+        missing += [
             f"package {name} {version}"
             for name, version in result.environment.packages.items()
             if _plain(name) not in names
         ]
-    return found + list(_lacking_device(result))
+    return missing + list(_lacking_device(result))
 
 
 def changed(result: Result) -> list[str]:
-    """What is here, but not as it was."""
+    """What is here, but different."""
     packages = {_plain(name): version for name, version in installed(result.case).items()}
-    found = [
+    changes = [
         f"{name}: {version} → {packages[_plain(name)]}"
         for name, version in result.environment.packages.items()
         if packages.get(_plain(name), version) != version
@@ -119,11 +119,11 @@ def changed(result: Result) -> list[str]:
     here, then = environment.here(), result.environment
     for name in ("cpu", "cpus", "gpu0"):
         was, now = then.machine.get(name), here.machine.get(name)
-        found += [f"{name}: {was} → {now}"] if was and now and was != now else []
+        changes += [f"{name}: {was} → {now}"] if was and now and was != now else []
     was, now = str(then.git.get("commit", "")), str(here.git.get("commit", ""))
     if was and was != now:
-        found.append(f"commit: {was[:12]} → {now[:12] or 'no checkout here'}")
-    return found
+        changes.append(f"commit: {was[:12]} → {now[:12] or 'no checkout here'}")
+    return changes
 
 
 def installed(case: Case) -> Mapping[str, str]:
@@ -132,12 +132,15 @@ def installed(case: Case) -> Mapping[str, str]:
     if not chosen:
         from importlib import metadata
 
-        return {one.metadata["Name"]: one.version for one in metadata.distributions()}
+        return {
+            distribution.metadata["Name"]: distribution.version
+            for distribution in metadata.distributions()
+        }
     try:
-        ran = subprocess.run(
+        process = subprocess.run(
             [python_of(chosen), "-c", _ASK], capture_output=True, timeout=120, check=True
         )
-        packages: dict[str, str] = json.loads(ran.stdout)["packages"]
+        packages: dict[str, str] = json.loads(process.stdout)["packages"]
     except (OSError, subprocess.SubprocessError, ValueError):
         return {}
     return packages
@@ -167,7 +170,7 @@ def _lacking_case(case: Case) -> Iterator[str]:
 
 
 def _lacking_device(result: Result) -> Iterator[str]:
-    """A GPU that it was measured on, where there is none."""
+    """The GPU it was measured on, if there is none here."""
     device = str(result.facts.get("device", ""))
     if device.startswith(("gpu", "cuda", "rocm")) and not environment.here().machine.get("gpus"):
         named = result.environment.machine.get("gpu0", "")
@@ -195,7 +198,7 @@ _TIMEOUT = 30.0  # seconds
 
 
 def results(origin: str, text: str) -> Iterator[Result]:
-    """Of a run, or of one result of it; `text` may tell its number as RUN/NNN."""
+    """Results of a run, or one of them; `text` may have its number as RUN/NNN."""
     if origin.startswith(("http://", "https://")):
         return _from_url(origin.rstrip("/"), text)
     return _from_folder(user_path(origin))
@@ -221,10 +224,10 @@ def _from_url(url: str, text: str) -> Iterator[Result]:
         yield codec.decode(data, Result, safe_text(url))
         return
     for count in range(1, _MOST_RESULTS):
-        place = f"{url}/{count:03d}/result.json"
-        if (data := _fetched(place)) is None:
+        address = f"{url}/{count:03d}/result.json"
+        if (data := _fetched(address)) is None:
             return
-        yield codec.decode(data, Result, safe_text(place))
+        yield codec.decode(data, Result, safe_text(address))
 
 
 def _decoded(url: str) -> Result:
@@ -237,13 +240,13 @@ def _decoded(url: str) -> Result:
 
 
 def _fetched(url: str) -> bytes | None:
-    """None where the server says that there is nothing."""
+    """None if the server reports not found."""
     from urllib.error import HTTPError, URLError
     from urllib.request import urlopen
 
     try:
-        with urlopen(url, timeout=_TIMEOUT) as answer:
-            data: bytes = answer.read(MOST_BYTES + 1)
+        with urlopen(url, timeout=_TIMEOUT) as response:
+            data: bytes = response.read(MOST_BYTES + 1)
     except HTTPError as error:
         if error.code in (404, 410):
             return None

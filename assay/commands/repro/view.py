@@ -1,4 +1,4 @@
-"""Whether a result was reproduced → lines for people, and its document."""
+"""A reproduction → its table and JSON document."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from assay.core.redaction import HIDDEN
 from assay.platforms.images.containerfile import ImageRecipe, containerfile
 
 
-def output(found: Reproduction) -> Output:
+def output(reproduction: Reproduction) -> Output:
     rows = [
-        ("result", found.id),
-        ("repro id", found.repro),
-        ("command", found.command),
-        ("inputs", f"sha256 {found.inputs[:16]}…"),
-        *(("missing", what) for what in found.lacking),
-        *(("changed", what) for what in found.changed),
-        *([("measured as", found.again)] if found.again else []),
-        *(("written", name) for name in found.files),
+        ("result", reproduction.id),
+        ("repro id", reproduction.repro),
+        ("command", reproduction.command),
+        ("inputs", f"sha256 {reproduction.inputs[:16]}…"),
+        *(("missing", what) for what in reproduction.lacking),
+        *(("changed", what) for what in reproduction.changed),
+        *([("measured as", reproduction.again)] if reproduction.again else []),
+        *(("written", name) for name in reproduction.files),
     ]
-    table = Table(columns=("", "what"), rows=tuple(rows), title=f"{found.id} {found.sentence}")
-    return Output(tables=(table,), document=found)
+    table = Table(
+        columns=("", "what"), rows=tuple(rows), title=f"{reproduction.id} {reproduction.sentence}"
+    )
+    return Output(tables=(table,), document=reproduction)
 
 
 LOCK, RECIPE = "requirements.lock", "Containerfile"
@@ -33,7 +35,7 @@ _PLACES = frozenset("/\\\n")  # in a value: it names a place of this machine
 
 
 def lock(result: Result) -> str:
-    """Every package the worker had loaded, at its version; a build of it is told beside it."""
+    """Every package the worker had loaded with its version; the build is a comment."""
     python = result.environment.python.get("version", "")
     lines = [f"# {result.id} {result.case.key}", f"# Python {python}; assay {__version__}"]
     for name, version in sorted(result.environment.packages.items()):

@@ -1,4 +1,4 @@
-"""Kept results put in order: labelled, tagged, removed; nothing goes that was not named first."""
+"""Label, tag, pack and remove stored results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Ids = Annotated[Sequence[str], Argument("ID…", complete="runs", required=True)
 
 
 class KeptFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """A kept result, and what it takes on disk."""
+    """A stored result, and its size on disk."""
 
     result: Result
     files: int
@@ -35,7 +35,7 @@ def kept_files(
     ids: Ids,
     store: StoreUrl = None,
 ) -> list[KeptFiles]:
-    """The results behind these ids, with what they take: what `remove` would remove."""
+    """The results of these ids, with their sizes: what `remove` would remove."""
     with closing(open_store(store)) as results:
         return [_weighed(results, result) for result in _named(results, ids)]
 
@@ -46,40 +46,42 @@ def prunable(
     keep: Annotated[int, Flag("Keep the newest N of each series.", min=0)] = 0,
     store: StoreUrl = None,
 ) -> list[KeptFiles]:
-    """What of a query's results could go: all but the newest `keep` of each series, and but those
-    with a label, unless the query asks for that label."""
+    """Old results of a query: all but the newest `keep` of each series, and but labelled ones,
+    unless the query asks for that label."""
     if not keep and query == Query():
         raise UsageError(
-            "prune was asked for everything there is.",
+            "prune needs a filter, but got none.",
             hint="Say which: --before 2026-01, --keep 100, --status failed or --label old.",
         )
     with closing(open_store(store)) as results:
         newest: dict[str, int] = {}
-        found = []
+        old = []
         for result in sorted(results.results(query), key=lambda r: r.started, reverse=True):
             series = series_of(result).id
             newest[series] = newest.get(series, 0) + 1
             if newest[series] > keep and (not result.label or query.label):
-                found.append(_weighed(results, result))
-        return found[::-1]
+                old.append(_weighed(results, result))
+        return old[::-1]
 
 
 @older_keywords(home="store")
 def remove(ids: Sequence[str], store: StoreUrl = None) -> list[str]:
-    """Remove runs or results for good, with their files; the ids of what is gone."""
+    """Remove runs or results with their files; returns the removed ids."""
     with closing(open_store(store)) as results:
-        wanted = {result.id for result in _named(results, ids)} | {
-            found for text in ids for found in results.find(text)
+        selected = {result.id for result in _named(results, ids)} | {
+            result_id for text in ids for result_id in results.find(text)
         }
-        runs = sorted({found.partition("/")[0] for found in wanted})
-        gone: list[str] = []
+        runs = sorted({result_id.partition("/")[0] for result_id in selected})
+        removed: list[str] = []
         if isinstance(results, PackingStore):
-            whole = [run for run in runs if set(results.find(run)) <= wanted]
-            gone = results.take_out(runs, whole)
-        for run in sorted(set(runs).difference(one.partition("/")[0] for one in gone)):
+            complete = [run for run in runs if set(results.find(run)) <= selected]
+            removed = results.take_out(runs, complete)
+        for run in sorted(
+            set(runs).difference(result_id.partition("/")[0] for result_id in removed)
+        ):
             with locked(results, run):  # nobody measures it now
-                gone += _removed(results, run, wanted)
-        return sorted(gone)
+                removed += _removed(results, run, selected)
+        return sorted(removed)
 
 
 @older_keywords(home="store")
@@ -87,8 +89,8 @@ def pack(
     before: Annotated[str, Flag("Only runs older than this day.", "DATE", required=True)],
     store: StoreUrl = None,
 ) -> Packed:
-    """Put runs that were measured before a date into a few files, from which they are read as
-    before; one that is changed later gets its folder back.
+    """Pack runs that were measured before a date into a few files, which are read like folders;
+    a run that is changed later is unpacked.
 
     >>> assay.pack("2026-06").runs
     """
@@ -104,14 +106,14 @@ def pack(
             )
         runs = results.packable(before)
         sizes = [size for run in runs for size in _sizes(results.folder(run))]
-        made = results.pack(runs) if runs else []
+        packs = results.pack(runs) if runs else []
         left = [run for run in runs if (results.home / "runs" / run).is_dir()]
     return Packed(
         runs=len(runs) - len(left),
         files=len(sizes),
         bytes=sum(sizes),
-        packs=tuple(str(path) for path in made),
-        packed_bytes=sum(path.stat().st_size for path in made),
+        packs=tuple(str(path) for path in packs),
+        packed_bytes=sum(path.stat().st_size for path in packs),
         left=tuple(left),
     )
 
@@ -122,7 +124,7 @@ def relabel(
     label: Annotated[str, Argument()],
     store: StoreUrl = None,
 ) -> list[str]:
-    """Give results another label, "" for none; what was measured stays as it is."""
+    """Change the label of results; "" removes it."""
     with closing(open_store(store)) as results:
         named = _named(results, ids)
         for result in named:
@@ -134,16 +136,16 @@ def relabel(
 def retag(
     ids: Ids,
     tags: Mapping[str, str] | None = None,
-    drop: Annotated[Sequence[str], Flag("Tag to take away; repeatable.", "NAME")] = (),
+    drop: Annotated[Sequence[str], Flag("Tag to remove; repeatable.", "NAME")] = (),
     store: StoreUrl = None,
 ) -> list[str]:
     """Add tags to results, or change them, and drop others by name."""
     with closing(open_store(store)) as results:
-        named, gone = _named(results, ids), set(drop)
+        named, dropped = _named(results, ids), set(drop)
         for result in named:
             changed = {**result.tags, **safe_tags(dict(tags or {}))}
-            kept = {name: value for name, value in changed.items() if name not in gone}
-            results.amend(result.id, result.label, kept)
+            new_tags = {name: value for name, value in changed.items() if name not in dropped}
+            results.amend(result.id, result.label, new_tags)
         return [result.id for result in named]
 
 
@@ -153,12 +155,12 @@ def _named(store: Store, ids: Sequence[str]) -> list[Result]:
     return list(store.results(Query(ids=ids)))
 
 
-def _removed(store: Store, run: str, wanted: set[str]) -> list[str]:
-    """A run whose every result goes is removed whole, with its plan and documents."""
-    if set(store.find(run)) <= wanted:
+def _removed(store: Store, run: str, selected: set[str]) -> list[str]:
+    """Remove results; a run without results is removed with its plan and documents."""
+    if set(store.find(run)) <= selected:
         return store.delete(run)
-    parts = (one for one in sorted(wanted) if one.partition("/")[0] == run)
-    return [gone for one in parts for gone in store.delete(one)]
+    parts = (result_id for result_id in sorted(selected) if result_id.partition("/")[0] == run)
+    return [removed for result_id in parts for removed in store.delete(result_id)]
 
 
 def _weighed(store: Store, result: Result) -> KeptFiles:
@@ -173,16 +175,16 @@ def _weighed(store: Store, result: Result) -> KeptFiles:
 
 
 def _sizes(folder: Path) -> Iterable[int]:
-    for place, _, names in os.walk(folder):
+    for directory, _, names in os.walk(folder):
         for name in names:
-            file = Path(place) / name
+            file = Path(directory) / name
             if file.is_file():
                 yield file.stat().st_size
 
 
 @runtime_checkable
 class PackingStore(Protocol):
-    """A store that can put old runs into few files, besides what every store does."""
+    """A store that can pack old runs into a few files."""
 
     def packable(self, before: str) -> list[str]:
         """Runs that ended, have a folder of their own, and were measured before this date."""
@@ -199,7 +201,7 @@ class PackingStore(Protocol):
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of runs that were packed."""
+    """Outcome of packing runs."""
 
     runs: int
     files: int  # before

@@ -1,4 +1,4 @@
-"""assay results: kept results put in order."""
+"""assay results: label, tag, pack and remove stored results."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from assay.core.errors import UsageError
 from assay.core.options import Flag, Format, OfBackend, OfWorkload
 from assay.core.records import Query
 
-Yes = Annotated[bool, Flag("Really remove what is listed.")]
+Yes = Annotated[bool, Flag("Delete (default: dry run).")]
 
 
 @click.group(
     epilog="""\b
 Examples:
-  assay results rm k3fq                          what would go; nothing does
+  assay results rm k3fq                          dry run: lists what would be removed
   assay results rm k3fq --yes
   assay results label last baseline
   assay results tag last gpu=H200 --drop note
@@ -30,27 +30,27 @@ Examples:
   assay results pack --before 2026-06            their folders into a few files"""
 )
 def command() -> None:
-    """Label, tag, pack or remove kept results; nothing is removed that was not listed first."""
+    """Label, tag, pack or remove stored results; removal is a dry run unless --yes is given."""
 
 
 @click_command(api.kept_files, group=command, name="rm")
 def remove(
     keywords: Keywords, *, yes: Yes = False, store: str | None, format: Format = "text"
 ) -> int:
-    """List the results of runs or single results; with --yes, remove them for good."""
+    """List the results of runs or single results; with --yes, delete them."""
     return _show(api.kept_files(**keywords), yes, store, format)
 
 
 @click_command(api.relabel, group=command, name="label")
 def relabel(keywords: Keywords) -> int:
-    """Give results another label; "" takes it away."""
+    """Change the label of results; "" removes it."""
     printing.put(*api.relabel(**keywords))
     return 0
 
 
 @click_command(api.retag, group=command, name="tag")
 def retag(ids: tuple[str, ...], drop: tuple[str, ...], store: str | None) -> int:
-    """Give results tags: ID… NAME=VALUE…"""
+    """Add tags to results: ID… NAME=VALUE…"""
     tags = [word for word in ids if "=" in word]
     if not tags and not drop:
         raise UsageError("No tag was given.", hint="As in: assay results tag last gpu=H200")
@@ -66,29 +66,29 @@ def prune(
     before: Annotated[str, Flag("Only results up to this day.", "DATE")] = "",
     workload: OfWorkload = "",
     backend: OfBackend = "",
-    status: Annotated[str, Flag("Only results that ended so: failed, timeout, …")] = "",
+    status: Annotated[str, Flag("Filter by status: failed, timeout, …")] = "",
     label: Annotated[str, Flag("Only results with this label; others are kept.")] = "",
     yes: Yes = False,
     store: str | None,
     format: Format = "text",
 ) -> int:
-    """List old results; with --yes, remove them for good. Those with a label are kept."""
+    """List old results; with --yes, delete them. Labelled results are kept."""
     query = Query(workload=workload, backend=backend, status=status, label=label, until=before)
     return _show(api.prunable(query, **keywords), yes, store, format)
 
 
 @click_command(api.pack, group=command, name="pack")
 def pack(keywords: Keywords, format: Format = "text") -> int:
-    """Put the folders of old runs into a few files; they are found and shown as before."""
+    """Pack the folders of old runs into a few files, which are read like folders."""
     printing.show(packed(api.pack(**keywords)), format)
     return 0
 
 
-def _show(kept: Sequence[api.KeptFiles], yes: bool, store: str | None, format: str) -> int:
-    """What goes, before it does."""
-    note = "these are removed" if yes else "nothing was removed: repeat it with --yes"
-    printing.show(output([(each.result, each.files, each.bytes) for each in kept], note), format)
-    if yes and kept:
-        gone = api.remove([each.result.id for each in kept], store)
-        options.say(f"{len(gone)} results were removed")
+def _show(files: Sequence[api.KeptFiles], yes: bool, store: str | None, format: str) -> int:
+    """List the results before they are removed."""
+    note = "these are removed" if yes else "dry run: repeat with --yes to remove them"
+    printing.show(output([(each.result, each.files, each.bytes) for each in files], note), format)
+    if yes and files:
+        removed = api.remove([each.result.id for each in files], store)
+        options.say(f"{len(removed)} results were removed")
     return 0

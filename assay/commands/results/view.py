@@ -1,4 +1,4 @@
-"""Kept results and what they take on disk → a table."""
+"""Stored results and their sizes → a table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from assay.core.units import human
 Weighed = tuple[Result, int, int]  # with its files and bytes
 
 
-def output(found: Sequence[Weighed], note: str) -> Output:
-    total = sum(size for _, _, size in found)
-    files = sum(count for _, count, _ in found)
+def output(results: Sequence[Weighed], note: str) -> Output:
+    total = sum(size for _, _, size in results)
+    files = sum(count for _, count, _ in results)
     rows = tuple(
         (r.id, r.started[:16].replace("T", " "), r.case.key, r.status, r.label, human(size, "B"))
-        for r, _, size in found
+        for r, _, size in results
     )
     return Output(
         tables=(
@@ -29,27 +29,27 @@ def output(found: Sequence[Weighed], note: str) -> Output:
                 rows=rows,
                 numeric=frozenset({"size"}),
                 shortened=frozenset({"case"}),
-                notes=(f"{len(found)} results, {files} files, {human(total, 'B')}", note),
+                notes=(f"{len(results)} results, {files} files, {human(total, 'B')}", note),
             ),
         ),
-        document=_document(found, note),
+        document=_document(results, note),
     )
 
 
-def packed(found: Packed) -> Output:
-    before, after = (human(size, "B") for size in (found.bytes, found.packed_bytes))
-    notes = (f"{run} stays a folder: it is in use or changed meanwhile" for run in found.left)
-    row = (str(found.runs), f"{found.files}, {before}", f"{len(found.packs)}, {after}")
+def packed(outcome: Packed) -> Output:
+    before, after = (human(size, "B") for size in (outcome.bytes, outcome.packed_bytes))
+    notes = (f"{run} stays a folder: it is in use or changed meanwhile" for run in outcome.left)
+    row = (str(outcome.runs), f"{outcome.files}, {before}", f"{len(outcome.packs)}, {after}")
     columns = ("runs", "files before", "files after")
     return Output(
         tables=(Table(columns=columns, rows=(row,), notes=tuple(notes)),),
-        document={"schema": SCHEMA, "kind": "packed", **msgspec.to_builtins(found)},
+        document={"schema": SCHEMA, "kind": "packed", **msgspec.to_builtins(outcome)},
     )
 
 
-def _document(found: Sequence[Weighed], note: str) -> dict[str, Any]:
+def _document(results: Sequence[Weighed], note: str) -> dict[str, Any]:
     rows = [
         {"id": r.id, "case": r.case.key, "label": r.label, "files": count, "bytes": size}
-        for r, count, size in found
+        for r, count, size in results
     ]
     return {"schema": SCHEMA, "kind": "kept-files", "results": rows, "note": note}

@@ -1,4 +1,4 @@
-"""Cases measured in fresh workers; each result is kept."""
+"""Measure cases in fresh workers and store each result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(
         ),
     ] = "",
     first: Annotated[
-        int, Flag("With --suite accuracy: evaluate only the first N pictures.", "N")
+        int, Flag("With --suite accuracy: evaluate only the first N images.", "N")
     ] = 0,
     on: Cluster = "",
     need: Need = None,
@@ -107,7 +107,7 @@ def run(
     data_format: Annotated[
         Sweep,
         Flag(
-            "Layout of pictures: channels_last, channels_first.",
+            "Layout of images: channels_last, channels_first.",
             "A,B",
             complete="values:data_format",
             read="sweep",
@@ -188,7 +188,7 @@ def run(
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> RunResults:
-    """Measure every combination of these; each result is kept, then yielded.
+    """Measure every combination of these; each result is stored, then yielded.
 
     A case is a text, a `Case`, or a function of a file; `model` is an object, with what `live`
     takes beside it: example, loss, targets. Several values of a parameter or option make a sweep.
@@ -239,7 +239,7 @@ def resume(
     on: str = "",
     need: Mapping[str, str] | None = None,
 ) -> Iterator[Result]:
-    """Measure what an interrupted run still lacks, into the same run; here, or on a cluster."""
+    """Measure the missing cases of an interrupted run, here or on a cluster."""
     from assay.measure.recorder import resume_cases
     from assay.measure.remote import executor
 
@@ -255,6 +255,6 @@ def _check_model(model: Any, on: str) -> None:
 
 
 def _joined(axes: Axes | None, **more: Sweep) -> Axes | None:
-    """Those given by a keyword of their own, and `axes`, which count more."""
+    """Axes of keywords, overridden by `axes`."""
     named = {name: value for name, value in more.items() if value != ""}
     return {**named, **axes} if named and isinstance(axes, Mapping) else axes or named

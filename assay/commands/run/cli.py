@@ -48,12 +48,12 @@ def command(
     store: str | None,
     plan: Annotated[
         str,
-        Flag("Carry out a plan file: cases, procedure, check and alerts are in it.", "FILE"),
+        Flag("Run a plan file (cases, procedure, checks, alerts).", "FILE"),
     ] = "",
     every: Annotated[
         str,
         Flag(
-            "With --plan: how often it is scheduled, so that one that was missed is a finding.",
+            "Expected schedule of --plan; a missed run is reported.",
             "hour|night|week",
         ),
     ] = "",
@@ -61,7 +61,7 @@ def command(
     mounts: Annotated[
         Sequence[str],
         Flag(
-            "With --in: a folder that the container sees; repeatable.",
+            "With --in: mount a folder into the container; repeatable.",
             "FOLDER:PLACE[:ro]",
             flags="--mount",
         ),
@@ -71,7 +71,7 @@ def command(
     columns: Columns = (),
     format: Format = "text",
 ) -> int:
-    """Measure CASE… and keep the results.
+    """Measure CASE… and store the results.
 
     A case is WORKLOAD[:k=v,…][@BACKEND[:k=v,…]]. Without a backend, every installed one that can
     open the workload is used. A flag with several values, a,b, makes a sweep.
@@ -110,7 +110,7 @@ def check_cases(cases: Sequence[str], suite: str, resume: str) -> None:
 
 
 def check_alone(more: Sequence[str]) -> None:
-    """All of a plan is in its file: what else was typed would be ignored."""
+    """Reject other options beside --plan: they would be ignored."""
     typed = (*more, *typed_flags(but=("plan", "every", "store", "format", "resume")))
     if typed:
         raise UsageError(
@@ -120,7 +120,7 @@ def check_alone(more: Sequence[str]) -> None:
 
 
 def _in_image(image: str, mounts: Sequence[str], gpus: bool, store: str | None) -> int:
-    """The same words again, there; the store here is the store there."""
+    """Run the same command line in the container, with this store mounted."""
     from assay.commands.image import run_image
 
     words = sys.argv[1:]
@@ -143,6 +143,6 @@ def _run_plan(path: str, every: str, store: str | None, format: str) -> int:
     line = LiveLine()
     night = run_plan(path, every, store, line, line.done)
     line.clear()
-    kept = readings(Query(ids=night.runs), store) if night.runs else []
-    printing.show(output(night, kept), format)
+    results = readings(Query(ids=night.runs), store) if night.runs else []
+    printing.show(output(night, results), format)
     return night.status

@@ -1,4 +1,4 @@
-"""When a plan file is carried out: the schedule for it, and whether it was kept."""
+"""Schedule a plan file, and list its past runs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ _SECRET = "env:"
 
 @older_keywords(home="store")
 def schedule(
-    plan: Annotated[str | Path, Flag("The plan file to carry out.", "FILE", required=True)],
-    every: Annotated[str, Flag("How often.", "hour|night|week")] = "night",
-    kind: Annotated[str, Flag("For what.", "|".join(KINDS), flags="--as")] = "cron",
+    plan: Annotated[str | Path, Flag("Plan file to run.", "FILE", required=True)],
+    every: Annotated[str, Flag("Interval of the schedule.", "hour|night|week")] = "night",
+    kind: Annotated[
+        str, Flag("Scheduler to write files for.", "|".join(KINDS), flags="--as")
+    ] = "cron",
     at: Annotated[str, Flag("Time of day.", "HH:MM")] = "02:00",
     store: StoreUrl = None,
 ) -> dict[str, str]:
-    """The files that make cron, systemd or GitHub Actions carry out a plan file: name → text.
+    """The files that schedule a plan file with cron, systemd or GitHub Actions: name → text.
 
     >>> for name, text in assay.schedule("plan.toml", kind="systemd").items():
     ...     print(name, text, sep="\\n")
@@ -36,38 +38,38 @@ def schedule(
 
 @older_keywords(home="store")
 def kept_nights(plan: str | Path, every: str = "", store: StoreUrl = None) -> list[NightLine]:
-    """Every time a plan file was carried out, oldest first. With `every`, one that should have
-    been by now and was not is the last, and says so in its findings."""
+    """Past runs of a plan file, oldest first. With `every`, a missed run is the last, with a
+    finding that says so."""
     if every:
         when(every, "0:00")
     name, now = plan_file.read(plan).name, datetime.now(UTC)
-    found = run_log.lines(name, store)
-    trouble = run_log.trouble(found, every, now)
-    if not found and every:
+    nights = run_log.lines(name, store)
+    trouble = run_log.trouble(nights, every, now)
+    if not nights and every:
         raise UsageError(
-            f"The plan {name} was never carried out.",
+            f"The plan {name} has never run.",
             hint=f"assay run --plan {plan} --every {every}",
         )
     if trouble:
         stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        found.append(NightLine(started=stamp, ended=stamp, status=1, findings=tuple(trouble)))
-    return found
+        nights.append(NightLine(started=stamp, ended=stamp, status=1, findings=tuple(trouble)))
+    return nights
 
 
 def _scheduled(plan: str | Path, every: str, at: str, home: Home) -> Scheduled:
     hour, minute = when(every, at)
-    read, place = plan_file.read(plan), Path(plan).expanduser().absolute()
+    definition, path = plan_file.read(plan), Path(plan).expanduser().absolute()
     store = settings.place(home)
-    command = (sys.executable, "-m", "assay", "run", "--plan", str(place), "--every", every)
-    at_home = ("--home", store) if "@" not in store else ()  # a password is nobody's to read
-    secrets = [to.removeprefix(_SECRET) for to in read.alerts.to if to.startswith(_SECRET)]
+    command = (sys.executable, "-m", "assay", "run", "--plan", str(path), "--every", every)
+    at_home = ("--home", store) if "@" not in store else ()  # no password in a crontab
+    secrets = [to.removeprefix(_SECRET) for to in definition.alerts.to if to.startswith(_SECRET)]
     return Scheduled(
-        name=read.name,
+        name=definition.name,
         every=every,
         hour=hour,
         minute=minute,
         command=(*command, *at_home),
-        folder=str(place.parent),
-        plan=str(plan) if not Path(plan).is_absolute() else place.name,
+        folder=str(path.parent),
+        plan=str(plan) if not Path(plan).is_absolute() else path.name,
         secrets=(*secrets, *(() if at_home else ("ASSAY_STORE",))),
     )

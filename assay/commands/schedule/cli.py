@@ -1,4 +1,4 @@
-"""assay schedule: when a plan file is carried out, and whether it was."""
+"""assay schedule: schedule a plan file, or show its past runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Examples:
   assay schedule --every week --plan nightly/plan.toml --as github-actions --write .
   assay schedule --every night --plan plan.toml --status
 
-With --status it leaves with 1 when the last one failed, never ended or was missed.""",
+With --status, exit status 1 if the last run failed, never ended or was missed.""",
 )
 def command(
     keywords: Keywords,
@@ -29,19 +29,19 @@ def command(
     plan: str,
     every: str,
     write: Annotated[str, Flag("Write the files there; else print.", "FOLDER")] = "",
-    status: Annotated[bool, Flag("Show every time it was carried out.")] = False,
+    status: Annotated[bool, Flag("Show all past runs of the plan.")] = False,
     store: str | None,
     format: Format = "text",
 ) -> int:
     """Schedule a plan file with cron, systemd or GitHub Actions.
 
-    What is scheduled is `assay run --plan FILE --every …`: it measures, checks, alerts, and reports
-    an earlier one that was missed or never ended.
+    The scheduled command is `assay run --plan FILE --every …`: it measures, checks, alerts, and
+    reports an earlier run that was missed or never ended.
     """
     if status:
-        kept = api.kept_nights(plan, every, store)
-        printing.show(nights_output(plan_file.read(plan).name, kept), format)
-        return int(bool(kept and kept[-1].status))
+        nights = api.kept_nights(plan, every, store)
+        printing.show(nights_output(plan_file.read(plan).name, nights), format)
+        return int(bool(nights and nights[-1].status))
     files = api.schedule(**keywords)
     if write:
         for name, text in files.items():

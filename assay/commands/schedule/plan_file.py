@@ -1,4 +1,4 @@
-"""A plan file: what a night measures, how, what is checked, who hears of it. TOML → records."""
+"""Read a plan file (TOML): cases, procedure, checks, alerts and uploads."""
 
 from __future__ import annotations
 
@@ -99,19 +99,19 @@ _PARTS: dict[str, type[msgspec.Struct]] = {
 
 def read(path: str | Path) -> PlanFile:
     """A plan file; its name is its own, or the file's."""
-    place = user_path(path)
+    file = user_path(path)
     try:
-        found = msgspec.convert(tomllib.loads(place.read_text()), PlanFile)
+        plan = msgspec.convert(tomllib.loads(file.read_text()), PlanFile)
     except OSError as error:
         raise UsageError(
-            f"The plan file {place} cannot be read ({error.strerror}).",
+            f"The plan file {file} cannot be read ({error.strerror}).",
             hint="Name a TOML file with [run] or [bench] in it.",
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{place} is no TOML: {error}.", hint="See docs/nights.md.") from None
+        raise UsageError(f"{file} is no TOML: {error}.", hint="See docs/nights.md.") from None
     except msgspec.ValidationError as error:
-        raise _invalid(place, str(error)) from None
-    named = msgspec.structs.replace(found, name=found.name or place.stem)
+        raise _invalid(file, str(error)) from None
+    named = msgspec.structs.replace(plan, name=plan.name or file.stem)
     if not NAME.fullmatch(named.name):
         raise UsageError(
             f"The plan's name is '{named.name[:60]}', but is made of letters, digits, - _ and .",
@@ -137,16 +137,16 @@ def _place(text: str) -> str:
     return os.environ[name]
 
 
-def _invalid(place: Path, message: str) -> UsageError:
-    """msgspec's sentence; of an unknown field, with the one that was probably meant."""
+def _invalid(path: Path, message: str) -> UsageError:
+    """msgspec's message; for an unknown field with a suggestion."""
     what, _, where = message.partition(" - at `$")
     part = where.strip("`.").partition("[")[0]
     unknown = _UNKNOWN.search(what)
     if unknown:
         fields = _PARTS.get(part, PlanFile).__struct_fields__
-        return _unknown(unknown[1], fields, f"[{part}]" if part else str(place))
+        return _unknown(unknown[1], fields, f"[{part}]" if part else str(path))
     return UsageError(
-        f"{place} is no plan: {part or 'it'}: {what}.", hint="docs/nights.md has a whole one."
+        f"{path} is no plan: {part or 'it'}: {what}.", hint="docs/nights.md has a whole one."
     )
 
 

@@ -1,6 +1,6 @@
-"""What became of each night of a plan: a line when it begins, a line when it ends.
+"""The log of a plan's runs: a line when a run starts, a line when it ends.
 
-A night without its second line was lost with its machine; a night without any line was missed.
+A run without its second line was lost with its machine; a run without any line was missed.
 """
 
 from __future__ import annotations
@@ -29,69 +29,66 @@ FOLDER = "plans"  # below the home folder
 
 
 def folder(plan: str, home: Home) -> Path:
-    """Where a plan keeps its nights and its checkouts."""
+    """The folder of a plan's log and checkouts."""
     return settings.home(home) / FOLDER / plan
 
 
 @contextmanager
 def only_one(plan: str, home: Home) -> Iterator[None]:
-    """Two nights of one plan at a time would measure each other."""
-    place = folder(plan, home)
-    with writing(place):
-        place.mkdir(parents=True, exist_ok=True)
-    with open(place / "lock", "ab") as file:
+    """Lock the plan: two runs at a time would disturb each other."""
+    directory = folder(plan, home)
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "lock", "ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(
-                f"The plan {plan} is being carried out already.", hint="Wait until it ends."
+                f"The plan {plan} is already running.", hint="Wait until it ends."
             ) from None
         yield
 
 
 def write(plan: str, home: Home, line: NightLine) -> None:
     """One whole line at the end, on the disk when this returns."""
-    place = folder(plan, home) / "nights.jsonl"
-    with writing(place):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with open(place, "ab") as file:
+    path = folder(plan, home) / "nights.jsonl"
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "ab") as file:
             file.write(msgspec.json.encode(line) + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
 
 def lines(plan: str, home: Home) -> list[NightLine]:
-    """Every night, oldest first: its end where it has one, else its beginning."""
-    place = folder(plan, home) / "nights.jsonl"
-    if not place.is_file():
+    """Every run, oldest first: its last line."""
+    path = folder(plan, home) / "nights.jsonl"
+    if not path.is_file():
         return []
-    found: dict[str, NightLine] = {}
-    for text in place.read_bytes().splitlines():
+    nights: dict[str, NightLine] = {}
+    for text in path.read_bytes().splitlines():
         try:
             line = msgspec.json.decode(text, type=NightLine)
         except msgspec.DecodeError:  # cut by a lost machine
             continue
-        found[line.started] = line
-    return list(found.values())
+        nights[line.started] = line
+    return list(nights.values())
 
 
-def trouble(kept: list[NightLine], every: str, now: datetime) -> list[str]:
-    """What is wrong with the nights so far, each in a sentence: missed, or begun and never ended.
-
-    How a night that ended came out is in its own findings.
-    """
-    if not kept:
+def trouble(nights: list[NightLine], every: str, now: datetime) -> list[str]:
+    """Problems of the runs so far, each in a sentence: missed, or started and never ended."""
+    if not nights:
         return []
-    found = []
-    last = kept[-1]
+    problems = []
+    last = nights[-1]
     if not last.ended:
-        found.append(f"the {_word(every)} of {last.started} began, but never ended")
+        problems.append(f"the {_word(every)} of {last.started} began, but never ended")
     missed = _missed(last, every, now)
     if missed:
         words = f"{missed} {_word(every)}{'s' if missed > 1 else ''}"
         was = "were" if missed > 1 else "was"
-        found.append(f"{words} {was} missed: the last began at {last.started}")
-    return found
+        problems.append(f"{words} {was} missed: the last began at {last.started}")
+    return problems
 
 
 def _missed(last: NightLine, every: str, now: datetime) -> int:
@@ -107,9 +104,9 @@ def _word(every: str) -> str:
 
 
 class NightLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a night: that it began, or that it ended with these findings."""
+    """A line of the log: a run started, or ended with these findings."""
 
-    started: str  # UTC, ISO 8601: which night it is
+    started: str  # UTC, ISO 8601: identifies the run
     ended: str = ""  # "": it never did
     status: int = 0  # of the command line
     runs: tuple[str, ...] = ()
@@ -117,7 +114,7 @@ class NightLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan file, carried out once."""
+    """One run of a plan file."""
 
     plan: str  # its name
     started: str

@@ -1,4 +1,4 @@
-"""A plan file carried out: measured, checked, and whoever it names told; each night is kept."""
+"""Run a plan file: measure, upload, check, alert; each run is logged."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ def run_plan(
     progress: ProgressCallback = ignore,
     ended: EndedCallback = ignore,
 ) -> Night:
-    """Carry out a plan file: measure, check, alert. What fails is a finding, and the rest goes on.
+    """Run a plan file: measure, check, alert. A failure is a finding, and the rest continues.
 
-    With `every` (hour, night, week) one that was missed before is a finding too.
+    With `every` (hour, night, week) a missed run is a finding too.
 
     >>> night = assay.run_plan("plan.toml", every="night")
     >>> print(night.status, night.findings)
     """
     plan = plan_file.read(path)
-    places = _checked(plan, every)
+    targets = _checked(plan, every)
     cases = _cases(plan)
     with run_log.only_one(plan.name, home):
         now = datetime.now(UTC)
         late = run_log.trouble(run_log.lines(plan.name, home), every, now)
         run_log.write(plan.name, home, NightLine(started=_text(now)))
-        return _carried_out(_Carried(plan, cases, places, home, progress, ended), now, late)
+        return _carried_out(_Carried(plan, cases, targets, home, progress, ended), now, late)
 
 
 class _Carried:
-    """A night while it lasts: what it has found so far."""
+    """A run of a plan in progress."""
 
     def __init__(
         self,
@@ -92,21 +92,21 @@ class _Carried:
             try:
                 for result in results:
                     self._keep(result)
-            except AssayError as error:  # the other part and the check are still worth having
+            except AssayError as error:  # the other part and the check still run
                 self.failed.append(str(error))
 
     def check(self) -> None:
         part = self.plan.check
         if part is None:
             return
-        given = msgspec.structs.asdict(part)
+        options = msgspec.structs.asdict(part)
         try:
-            self.checked = check.check(store=self.home, progress=self.progress, **given)
+            self.checked = check.check(store=self.home, progress=self.progress, **options)
         except AssayError as error:
             self.failed.append(f"the check was not possible: {error}")
 
     def upload(self) -> None:
-        """Every run of the night; what does not arrive is kept to be sent, and is a finding."""
+        """Upload every run; a failed upload is stored for later and is a finding."""
         if self.plan.sinks is None or not self.runs:
             return
         try:
@@ -115,7 +115,7 @@ class _Carried:
             self.failed.append(f"the upload was not possible: {error}")
             return
         self.uploads = sent.uploads
-        self.failed += [one.line for one in sent.uploads if not one.arrived]
+        self.failed += [each.line for each in sent.uploads if not each.arrived]
 
     def _keep(self, result: Result) -> None:
         self.results[result.id] = result.status
@@ -134,7 +134,7 @@ class _Carried:
             return
         folder = run_log.folder(self.plan.name, self.home) / "site-packages"
         _set_up(part, folder)
-        found = api.bench(
+        trials = api.bench(
             *part.methods,
             setting=_setting(part, folder),
             trials=part.trials,
@@ -142,7 +142,7 @@ class _Carried:
             tags=self.plan.tags,
             home=self.home,
         )
-        yield from (benched.result for benched in found)
+        yield from (benched.result for benched in trials)
 
 
 def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
@@ -165,7 +165,7 @@ def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
             findings=findings,
         )
         run_log.write(night.plan.name, night.home, line)
-    made = Night(
+    summary = Night(
         plan=night.plan.name,
         started=line.started,
         ended=ended,
@@ -176,19 +176,19 @@ def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
         uploads=night.uploads,
         status=night.status,
     )
-    return msgspec.structs.replace(made, alerts=tuple(_alerted(made, night.places)))
+    return msgspec.structs.replace(summary, alerts=tuple(_alerted(summary, night.places)))
 
 
-def _alerted(night: Night, places: tuple[str, ...]) -> list[str]:
+def _alerted(night: Night, targets: tuple[str, ...]) -> list[str]:
     from assay.commands.schedule.view import alert_text
 
-    if not places or not (night.findings or night.status):
+    if not targets or not (night.findings or night.status):
         return []
-    return alerting.send_all(places, alert_text(night), codec.encode(night))
+    return alerting.send_all(targets, alert_text(night), codec.encode(night))
 
 
 def _checked(plan: PlanFile, every: str) -> tuple[str, ...]:
-    """Everything that can be refused before the first case is; the places of alerts."""
+    """Check the plan before the first case; returns the targets of alerts."""
     if every:
         when(every, "0:00")
     if plan.check:
@@ -206,9 +206,9 @@ def _checked(plan: PlanFile, every: str) -> tuple[str, ...]:
         seconds(plan.bench.timeout)
     if plan.sinks:
         check_sinks(plan.sinks)
-    places = plan_file.alert_places(plan)
-    alerting.check_places(places)
-    return places
+    targets = plan_file.alert_places(plan)
+    alerting.check_places(targets)
+    return targets
 
 
 def _cases(plan: PlanFile) -> Plan | None:

@@ -1,4 +1,4 @@
-"""A plan's schedule in the words of cron, systemd or GitHub Actions: file name → text."""
+"""Files that schedule a plan with cron, systemd or GitHub Actions: file name → text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Scheduled(NamedTuple):
     command: tuple[str, ...]
     folder: str  # it is run in
     plan: str  # the plan file, from a checkout
-    secrets: tuple[str, ...] = ()  # variables whose values nobody writes down
+    secrets: tuple[str, ...] = ()  # variables whose values are secret
 
 
 def when(every: str, at: str) -> tuple[int, int]:
@@ -62,9 +62,9 @@ def calendar(what: Scheduled) -> str:
 
 def _cron(what: Scheduled) -> dict[str, str]:
     """A line of crontab(5). There a % ends the command, quoted or not."""
-    place = _CRON[what.every].format(hour=what.hour, minute=what.minute)
+    timing = _CRON[what.every].format(hour=what.hour, minute=what.minute)
     command = f"cd {shlex.quote(what.folder)} && {shlex.join(what.command)}"
-    line = f"{place} {command}".replace("%", r"\%")
+    line = f"{timing} {command}".replace("%", r"\%")
     head = f"# assay: the plan {what.name}, every {what.every}; to install it: crontab -e\n"
     secret = "".join(f"# it needs {name}: set it above, NAME=VALUE\n" for name in what.secrets)
     return {f"assay-{what.name}.cron": f"{head}{secret}{line}\n"}
@@ -114,12 +114,12 @@ def _specifier(text: str) -> str:
 
 def _workflow(what: Scheduled) -> dict[str, str]:
     """On a runner that keeps its disk: without its store there is no history to check against."""
-    place = _CRON[what.every].format(hour=what.hour, minute=what.minute)
+    timing = _CRON[what.every].format(hour=what.hour, minute=what.minute)
     command = shlex.join(("assay", "run", "--plan", what.plan, "--every", what.every))
     lines = [
         f"name: {json.dumps(f'assay {what.name}')}",
         "on:",
-        f"  schedule: [{{cron: {json.dumps(place)}}}]",
+        f"  schedule: [{{cron: {json.dumps(timing)}}}]",
         "  workflow_dispatch:",
         "concurrency:",
         f"  group: {json.dumps(f'assay-{what.name}')}",

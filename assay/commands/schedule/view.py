@@ -1,4 +1,4 @@
-"""A night of a plan file → text, JSON, the words of an alert; all nights → a table."""
+"""A run of a plan → its output and the text of its alert; all runs → a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.reporting import results
 
 
 def output(night: Night, readings: Sequence[Reading]) -> Output:
-    """What was measured, what was checked, what was found."""
+    """Results, checks, findings."""
     tables = [results.table(readings)] if readings else []
     if night.checked:
         tables.append(view.check_table(night.checked))
@@ -23,7 +23,7 @@ def output(night: Night, readings: Sequence[Reading]) -> Output:
             title=headline(night),
             columns=("finding",),
             rows=tuple((text,) for text in night.findings),
-            notes=(*(one.line for one in night.uploads), *night.alerts),
+            notes=(*(upload.line for upload in night.uploads), *night.alerts),
         )
     )
     return Output(tables=tuple(tables), document=msgspec.to_builtins(night))
@@ -44,17 +44,17 @@ def alert_text(night: Night) -> str:
     return "\n".join(lines)
 
 
-def nights_output(name: str, kept: Sequence[NightLine]) -> Output:
+def nights_output(name: str, nights: Sequence[NightLine]) -> Output:
     rows = tuple(
-        (one.started, one.ended or "never", str(one.status), " ".join(one.runs), text)
-        for one in kept
-        for text in (one.findings or ("",))
+        (night.started, night.ended or "never", str(night.status), " ".join(night.runs), text)
+        for night in nights
+        for text in (night.findings or ("",))
     )
     document = {
         "schema": SCHEMA,
         "kind": "nights",
         "plan": name,
-        "nights": [msgspec.to_builtins(one) for one in kept],
+        "nights": [msgspec.to_builtins(night) for night in nights],
     }
     columns = ("started", "ended", "status", "runs", "finding")
     return Output(

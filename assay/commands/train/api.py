@@ -1,4 +1,4 @@
-"""Trainings: a case trained by a recipe or by its own method, then tested; it is one result."""
+"""Train a case by a recipe or its own method, then test it: one result."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ def train(
     until: Annotated[
         float, Flag("Stop when the test accuracy reaches this.", "%", min=0, max=100)
     ] = 0.0,
-    first: Annotated[int, Flag("Train on only the first N pictures.", "N", min=0)] = 0,
+    first: Annotated[int, Flag("Train on only the first N images.", "N", min=0)] = 0,
     timeout: Annotated[Seconds, Flag("Limit for the training.")] = "24h",
     label: Label = "",
     tags: Tags = None,
     store: StoreUrl = None,
     progress: ProgressCallback = ignore,
 ) -> Result:
-    """Train a case from scratch and test it; the weights are kept beside the result.
+    """Train a case from scratch and test it; the weights are stored beside the result.
 
-    A recipe is a known one's name or a file; without it the workload's own is taken. It may stop
-    as soon as `until` percent of the test pictures are right. The weights also go to `save`.
+    A recipe is a known name or a file; default: the workload's own. Training may stop as soon as
+    `until` percent of the test images are right. The weights also go to `save`.
 
     >>> result = assay.train("lenet@keras-tensorflow", save="lenet.npz")
     >>> assay.summarize(result).quantities["accuracy"]
@@ -80,7 +80,7 @@ def train(
 
 
 def resume(run: str, home: Home = None, progress: ProgressCallback = ignore) -> Iterator[Result]:
-    """Go on with a training that was interrupted, from its last checkpoint, in the same run."""
+    """Continue an interrupted training from its last checkpoint, in the same run."""
     return (reading.result for reading in resume_cases(run, "train", home, progress))
 
 
@@ -98,16 +98,16 @@ def make_plan(
 ) -> Plan:
     """The plan of a training, checked."""
     chosen = _case(case, seed)
-    found = _recipe(chosen, recipe)
-    if found is None and (epochs or until or first):
+    chosen_recipe = _recipe(chosen, recipe)
+    if chosen_recipe is None and (epochs or until or first):
         raise UsageError(
-            f"{chosen.workload} trains itself, for as long and on as many pictures as it likes.",
+            f"{chosen.workload} trains itself, with its own number of epochs and images.",
             hint="Leave out --epochs, --until and --first, or give --recipe too.",
         )
-    cut = _cut(found, epochs, first) if found else ""
-    if found and epochs:
-        found = msgspec.structs.replace(found, epochs=epochs)
-    training = Training(recipe=found, until=until, first=first, cut=cut, save=_place(save))
+    cut = _cut(chosen_recipe, epochs, first) if chosen_recipe else ""
+    if chosen_recipe and epochs:
+        chosen_recipe = msgspec.structs.replace(chosen_recipe, epochs=epochs)
+    training = Training(recipe=chosen_recipe, until=until, first=first, cut=cut, save=_place(save))
     return Plan(
         cases=(chosen,),
         procedure=Procedure(timeout=as_seconds(timeout, "timeout", "24h")),
@@ -142,7 +142,7 @@ def recipe_of(text: str) -> Recipe:
 
 
 def export_weights(name: str, source: str | Path, target: str | Path) -> None:
-    """Weights of one of the ten networks from one form into another; no framework is needed."""
+    """Convert the weights of one of the ten networks between file formats, without a framework."""
     from assay.weights import files
     from assay.workloads.accuracy import AccuracyWorkload
     from assay.workloads.models import eval_data
@@ -158,9 +158,9 @@ def export_weights(name: str, source: str | Path, target: str | Path) -> None:
 
 
 def _cut(recipe: Recipe, epochs: int, first: int) -> str:
-    """What was asked to be less than the recipe: such a training need not reach its accuracy."""
+    """What is shortened of the recipe: such a training need not reach its accuracy."""
     few = f"{epochs} of {recipe.epochs} epochs" if 0 < epochs < recipe.epochs else ""
-    return ", ".join(filter(None, (few, f"the first {first} pictures" if first else "")))
+    return ", ".join(filter(None, (few, f"the first {first} images" if first else "")))
 
 
 def _place(save: str | Path) -> str:
@@ -201,11 +201,11 @@ def _able() -> list[str]:
     return [name for name in names if isinstance(registry.backend(name), TrainingBackend)]
 
 
-def _recipe(case: Case, given: str | Recipe) -> Recipe | None:
+def _recipe(case: Case, chosen: str | Recipe) -> Recipe | None:
     """The one asked for, or the workload's; None: it trains itself."""
     workload = registry.workload(case.workload)
     known = workload.recipe if isinstance(workload, Trainable) else None
-    recipe = (recipe_of(given) if isinstance(given, str) else given) if given else known
+    recipe = (recipe_of(chosen) if isinstance(chosen, str) else chosen) if chosen else known
     if recipe is None and not (isinstance(workload, Trainable) and workload.trains_itself):
         raise UsageError(
             f"{case.workload} has no recipe, and no method that trains it.",

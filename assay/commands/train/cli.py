@@ -1,4 +1,4 @@
-"""assay train: a network from scratch to its accuracy."""
+"""assay train: train a network from scratch."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def command(
     store: str | None,
     format: Format = "text",
 ) -> int:
-    """Train CASE from scratch, test it on the test pictures, and keep its weights and the result.
+    """Train CASE from scratch, test it on the test images, and store its weights and the result.
 
-    An accuracy below what is known of the network is a failure: exit status 1. A training that
+    An accuracy below the expected one of the network is a failure: exit status 1. A training that
     --first or --epochs makes shorter than its recipe is not checked.
     """
     if bool(case) == bool(resume):
@@ -71,8 +71,8 @@ def command(
 
 def _weights(result: Result, runs: Path) -> list[str]:
     """Where they are now."""
-    kept = runs / result.id / WEIGHTS
+    path = runs / result.id / WEIGHTS
     problem, saved = result.facts.get("save_problem"), result.facts.get("weights_saved")
     lines = [f"error: {problem}"] if problem else []
     lines += [f"weights: {saved}"] if saved else []
-    return lines + ([f"weights: {kept}"] if kept.exists() else [])
+    return lines + ([f"weights: {path}"] if path.exists() else [])

@@ -1,4 +1,4 @@
-"""A network made faster: a knob for each layer, within a loss of accuracy that is promised."""
+"""Tune a network: a knob for each layer, within a guaranteed loss of accuracy."""
 
 from __future__ import annotations
 
@@ -53,24 +53,24 @@ def tune(
     data: Annotated[
         str | Path,
         Flag(
-            "Pictures and classes: inputs and labels, or inputs_tune, labels_tune, inputs_test "
+            "Images and classes: inputs and labels, or inputs_tune, labels_tune, inputs_test "
             "and labels_test; default: the model's own.",
             "FILE.npz",
         ),
     ] = "",
     max_loss: Annotated[
         float,
-        Flag("Points of accuracy that may be lost; kept with a confidence of 95 %.", "POINTS"),
+        Flag("Maximum loss of accuracy in points, at 95 % confidence.", "POINTS"),
     ] = 1.0,
     budget: Annotated[Seconds, Flag("Total time.")] = "10m",
     objective: Annotated[
-        Objective, Flag("What to save: time, bytes of weights, or joules.")
+        Objective, Flag("What to minimize: time, bytes of weights, or joules.")
     ] = "time",
     batch: Annotated[int, Flag("Items in one step.", "N")] = 1,
-    seed: Annotated[int, Flag("Of the order of pictures.", show_default=True)] = 0,
+    seed: Annotated[int, Flag("Seed of the order of images.", show_default=True)] = 0,
     kernels: Annotated[
         Kernels,
-        Flag("auto: oneDNN, where it is installed, beside our own; portable: our own only."),
+        Flag("auto: oneDNN if installed, plus assay's own kernels; portable: only assay's own."),
     ] = "auto",
     resume: Annotated[bool, Flag("Continue the interrupted tuning in FOLDER.")] = False,
     label: Label = "",
@@ -81,10 +81,10 @@ def tune(
 
     The model is a workload, or a function, file or model of yours with `data`, an .npz of inputs
     and labels. The front goes to the folder `output`: configurations, JSON and a figure. The loss
-    is promised at 95 % for pictures that the tuner never saw.
+    is guaranteed at 95 % confidence for images that the tuner did not use.
 
-    >>> found = assay.tune("alexnet2", "tuned", max_loss=1.0, budget="3m")
-    >>> found.best.speedup, found.best.test.points
+    >>> tuning = assay.tune("alexnet2", "tuned", max_loss=1.0, budget="3m")
+    >>> tuning.best.speedup, tuning.best.test.points
     (2.9, 0.4)
     >>> assay.compile_model("alexnet2", "build", weights="trained", knobs="tuned/best.txt").program
     PosixPath('build/alexnet2')
@@ -104,63 +104,63 @@ def tune(
         kernels=kernels,
         label=label,
     )
-    made = tuned_model(request, model, resume, progress)
-    written = _written(made, Path(request.output))
-    found = kept(request, written, store)
-    write_whole(Path(request.output) / FRONT, codec.encode(found, indent=2))
-    made.state.close()
-    return found
+    tuned = tuned_model(request, model, resume, progress)
+    written = _written(tuned, Path(request.output))
+    tuning = kept(request, written, store)
+    write_whole(Path(request.output) / FRONT, codec.encode(tuning, indent=2))
+    tuned.state.close()
+    return tuning
 
 
-def _written(made: TunedModel, folder: Path) -> Tuning:
-    """The files of a tuning, and what of them could not be written."""
-    found, files, notes = made.tuning, [FRONT], list(made.tuning.notes)
-    if why := lacking(made.captured):
+def _written(tuned: TunedModel, folder: Path) -> Tuning:
+    """Write the files of a tuning; files that could not be written are notes."""
+    tuning, files, notes = tuned.tuning, [FRONT], list(tuned.tuning.notes)
+    if why := lacking(tuned.captured):
         notes.append(f"no configuration file was written: {why} The knobs are in {FRONT}.")
     else:
-        exact, best = found.points[0], found.best
-        others = [p for p in found.points if p.promised and p not in (exact, best)]
+        exact, best = tuning.points[0], tuning.best
+        others = [p for p in tuning.points if p.promised and p not in (exact, best)]
         pair = [exact, best] if best is not exact else [exact]
-        write_configs(tuned_configs(made.captured, pair), folder / BEST)
+        write_configs(tuned_configs(tuned.captured, pair), folder / BEST)
         pair[1:1] = others
-        write_configs(tuned_configs(made.captured, pair), folder / CONFIGS)
-        files += [CONFIGS, BEST, keep_items(folder, made.calibration).name]
+        write_configs(tuned_configs(tuned.captured, pair), folder / CONFIGS)
+        files += [CONFIGS, BEST, keep_items(folder, tuned.calibration).name]
     for name in FIGURES:
-        if problem := _drawn(found, folder / name):
+        if problem := _drawn(tuning, folder / name):
             notes.append(problem)
             break
         files.append(name)
     paths = tuple(str(folder / name) for name in files)
-    return replace(found, files=paths, notes=tuple(notes))
+    return replace(tuning, files=paths, notes=tuple(notes))
 
 
-def _drawn(found: Tuning, path: Path) -> str:
+def _drawn(tuning: Tuning, path: Path) -> str:
     try:
-        view.figure(found, path)
+        view.figure(tuning, path)
     except NotPossibleError as error:
         return f"no figure was drawn: {error}"
     return ""
 
 
-def kept(request: TuneRequest, found: Tuning, home: Home) -> Tuning:
-    """With the run that it is in."""
-    config = next((path for path in found.files if path.endswith("confs.txt")), "")
-    cases = [_case(request, point, config) for point in found.points]
-    made = Plan(cases=tuple(cases), label=request.label, verb="tune")
-    with new_run(made, home) as run:
-        whole = replace(found, run=run.name)
+def kept(request: TuneRequest, tuning: Tuning, home: Home) -> Tuning:
+    """Store the tuning as a run."""
+    config = next((path for path in tuning.files if path.endswith("confs.txt")), "")
+    cases = [_case(request, point, config) for point in tuning.points]
+    tune_plan = Plan(cases=tuple(cases), label=request.label, verb="tune")
+    with new_run(tune_plan, home) as run:
+        stored = replace(tuning, run=run.name)
         results = [
-            _result(run.new_case().id, case, point, whole)
-            for case, point in zip(cases, found.points, strict=True)
+            _result(run.new_case().id, case, point, stored)
+            for case, point in zip(cases, tuning.points, strict=True)
         ]
         for _ in run.keep([("", results)]):
             pass
-        run.keep_document(TUNING, whole)
-    return whole
+        run.keep_document(TUNING, stored)
+    return stored
 
 
 def _case(request: TuneRequest, point: TunedPoint, config: str) -> Case:
-    """As `assay run` would take it, where it can; else its name alone."""
+    """The case as `assay run` takes it, if it can; else its name alone."""
     options: dict[str, Value] = {"threads": 1}
     if config and point.knobs and point.promised:
         options["config"] = f"{config}:{point.name}"
@@ -169,13 +169,13 @@ def _case(request: TuneRequest, point: TunedPoint, config: str) -> Case:
         params = {**parsed.params, **request.own_params(), "batch_size": request.batch}
         case = Case(workload=parsed.workload, backend="native", params=params, options=options)
         return plan.resolve(case)
-    except AssayError:  # a model that no workload makes
+    except AssayError:  # a model without a workload
         key = f"{request.model}@native:{point.name}"
         return Case(workload=request.model, backend="native", key=key)
 
 
-def _result(number: str, case: Case, point: TunedPoint, found: Tuning) -> Result:
-    steps = tuple(found.batch * seconds for seconds in point.samples)
+def _result(number: str, case: Case, point: TunedPoint, tuning: Tuning) -> Result:
+    steps = tuple(tuning.batch * seconds for seconds in point.samples)
     facts: dict[str, Value] = {
         "mode": "infer",
         "device": "cpu",
@@ -195,7 +195,7 @@ def _result(number: str, case: Case, point: TunedPoint, found: Tuning) -> Result
         status="ok",
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
         seconds=sum(steps),
-        items=found.batch,
+        items=tuning.batch,
         samples=(Samples(metric="step_time", unit="s", phase="steady", values=steps),),
         facts=facts,
         environment=here(),

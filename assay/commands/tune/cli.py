@@ -1,4 +1,4 @@
-"""assay tune: a network made faster, within a stated loss of accuracy."""
+"""assay tune: make a network faster within a stated loss of accuracy."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ Examples:
 def command(model: str, output: str, keywords: Keywords, format: Format = "text") -> int:
     """Find the fastest way to compute MODEL that loses at most --max-loss points of accuracy.
 
-    Every layer is given a knob: int8, rows or terms left out, a lower rank, or none. Time is
-    measured layer by layer on this machine, the loss on pictures to tune by; the best are confirmed
-    on others, and reported on test pictures that nothing was chosen by. Exit status 1: nothing
-    faster keeps the promise.
+    Every layer gets a knob: int8, perforation, sampling, a lower rank, or none. Time is measured
+    layer by layer on this machine, the loss on tuning images; the best points are confirmed on
+    other images, and reported on test images that played no part in the choice. Exit status 1:
+    nothing faster stays within the loss.
     """
     from assay.commands.tune import view
 
     handle_signals()
     line = LiveLine()
     try:
-        found = api.tune(**keywords, progress=line)
+        tuning = api.tune(**keywords, progress=line)
     except KeyboardInterrupt:
-        line.say(f"to go on: assay tune {model} -o {output} --resume, with the same options")
+        line.say(f"to continue: assay tune {model} -o {output} --resume, with the same options")
         raise
     line.clear()
-    printing.show(view.output(found), format)
-    options.say(*(f"written: {path}" for path in found.files))
-    say_kept(found.run)
-    return 0 if found.best.knobs else 1
+    printing.show(view.output(tuning), format)
+    options.say(*(f"written: {path}" for path in tuning.files))
+    say_kept(tuning.run)
+    return 0 if tuning.best.knobs else 1

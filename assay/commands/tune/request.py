@@ -1,4 +1,4 @@
-"""What a tuning is asked for, checked before anything is built."""
+"""The request of a tuning, checked before anything is built."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
         if not math.isfinite(self.max_loss) or not 0 < self.max_loss < 100:
             raise UsageError(
                 f"max_loss is {self.max_loss:g} points, but has to be above 0 and below 100.",
-                hint="1.0 allows one picture in a hundred to be lost.",
+                hint="1.0 allows one image in a hundred to be lost.",
             )
         if self.batch < 1:
             raise UsageError(f"batch is {self.batch}, but has to be 1 or more.", hint="--batch 1")
         as_choice(self.objective, "objective", get_args(Objective))
 
     def own_params(self) -> dict[str, Value]:
-        """With the weights beside the data, where a workload has such and none are given."""
+        """Parameters, with the trained weights of the workload unless weights are given."""
         if self.weights or self.model.endswith((*MODEL_FILES, ".onnx")):
             return self.params
         case = parse_case(self.model)
         workload = registry.workload(case.workload)
-        given = {**case.params, **self.params}
-        own = "weights" in workload.params and not given.get("weights")
+        params = {**case.params, **self.params}
+        own = "weights" in workload.params and not params.get("weights")
         return {**self.params, **({"weights": TRAINED} if own else {})}
 
     def check_possible(self) -> None:
@@ -79,14 +79,14 @@ class MonitorEnergyMeter:
 
     @contextmanager
     def watched(self) -> Iterator[Watched]:
-        """Of the whole machine: what else runs is counted too."""
-        found = Watched()
+        """Power of the whole machine, other programs included."""
+        reading = Watched()
         if self.missing():
-            yield found
+            yield reading
             return
         before, start = self._joules(), time.monotonic()
-        yield found
-        found.watts = (self._joules() - before) / (time.monotonic() - start)
+        yield reading
+        reading.watts = (self._joules() - before) / (time.monotonic() - start)
 
     def _joules(self) -> float:
         return self._monitor.sample(())["cpu_energy"]

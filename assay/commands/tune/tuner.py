@@ -1,4 +1,4 @@
-"""A tuning from its first picture to its last: what is measured, in which order."""
+"""The stages of a tuning: what is measured, in which order."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from assay.native.tuner.sensitivity import Effects, EffectsProgram, pictures_the
 from assay.native.tuner.state import TuningState
 from assay.native.tuner.validate import FrontProgram, PointFacts, Timed
 
-REFINEMENTS = 2  # rounds of whole choices that predictions are refined by
+REFINEMENTS = 2  # rounds of whole choices that refine the predictions
 Tried = dict[str, tuple[KnobbedLayer, ...]]
 
 
 class TunedModel(NamedTuple):
-    """What was found, the model as it was captured, and what is left to be cleaned up."""
+    """The tuning, the captured model, and the state to clean up."""
 
     tuning: Tuning
     captured: Graph
-    calibration: Array  # the items that ranges were found from
+    calibration: Array  # the items that int8 ranges come from
     state: TuningState
 
 
 class PreparedTuning(NamedTuple):
-    """What is known before whole networks are measured."""
+    """Everything that is measured before whole networks are."""
 
     captured: Graph
     graph: Graph
@@ -68,52 +68,52 @@ def tuned_model(
     progress: ProgressCallback,
 ) -> TunedModel:
     request.check_possible()
-    tools = toolchain(request.kernels)  # what is lacking is told before a model is built
+    tools = toolchain(request.kernels)  # fails before a model is built
     stages = Stages(request.model, request.budget, progress)
     return Tuner(request, tools, stages).run(model, resume)
 
 
 class Tuner:
-    """One tuning: stages one after the other, each told of as it goes."""
+    """One tuning: its stages in order, with progress."""
 
     def __init__(self, request: TuneRequest, tools: Toolchain, stages: Stages) -> None:
         self.request, self.tools, self.stages = request, tools, stages
         self._threads = len(os.sched_getaffinity(0))
 
-    def run(self, given: Any, resume: bool) -> TunedModel:
+    def run(self, model: Any, resume: bool) -> TunedModel:
         with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
-            held = self.prepared(given, resume, Path(folder))
-            points = self._confirmed(held, Path(folder))
-        items = held.pictures.calibration
-        return TunedModel(self._tuning(points, held), held.captured, items, held.state)
+            prepared = self.prepared(model, resume, Path(folder))
+            points = self._confirmed(prepared, Path(folder))
+        items = prepared.pictures.calibration
+        return TunedModel(self._tuning(points, prepared), prepared.captured, items, prepared.state)
 
-    def prepared(self, given: Any, resume: bool, folder: Path) -> PreparedTuning:
-        """All that a search looks at; `folder` is for what is built."""
+    def prepared(self, source: Any, resume: bool, folder: Path) -> PreparedTuning:
+        """Run the stages before confirmation; `folder` is for built programs."""
         request = self.request
         with self.stages.during("capture"):
-            params = request.own_params() if isinstance(given, str) else request.params
-            model = captured(given, request.weights, params).graph
+            params = request.own_params() if isinstance(source, str) else request.params
+            model = captured(source, request.weights, params).graph
             checks.check_classifies(model)
-            held = pictures(request.model, request.data, model, request.max_loss, request.seed)
+            splits = pictures(request.model, request.data, model, request.max_loss, request.seed)
             graph = take_channels_first(optimized(model))
-            state = TuningState(Path(request.output), self._about(model, held), resume)
+            state = TuningState(Path(request.output), self._about(model, splits), resume)
         with self.stages.during("calibrate"):
-            calibration = Calibration(reference.computed(graph, held.calibration))
+            calibration = Calibration(reference.computed(graph, splits.calibration))
         times, casts = self._times(graph, calibration, state, folder)
         costs = byte_costs(graph, times, calibration) if request.objective == "memory" else times
         tried = candidates(graph, costs, calibration)
-        found = self._effects(graph, tried, held.choosing, state, folder)
+        effects = self._effects(graph, tried, splits.choosing, state, folder)
         timed = casts if costs is times else ()
-        tune = _searchable(costs, tried, found, held.choosing, timed)
-        ready = PreparedTuning(model, graph, held, calibration, times, tried, tune, state)
+        tune = _searchable(costs, tried, effects, splits.choosing, timed)
+        ready = PreparedTuning(model, graph, splits, calibration, times, tried, tune, state)
         return ready._replace(tune=self._refined(ready, folder))
 
-    def _about(self, model: Graph, held: TunePictures) -> dict[str, str]:
-        """What an interrupted tuning has to be gone on with."""
+    def _about(self, model: Graph, splits: TunePictures) -> dict[str, str]:
+        """What must be equal to continue an interrupted tuning."""
         request = self.request
         return {
             "model": files.digest(model)[:16],
-            "data": str([round(float(each.inputs.mean()), 6) for each in held[1:]]),
+            "data": str([round(float(each.inputs.mean()), 6) for each in splits[1:]]),
             "loss": f"{request.max_loss:g}",
             "budget": f"{request.budget:g}",
             "objective": request.objective,
@@ -125,79 +125,79 @@ class Tuner:
     def _times(
         self, graph: Graph, calibration: Calibration, state: TuningState, folder: Path
     ) -> tuple[layer_times.Times, Sequence[Cast]]:
-        """Of each layer and knob, and of what has to be cast between two layers."""
+        """Time of each layer and knob, and of casts between layers."""
         with self.stages.during("times"):
             program = layer_times.TimingProgram(graph, calibration, self.tools, _fresh(folder))
-            told = partial(self.stages.counted, "times", "time of each knob")
-            found = layer_times.times(program, self.request.batch, state, told)
+            report = partial(self.stages.counted, "times", "time of each knob")
+            times = layer_times.times(program, self.request.batch, state, report)
             cast = state.numbers("casts", partial(program.cast_seconds, self.request.batch))
         each = cast["seconds"] / cast["numbers"] if cast["numbers"] else 0.0
-        places = {name: place for place, name in enumerate(found)}
+        indices = {name: index for index, name in enumerate(times)}
         linked = layer_times.links(graph)
-        return found, [Cast(places[a], places[b], size * each) for a, b, size in linked]
+        return times, [Cast(indices[a], indices[b], size * each) for a, b, size in linked]
 
     def _effects(
         self, graph: Graph, tried: Tried, choosing: Labelled, state: TuningState, folder: Path
     ) -> Effects:
-        """On as many pictures as there is time for."""
+        """Effect of each knob on as many images as there is time for."""
         with self.stages.during("effects"):
             if not any(tried.values()):
                 return Effects(np.zeros((1, 2), np.float32), {})  # there is nothing to lose
-            most = pictures_there_is_time_for(graph, tried, self.request.budget, self._threads)
-            some = choosing.inputs[:most]
+            count = pictures_there_is_time_for(graph, tried, self.request.budget, self._threads)
+            inputs = choosing.inputs[:count]
             program = EffectsProgram(graph, tried, self.tools, _fresh(folder))
-            told = partial(self.stages.counted, "effects", "loss of each knob")
-            found = program.measured(some, state, self._threads, told)
-            checks.check_trained(self.request.model, found.exact, choosing.labels[:most])
-            return found
+            report = partial(self.stages.counted, "effects", "loss of each knob")
+            effects = program.measured(inputs, state, self._threads, report)
+            checks.check_trained(self.request.model, effects.exact, choosing.labels[:count])
+            return effects
 
-    def _refined(self, held: PreparedTuning, folder: Path) -> Tune:
-        """Knowing what some choices really do, and then those that are best by what is known."""
-        tune, items = held.tune, held.pictures.choosing.inputs[: len(held.tune.outputs)]
+    def _refined(self, prepared: PreparedTuning, folder: Path) -> Tune:
+        """Refine predictions by measuring some whole choices, then the best predicted ones."""
+        tune, items = prepared.tune, prepared.pictures.choosing.inputs[: len(prepared.tune.outputs)]
         with self.stages.during("refine"):
             for number in range(REFINEMENTS):
                 choices = validate.to_refine(tune, self.request.max_loss)
                 if not choices:
                     break
                 program = FrontProgram(
-                    held.graph,
+                    prepared.graph,
                     [knobs_of(tune, each) for each in choices],
-                    held.calibration,
+                    prepared.calibration,
                     self.tools,
                     _fresh(folder),
                 )
-                found = program.outputs(f"whole{number}", items, held.state, self._threads)
-                tune = tune.refined(dict(zip(choices, found, strict=True)))
+                outputs = program.outputs(f"whole{number}", items, prepared.state, self._threads)
+                tune = tune.refined(dict(zip(choices, outputs, strict=True)))
         return tune
 
-    def _confirmed(self, held: PreparedTuning, folder: Path) -> tuple[TunedPoint, ...]:
-        chosen = validate.to_confirm(held.tune, self.request.max_loss)
+    def _confirmed(self, prepared: PreparedTuning, folder: Path) -> tuple[TunedPoint, ...]:
+        chosen = validate.to_confirm(prepared.tune, self.request.max_loss)
         with self.stages.during("confirm"):
-            choices = [knobs_of(held.tune, one.choice) for one in chosen]
+            choices = [knobs_of(prepared.tune, point.choice) for point in chosen]
             program = FrontProgram(
-                held.graph, choices, held.calibration, self.tools, _fresh(folder)
+                prepared.graph, choices, prepared.calibration, self.tools, _fresh(folder)
             )
             outputs = {}
             for number, name in enumerate(("choosing", "confirming", "test")):
-                most = len(held.tune.outputs) if name == "choosing" else None
-                items = getattr(held.pictures, name).inputs[:most]
-                outputs[name] = list(program.outputs(name, items, held.state, self._threads))
-                said = f"{len(choices)} points on {name} pictures"
-                self.stages.told("confirm", (number + 1) / 8, said)
-            took = self._timed(program, held)
-            foretold = [held.tune.foretold(one.choice).points for one in chosen]
+                count = len(prepared.tune.outputs) if name == "choosing" else None
+                items = getattr(prepared.pictures, name).inputs[:count]
+                outputs[name] = list(program.outputs(name, items, prepared.state, self._threads))
+                note = f"{len(choices)} points on {name} images"
+                self.stages.told("confirm", (number + 1) / 8, note)
+            times = self._timed(program, prepared)
+            predicted = [prepared.tune.foretold(point.choice).points for point in chosen]
             facts = [
-                PointFacts(knobs, points, *(outputs[name][place] for name in outputs))
-                for place, (knobs, points) in enumerate(zip(choices, foretold, strict=True))
+                PointFacts(knobs, points, *(outputs[name][index] for name in outputs))
+                for index, (knobs, points) in enumerate(zip(choices, predicted, strict=True))
             ]
             return validate.points(
-                facts, held.pictures, took, program.memory, self.request.max_loss
+                facts, prepared.pictures, times, program.memory, self.request.max_loss
             )
 
-    def _timed(self, program: FrontProgram, held: PreparedTuning) -> Timed:
-        """In rounds, until it is known well enough or the budget is spent."""
+    def _timed(self, program: FrontProgram, prepared: PreparedTuning) -> Timed:
+        """Time points in rounds until precise enough or the budget is used up."""
         request = self.request
-        guess = sum(took[BASELINE] for took in held.times.values())
+        guess = sum(took[BASELINE] for took in prepared.times.values())
 
         def more(rounds: int) -> bool:
             share = 0.4 + 0.6 * rounds / validate.ROUNDS
@@ -208,20 +208,20 @@ class Tuner:
 
         return validate.timed(
             program,
-            held.pictures.confirming.inputs,
+            prepared.pictures.confirming.inputs,
             request.batch,
             guess,
             request.seed,
-            held.state,
+            prepared.state,
             MonitorEnergyMeter(),
             more,
         )
 
-    def _tuning(self, points: tuple[TunedPoint, ...], held: PreparedTuning) -> Tuning:
+    def _tuning(self, points: tuple[TunedPoint, ...], prepared: PreparedTuning) -> Tuning:
         request = self.request
         best = validate.best_of(points, request.objective)
         promise = checks.promise_note(points, best, request.max_loss)
-        emulated = checks.emulated_note(held.times)
+        emulated = checks.emulated_note(prepared.times)
         return Tuning(
             model=request.model,
             objective=request.objective,
@@ -230,12 +230,14 @@ class Tuner:
             batch=request.batch,
             points=points,
             chosen=best.name,
-            pictures=held.pictures.counts,
+            pictures=prepared.pictures.counts,
             seconds=self.stages.spent,
             stages=self.stages.took,
             layers=tuple(
-                LayerTrial(layer=n, seconds=took, tried=tuple(one.knob for one in held.tried[n]))
-                for n, took in held.times.items()
+                LayerTrial(
+                    layer=n, seconds=took, tried=tuple(trial.knob for trial in prepared.tried[n])
+                )
+                for n, took in prepared.times.items()
             ),
             notes=tuple(filter(None, (promise, checks.prediction_note(points), emulated))),
         )
@@ -244,34 +246,37 @@ class Tuner:
 def _searchable(
     costs: layer_times.Times,
     tried: Tried,
-    found: Effects,
+    effects: Effects,
     choosing: Labelled,
     casts: Sequence[Cast],
 ) -> Tune:
-    none = np.zeros_like(found.exact)
+    none = np.zeros_like(effects.exact)
     layers = []
     for name, took in costs.items():
         trials = [KnobTrial(BASELINE, took[BASELINE], none)]
         trials += [
             KnobTrial(
-                made.knob, took[made.knob], found.moved[name, made.knob], KNOBS[made.knob].int8
+                knobbed.knob,
+                took[knobbed.knob],
+                effects.moved[name, knobbed.knob],
+                KNOBS[knobbed.knob].int8,
             )
-            for made in tried[name]
+            for knobbed in tried[name]
         ]
         layers.append(TunedLayer(name, tuple(trials)))
-    return Tune(layers, found.exact, choosing.labels[: len(found.exact)], casts)
+    return Tune(layers, effects.exact, choosing.labels[: len(effects.exact)], casts)
 
 
 def knobs_of(tune: Tune, choice: Choice) -> dict[str, int]:
-    places = zip(tune.layers, choice, strict=True)
-    return {layer.name: layer.tried[place].knob for layer, place in places}
+    pairs = zip(tune.layers, choice, strict=True)
+    return {layer.name: layer.tried[index].knob for layer, index in pairs}
 
 
 def _fresh(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=folder))
 
 
-# Of the whole time, about.
+# Approximate shares of the total time.
 SHARES = {
     "capture": 0.08,
     "calibrate": 0.04,
@@ -280,7 +285,7 @@ SHARES = {
     "refine": 0.05,
     "confirm": 0.3,
 }
-FIRST = 0.05  # of the whole: before that much is done, no guess of the rest is made
+FIRST = 0.05  # share done before the remaining time is estimated
 
 
 class Stages:

@@ -31,31 +31,31 @@ COLUMNS = (
 )
 
 
-def output(found: Tuning) -> Output:
+def output(tuning: Tuning) -> Output:
     return Output(
-        tables=(front_table(found),),
-        page="\n".join([table_text(front_table(found)), "", *front_chart(found.points, found)]),
-        document=msgspec.to_builtins(found),
-        values=_values(found),
+        tables=(front_table(tuning),),
+        page="\n".join([table_text(front_table(tuning)), "", *front_chart(tuning.points, tuning)]),
+        document=msgspec.to_builtins(tuning),
+        values=_values(tuning),
     )
 
 
-def front_table(found: Tuning) -> Table:
-    measured = any(point.energy is not None for point in found.points)
+def front_table(tuning: Tuning) -> Table:
+    measured = any(point.energy is not None for point in tuning.points)
     chosen = tuple(name for name in COLUMNS if measured or name != "energy")
-    rows = [dict(zip(COLUMNS, _row(point, found), strict=True)) for point in found.points]
+    rows = [dict(zip(COLUMNS, _row(point, tuning), strict=True)) for point in tuning.points]
     return Table(
-        title=f"{found.model}: at most {found.max_loss:g} points lost, batch {found.batch}, "
-        f"one thread; tuned in {human(found.seconds, 's')}",
+        title=f"{tuning.model}: at most {tuning.max_loss:g} points lost, batch {tuning.batch}, "
+        f"one thread; tuned in {human(tuning.seconds, 's')}",
         columns=chosen,
         rows=tuple(tuple(row[name] for name in chosen) for row in rows),
         numeric=frozenset(chosen) - {"point", "knobs"},
-        notes=(*_promise(found), *found.notes),
+        notes=(*_promise(tuning), *tuning.notes),
         spare=("interval of loss", "95 % interval", "interval"),
     )
 
 
-def front_chart(points: Sequence[TunedPoint], found: Tuning) -> list[str]:
+def front_chart(points: Sequence[TunedPoint], tuning: Tuning) -> list[str]:
     """Accuracy upwards, speed to the right."""
     speeds = [point.speedup for point in points]
     rates = [point.accuracy for point in points]
@@ -64,41 +64,41 @@ def front_chart(points: Sequence[TunedPoint], found: Tuning) -> list[str]:
     for point in points:
         column = round(WIDTH * (point.speedup - left) / ((right - left) or 1.0))
         row = round((HEIGHT - 1) * (high - point.accuracy) / ((high - low) or 1.0))
-        grid[row][column] = _mark(point, found)
+        grid[row][column] = _mark(point, tuning)
     labels = {0: f"{high:.2f} %", HEIGHT - 1: f"{low:.2f} %"}
     room = max(map(len, labels.values()))
     lines = [f"{labels.get(n, ''):>{room}} ┤{''.join(row)}".rstrip() for n, row in enumerate(grid)]
     axis = f"{left:.2f}".ljust(WIDTH - 4) + f"{right:.2f} times as fast"
-    legend = f"{CHOSEN} chosen   {PROMISED} keeps the promise   {OTHER} may lose more"
+    legend = f"{CHOSEN} chosen   {PROMISED} within the loss   {OTHER} may lose more"
     return [*lines, f"{'':>{room}} └{'─' * (WIDTH + 1)}", f"{'':>{room}}  {axis}", legend]
 
 
-def figure(found: Tuning, path: Path) -> None:
+def figure(tuning: Tuning, path: Path) -> None:
     """Accuracy over speed with both intervals."""
-    drawn = new_figure(4.5)
-    axis = drawn.subplots()
-    for point in found.points:
+    canvas = new_figure(4.5)
+    axis = canvas.subplots()
+    for point in tuning.points:
         color = COLORS["steady"] if point.promised else COLORS["warmup"]
         across = [[point.speedup - point.speedup_low], [point.speedup_high - point.speedup]]
         up = [[point.accuracy - point.accuracy_low], [point.accuracy_high - point.accuracy]]
-        shape = "D" if point.name == found.chosen else "o"
+        shape = "D" if point.name == tuning.chosen else "o"
         axis.errorbar([point.speedup], [point.accuracy], up, across, fmt=shape, color=color)
         axis.annotate(
             point.name, (point.speedup, point.accuracy), (6, 6), textcoords="offset points"
         )
-    allowed = found.points[0].accuracy - found.max_loss
-    axis.axhline(allowed, color=COLORS["first"], linestyle=":", label="as much as may be lost")
+    allowed = tuning.points[0].accuracy - tuning.max_loss
+    axis.axhline(allowed, color=COLORS["first"], linestyle=":", label="maximum loss")
     axis.set_xlabel("times as fast as float32")
-    axis.set_ylabel("accuracy on test pictures (%)")
-    axis.set_title(f"{found.model}, batch {found.batch}", loc="left")
+    axis.set_ylabel("accuracy on test images (%)")
+    axis.set_title(f"{tuning.model}, batch {tuning.batch}", loc="left")
     axis.legend(frameon=False)
-    drawn.savefig(path)
+    canvas.savefig(path)
 
 
-def _row(point: TunedPoint, found: Tuning) -> tuple[str, ...]:
+def _row(point: TunedPoint, tuning: Tuning) -> tuple[str, ...]:
     lost = point.test
     return (
-        f"{point.name} {_mark(point, found)}",
+        f"{point.name} {_mark(point, tuning)}",
         f"{point.speedup:.2f}",
         f"{point.speedup_low:.2f} – {point.speedup_high:.2f}",
         human(point.seconds, "s"),
@@ -113,31 +113,31 @@ def _row(point: TunedPoint, found: Tuning) -> tuple[str, ...]:
     )
 
 
-def _mark(point: TunedPoint, found: Tuning) -> str:
-    if point.name == found.chosen:
+def _mark(point: TunedPoint, tuning: Tuning) -> str:
+    if point.name == tuning.chosen:
         return CHOSEN
     return PROMISED if point.promised else OTHER
 
 
-def headline(found: Tuning) -> str:
-    best = found.best
+def headline(tuning: Tuning) -> str:
+    best = tuning.best
     return (
         f"{best.name}: {best.speedup:.2f} times as fast; it loses at most "
-        f"{max(best.confirmed.bound, 0.0):.2f} points on pictures it never saw, at 95 %"
+        f"{max(best.confirmed.bound, 0.0):.2f} points on unseen images, at 95 %"
     )
 
 
-def _promise(found: Tuning) -> tuple[str, ...]:
-    counts = found.pictures
+def _promise(tuning: Tuning) -> tuple[str, ...]:
+    counts = tuning.pictures
     return (
-        f"{CHOSEN} {headline(found)}",
+        f"{CHOSEN} {headline(tuning)}",
         "points, accuracy and loss are of "
-        f"{counts['test']} test pictures that nothing was chosen by; 'at most' is of "
+        f"{counts['test']} test images that played no part in the choice; 'at most' is of "
         f"{counts['confirming']} others, from the safest point on",
     )
 
 
-def _values(found: Tuning) -> Table:
+def _values(tuning: Tuning) -> Table:
     speed = ("name", "speedup", "speedup_low", "speedup_high", "seconds", "memory", "promised")
     fields = (*speed, "predicted", "accuracy", "accuracy_low", "accuracy_high")
     return Table(
@@ -148,6 +148,6 @@ def _values(found: Tuning) -> Table:
                 *(str(getattr(point.test, field)) for field in ("points", "low", "high")),
                 str(point.confirmed.bound),
             )
-            for point in found.points
+            for point in tuning.points
         ),
     )

@@ -38,39 +38,39 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def front(priced: Sequence[Priced]) -> list[Priced]:
-    """Those that no other beats in both (Pareto), the fastest first."""
+    """Pareto front: cases that no other beats in both, fastest first."""
     best: list[Priced] = []
-    for one in sorted(priced, key=lambda one: (-one.rate, one.cost)):
-        if not best or one.cost < best[-1].cost:
-            best.append(one)
+    for point in sorted(priced, key=lambda point: (-point.rate, point.cost)):
+        if not best or point.cost < best[-1].cost:
+            best.append(point)
     return best
 
 
 def front_chart(title: str, priced: Sequence[Priced], unit: str) -> Markup:
     best = front(priced)
-    rest = [one for one in priced if one not in best]
+    rest = [point for point in priced if point not in best]
     line = Dots(name="", xs=[o.rate for o in best], ys=[o.cost for o in best], line=True)
     dots = [
         Dots(
             name=name,
-            xs=[one.rate for one in some],
-            ys=[one.cost for one in some],
-            told=partial(_priced_text, some, unit),
+            xs=[point.rate for point in points],
+            ys=[point.cost for point in points],
+            told=partial(_priced_text, points, unit),
             style=style,  # type: ignore[arg-type]
         )
-        for name, some, style in (("others", rest, "muted"), ("best", best, "b"))
+        for name, points, style in (("others", rest, "muted"), ("best", best, "b"))
     ]
     chart = Chart(title=title, series=(line, *dots), x_label="items per second", unit=unit)
     return drawn(chart)
 
 
 def _priced_text(priced: Sequence[Priced], unit: str, i: int) -> str:
-    one = priced[i]
-    return f"{one.name}: {human(one.rate, '')} items/s, {human(one.cost, unit)}"
+    point = priced[i]
+    return f"{point.name}: {human(point.rate, '')} items/s, {human(point.cost, unit)}"
 
 
 def samples_chart(reading: Reading) -> Markup:
-    """Every step time as it came, by phase."""
+    """Every step time in order, by phase."""
     styles = {"first": "c", "warmup": "muted", "steady": "a"}
     parts: dict[str, tuple[list[float], list[float]]] = {phase: ([], []) for phase in styles}
     for part in reading.result.own().samples:
@@ -78,7 +78,7 @@ def samples_chart(reading: Reading) -> Markup:
             xs, ys = parts[part.phase]
             xs.extend(part.starts)
             ys.extend(value if value < LONGEST_STEP else math.nan for value in part.values)
-    if parts["steady"][1]:  # the first step compiles: it would flatten all others
+    if parts["steady"][1]:  # the first step compiles and would flatten the rest
         del parts["first"]
     series = tuple(
         Dots(
@@ -106,7 +106,7 @@ def _told(phase: str, xs: Sequence[float], ys: Sequence[float], i: int) -> str:
 
 
 def repeats_chart(name: str, values: Sequence[float], unit: str) -> Markup:
-    """One metric as it came, repeat by repeat."""
+    """One metric, repeat by repeat."""
     dots = Dots(
         name="",
         xs=range(1, len(values) + 1),
@@ -117,7 +117,7 @@ def repeats_chart(name: str, values: Sequence[float], unit: str) -> Markup:
 
 
 def distribution_chart(values: Sequence[float], unit: str) -> Markup:
-    """How often each value came; a fiftieth at each end is left out if it is far away."""
+    """Histogram without the lowest and highest 2 %."""
     ordered = sorted(value for value in values if math.isfinite(value))
     edge = len(ordered) // 50
     ordered = ordered[edge : len(ordered) - edge]
@@ -137,13 +137,13 @@ def _histogram(counts: Sequence[int], low: float, high: float, unit: str) -> Mar
             '<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}">'
             "<title>{}</title></rect>"
         ).format(
-            LEFT + place * wide,
+            LEFT + index * wide,
             TOP + tall * (1 - count / max(counts)),
             wide * 0.92,
             tall * count / max(counts),
-            f"{count} from {human(low + (high - low) * place / len(counts), unit)}",
+            f"{count} from {human(low + (high - low) * index / len(counts), unit)}",
         )
-        for place, count in enumerate(counts)
+        for index, count in enumerate(counts)
     )
     scale = scale_of([low, high], unit, room=0.0)
     labels = Markup().join(
@@ -159,7 +159,7 @@ def _histogram(counts: Sequence[int], low: float, high: float, unit: str) -> Mar
 
 
 def ratios_chart(title: str, rows: Sequence[Ratio], minimum: float = 0.0) -> Markup:
-    """A row a contender: its ratio with its interval, on a logarithmic axis around 1."""
+    """One row per contender: its ratio with interval, on a logarithmic axis around 1."""
     shown = [row for row in rows if math.isfinite(row.value) and row.value > 0]
     if not shown:
         return Markup()
@@ -174,7 +174,7 @@ def ratios_chart(title: str, rows: Sequence[Ratio], minimum: float = 0.0) -> Mar
     band = Markup('<rect class="band" x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>').format(
         at(1 / (1 + minimum)), TOP, at(1 + minimum) - at(1 / (1 + minimum)), ROW * len(shown)
     )
-    one = Markup('<path class="mark" d="M{:.1f} {}v{}"/>').format(at(1.0), TOP, ROW * len(shown))
+    mark = Markup('<path class="mark" d="M{:.1f} {}v{}"/>').format(at(1.0), TOP, ROW * len(shown))
     lines = Markup().join(
         _ratio_row(row, TOP + ROW * (number + 0.5), left, at) for number, row in enumerate(shown)
     )
@@ -185,7 +185,7 @@ def ratios_chart(title: str, rows: Sequence[Ratio], minimum: float = 0.0) -> Mar
     return Markup(
         '<figure class="chart"><svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}{}</svg>'
         "<figcaption>{}</figcaption></figure>"
-    ).format(WIDTH, height, title, band, one, lines, labels, title)
+    ).format(WIDTH, height, title, band, mark, lines, labels, title)
 
 
 def _ratio_row(row: Ratio, y: float, left: int, at: object) -> Markup:
@@ -212,7 +212,7 @@ def process_charts(rows: Sequence[Mapping[str, float]]) -> list[Markup]:
         ("GPU use", "gpu_utilization", "%"),
         ("GPU power", "gpu_power", "W"),
     )
-    found = []
+    charts = []
     for title, metric, unit in panels:
         seen = [(row["time"], row[metric]) for row in rows if metric in row and "time" in row]
         if len(seen) > 1:
@@ -221,5 +221,5 @@ def process_charts(rows: Sequence[Mapping[str, float]]) -> list[Markup]:
             chart = Chart(
                 title=title, series=(line,), unit=unit, x_unit="s", from_zero=True, height=160
             )
-            found.append(drawn(chart))
-    return found
+            charts.append(drawn(chart))
+    return charts

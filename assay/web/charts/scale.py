@@ -1,4 +1,4 @@
-"""Axes: round numbers to label, and where a value lies. Nothing of SVG."""
+"""Axes: ticks and positions of values, independent of SVG."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIMES = (  # steps of a time axis: seconds, minutes, hours, days
 
 
 class Scale(msgspec.Struct, frozen=True, kw_only=True):
-    """From values to places between 0 and 1."""
+    """Maps values to positions between 0 and 1."""
 
     low: float
     high: float
@@ -36,8 +36,8 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     def label(self, value: float) -> str:
         if self.kind == "time":
             days = (self.high - self.low) / _DAY
-            form = "%H:%M:%S" if days < 1 else "%m-%d %H:%M" if days < 5 else "%Y-%m-%d"
-            return datetime.fromtimestamp(value, UTC).strftime(form)
+            pattern = "%H:%M:%S" if days < 1 else "%m-%d %H:%M" if days < 5 else "%Y-%m-%d"
+            return datetime.fromtimestamp(value, UTC).strftime(pattern)
         return human(value, self.unit)
 
     def ticks(self, about: int = 5) -> list[float]:
@@ -66,16 +66,16 @@ def scale_of(
 
 
 def thinned(ys: Sequence[float], most: int) -> list[int]:
-    """Which of many points to draw: of each stretch its lowest and its highest, in order."""
+    """Indices of points to draw: the minimum and maximum of each stretch, in order."""
     if len(ys) <= most:
         return list(range(len(ys)))
     stretches = max(1, most // 2)
-    kept: set[int] = {0, len(ys) - 1}
+    indices: set[int] = {0, len(ys) - 1}
     for number in range(stretches):
         part = range(number * len(ys) // stretches, (number + 1) * len(ys) // stretches)
-        kept.add(min(part, key=ys.__getitem__))
-        kept.add(max(part, key=ys.__getitem__))
-    return sorted(kept)
+        indices.add(min(part, key=ys.__getitem__))
+        indices.add(max(part, key=ys.__getitem__))
+    return sorted(indices)
 
 
 def _round_step(about: float, base: float) -> float:

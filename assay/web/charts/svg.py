@@ -1,4 +1,4 @@
-"""SVG, drawn here: the picture is whole without a script, which only zooms and reads values."""
+"""Charts as SVG; they are complete without the script, which zooms and shows values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POINTS = 1_500  # of one series at the most; its extremes are kept
 
 
 class Dots(msgspec.Struct, frozen=True, kw_only=True):
-    """Points of one colour. `told` is what one says when it is pointed at."""
+    """Points of one colour. `told` is the tooltip of a point."""
 
     name: str
     xs: Sequence[float]
@@ -29,7 +29,7 @@ class Dots(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """A place on the x axis, with its words."""
+    """A labelled position on the x axis."""
 
     x: float
     text: str
@@ -149,21 +149,21 @@ def _axes(chart: Chart, across: Scale, up: Scale) -> Markup:
 
 
 def _series(series: Dots, across: Scale, up: Scale, wide: int, high: int) -> Markup:
-    kept = [i for i in thinned(series.ys, POINTS) if math.isfinite(series.ys[i])]
-    xs = [wide * across.place(series.xs[i]) for i in kept]
-    ys = [high * (1 - up.place(series.ys[i])) for i in kept]
+    indices = [i for i in thinned(series.ys, POINTS) if math.isfinite(series.ys[i])]
+    xs = [wide * across.place(series.xs[i]) for i in indices]
+    ys = [high * (1 - up.place(series.ys[i])) for i in indices]
     if series.line:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
         return Markup('<polyline class="line {}" points="{}"/>').format(series.style, path)
-    points = (_point(series, i, x, y, up, high) for i, x, y in zip(kept, xs, ys, strict=True))
+    points = (_point(series, i, x, y, up, high) for i, x, y in zip(indices, xs, ys, strict=True))
     return Markup("".join(points))
 
 
 def _point(series: Dots, i: int, x: float, y: float, up: Scale, high: int) -> str:
-    """A line without length and with round ends: a dot that stays round when zoomed. There are
-    thousands: what they tell is escaped here, and the rest are numbers."""
-    said = f"<title>{escape(series.told(i))}</title>" if series.told else ""
-    dot = f'<path class="dot {series.style}" d="M{x:.1f} {y:.1f}h0">{said}</path>'
+    """A line without length and with round ends: a dot that stays round when zoomed. Only the
+    tooltip needs escaping: the rest are numbers."""
+    title = f"<title>{escape(series.told(i))}</title>" if series.told else ""
+    dot = f'<path class="dot {series.style}" d="M{x:.1f} {y:.1f}h0">{title}</path>'
     if not series.lows or not math.isfinite(series.lows[i]):
         return dot
     ends = [high * (1 - up.place(at)) for at in (series.lows[i], series.highs[i])]

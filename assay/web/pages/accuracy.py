@@ -23,10 +23,10 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     rate: Point | None
 
 
-def accuracy_page(store: Store, given: dict[str, str]) -> Page:
-    workload = given.get("workload", "")
-    kept = store.series(Query(workload=workload))
-    rows = _evaluated(store, kept)
+def accuracy_page(store: Store, params: dict[str, str]) -> Page:
+    workload = params.get("workload", "")
+    all_series = store.series(Query(workload=workload))
+    rows = _evaluated(store, all_series)
     timed = [row for row in rows if row.rate]
     return Page(
         title="Accuracy",
@@ -48,22 +48,22 @@ def accuracy_page(store: Store, given: dict[str, str]) -> Page:
     )
 
 
-def _evaluated(store: Store, kept: Sequence[KeptSeries]) -> list[Evaluated]:
+def _evaluated(store: Store, all_series: Sequence[KeptSeries]) -> list[Evaluated]:
     rates: dict[tuple[str, str], Point] = {}
-    for one in kept:
-        if one.metric == "throughput":
-            [point] = store.points(one.series.id, "throughput", 1)
-            place = (one.series.workload, one.series.backend)
-            if place not in rates or point.value > rates[place].value:
-                rates[place] = point
+    for series in all_series:
+        if series.metric == "throughput":
+            [point] = store.points(series.series.id, "throughput", 1)
+            key = (series.series.workload, series.series.backend)
+            if key not in rates or point.value > rates[key].value:
+                rates[key] = point
     return [
         Evaluated(
-            series=one,
-            accuracy=store.points(one.series.id, "accuracy", 1)[0],
-            rate=rates.get((one.series.workload, one.series.backend)),
+            series=series,
+            accuracy=store.points(series.series.id, "accuracy", 1)[0],
+            rate=rates.get((series.series.workload, series.series.backend)),
         )
-        for one in kept
-        if one.metric == "accuracy"
+        for series in all_series
+        if series.metric == "accuracy"
     ]
 
 

@@ -1,4 +1,4 @@
-"""The gate over all series, as `assay check` would answer now, without measuring again."""
+"""The gate over all series, as `assay check` reports it, without confirmation."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ FIELDS = {
 }
 
 
-def check_page(store: Store, home: Home, given: dict[str, str]) -> Page:
+def check_page(store: Store, home: Home, params: dict[str, str]) -> Page:
     form = Form(
         action="/check",
         fields=tuple(
-            Choice(name=name, label=label, value=given.get(name, ""))
+            Choice(name=name, label=label, value=params.get(name, ""))
             for name, label in FIELDS.items()
         ),
     )
-    query = Query(workload=given.get("workload", ""), machine=given.get("machine", ""))
-    count = len({one.series.id for one in store.series(query)})
+    query = Query(workload=params.get("workload", ""), machine=params.get("machine", ""))
+    count = len({series.series.id for series in store.series(query)})
     if count > MOST:
         return _refused(
             UsageError(
-                f"{count} series are more than a page looks at while you wait.",
+                f"{count} series are too many for one page.",
                 hint="Choose a workload or a machine here, or run assay check in a terminal.",
             ),
             form,
         )
     try:
-        found = check(
-            since=given.get("since", ""),
-            fail_on=[given["fail_on"]] if given.get("fail_on") else (),
+        report = check(
+            since=params.get("since", ""),
+            fail_on=[params["fail_on"]] if params.get("fail_on") else (),
             query=query,
             store=home,
         )
@@ -50,18 +50,18 @@ def check_page(store: Store, home: Home, given: dict[str, str]) -> Page:
         return _refused(error, form)
     return Page(
         title="Check",
-        lead=view.headline(found),
-        mood="good" if status(found) == 0 else "bad",
-        command=_command(given),
-        document=msgspec.to_builtins(found),
-        sections=(_section(found),),
+        lead=view.headline(report),
+        mood="good" if status(report) == 0 else "bad",
+        command=_command(params),
+        document=msgspec.to_builtins(report),
+        sections=(_section(report),),
         form=form,
     )
 
 
-def _section(found: Checked) -> Section:
-    table = view.check_table(found, everything=True)
-    series = {(one.key, one.metric): one.series for one in found.found}
+def _section(report: Checked) -> Section:
+    table = view.check_table(report, everything=True)
+    series = {(finding.key, finding.metric): finding.series for finding in report.found}
     rows = tuple(
         (
             msgspec.structs.replace(
@@ -75,13 +75,13 @@ def _section(found: Checked) -> Section:
     return Section(title="Every series", grid=shown, notes=table.notes)
 
 
-def _command(given: dict[str, str]) -> str:
-    words = [f"--{name.replace('_', '-')} '{given[name]}'" for name in FIELDS if given.get(name)]
+def _command(params: dict[str, str]) -> str:
+    words = [f"--{name.replace('_', '-')} '{params[name]}'" for name in FIELDS if params.get(name)]
     return " ".join(["assay check", *words])
 
 
 def _refused(error: UsageError, form: Form) -> Page:
-    """Nothing to check yet, or a field that cannot be read: said above the form."""
+    """Nothing to check yet, or an invalid field: shown above the form."""
     return Page(
         title="Check",
         lead=f"{error} {error.hint}",

@@ -31,51 +31,55 @@ from assay.web.page import Cell, Choice, Form, Grid, Page, Section, heat_cell, s
 
 DRAWN = 60  # ratios in one chart
 OPENED = 100  # results that are opened for one page; of more, the index tells
-FILLED = 0.4  # of a map: with less there is nothing to see
+FILLED = 0.4  # of a map: with less it is not drawn
 CHOICES = 30  # newest runs and labels to choose from
 
 
-def compare_page(store: Store, given: dict[str, str]) -> Page:
-    """Kept results only: a file of this machine is nobody's to read here."""
-    baseline, candidate = given.get("a", ""), given.get("b", "")
+def compare_page(store: Store, params: dict[str, str]) -> Page:
+    """Stored results only: the dashboard must not read files of this machine."""
+    baseline, candidate = params.get("a", ""), params.get("b", "")
     if not (baseline and candidate):
-        return _page(store, given, "Choose two runs, labels, tags, commits or days.")
+        return _page(store, params, "Choose two runs, labels, tags, commits or days.")
     try:
-        found = _found(store, (baseline, candidate), given)
+        comparison = _found(store, (baseline, candidate), params)
     except UsageError as error:
-        return _page(store, given, f"{error} {error.hint}")
-    return _page(store, given, _lead(found), found)
+        return _page(store, params, f"{error} {error.hint}")
+    return _page(store, params, _lead(comparison), comparison)
 
 
-def _found(store: Store, names: tuple[str, str], given: dict[str, str]) -> Differences:
-    """As `assay compare` answers; where that would open very many results, from the index."""
-    how = Comparing(metric=given.get("metric", ""), by=given.get("by", ""))
+def _found(store: Store, names: tuple[str, str], params: dict[str, str]) -> Differences:
+    """As `assay compare`; from the index if that would open too many results."""
+    how = Comparing(metric=params.get("metric", ""), by=params.get("by", ""))
     baseline, candidate = (selected(store, name) for name in names)
     if store.count(baseline) + store.count(candidate) > OPENED:
         return compare_points(store, (baseline, candidate), names, how)
     return compare_results(select(store, names[0]), select(store, names[1]), names, how)
 
 
-def _page(store: Store, given: dict[str, str], lead: str, found: Differences | None = None) -> Page:
-    sides = [given.get(side) or side.upper() for side in ("a", "b")]
+def _page(
+    store: Store, params: dict[str, str], lead: str, comparison: Differences | None = None
+) -> Page:
+    sides = [params.get(side) or side.upper() for side in ("a", "b")]
     return Page(
         title="Compare",
         lead=lead,
         command=f"assay compare {' '.join(map(shlex.quote, sides))}",
-        document=found or {"schema": SCHEMA, "kind": "differences", "error": lead},
-        sections=tuple(_sections(found)) if found else (),
-        form=Form(action="/compare", fields=_fields(store, given)),
+        document=comparison or {"schema": SCHEMA, "kind": "differences", "error": lead},
+        sections=tuple(_sections(comparison)) if comparison else (),
+        form=Form(action="/compare", fields=_fields(store, params)),
     )
 
 
-def _fields(store: Store, given: dict[str, str]) -> tuple[Choice, ...]:
+def _fields(store: Store, params: dict[str, str]) -> tuple[Choice, ...]:
     entries = store.entries(Query(limit=2_000))[::-1]
     labels = dict.fromkeys(f"label:{entry.label}" for entry in entries if entry.label)
     known = [*list(labels)[:CHOICES], *list(dict.fromkeys(e.run for e in entries))[:CHOICES]]
     return (
-        *(_side(name, text, given.get(name, ""), known) for name, text in _SIDES.items()),
-        Choice(name="metric", label="metric (empty: the usual one)", value=given.get("metric", "")),
-        Choice(name="by", label="means by, such as backend", value=given.get("by", "")),
+        *(_side(name, text, params.get(name, ""), known) for name, text in _SIDES.items()),
+        Choice(
+            name="metric", label="metric (empty: the usual one)", value=params.get("metric", "")
+        ),
+        Choice(name="by", label="means by, such as backend", value=params.get("by", "")),
     )
 
 
@@ -88,33 +92,45 @@ def _side(name: str, label: str, value: str, known: Sequence[str]) -> Choice:
     return Choice(name=name, label=label, value=value, choices=tuple((c, c) for c in choices))
 
 
-def _lead(found: Differences) -> str:
-    whole = next((mean for mean in found.means if not mean.group), None)
-    if whole is None:
-        shown = {one.key for one in found.differences}
-        return f"{found.candidate} beside {found.baseline}: {', '.join(sorted(shown)[:3])}."
+def _lead(comparison: Differences) -> str:
+    overall = next((mean for mean in comparison.means if not mean.group), None)
+    if overall is None:
+        shown = {difference.key for difference in comparison.differences}
+        return (
+            f"{comparison.candidate} beside {comparison.baseline}: {', '.join(sorted(shown)[:3])}."
+        )
     return (
-        f"{found.candidate} over {found.baseline}: {whole.ratio.value:.3f} by the geometric mean "
-        f"of {whole.ratio.n} cases: {whole.verdict}."
+        f"{comparison.candidate} over {comparison.baseline}: {overall.ratio.value:.3f} by the "
+        f"geometric mean of {overall.ratio.n} cases: {overall.verdict}."
     )
 
 
-def _sections(found: Differences) -> list[Section]:
-    shown = [one for one in found.differences if one.verdict != "not-comparable"]
+def _sections(comparison: Differences) -> list[Section]:
+    shown = [
+        difference
+        for difference in comparison.differences
+        if difference.verdict != "not-comparable"
+    ]
     rows = [Ratio(name=o.key, value=o.ratio, low=o.low, high=o.high) for o in shown[:DRAWN]]
     heat = _heat(shown)
     return [
-        Section(title="Ratios", chart=ratios_chart("candidate over baseline", rows, found.minimum)),
-        *([section(view.means_table(found.means), "Geometric means")] if found.means else []),
+        Section(
+            title="Ratios", chart=ratios_chart("candidate over baseline", rows, comparison.minimum)
+        ),
+        *(
+            [section(view.means_table(comparison.means), "Geometric means")]
+            if comparison.means
+            else []
+        ),
         *([Section(title="Workload by backend", grid=heat)] if heat else []),
-        section(view.cases_table(found), "Cases"),
+        section(view.cases_table(comparison), "Cases"),
     ]
 
 
 def _heat(shown: Sequence[Difference]) -> Grid | None:
     """A cell for each workload on each backend; nothing where one of them hardly varies."""
-    cells = {tuple(one.key.rpartition("@")[::2]): one.ratio for one in shown}
-    rows, columns = (list(dict.fromkeys(key[place] for key in cells)) for place in (0, 1))
+    cells = {tuple(difference.key.rpartition("@")[::2]): difference.ratio for difference in shown}
+    rows, columns = (list(dict.fromkeys(key[index] for key in cells)) for index in (0, 1))
     if min(len(rows), len(columns)) < 2 or len(cells) < FILLED * len(rows) * len(columns):
         return None
     return Grid(
@@ -128,8 +144,8 @@ def _heat(shown: Sequence[Difference]) -> Grid | None:
 
 
 NOTE = (
-    "from the index: each result counts as one process, and packages and hosts are not held "
-    "against each other; assay compare opens every result"
+    "from the index: each result counts as one process, and packages and hosts are not compared; "
+    "assay compare opens every result"
 )
 
 
@@ -142,17 +158,19 @@ def compare_points(
     baseline, candidate = (_points(store, query, how.metric) for query in queries)
     if not (baseline and candidate):
         raise _nothing_shared(names, how.metric)
-    check_names(how, {id(one.series): one.series for one in (*baseline, *candidate)}.values())
+    check_names(how, {id(point.series): point.series for point in (*baseline, *candidate)}.values())
     before, after = (_cases(side, how.across) for side in (baseline, candidate))
     pairs, notes = matched(before, after, names)
-    found = [one for key, sides in pairs.items() for one in _differences(key, *sides, how)]
-    if not found:
+    differences = [
+        point for key, sides in pairs.items() for point in _differences(key, *sides, how)
+    ]
+    if not differences:
         raise _nothing_shared(names, how.metric)
     return Differences(
         baseline=names[0],
         candidate=names[1],
-        differences=tuple(found),
-        means=tuple(compare_sets.means(found, how.minimum)),
+        differences=tuple(differences),
+        means=tuple(compare_sets.means(differences, how.minimum)),
         notes=(*notes, NOTE),
         minimum=how.minimum,
     )
@@ -162,7 +180,7 @@ def _nothing_shared(names: tuple[str, str], metric: str) -> UsageError:
     return UsageError(
         f"{names[0]} and {names[1]} have no metric in common"
         + (f" named '{metric}'." if metric else "."),
-        hint="assay show RUN/NNN tells what a result has.",
+        hint="assay show RUN/NNN shows the metrics of a result.",
     )
 
 
@@ -172,16 +190,16 @@ def _points(store: Store, query: Query, metric: str) -> list[KeptPoint]:
         return store.points_of(query, () if metric == ALL else (metric,))
     from assay.stats.compare_sets import MAIN
 
-    found = store.points_of(query, MAIN)
-    whole = store.count(msgspec.structs.replace(query, status="ok"))
-    return found if len({one.point.id for one in found}) == whole else store.points_of(query)
+    points = store.points_of(query, MAIN)
+    count = store.count(msgspec.structs.replace(query, status="ok"))
+    return points if len({point.point.id for point in points}) == count else store.points_of(query)
 
 
 def _cases(points: Iterable[KeptPoint], across: str) -> Cases[KeptPoint]:
-    found: Cases[KeptPoint] = {}
-    for one in points:
-        found.setdefault(case_key(one.series, across), []).append(one)
-    return found
+    cases: Cases[KeptPoint] = {}
+    for point in points:
+        cases.setdefault(case_key(point.series, across), []).append(point)
+    return cases
 
 
 def _differences(
@@ -191,33 +209,39 @@ def _differences(
     from assay.stats import compare_sets
 
     before, after = _by_metric(first), _by_metric(second)
-    apart = comparable.unlike_points(first[0], second[0])
-    refused = [words for words in apart.refused if how.across not in words.split(":")[0].split()]
-    found = []
+    mismatches = comparable.unlike_points(first[0], second[0])
+    refused = [
+        words for words in mismatches.refused if how.across not in words.split(":")[0].split()
+    ]
+    differences = []
     for metric in _wanted([name for name in before if name in after], how.metric):
-        one, other = (
+        first_side, second_side = (
             compare_sets.points_side(before[metric]),
             compare_sets.points_side(after[metric]),
         )
-        units = [f"unit: {one.unit} → {other.unit}"] if one.unit != other.unit else []
+        units = (
+            [f"unit: {first_side.unit} → {second_side.unit}"]
+            if first_side.unit != second_side.unit
+            else []
+        )
         not_same = [*(refused if not how.anyway else []), *units]
-        made = compare_sets.difference(key, metric, one, other, how.minimum)
-        found.append(
+        difference = compare_sets.difference(key, metric, first_side, second_side, how.minimum)
+        differences.append(
             msgspec.structs.replace(
-                made,
-                verdict="not-comparable" if not_same else made.verdict,
+                difference,
+                verdict="not-comparable" if not_same else difference.verdict,
                 group=group_of(first[0].series, how.by),
-                notes=(*not_same, *apart.noted),
+                notes=(*not_same, *mismatches.noted),
             )
         )
-    return found
+    return differences
 
 
 def _by_metric(points: Iterable[KeptPoint]) -> Cases[KeptPoint]:
-    found: Cases[KeptPoint] = {}
-    for one in points:
-        found.setdefault(one.metric, []).append(one)
-    return found
+    groups: Cases[KeptPoint] = {}
+    for point in points:
+        groups.setdefault(point.metric, []).append(point)
+    return groups
 
 
 def _wanted(shared: Sequence[str], metric: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""What changed lately in the series of a store, looked up once for each new point."""
+"""Recent changes in the series of a store, cached until a series has a new point."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings:
-    """Of the usual metric of every series. What a series had is kept until it has a new point."""
+    """Findings of the main metric of every series, cached until it has a new point."""
 
     def __init__(self, home: Home = None) -> None:
         self._home = home
@@ -59,20 +59,20 @@ class Findings:
         self.waiting = 0  # series with new points, not looked at yet
 
     def look(self, store: Store, most: int = AT_ONCE) -> list[Finding]:
-        """All there are; of the series that have new points, at most so many are looked at."""
+        """All findings; at most `most` series with new points are analysed."""
         every = store.series(Query())
         chosen = matching(every, "", "") if every else []
-        kept = {(one.series.id, one.metric): one for one in chosen}
-        fresh = [key for key, one in kept.items() if self._last(key) != one.last]
+        current = {(series.series.id, series.metric): series for series in chosen}
+        fresh = [key for key, series in current.items() if self._last(key) != series.last]
         for key in fresh[::-1][:most]:
-            self._known[key] = (kept[key].last, _finding(store, kept[key]))
+            self._known[key] = (current[key].last, _finding(store, current[key]))
         self.waiting = max(0, len(fresh) - most)
-        found = [f for key, (_, f) in list(self._known.items()) if f and key in kept]
-        newest = sorted(found, key=lambda finding: finding.since, reverse=True)
+        findings = [f for key, (_, f) in list(self._known.items()) if f and key in current]
+        newest = sorted(findings, key=lambda finding: finding.since, reverse=True)
         return sorted(newest, key=lambda finding: not finding.worse)
 
     def look_on(self) -> None:
-        """Look at the rest in a thread, unless one does already."""
+        """Analyse the rest in a thread, unless one is running."""
         with self._lock:
             if self.waiting and not (self._thread and self._thread.is_alive()):
                 self._thread = threading.Thread(target=self._rest, daemon=True)
@@ -88,21 +88,21 @@ class Findings:
         return self._known.get(key, ("", None))[0]
 
 
-def _finding(store: Store, one: KeptSeries) -> Finding | None:
+def _finding(store: Store, series: KeptSeries) -> Finding | None:
     from assay.stats.gate import is_worse  # with numpy
     from assay.stats.trend import history
 
-    points = store.points(one.series.id, one.metric, LATELY)
+    points = store.points(series.series.id, series.metric, LATELY)
     shifts = history(points).shifts
     if not shifts or shifts[-1].place < len(points) - SINCE:
         return None
     size = shifts[-1].size
     return Finding(
-        series=one.series.id,
-        metric=one.metric,
-        case=one.series.key,
-        machine=one.series.machine,
+        series=series.series.id,
+        metric=series.metric,
+        case=series.series.key,
+        machine=series.series.machine,
         change=size,
         since=shifts[-1].started,
-        worse=is_worse(size, Threshold(metric=one.metric, share=0.0), one.unit),
+        worse=is_worse(size, Threshold(metric=series.metric, share=0.0), series.unit),
     )

@@ -26,16 +26,16 @@ NEWEST = 50  # points that a page lists; the chart has all
 FIELDS = ("workload", "backend", "label", "machine")
 
 
-def all_series_page(store: Store, given: dict[str, str]) -> Page:
+def all_series_page(store: Store, params: dict[str, str]) -> Page:
     """Every series, with its newest value; one metric at a time."""
-    query = Query(**{name: given.get(name, "") for name in FIELDS})  # type: ignore[arg-type]
-    kept = store.series(query)
-    metrics = _metrics(kept)
-    metric = given.get("metric") or (metrics[0] if metrics else "")
-    shown = [one for one in kept if one.metric == metric][::-1]
+    query = Query(**{name: params.get(name, "") for name in FIELDS})  # type: ignore[arg-type]
+    all_series = store.series(query)
+    metrics = _metrics(all_series)
+    metric = params.get("metric") or (metrics[0] if metrics else "")
+    shown = [series for series in all_series if series.metric == metric][::-1]
     fields = (
         Choice(name="metric", label="metric", value=metric, choices=tuple((m, m) for m in metrics)),
-        *(Choice(name=name, label=name, value=given.get(name, "")) for name in FIELDS),
+        *(Choice(name=name, label=name, value=params.get(name, "")) for name in FIELDS),
     )
     return Page(
         title="History",
@@ -45,7 +45,7 @@ def all_series_page(store: Store, given: dict[str, str]) -> Page:
             "schema": SCHEMA,
             "kind": "series-list",
             "metric": metric,
-            "series": [_plain(one) for one in shown],
+            "series": [_plain(series) for series in shown],
         },
         sections=(Section(title="", grid=_grid(shown)),),
         form=Form(action="/history", fields=fields) if metrics else None,
@@ -54,84 +54,87 @@ def all_series_page(store: Store, given: dict[str, str]) -> Page:
 
 def series_page(store: Store, series: str, metric: str) -> Page:
     """One series over time, with its shifts and what changed there."""
-    found = read(store, _found(store, series, metric))
-    newest = found.points[-1]
+    history = read(store, _found(store, series, metric))
+    newest = history.points[-1]
     return Page(
-        title=found.key,
-        lead=f"{metric} was {human(newest.value, found.unit)} on {newest.started[:10]}; "
-        f"{len(found.shifts)} shift{'' if len(found.shifts) == 1 else 's'} in "
-        f"{len(found.points)} points.",
-        command=f"assay history {shlex.quote(found.key)} --metric {metric}",
-        document=lambda: view.output([found], "json").document,
+        title=history.key,
+        lead=f"{metric} was {human(newest.value, history.unit)} on {newest.started[:10]}; "
+        f"{len(history.shifts)} shift{'' if len(history.shifts) == 1 else 's'} in "
+        f"{len(history.points)} points.",
+        command=f"assay history {shlex.quote(history.key)} --metric {metric}",
+        document=lambda: view.output([history], "json").document,
         sections=(
             Section(
-                title=f"{metric} on {found.machine or 'an unknown machine'}", chart=_chart(found)
+                title=f"{metric} on {history.machine or 'an unknown machine'}",
+                chart=_chart(history),
             ),
-            section(view.shifts_table(found), "Shifts"),
-            Section(title="Newest points", grid=_points(found)),
+            section(view.shifts_table(history), "Shifts"),
+            Section(title="Newest points", grid=_points(history)),
         ),
     )
 
 
 def _found(store: Store, series: str, metric: str) -> KeptSeries:
-    found = store.one_series(series, metric)
-    if found is None:
-        known = [f"{one.series.id}/{one.metric}" for one in store.series(Query())]
+    match = store.one_series(series, metric)
+    if match is None:
+        known = [f"{each.series.id}/{each.metric}" for each in store.series(Query())]
         raise unknown("series", f"{series}/{metric}", known, hint="All of them are at /history.")
-    return found
+    return match
 
 
-def _chart(found: SeriesHistory) -> Markup:
-    times = [datetime.fromisoformat(point.started).timestamp() for point in found.points]
+def _chart(history: SeriesHistory) -> Markup:
+    times = [datetime.fromisoformat(point.started).timestamp() for point in history.points]
 
     def told(i: int) -> str:
-        point = found.points[i]
-        return f"{human(point.value, found.unit)}, {point.started[:16]}, {point.id}"
+        point = history.points[i]
+        return f"{human(point.value, history.unit)}, {point.started[:16]}, {point.id}"
 
     series = Dots(
         name="",
         xs=times,
-        ys=[point.value for point in found.points],
-        lows=[point.low for point in found.points],
-        highs=[point.high for point in found.points],
+        ys=[point.value for point in history.points],
+        lows=[point.low for point in history.points],
+        highs=[point.high for point in history.points],
         told=told,
     )
     return drawn(
         Chart(
-            title=f"{found.metric} of {found.key} over time",
-            y_label=f"{found.metric}, with the interval of each point; levels between shifts",
+            title=f"{history.metric} of {history.key} over time",
+            y_label=f"{history.metric}, with the interval of each point; levels between shifts",
             series=(series,),
             x_kind="time",
-            unit=found.unit,
+            unit=history.unit,
             height=320,
-            marks=tuple(_mark(one, times) for one in found.shifts),
-            levels=tuple(_levels(found, times)),
+            marks=tuple(_mark(explained, times) for explained in history.shifts),
+            levels=tuple(_levels(history, times)),
         )
     )
 
 
-def _mark(one: ExplainedShift, times: Sequence[float]) -> Mark:
-    text = f"{change(one.shift.size)} since {one.shift.started[:16]}"
-    return Mark(x=times[one.shift.place], text=f"{text}: {view.changes_text(one.changed)}")
+def _mark(explained: ExplainedShift, times: Sequence[float]) -> Mark:
+    text = f"{change(explained.shift.size)} since {explained.shift.started[:16]}"
+    return Mark(
+        x=times[explained.shift.place], text=f"{text}: {view.changes_text(explained.changed)}"
+    )
 
 
-def _levels(found: SeriesHistory, times: Sequence[float]) -> Iterator[Level]:
+def _levels(history: SeriesHistory, times: Sequence[float]) -> Iterator[Level]:
     """The median of each stretch between shifts."""
-    edges = [0, *(one.shift.place for one in found.shifts), len(times)]
+    edges = [0, *(explained.shift.place for explained in history.shifts), len(times)]
     for start, end in itertools.pairwise(edges):
-        middle = statistics.median(point.value for point in found.points[start:end])
+        middle = statistics.median(point.value for point in history.points[start:end])
         yield Level(start=times[start], end=times[end - 1], value=middle)
 
 
-def _points(found: SeriesHistory) -> Grid:
-    points = found.points[: -NEWEST - 1 : -1]
+def _points(history: SeriesHistory) -> Grid:
+    points = history.points[: -NEWEST - 1 : -1]
     scale = scale_of([end for point in points for end in (point.low, point.value, point.high)])
     return Grid(
-        columns=("when", found.metric, "interval", "commit", "label", "result"),
+        columns=("when", history.metric, "interval", "commit", "label", "result"),
         rows=tuple(
             (
                 Cell(text=point.started[:16].replace("T", " ")),
-                Cell(text=human(point.value, found.unit), sort=point.value),
+                Cell(text=human(point.value, history.unit), sort=point.value),
                 Cell(drawing=interval_cell(point.low, point.value, point.high, scale)),
                 Cell(text=point.commit[:10]),
                 Cell(text=point.label),
@@ -139,7 +142,7 @@ def _points(found: SeriesHistory) -> Grid:
             )
             for point in points
         ),
-        numeric=frozenset({found.metric}),
+        numeric=frozenset({history.metric}),
     )
 
 
@@ -148,9 +151,9 @@ def addresses(store: Store) -> list[tuple[str, str]]:
     return [(k.series.id, k.metric) for k in store.series(Query()) if k.metric in METRICS]
 
 
-def _metrics(kept: Iterable[KeptSeries]) -> list[str]:
-    there = {one.metric for one in kept}
-    return [m for m in METRICS if m in there] + sorted(there - set(METRICS))
+def _metrics(all_series: Iterable[KeptSeries]) -> list[str]:
+    metrics = {series.metric for series in all_series}
+    return [m for m in METRICS if m in metrics] + sorted(metrics - set(METRICS))
 
 
 def _grid(shown: Sequence[KeptSeries]) -> Grid:
@@ -158,27 +161,27 @@ def _grid(shown: Sequence[KeptSeries]) -> Grid:
         columns=("case", "points", "first", "newest", "machine"),
         rows=tuple(
             (
-                Cell(text=one.series.key, to=f"/history/{one.series.id}/{one.metric}"),
-                Cell(text=str(one.count), sort=one.count),
-                Cell(text=one.first[:10]),
-                Cell(text=one.last[:16].replace("T", " ")),
-                Cell(text=one.series.machine),
+                Cell(text=series.series.key, to=f"/history/{series.series.id}/{series.metric}"),
+                Cell(text=str(series.count), sort=series.count),
+                Cell(text=series.first[:10]),
+                Cell(text=series.last[:16].replace("T", " ")),
+                Cell(text=series.series.machine),
             )
-            for one in shown
+            for series in shown
         ),
         numeric=frozenset({"points"}),
         empty="No series yet: measure the same case more than once, and it has a history.",
     )
 
 
-def _plain(one: KeptSeries) -> dict[str, object]:
+def _plain(series: KeptSeries) -> dict[str, object]:
     return {
-        "id": one.series.id,
-        "case": one.series.key,
-        "machine": one.series.machine,
-        "metric": one.metric,
-        "unit": one.unit,
-        "points": one.count,
-        "first": one.first,
-        "last": one.last,
+        "id": series.series.id,
+        "case": series.series.key,
+        "machine": series.series.machine,
+        "metric": series.metric,
+        "unit": series.unit,
+        "points": series.count,
+        "first": series.first,
+        "last": series.last,
     }

@@ -18,7 +18,7 @@ COLUMNS = ("run", "started", "cases", "results", "failed", "label")
 
 
 def overview_page(store: Store, known: Findings) -> Page:
-    """`known` has what the series were found to do before, and looks at those with new points."""
+    """`known` caches findings, and analyses series with new points."""
     entries = store.entries(Query(limit=NEWEST))
     if not entries:
         return _empty()
@@ -38,7 +38,7 @@ def overview_page(store: Store, known: Findings) -> Page:
             "lead": lead,
             "findings": msgspec.to_builtins(findings),
             "failed": [_plain(entry) for entry in failed[:PAGE]],
-            "runs": [_plain_run(run, of) for run, of in _by_run(entries)[:PAGE]],
+            "runs": [_plain_run(run, group) for run, group in _by_run(entries)[:PAGE]],
             "machines": dict(Counter(entry.machine for entry in entries)),
         },
         sections=(
@@ -50,12 +50,12 @@ def overview_page(store: Store, known: Findings) -> Page:
     )
 
 
-def runs_page(store: Store, given: dict[str, str]) -> Page:
+def runs_page(store: Store, params: dict[str, str]) -> Page:
     """All runs, the newest first; by label, workload, backend or status."""
     names = ("label", "workload", "backend", "status", "machine", "since", "until")
-    query = Query(limit=NEWEST, **{name: given.get(name, "") for name in names})  # type: ignore[arg-type]
+    query = Query(limit=NEWEST, **{name: params.get(name, "") for name in names})  # type: ignore[arg-type]
     entries = store.entries(query)
-    fields = tuple(Choice(name=name, label=name, value=given.get(name, "")) for name in names)
+    fields = tuple(Choice(name=name, label=name, value=params.get(name, "")) for name in names)
     return Page(
         title="Runs",
         lead=f"Of the newest {NEWEST} results." if len(entries) == NEWEST else "",
@@ -63,7 +63,7 @@ def runs_page(store: Store, given: dict[str, str]) -> Page:
         document={
             "schema": SCHEMA,
             "kind": "runs",
-            "runs": [_plain_run(run, of) for run, of in _by_run(entries)],
+            "runs": [_plain_run(run, group) for run, group in _by_run(entries)],
         },
         sections=(Section(title="", grid=runs_grid(entries, 0)),),
         form=Form(action="/runs", fields=fields),
@@ -71,34 +71,34 @@ def runs_page(store: Store, given: dict[str, str]) -> Page:
 
 
 def runs_grid(entries: Sequence[Entry], most: int) -> Grid:
-    found = _by_run(entries)
+    runs = _by_run(entries)
     return Grid(
         columns=COLUMNS,
-        rows=tuple(_row(run, of) for run, of in (found[:most] if most else found)),
+        rows=tuple(_row(run, group) for run, group in (runs[:most] if most else runs)),
         numeric=frozenset({"results", "failed"}),
-        empty="No result fits. Leave a field empty to see more.",
+        empty="No result matches. Clear a field to see more.",
     )
 
 
 def _by_run(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
     """The newest first."""
-    found: dict[str, list[Entry]] = {}
+    runs: dict[str, list[Entry]] = {}
     for entry in reversed(entries):
-        found.setdefault(entry.run, []).append(entry)
-    return list(found.items())
+        runs.setdefault(entry.run, []).append(entry)
+    return list(runs.items())
 
 
-def _row(run: str, of: Sequence[Entry]) -> tuple[Cell, ...]:
-    failed = sum(entry.status not in {"ok", "skipped"} for entry in of)
-    cases = list(dict.fromkeys(entry.key for entry in reversed(of)))
+def _row(run: str, entries: Sequence[Entry]) -> tuple[Cell, ...]:
+    failed = sum(entry.status not in {"ok", "skipped"} for entry in entries)
+    cases = list(dict.fromkeys(entry.key for entry in reversed(entries)))
     more = f" and {len(cases) - 2} more" if len(cases) > 2 else ""
     return (
         Cell(text=run, to=f"/runs/{run}"),
-        Cell(text=of[-1].started[:16].replace("T", " ")),
+        Cell(text=entries[-1].started[:16].replace("T", " ")),
         Cell(text=", ".join(cases[:2]) + more),
-        Cell(text=str(len(of)), sort=len(of)),
+        Cell(text=str(len(entries)), sort=len(entries)),
         Cell(text=str(failed) if failed else "", style="bad" if failed else "", sort=failed),
-        Cell(text=of[0].label),
+        Cell(text=entries[0].label),
     )
 
 
@@ -143,7 +143,7 @@ def _lead(slower: Sequence[Finding], findings: Sequence[Finding], waiting: int) 
     what = "series has" if len(slower) == 1 else "series have"
     words = f"{len(slower)} {what} become slower" if slower else "Nothing has become slower"
     words += "; what else changed is below" if findings and not slower else ""
-    return f"{words}, of those looked at so far ({waiting} to go)." if waiting else f"{words}."
+    return f"{words}, of those checked so far ({waiting} left)." if waiting else f"{words}."
 
 
 def _all_runs() -> Link:
@@ -154,14 +154,14 @@ def _plain(entry: Entry) -> dict[str, str]:
     return {name: getattr(entry, name) for name in ("id", "key", "status", "started", "label")}
 
 
-def _plain_run(run: str, of: Sequence[Entry]) -> dict[str, object]:
+def _plain_run(run: str, entries: Sequence[Entry]) -> dict[str, object]:
     return {
         "run": run,
-        "started": of[-1].started,
-        "label": of[0].label,
-        "results": len(of),
-        "failed": sum(entry.status not in {"ok", "skipped"} for entry in of),
-        "cases": list(dict.fromkeys(entry.key for entry in reversed(of))),
+        "started": entries[-1].started,
+        "label": entries[0].label,
+        "results": len(entries),
+        "failed": sum(entry.status not in {"ok", "skipped"} for entry in entries),
+        "cases": list(dict.fromkeys(entry.key for entry in reversed(entries))),
     }
 
 

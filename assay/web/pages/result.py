@@ -31,10 +31,10 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def result_page(store: Store, text: str) -> Page:
-    found = list(store.results(Query(ids=(text,))))
-    if len(found) != 1:
+    matches = list(store.results(Query(ids=(text,))))
+    if len(matches) != 1:
         raise UsageError(f"{text} cannot be read.", hint="; ".join(store.problems))
-    reading = stored_summary.read(store, found[0])
+    reading = stored_summary.read(store, matches[0])
     result = reading.result
     folder = store.folder(result.id)
     step = reading.own.get("step_time")
@@ -60,10 +60,10 @@ def result_page(store: Store, text: str) -> Page:
 
 def files_of(folder: Path) -> list[Path]:
     """Plain files of a result, by name; links lead elsewhere and are left out."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return [
         path
-        for path in found
+        for path in paths
         if not path.is_symlink() and path.resolve().is_relative_to(folder.resolve())
     ]
 
@@ -77,7 +77,7 @@ def _steps(reading: Reading) -> list[Section]:
 
 
 def _reported(reading: Reading) -> list[Section]:
-    """What a task or benchmark method told, where it told more than one value."""
+    """Values that a task or benchmark method reported, if more than one."""
     charts = [
         repeats_chart(name, values, quantity.unit)
         for name, quantity in reading.summary.quantities.items()
@@ -160,10 +160,12 @@ def _facts(reading: Reading) -> list[Section]:
     }
     return [
         Section(
-            title=title, closed=True, facts=Facts(items=tuple((k, str(v)) for k, v in of.items()))
+            title=title,
+            closed=True,
+            facts=Facts(items=tuple((k, str(v)) for k, v in values.items())),
         )
-        for title, of in groups.items()
-        if of
+        for title, values in groups.items()
+        if values
     ]
 
 
@@ -194,7 +196,7 @@ def _files(folder: Path, result_id: str) -> list[Section]:
 
 
 def _end(path: Path) -> str:
-    """The last of a log, without what would steer a terminal."""
+    """The end of a log, without terminal control characters."""
     data = _unpacked(path) if path.suffix == ".gz" else _last_bytes(path)
     return _CONTROL.sub("", data.decode(errors="replace"))
 
@@ -206,9 +208,9 @@ def _last_bytes(path: Path) -> bytes:
 
 
 def _unpacked(path: Path) -> bytes:
-    """At most so much is unpacked: a small file can hold a very long log."""
+    """Limited, because a small file can hold a very long log."""
     try:
         with gzip.open(path) as file:
             return file.read(UNPACKED)[-LOG:]
     except (OSError, EOFError, zlib.error):
-        return b"(the log is damaged: only the file itself can be saved)"
+        return b"(the log is damaged: download the file itself)"

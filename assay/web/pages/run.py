@@ -42,12 +42,12 @@ def run_page(store: Store, text: str) -> Page:
     run = store.find_run(text)
     readings = [stored_summary.read(store, r) for r in lasting(store.results(Query(ids=(run,))))]
     verb = verb_of(store, run)
-    found = verdict(store, run, verb, readings)
+    conclusion = verdict(store, run, verb, readings)
     lead, mood = _lead(store, run, readings)
     return Page(
         title=run,
-        lead=f"{found.sentence[:1].upper()}{found.sentence[1:]}. {lead}"
-        if found.sentence
+        lead=f"{conclusion.sentence[:1].upper()}{conclusion.sentence[1:]}. {lead}"
+        if conclusion.sentence
         else lead,
         mood=mood,  # type: ignore[arg-type]
         command=f"assay show {run}",
@@ -59,7 +59,7 @@ def run_page(store: Store, text: str) -> Page:
             "schema": SCHEMA,
         },
         sections=(
-            *found.sections,
+            *conclusion.sections,
             *([_results(run, readings, verb)] if readings else [_nothing(run)]),
             *_failures(readings),
             *_unreadable(store),
@@ -107,8 +107,8 @@ def _results(run: str, readings: Sequence[Reading], verb: str) -> Section:
 def _sorted(
     cells: Sequence[Cell], columns: Sequence[str], reading: Reading, scale: Scale
 ) -> list[Cell]:
-    """Numbers in human units are sorted by what they are; an interval is drawn too."""
-    found = []
+    """Cells with their sort value, and drawn intervals."""
+    sorted_cells = []
     for column, cell in zip(columns, cells, strict=True):
         quantity = reading.own.get(QUANTITIES.get(column, column))
         value = quantity.value if quantity else reading.result.peaks.get(PEAKS.get(column, ""))
@@ -116,8 +116,8 @@ def _sorted(
         drawing = Markup()
         if column == "95 % interval" and quantity:
             drawing = interval_cell(quantity.low, quantity.value, quantity.high, scale)
-        found.append(msgspec.structs.replace(cell, sort=sort, drawing=drawing))
-    return found
+        sorted_cells.append(msgspec.structs.replace(cell, sort=sort, drawing=drawing))
+    return sorted_cells
 
 
 def _status(cell: Cell, reading: Reading) -> Cell:
@@ -174,6 +174,6 @@ def _command(words: Sequence[str]) -> str:
 def _nothing(run: str) -> Section:
     return Section(
         title="Results",
-        text="No result yet: it is still going on, or it was cut off.",
-        notes=(f"Go on with it: assay run --resume {run}",),
+        text="No result yet: it is still running, or it was interrupted.",
+        notes=(f"To continue: assay run --resume {run}",),
     )

@@ -1,4 +1,4 @@
-"""Speed against what it costs: memory and energy of each case, and which no other beats in both."""
+"""Speed against memory and energy of each case, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ MOST = 300  # results that one page opens
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to have less of."""
+    """A quantity of which less is better."""
 
     name: str
     unit: str
     of: Callable[[Reading], float | None]
 
 
-def tradeoffs_page(store: Store, given: dict[str, str]) -> Page:
-    text = given.get("of") or "last"
+def tradeoffs_page(store: Store, params: dict[str, str]) -> Page:
+    text = params.get("of") or "last"
     form = Form(
         action="/tradeoffs",
         fields=(Choice(name="of", label="run, label, tag, commit or day", value=text),),
@@ -38,9 +38,9 @@ def tradeoffs_page(store: Store, given: dict[str, str]) -> Page:
         readings = _readings(store, text)
     except UsageError as error:
         return _page(text, form, f"{error} {error.hint}", {})
-    found = {cost.name: priced for cost in COSTS if len(priced := _priced(readings, cost)) > 1}
-    lead = f"{len(readings)} results with a speed." if found else EMPTY
-    return _page(text, form, lead, found)
+    by_cost = {cost.name: priced for cost in COSTS if len(priced := _priced(readings, cost)) > 1}
+    lead = f"{len(readings)} results with a speed." if by_cost else EMPTY
+    return _page(text, form, lead, by_cost)
 
 
 EMPTY = (
@@ -49,7 +49,7 @@ EMPTY = (
 )
 
 
-def _page(text: str, form: Form, lead: str, found: dict[str, list[Priced]]) -> Page:
+def _page(text: str, form: Form, lead: str, by_cost: dict[str, list[Priced]]) -> Page:
     return Page(
         title="Trade-offs",
         lead=lead,
@@ -60,13 +60,15 @@ def _page(text: str, form: Form, lead: str, found: dict[str, list[Priced]]) -> P
             "of": text,
             "costs": {
                 name: [
-                    msgspec.to_builtins(one) | {"on_the_front": one in front(priced)}
-                    for one in priced
+                    msgspec.to_builtins(point) | {"on_the_front": point in front(priced)}
+                    for point in priced
                 ]
-                for name, priced in found.items()
+                for name, priced in by_cost.items()
             },
         },
-        sections=tuple(_section(cost, found[cost.name]) for cost in COSTS if cost.name in found),
+        sections=tuple(
+            _section(cost, by_cost[cost.name]) for cost in COSTS if cost.name in by_cost
+        ),
         form=form,
     )
 
@@ -77,8 +79,8 @@ def _readings(store: Store, text: str) -> list[Reading]:
         raise UsageError(
             f"'{text}' has {count} results, and one page opens {MOST}.", hint="Choose a run."
         )
-    found = [stored_summary.read(store, result) for result in select(store, text)]
-    return [reading for reading in found if _rate(reading)]
+    readings = [stored_summary.read(store, result) for result in select(store, text)]
+    return [reading for reading in readings if _rate(reading)]
 
 
 def _rate(reading: Reading) -> float:
@@ -114,17 +116,17 @@ def _priced(readings: Sequence[Reading], cost: Cost) -> list[Priced]:
 
 def _section(cost: Cost, priced: Sequence[Priced]) -> Section:
     best = front(priced)
-    ordered = sorted(priced, key=lambda one: (one not in best, -one.rate))
+    ordered = sorted(priced, key=lambda point: (point not in best, -point.rate))
     rows = tuple(
         (
-            Cell(text=one.name, to=f"/runs/{one.id}"),
-            Cell(text=human(one.rate, ""), sort=one.rate),
-            Cell(text=human(one.cost, cost.unit), sort=one.cost),
-            Cell(text="yes" if one in best else "", style="good"),
+            Cell(text=point.name, to=f"/runs/{point.id}"),
+            Cell(text=human(point.rate, ""), sort=point.rate),
+            Cell(text=human(point.cost, cost.unit), sort=point.cost),
+            Cell(text="yes" if point in best else "", style="good"),
         )
-        for one in ordered
+        for point in ordered
     )
-    columns = ("case", "items/s", cost.name, "no other beats it in both")
+    columns = ("case", "items/s", cost.name, "on the Pareto front")
     return Section(
         title=f"Speed against {cost.name}",
         chart=front_chart(f"{cost.name}: below and to the right is better", priced, cost.unit),

@@ -1,4 +1,4 @@
-"""What an ab, a race, a study or a tuning found: its verdict, and what led to it."""
+"""The verdict of an ab, a race, a study or a tuning, with its details."""
 
 from __future__ import annotations
 
@@ -54,46 +54,46 @@ def _trials(readings: Sequence[Reading]) -> Section:
     return section(bench.metrics_table(trials), "Each metric over its trials")
 
 
-def _comparison(found: Comparison) -> Section:
-    rows = [Ratio(name=f"pair {n}", value=p.ratio) for n, p in enumerate(found.pairs, 1)]
-    whole = found.ratio
+def _comparison(comparison: Comparison) -> Section:
+    rows = [Ratio(name=f"pair {n}", value=p.ratio) for n, p in enumerate(comparison.pairs, 1)]
+    whole = comparison.ratio
     rows.append(Ratio(name="all pairs", value=whole.value, low=whole.low, high=whole.high))
-    made = section(view.comparison_table(found), "Verdict")
-    title = f"{found.metric}: candidate over baseline; the band is what counts as no change"
-    return msgspec.structs.replace(made, chart=ratios_chart(title, rows, found.minimum))
+    table = section(view.comparison_table(comparison), "Verdict")
+    title = f"{comparison.metric}: candidate over baseline; the band is what counts as no change"
+    return msgspec.structs.replace(table, chart=ratios_chart(title, rows, comparison.minimum))
 
 
-def _front(found: Tuning) -> Section:
+def _front(tuning: Tuning) -> Section:
     rows = [
         Ratio(
-            name=f"{one.name}, {one.accuracy:.2f} %",
-            value=one.speedup,
-            low=one.speedup_low,
-            high=one.speedup_high,
+            name=f"{point.name}, {point.accuracy:.2f} %",
+            value=point.speedup,
+            low=point.speedup_low,
+            high=point.speedup_high,
         )
-        for one in found.points
+        for point in tuning.points
     ]
-    made = section(tune.front_table(found), "Front")
+    table = section(tune.front_table(tuning), "Front")
     chart = ratios_chart("times as fast as the exact network", rows)
-    return msgspec.structs.replace(made, chart=chart)
+    return msgspec.structs.replace(table, chart=chart)
 
 
-def _race(found: Race, readings: Sequence[Reading]) -> tuple[Section, ...]:
+def _race(race: Race, readings: Sequence[Reading]) -> tuple[Section, ...]:
     rows = [
         Ratio(name=place.key, value=place.ratio.value, low=place.ratio.low, high=place.ratio.high)
-        for place in found.places
+        for place in race.places
     ]
-    ranking = section(race_view.ranking_table(found), "Ranking")
-    chart = ratios_chart("time of an item over the leader's", rows, found.minimum)
+    ranking = section(race_view.ranking_table(race), "Ranking")
+    chart = ratios_chart("time of an item over the leader's", rows, race.minimum)
     return (
         msgspec.structs.replace(ranking, chart=chart),
-        *_heats(found, readings),
-        *_effects(races.option_effects_in(found)),
+        *_heats(race, readings),
+        *_effects(races.option_effects_in(race)),
     )
 
 
-def _heats(found: Race, readings: Sequence[Reading]) -> list[Section]:
-    """A column a heat: the time of an item over that of the fastest there; then who was dropped."""
+def _heats(race: Race, readings: Sequence[Reading]) -> list[Section]:
+    """One column per heat: the time of an item over that of the fastest; then who was dropped."""
     times: dict[int, dict[str, float]] = {}
     for reading in readings:
         step = reading.own.get("step_time")
@@ -104,13 +104,11 @@ def _heats(found: Race, readings: Sequence[Reading]) -> list[Section]:
         return []
     rows = tuple(
         (Cell(text=place.key), *_run_heats(place, times), Cell(text=_ended(place, times)))
-        for place in found.places
+        for place in race.places
     )
     names = [f"heat {number}" for number in sorted(times)]
     grid = Grid(columns=("contender", *names, "then"), rows=rows, numeric=frozenset(names))
-    text = (
-        "Time of an item in each heat, over the fastest of that heat. Who is surely slower is out."
-    )
+    text = "Time of an item in each heat over the fastest of that heat, until a contender is out."
     return [Section(title="Who was dropped when", text=text, grid=grid)]
 
 
@@ -133,8 +131,8 @@ def _ended(place: Place, times: Mapping[int, Mapping[str, float]]) -> str:
 
 def _study(store: Store, run: str) -> tuple[Section, ...]:
     request, readings = studies.kept_in(store, run)
-    found = studies.findings(readings)
-    tables = study_view.study_tables(request.study, readings, found.floor, found.unlike)
+    findings = studies.findings(readings)
+    tables = study_view.study_tables(request.study, readings, findings.floor, findings.unlike)
     return (*(section(table) for table in tables), *_effects(option_effects(readings)))
 
 
@@ -143,13 +141,13 @@ def _effects(effects: Sequence[OptionEffect]) -> list[Section]:
         return []
     rows = [
         Ratio(
-            name=f"{one.setting}: {one.before} → {one.after}",
-            value=one.ratio,
-            low=min(one.ratios) if len(one.ratios) > 1 else math.nan,
-            high=max(one.ratios) if len(one.ratios) > 1 else math.nan,
+            name=f"{effect.setting}: {effect.before} → {effect.after}",
+            value=effect.ratio,
+            low=min(effect.ratios) if len(effect.ratios) > 1 else math.nan,
+            high=max(effect.ratios) if len(effect.ratios) > 1 else math.nan,
         )
-        for one in effects
+        for effect in effects
     ]
-    made = section(effects_table(effects), "What each option buys, all else equal")
+    table = section(effects_table(effects), "What each option buys, all else equal")
     title = "time after over time before; the line spans all pairs; left of 1 is quicker"
-    return [msgspec.structs.replace(made, chart=ratios_chart(title, rows))]
+    return [msgspec.structs.replace(table, chart=ratios_chart(title, rows))]

@@ -94,7 +94,7 @@ def test_all_pairs_may_not_be_enough(work, monkeypatch):
     found = list(assay.ab(f"{work}@python", aa=True, pairs=6))
 
     assert found[-1].verdict == "cannot-tell"
-    assert found[-1].ended == "undecided after 6 pairs, the most that were allowed"
+    assert found[-1].ended == "undecided after 6 pairs, the maximum"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_both_may_fail(endings):
 def test_a_budget_that_is_too_small_says_so_and_what_would_do(work):
     found = last(f"{work}@python", same=True, budget=0.5, pairs=60)
 
-    assert "the budget of 500 ms ended after 1 pair, too few" in found.ended
+    assert "budget of 500 ms used up after 1 pair, too few" in found.ended
 
 
 def test_contenders_without_room_alternate_by_process_and_it_is_said(work, monkeypatch):
@@ -209,8 +209,8 @@ def test_a_peak_can_be_compared(work):
     [
         ("step_time=(", [], "cases are compared"),
         ("step_time=(", ["true", "true"], "'\\(' is no regular expression"),
-        ("wall_time=", ["true", "true"], "lacks its pattern"),
-        ("=x", ["true", "true"], "lacks its name"),
+        ("wall_time=", ["true", "true"], "has no pattern"),
+        ("=x", ["true", "true"], "has no name"),
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_one_sentence(work, metric, commands, sentence):

@@ -146,7 +146,7 @@ UNTOLD = pair(one=result(samples=()), other=result(samples=()))
 
 
 UNDECIDED = (
-    "undecided: the budget of {} s ended after 1 pair, too few to know the noise between "
+    "undecided: budget of {} s used up after 1 pair, too few to know the noise between "
     "processes (3 are needed); about 5 would decide: --budget 7s"
 )
 
@@ -160,8 +160,8 @@ UNDECIDED = (
         (NOISY[:1], {"budget": 1.6, "cold": True}, UNDECIDED.format("1.60")),
         (QUIET, {}, "decided after 3 pairs"),
         (QUIET[:1], {"pairs": 1}, "decided after 1 pair"),
-        (NOISY, {"pairs": 3}, "undecided after 3 pairs, the most that were allowed"),
-        ([UNTOLD], {}, "stopped, because they did not both tell step_time"),
+        (NOISY, {"pairs": 3}, "undecided after 3 pairs, the maximum"),
+        ([UNTOLD], {}, "stopped, because not both reported step_time"),
         ([pair(other=result(status="failed"))], {}, "stopped, because a contender failed"),
         (
             [*QUIET, pair(one=result(status="failed"), other=result(status="interrupted"))],
@@ -171,7 +171,8 @@ UNDECIDED = (
         (
             NOISY,
             {"budget": 3.5},
-            "undecided: the budget of 3.50 s ended after 3 pairs; 60 pairs would hardly decide it",
+            "undecided: budget of 3.50 s used up after 3 pairs; "
+            "60 pairs would probably not decide it",
         ),
         (
             NOISY[:1],
@@ -181,8 +182,8 @@ UNDECIDED = (
         (
             QUIET[:2],
             {"budget": 2.5},
-            "the budget of 2.50 s ended after 2 pairs, too few to know the noise between processes "
-            "(3 are needed); so large a change is believed all the same",
+            "budget of 2.50 s used up after 2 pairs, too few to know the noise between processes "
+            "(3 are needed); the change is large enough to decide anyway",
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_ends_that_could_not_be_told_apart_are_compared_again_when_it_goes_on(co
         (first,) = assay.bisect("work.py:work@python", commits[0], commits[-1], **QUICK)
     again = next(api.resume(first.run))
 
-    assert first.ended.startswith("the ends cannot be told apart")
+    assert first.ended.startswith("the ends cannot be distinguished")
     assert [one.place for one in again.tried] == [4, 4]
     assert 1.5 < again.effect < 2.5 and not again.ended
 

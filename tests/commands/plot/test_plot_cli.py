@@ -19,7 +19,7 @@ def test_the_file_is_written_and_said(assay, kept, tmp_path):
     ("words", "complaint"),
     [
         (("last",), "Missing option '-o'"),
-        (("last", "-o", "nowhere/p.png"), "The folder nowhere is not there"),
+        (("last", "-o", "nowhere/p.png"), "The folder nowhere does not exist"),
         (("last", "-o", "p.txt"), "p.txt"),
         (("last", "--series", "speed", "-o", "p.png"), "series is 'speed', but has to be one of"),
         (("nothing", "-o", "p.png"), "no run named 'nothing'"),

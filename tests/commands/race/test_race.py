@@ -45,8 +45,8 @@ def test_a_race_that_ran_out_of_time_can_go_on(nap, monkeypatch):
     last = list(api.resume(first.run))[-1]
 
     assert (first.heats, last.heats) == (1, 2)
-    assert "the budget of 0.001 s ended while 1 is in and 3 were not tried" in first.ended
-    assert "the budget of 0.001 s ended while 1 is in and 2 were not tried" in last.ended
+    assert "budget of 0.001 s used up; 1 contender left, 3 not tried" in first.ended
+    assert "budget of 0.001 s used up; 1 contender left, 2 not tried" in last.ended
     assert [place.state for place in last.places] == ["in", "out", "out", "untried", "untried"]
 
 

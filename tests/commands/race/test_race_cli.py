@@ -64,7 +64,7 @@ def test_a_race_without_a_heat_is_one_sentence(assay, nap, monkeypatch):
     _, out, err = assay("race", nap, "--over", "ms=5,20")
 
     assert out == ""
-    assert "No heat ended, so that nothing is known of 2 contenders." in err
+    assert "No heat finished; nothing is known about 2 contenders." in err
 
 
 @pytest.mark.parametrize("words", [(), ("mnist-mlp", "--resume", "last")])

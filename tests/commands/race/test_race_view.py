@@ -19,7 +19,7 @@ def race(ended):
 
 def test_nobody_is_called_fastest_before_it_is_decided():
     assert ranking_table(race("decided: one is left")).title == "fastest: a"
-    for ended in ("", "the budget of 5 s ended while 2 are in"):
+    for ended in ("", "budget of 5 s used up; 2 contenders left"):
         assert ranking_table(race(ended)).title == "ahead so far, undecided: a"
 
 

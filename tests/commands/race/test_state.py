@@ -81,7 +81,7 @@ def test_those_who_are_as_good_end_it_together():
     for pace in (1.0, 1.001, 0.999, 1.0, 1.0):
         state.add(heat(a=1.0, b=pace))
 
-    assert state.standing().ended == "decided: 2 are as good as each other"
+    assert state.standing().ended == "decided: 2 are equally good"
 
 
 def test_where_none_ran_well_the_race_stops():
@@ -139,7 +139,7 @@ def test_wrong_outputs_cost_the_place_and_are_remembered_after_an_interrupt():
     ("each", "ended"),
     [
         (29.0, ""),
-        (31.0, "the budget of 60 s ended while 1 is in and 1 was not tried"),
+        (31.0, "budget of 60 s used up; 1 contender left, 1 not tried"),
     ],
 )
 def test_a_heat_that_would_outlast_the_budget_is_not_begun(clock, each, ended):
@@ -171,7 +171,7 @@ def test_who_was_not_warm_in_time_counts_as_untried(clock):
 
     assert kept.keys() == {"a", "b"}
     assert states(state)["c"] == "untried"
-    assert state.standing().ended == "the budget of 60 s ended while 1 is in and 1 was not tried"
+    assert state.standing().ended == "budget of 60 s used up; 1 contender left, 1 not tried"
 
 
 def test_a_race_taken_up_again_has_its_budget_once_more(clock):

@@ -86,7 +86,7 @@ def test_pruning_keeps_the_newest_of_each_series_and_what_has_a_label(store):
 
 
 def test_pruning_everything_has_to_be_said():
-    with pytest.raises(UsageError, match="everything there is"):
+    with pytest.raises(UsageError, match="needs a filter"):
         assay.prunable()
 
 

@@ -12,7 +12,7 @@ def test_nothing_is_removed_before_it_was_listed(assay, kept):
 
     assert status == 0
     assert f"{kept}/001" in out
-    assert "nothing was removed: repeat it with --yes" in out
+    assert "dry run: repeat with --yes to remove them" in out
     assert len(library.readings()) == 1
 
 
@@ -35,7 +35,7 @@ def test_labels_and_tags(assay, kept):
 def test_prune_lists_what_is_old(assay, kept):
     assert f"{kept}/001" not in assay("results", "prune", "--keep", "1")[1]
     out = assay("results", "prune", "--label", "first", "--before", "2999")[1]
-    assert f"{kept}/001" in out and "nothing was removed" in out
+    assert f"{kept}/001" in out and "dry run" in out
 
 
 def test_bad_input_is_one_sentence(assay, kept):

@@ -31,7 +31,7 @@ def test_a_store_s_password_is_not_written_down(plan):
 
 
 def test_a_plan_that_was_never_carried_out_is_said(plan, home):
-    with pytest.raises(UsageError, match="never carried out"):
+    with pytest.raises(UsageError, match="has never run"):
         assay.kept_nights(plan, "night", home)
 
 

@@ -32,7 +32,7 @@ def test_files_are_written(assay, plan, tmp_path):
 def test_status_of_a_plan_never_carried_out_is_a_mistake(assay, plan):
     status, _, err = assay("schedule", "--plan", plan, "--status")
 
-    assert status == 2 and "never carried out" in err
+    assert status == 2 and "has never run" in err
 
 
 def test_a_wrong_time_leaves_with_2(assay, plan):

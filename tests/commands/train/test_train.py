@@ -119,7 +119,7 @@ def test_an_accuracy_below_the_expected_is_a_failure_of_a_whole_training_alone(l
 @pytest.mark.parametrize(
     ("given", "cut"),
     [
-        ({"first": 512, "epochs": 1}, "1 of {} epochs, the first 512 pictures"),
+        ({"first": 512, "epochs": 1}, "1 of {} epochs, the first 512 images"),
         ({"epochs": 1}, "1 of {} epochs"),
         ({"epochs": 1000}, ""),
         ({}, ""),

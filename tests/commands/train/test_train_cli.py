@@ -65,7 +65,7 @@ def test_a_training_shows_its_epochs_its_table_and_what_it_was_trained_by(assay,
     result = json.loads(shown)["results"][0]
     recipe = json.loads(result["facts"]["recipe"])
     assert status == 0  # below 98.70 %, but cut short by the one who asked
-    assert "the first 20 pictures); 98.70 %" in out
+    assert "the first 20 images); 98.70 %" in out
     assert f"weights: {tmp_path / 'lenet.npz'}" in error
     assert f"weights: {home / 'runs' / result['id'] / 'weights.npz'}" in error
     assert "epoch 1 of 3" in error
