@@ -28,7 +28,7 @@ class FakeClock:
         self.now += self._cost
         return self.now
 
-    def pass_(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         self.now += seconds
 
 
@@ -64,7 +64,7 @@ class FakeSession:
 
     def read(self) -> None:
         """Wait for the device."""
-        self._clock.pass_(self._waiting)
+        self._clock.advance(self._waiting)
         self._waiting = 0.0
 
     def facts(self) -> Mapping[str, Value]:
@@ -82,8 +82,8 @@ class _WorkerWithoutProcess:
     """The methods of a worker that OpenCase and its schedule call."""
 
     def __init__(self) -> None:
-        self.orders: list[messages.Request] = []
-        self.still = False  # paused by a schedule of several
+        self.requests: list[messages.Request] = []
+        self.paused = False  # paused by a schedule of several
         self.peaks: dict[str, float] = {}
         self.left_behind: list[str] = []
 
@@ -92,18 +92,18 @@ class _WorkerWithoutProcess:
         yield from self.answers()
 
     def send(self, request: messages.Request) -> None:
-        self.orders.append(request)
+        self.requests.append(request)
 
     def answers(self) -> Iterator[object]:
         raise NotImplementedError
 
-    def stand_still(self) -> None:
-        self.still = True
+    def pause(self) -> None:
+        self.paused = True
 
-    def wake(self) -> None:
-        self.still = False
+    def unpause(self) -> None:
+        self.paused = False
 
-    def allow(self, seconds: float) -> None:
+    def set_deadline(self, seconds: float) -> None:
         """Time is not limited."""
 
     def __exit__(self, *_: object) -> None:
@@ -118,7 +118,7 @@ class ClockedWorker(_WorkerWithoutProcess):
         self._session, self._clock = session, clock
 
     def answers(self) -> Iterator[object]:
-        request = self.orders[-1]
+        request = self.requests[-1]
         if isinstance(request, messages.Open):
             yield _opened(stepped=True)
         elif isinstance(request, messages.TakeSamples):
@@ -157,8 +157,8 @@ class FakeWorker(_WorkerWithoutProcess):
         self._dies_after = dies_after
 
     def answers(self) -> Iterator[object]:
-        request = self.orders[-1]
-        if self._dies_after and len(self.orders) > self._dies_after:
+        request = self.requests[-1]
+        if self._dies_after and len(self.requests) > self._dies_after:
             raise EndingError("crashed", "the fake worker was told to crash")
         if isinstance(request, messages.Open):
             yield _opened(stepped=not self._reported)
@@ -176,12 +176,12 @@ class FakeWorker(_WorkerWithoutProcess):
     def _take(self, request: messages.TakeSamples) -> messages.TimedSteps:
         seconds: list[float] = []
         while not seconds or (len(seconds) < request.count and sum(seconds) < request.seconds):
-            seconds.append(sum(self._one() for _ in range(request.steps)))
+            seconds.append(sum(self._next_value() for _ in range(request.steps)))
         return messages.TimedSteps(
             starts=(0.0,) * len(seconds), seconds=tuple(seconds), steps=request.steps
         )
 
-    def _one(self) -> float:
+    def _next_value(self) -> float:
         value = self._seconds[self.count % len(self._seconds)]
         self.count += 1
         return float(value)

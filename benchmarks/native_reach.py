@@ -52,10 +52,10 @@ def _judged(name: str) -> str:
     try:
         found = captured(name) if name.endswith(".onnx") else _captured(name)
         made = built_model(found.graph, toolchain())
-        names, told = found.graph.outputs, found.answers.outputs
+        names, told = found.graph.outputs, found.expected.outputs
         apart = {
             kind: agreement(name, names, each, told, "Keras", found.rounding)
-            for kind, each in made.outputs(found.answers.inputs).items()
+            for kind, each in made.outputs(found.expected.inputs).items()
         }
     except AssayError as error:
         return f"| refused: {error}"

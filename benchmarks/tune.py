@@ -202,7 +202,7 @@ def _native(folder: Path, contender: str, batch: int) -> Call:
     def call(items: Array) -> Array:
         place = items.ctypes.data
         if place not in bound:
-            bound[place] = (*loaded.bound(items), items)  # type: ignore[assignment]
+            bound[place] = (*loaded.bind(items), items)  # type: ignore[assignment]
         bound[place][0]()
         found: Array = bound[place][1][0].copy()
         return found

@@ -59,7 +59,7 @@ def pool(net: str, folder: Path, count: int) -> dict[str, Any]:
     request = TuneRequest(model=net, output=str(folder / net), max_loss=1.0)
     tuner = Tuner(request, toolchain(), Stages(net, request.budget, print_note))
     with tempfile.TemporaryDirectory() as place:
-        held = tuner.prepared(net, False, Path(place))
+        held = tuner.prepare(net, False, Path(place))
         chosen = _choices(held.tune, count)
         built = tempfile.mkdtemp(dir=place)
         program = FrontProgram(
@@ -128,7 +128,7 @@ def _choices(tune: Tune, count: int) -> list[Predicted]:
 
 
 def _right(program: FrontProgram, held: PreparedTuning) -> Flags:
-    sets = (held.pictures.choosing, held.pictures.confirming, held.pictures.test)
+    sets = (held.splits.choosing, held.splits.confirming, held.splits.test)
     parts = []
     for number, each in enumerate(sets):
         outputs = program.outputs(f"pool{number}", each.inputs, held.state, 2)

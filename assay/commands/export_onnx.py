@@ -51,7 +51,7 @@ def export_onnx(
     difference = _difference(captured_model, data)
     with user_file(path) as temporary:
         temporary.write_bytes(data)
-    reference = "" if difference is None else captured_model.answers.judge
+    reference = "" if difference is None else captured_model.expected.judge
     return Exported(graph=captured_model.graph, judge=reference, difference=difference)
 
 
@@ -59,7 +59,7 @@ def _difference(captured_model: CapturedModel, data: bytes) -> float | None:
     if not importlib.util.find_spec("onnxruntime"):
         return None
     outputs = _computed(captured_model, data)
-    graph, expected = captured_model.graph, captured_model.answers
+    graph, expected = captured_model.graph, captured_model.expected
     what = f"{graph.name} as ONNX"
     return agreement(
         what, graph.outputs, outputs, expected.outputs, expected.judge, captured_model.rounding
@@ -71,7 +71,7 @@ def _computed(captured_model: CapturedModel, data: bytes) -> list[Any]:
     from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
     failures = (errors.Fail, errors.InvalidGraph, errors.InvalidArgument, errors.RuntimeException)
-    inputs = zip(captured_model.graph.inputs, captured_model.answers.inputs, strict=True)
+    inputs = zip(captured_model.graph.inputs, captured_model.expected.inputs, strict=True)
     try:
         session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
         return list(session.run(None, {value.name: items for value, items in inputs}))

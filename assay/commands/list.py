@@ -72,7 +72,7 @@ def index_table(readings: Sequence[Reading], more: int = 0) -> Table:
 
 def _main(reading: Reading) -> tuple[str, Quantity | None]:
     """The first of MAIN, else the first that a command or benchmark reported."""
-    quantities, reported = reading.summary.quantities, reading.result.reported
+    quantities, reported = reading.summary.quantities, reading.result.reported_metrics
     others = (name for name in quantities if name not in ALONGSIDE or name in reported)
     name = next((name for name in MAIN if name in quantities), next(others, ""))
     return name, quantities.get(name)

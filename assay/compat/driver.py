@@ -36,7 +36,7 @@ def document(
     """`[framework.]task.metric[.suffix]` → number. Names, units and formulas are old;
     the memory is that of the whole process tree, not of the shell alone."""
     task = result.case.workload
-    reported = result.reported
+    reported = result.reported_metrics
     metrics = {part.metric: part.values[-1] for part in result.samples if part.metric in reported}
     gpus = int(result.case.params.get("num_gpus", 0))
     values = metrics | _memory(result, series) | _gpu_memory(series, gpus) | _uptime()

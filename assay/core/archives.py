@@ -64,7 +64,7 @@ def _unpacked(archive: Path, folder: Path) -> Iterator[tuple[int, int, int]]:
             open_folder(top, (temporary, "spare"), create=True) as spare,
         ):
             with closing(members(archive)) as all_members:
-                Unpacking(archive, fresh).make_all(all_members)
+                Unpacking(archive, fresh).extract_all(all_members)
             yield fresh, top, spare
     finally:
         shutil.rmtree(temporary, ignore_errors=True, dir_fd=top)

@@ -18,7 +18,7 @@ class Unit(NamedTuple):
     ]  # called with its places there, a callback for progress, and `args`
     args: tuple[Any, ...]
     case: Case  # shown for it in progress
-    places: tuple[CasePlace, ...]  # on this machine, for its files
+    case_dirs: tuple[CasePlace, ...]  # on this machine, for its files
     progress: ProgressCallback  # on this machine
 
 
@@ -31,7 +31,7 @@ class LostUnit(NamedTuple):
 class Elsewhere(Protocol):
     """Machines that run units."""
 
-    def spread(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Any]]:
+    def submit(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Any]]:
         """Return values of units, or `LostUnit`, as they end; their files are in their places."""
 
 

@@ -82,10 +82,10 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     result: Result
     summary: Summary
 
-    def counted(self) -> list[tuple[float, ...]]:
+    def steady_values(self) -> list[tuple[float, ...]]:
         """Step times that the summary uses, by process."""
         by_process: dict[int, list[float]] = {}
-        for part in self.result.own().samples:
+        for part in self.result.measured_only().samples:
             if part.metric == "step_time" and part.phase == "steady":
                 by_process.setdefault(part.process, []).extend(part.values)
         longest = min(self.result.seconds or LONGEST_STEP, LONGEST_STEP)
@@ -97,9 +97,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return [tuple(part[skip:]) for part, skip in zip(kept, skipped, strict=False)]
 
     @property
-    def own(self) -> dict[str, Quantity]:
+    def measured_only(self) -> dict[str, Quantity]:
         """Quantities that assay measured, without those that the program reported."""
-        reported = self.result.reported
+        reported = self.result.reported_metrics
         return {name: q for name, q in self.summary.quantities.items() if name not in reported}
 
 

@@ -25,7 +25,7 @@ class Phases:
         self.seconds: dict[str, float] = {}
         self._last = time.monotonic()
 
-    def until_now(self, phase: str, inner: Mapping[str, float] | None = None) -> None:
+    def charge(self, phase: str, inner: Mapping[str, float] | None = None) -> None:
         """Charge the time since the last call to this phase, except for the `inner` phases."""
         now = time.monotonic()
         passed, self._last = now - self._last, now
@@ -37,7 +37,7 @@ class Phases:
     def add(self, phase: str, seconds: float) -> None:
         self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
-    def in_order(self) -> dict[str, float]:
+    def sorted_seconds(self) -> dict[str, float]:
         known = [name for name in ORDER if name in self.seconds]
         return {name: self.seconds[name] for name in dict.fromkeys([*known, *self.seconds])}
 
@@ -49,12 +49,12 @@ _stack = ["build"]
 @contextmanager
 def during(phase: str) -> Iterator[None]:
     """Charge the block to this phase, in this process."""
-    _here.until_now(_stack[-1])
+    _here.charge(_stack[-1])
     _stack.append(phase)
     try:
         yield
     finally:
-        _here.until_now(_stack.pop())
+        _here.charge(_stack.pop())
 
 
 @contextmanager
@@ -65,4 +65,4 @@ def recorded() -> Iterator[Phases]:
     try:
         yield _here
     finally:
-        _here.until_now(_stack[-1])
+        _here.charge(_stack[-1])

@@ -219,14 +219,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self.id.partition("/")[0]
 
     @property
-    def reported(self) -> frozenset[str]:
+    def reported_metrics(self) -> frozenset[str]:
         """Metrics reported by the measured program; its `loss` or `step_time` is not assay's."""
         names = (name for name in self.facts if name.startswith(REPORTED))
         return frozenset(name.removeprefix(REPORTED) for name in names)
 
-    def own(self) -> Result:
+    def measured_only(self) -> Result:
         """The result without samples of metrics that the program reported."""
-        reported = self.reported
+        reported = self.reported_metrics
         if not reported:
             return self
         samples = tuple(p for p in self.samples if p.phase != "steady" or p.metric not in reported)

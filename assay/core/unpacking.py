@@ -36,7 +36,7 @@ class Unpacking:
         self._archive, self._top = archive, top
         self._written = 0
 
-    def make_all(self, members: Iterator[Member]) -> None:
+    def extract_all(self, members: Iterator[Member]) -> None:
         links: list[Member] = []
         number = 0
         while True:
@@ -46,19 +46,19 @@ class Unpacking:
                 break
             number += 1
             if number > MAX_MEMBERS:
-                raise self._refused(member, f"is one of more than {MAX_MEMBERS:,}", _TOO_LARGE)
+                raise self._error(member, f"is one of more than {MAX_MEMBERS:,}", _TOO_LARGE)
             if member.kind == "symbolic link":
-                self._checked(member)
+                self._check(member)
                 links.append(member)
             else:
-                self._make(member)
+                self._extract(member)
         for link in links:
-            self._make(link)
+            self._extract(link)
 
-    def _make(self, member: Member) -> None:
-        parts = self._checked(member)
+    def _extract(self, member: Member) -> None:
+        parts = self._check(member)
         make = {
-            "file": self._make_file,
+            "file": self._extract_file,
             "hard link": self._make_hard_link,
             "symbolic link": self._make_symbolic_link,
         }
@@ -69,16 +69,16 @@ class Unpacking:
             with open_folder(self._top, parts[:-1], create=True) as folder:
                 make[member.kind](member, parts, folder)
         except NotADirectoryError:
-            raise self._refused(member, "passes through a link or a file") from None
+            raise self._error(member, "passes through a link or a file") from None
         except FileExistsError:
-            raise self._refused(member, "has the name of another member") from None
+            raise self._error(member, "has the name of another member") from None
         except OSError as error:
             raise OSError(error.errno, error.strerror, member.name) from None
 
-    def _make_file(self, member: Member, parts: Parts, folder: int) -> None:
+    def _extract_file(self, member: Member, parts: Parts, folder: int) -> None:
         mode = 0o777 if member.executable else 0o666
         descriptor = os.open(parts[-1], NEW_FILE, mode, dir_fd=folder)
-        with open(descriptor, "wb", buffering=0) as file, self._opened(member) as source:
+        with open(descriptor, "wb", buffering=0) as file, self._open(member) as source:
             while True:
                 with reading(self._archive):
                     chunk = memoryview(source.read(_CHUNK))
@@ -87,16 +87,16 @@ class Unpacking:
                 self._written += len(chunk)
                 if self._written > MAX_BYTES:
                     size = f"{MAX_BYTES / (1 << 40):g} TiB"
-                    raise self._refused(member, f"makes it larger than {size}", _TOO_LARGE)
+                    raise self._error(member, f"makes it larger than {size}", _TOO_LARGE)
                 while chunk:
                     chunk = chunk[file.write(chunk) :]
 
     def _make_hard_link(self, member: Member, parts: Parts, folder: int) -> None:
         if posixpath.isabs(member.target):
-            raise self._refused(member, f"is a link to a path outside, {member.target}")
+            raise self._error(member, f"is a link to a path outside, {member.target}")
         source = _split(member.target)
         if not stat.S_ISREG(self._mode_of(source)):
-            raise self._refused(
+            raise self._error(
                 member, f"is a hard link to {member.target}, which is no earlier file"
             )
         with open_folder(self._top, source[:-1]) as source_folder:
@@ -111,10 +111,10 @@ class Unpacking:
         start = len(parts) - 1 - up
         target = (*parts[: max(0, start)], *steps[up:])
         if posixpath.isabs(member.target) or start < 0 or not target:
-            raise self._refused(member, f"is a link to a path outside, {member.target}")
+            raise self._error(member, f"is a link to a path outside, {member.target}")
         if ".." in target or not stat.S_IFMT(self._mode_of(target)):
             why = "which is no file or folder of the archive, or leads through another link"
-            raise self._refused(member, f"is a link to {member.target}, {why}")
+            raise self._error(member, f"is a link to {member.target}, {why}")
         os.symlink(member.target, parts[-1], dir_fd=folder)
 
     def _mode_of(self, parts: Parts) -> int:
@@ -126,27 +126,27 @@ class Unpacking:
             return 0
         return 0 if stat.S_ISLNK(mode) else mode
 
-    def _opened(self, member: Member) -> IO[bytes]:
+    def _open(self, member: Member) -> IO[bytes]:
         with reading(self._archive):
             source = member.open()
             if source is None:
                 raise tarfile.ReadError("no content")
             return source
 
-    def _checked(self, member: Member) -> Parts:
+    def _check(self, member: Member) -> Parts:
         """Check a member and return the parts of its path."""
         parts = _split(member.name)
         if why := _fault(member, parts):
-            raise self._refused(member, why)
+            raise self._error(member, why)
         if len(parts) > MAX_DEPTH:
-            raise self._refused(member, f"lies deeper than {MAX_DEPTH} folders", _TOO_LARGE)
+            raise self._error(member, f"lies deeper than {MAX_DEPTH} folders", _TOO_LARGE)
         for text in (member.name, member.target):
             if len(os.fsencode(text)) > MAX_PATH:
                 why = f"has a path longer than {MAX_PATH} bytes"
-                raise self._refused(member, why, _TOO_LARGE)
+                raise self._error(member, why, _TOO_LARGE)
         return parts
 
-    def _refused(self, member: Member, why: str, hint: str = _DISTRUST) -> AssayError:
+    def _error(self, member: Member, why: str, hint: str = _DISTRUST) -> AssayError:
         text = f"{self._archive.name} is not unpacked: '{member.name}' in it {why}."
         return AssayError(printable(text), hint=hint)
 

@@ -21,7 +21,7 @@ class Batches:
 
     folders: tuple[str, ...]  # possible names
     parts: Mapping[str, tuple[str, ...]]  # part → its files, in order
-    each: Mapping[str, int]  # part → images per file
+    images_per_file: Mapping[str, int]  # part → images per file
     read: ReadFile
 
     def __call__(self, folder: Path) -> OpenedDataset | None:
@@ -32,16 +32,16 @@ class Batches:
         return None
 
     def _size(self, part: str) -> int:
-        return self.each[part] * len(self.parts[part])
+        return self.images_per_file[part] * len(self.parts[part])
 
     def _reader(self, folder: Path) -> Callable[[str, int, int], Pictures]:
         def read(part: str, start: int, stop: int) -> Pictures:
             blocks = []
-            for file, first, last in _pieces(self.parts[part], self.each[part], start, stop):
+            for file, first, last in _pieces(self.parts[part], self.images_per_file[part], start, stop):
                 path = folder / file
                 if not path.is_file():
                     raise damaged(folder, f"it has no {file}", "it has the other files")
-                blocks.append(self.read(path, self.each[part], first, last))
+                blocks.append(self.read(path, self.images_per_file[part], first, last))
             return joined(blocks)
 
         return read

@@ -37,7 +37,7 @@ class Remote:
 class OpenedDataset:
     """A dataset on disk. Nothing is decoded before `read` is called."""
 
-    place: Path
+    path: Path
     parts: tuple[str, ...]  # train, test, or other stored parts
     size: Callable[[str], int]  # part → number of images
     read: Callable[[str, int, int], Pictures]  # part, first row, end row
@@ -69,7 +69,7 @@ def rows(opened: OpenedDataset, split: str) -> tuple[str, int, int]:
     part = "test" if split == "tune" and "tune" not in opened.parts else split
     if part not in opened.parts:
         raise UsageError(
-            f"{opened.place} has no {split} images, only {', '.join(opened.parts)}.",
+            f"{opened.path} has no {split} images, only {', '.join(opened.parts)}.",
             hint="Choose another split, or a folder that has them.",
         )
     size = opened.size(part)

@@ -16,7 +16,7 @@ def fetch(name: str, home: Home = None, progress: DownloadProgress = lambda *_: 
     """Fetch a dataset, or all of a group such as model_params; returns their paths."""
     group = [dataset_name for dataset_name in DATASETS if dataset_name.startswith(f"{name}/")]
     datasets = [DATASETS[dataset_name] for dataset_name in group] or [get(name)]
-    return sorted({str(_had(dataset, home, progress).place) for dataset in datasets})
+    return sorted({str(_had(dataset, home, progress).path) for dataset in datasets})
 
 
 def _had(dataset: Dataset, home: Home, progress: DownloadProgress) -> OpenedDataset:

@@ -48,7 +48,7 @@ def load(name: str | Dataset, split: str, first: int | None = None, home: Home =
         if not 0 < first <= stop - start:
             raise UsageError(
                 f"The first {first} images of {split} were requested, "
-                f"but {opened.place} has {stop - start}.",
+                f"but {opened.path} has {stop - start}.",
                 hint=f"Request 1 to {stop - start}.",
             )
         stop = start + first
@@ -75,7 +75,7 @@ def _held(dataset: Dataset, home: Home) -> Held:
         if opened is None:
             note = how(dataset)
         else:
-            path, sizes = str(opened.place), split_sizes(opened)
+            path, sizes = str(opened.path), split_sizes(opened)
     except AssayError as error:
         note = str(error)
     return Held(dataset.name, dataset.summary, dataset.classes, sizes, path, note)
@@ -85,13 +85,13 @@ def _checked(dataset: Dataset, opened: OpenedDataset, images: Pictures) -> Pictu
     inputs, labels = images
     if inputs.shape[1:] != dataset.shape:
         expected = f"those of {dataset.name} are {dataset.shape}"
-        raise damaged(opened.place, f"its images are {inputs.shape[1:]}", expected)
+        raise damaged(opened.path, f"its images are {inputs.shape[1:]}", expected)
     wrong = (labels < 0) | (labels >= dataset.classes)
     if wrong.any():
         index = int(wrong.argmax())
         expected = f"{dataset.name} has classes 0 to {dataset.classes - 1}"
         raise damaged(
-            opened.place, f"label {labels[index]} of image {index} is out of range", expected
+            opened.path, f"label {labels[index]} of image {index} is out of range", expected
         )
     return images
 

@@ -44,14 +44,14 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     dtype: str  # numpy's name
     sizes: tuple[int | str, ...]  # a name for an axis of free size
-    below: int = 0  # exclusive upper bound of integers; 0: not known
+    upper_bound: int = 0  # exclusive upper bound of integers; 0: not known
 
 
 class OnnxHeader(msgspec.Struct, frozen=True, kw_only=True):
     opset: int
     inputs: tuple[ModelInput, ...]
     parameters: int  # floating-point numbers in the file
-    beside: tuple[Path, ...] = ()  # external files with values of its tensors
+    external_files: tuple[Path, ...] = ()  # external files with values of its tensors
 
 
 def read(path: Path) -> OnnxHeader:
@@ -109,7 +109,7 @@ def _graph(data: Any, opset: int, path: Path) -> OnnxHeader:
         msgspec.structs.replace(item, below=tables.get(item.name, 0)) for item in true_inputs
     )
     return OnnxHeader(
-        opset=opset, inputs=tuple(bounded), parameters=parameters, beside=tuple(sorted(beside))
+        opset=opset, inputs=tuple(bounded), parameters=parameters, external_files=tuple(sorted(beside))
     )
 
 

@@ -90,7 +90,7 @@ class LogReader:
         self._scanner.finish()
         status, reason = ending(self._tail, returncode)
         outcomes = tuple(
-            self._found(metric, extractor)
+            self._outcome(metric, extractor)
             for metric, extractor in zip(self._metrics, self._extractors, strict=True)
         )
         bad = [outcome for outcome in outcomes if outcome.status != "ok"]
@@ -108,7 +108,7 @@ class LogReader:
             self._tail = (self._tail + text[-TAIL:])[-TAIL:]
             self._scanner.feed(text)
 
-    def _found(self, metric: Metric, extractor: Extractor) -> FoundMetric:
+    def _outcome(self, metric: Metric, extractor: Extractor) -> FoundMetric:
         finds = extractor.finds
         count = len(finds.values)
         bad = f"{finds.bad} of the matches have no number; the first: {finds.first_bad}"

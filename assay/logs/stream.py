@@ -65,7 +65,7 @@ class Lines:
             data = self._begin(data)
         elif self._wide:
             data = self._rest + self._wide.decode(chunk).encode()
-        return self._whole(data)
+        return self._complete_lines(data)
 
     def _begin(self, data: bytes) -> bytes:
         self._begun = True
@@ -77,7 +77,7 @@ class Lines:
         self._wide = codecs.getincrementaldecoder(encoding)(errors="replace")
         return self._wide.decode(data).removeprefix("\ufeff").encode()
 
-    def _whole(self, data: bytes) -> str:
+    def _complete_lines(self, data: bytes) -> str:
         before = b""
         while len(data) > LONGEST and not _LINE_END.search(data, 0, LONGEST + 1):
             before, data = before + data[:LONGEST] + b"\n", data[LONGEST:]

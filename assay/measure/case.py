@@ -44,7 +44,7 @@ class HeatEntry(NamedTuple):
 
     name: str
     case: Case
-    place: CasePlace
+    case_dir: CasePlace
     known: Mapping[str, Value] = NO_FACTS  # from an earlier process; not requested again
     steps: int = 0  # per sample, in that process; 0: calibrate
     memory: float = 0.0  # bytes used by that process; 0: not known
@@ -64,7 +64,7 @@ class OpenCase:
         process: int = 0,
     ) -> None:
         self.name, self.case, self.memory = entry.name, entry.case, entry.memory
-        self.folder = entry.place.folder
+        self.folder = entry.case_dir.folder
         self.first = not entry.known  # the first process of its case: all facts are requested
         self.status, self.reason = "ok", ""
         self.outputs: OutputValues | None = None
@@ -86,7 +86,7 @@ class OpenCase:
         """Per sample; 0: not warm, or it times itself."""
         return self._warm.steps
 
-    def check_supported(self, missing: str = "") -> None:
+    def check_support(self, missing: str = "") -> None:
         """End before a process starts if the case is known to be impossible."""
         with self._phase("end"):
             check_supported(self.case, missing)
@@ -214,7 +214,7 @@ class OpenCase:
 
     def pause(self) -> None:
         if self._worker and self.stepped:
-            self._worker.stand_still()
+            self._worker.pause()
 
     def resume(self, renew_timeout: bool = False) -> None:
         """Count the time until now as waiting."""
@@ -222,9 +222,9 @@ class OpenCase:
             return
         self._builder.spend("waiting")
         if self._worker:
-            self._worker.wake()
+            self._worker.unpause()
             if renew_timeout:
-                self._worker.allow(self._procedure.timeout)
+                self._worker.set_deadline(self._procedure.timeout)
 
     def end_if_late(self) -> None:
         if self._is_late():
@@ -308,7 +308,7 @@ def measure_case(
     for number in range(procedure.processes):
         open_case = _process_of(case, procedure, case_dir, progress, builder, number)
         try:
-            open_case.check_supported(mode.missing)
+            open_case.check_support(mode.missing)
             _measure_process(open_case, procedure, builder, mode)
         except KeyboardInterrupt as error:
             open_case.end("interrupted", str(error) or "by Ctrl-C")

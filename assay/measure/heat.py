@@ -31,7 +31,7 @@ class Heat(NamedTuple):
     results: Mapping[str, Result] = {}
     outputs: Mapping[str, OutputValues] = {}
     opening: float = 0.0  # seconds until all were warm
-    apart: Mapping[str, str] = {}  # cases that could not be interleaved, and why
+    excluded: Mapping[str, str] = {}  # cases that could not be interleaved, and why
     turns: Mapping[str, Sequence[Samples]] = {}  # of each case still in, while it runs
     spent: float = 0.0  # seconds of all these turns
 
@@ -70,12 +70,12 @@ def run_heat(
         results={case.name: case.result() for case in cases},
         outputs={case.name: case.outputs for case in cases if case.outputs},
         opening=opened - start,
-        apart=excluded,
+        excluded=excluded,
     )
 
 
 def _open_case(entry: HeatEntry, procedure: Procedure, progress: ProgressCallback) -> OpenCase:
-    builder = ResultBuilder(entry.case, procedure, entry.place, entry.known)
+    builder = ResultBuilder(entry.case, procedure, entry.case_dir, entry.known)
     return OpenCase(entry, procedure, progress, builder)
 
 
@@ -110,7 +110,7 @@ def _open(cases: Sequence[OpenCase]) -> None:
     for case in cases:
         case.end_if_late()
         case.resume()
-        case.check_supported()
+        case.check_support()
         case.start()
     for case in cases:
         _end_late(cases)

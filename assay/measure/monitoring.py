@@ -51,16 +51,16 @@ class Monitoring:
         if everything or now >= self._scan.due:
             self._tree.refresh()
             after = time.thread_time()
-            self._scan.looked(now, after - before)
+            self._scan.plan_next(now, after - before)
             before = after
         for monitor, schedule in self._watched:
             if everything or now >= schedule.due:
                 values = monitor.sample(self._tree.pids)
                 after = time.thread_time()
-                self._looks.append((now - self._born, schedule.looked(now, after - before), values))
+                self._looks.append((now - self._born, schedule.plan_next(now, after - before), values))
                 before = after
         if len(self._looks) >= BATCH:
-            self._settle()
+            self._write_samples()
             before = time.thread_time()
         self._due = min([s.due for s in self._quick], default=now + 1)
         self._cost += before - start
@@ -69,7 +69,7 @@ class Monitoring:
     def end(self, usage: resource.struct_rusage | None) -> dict[str, float]:
         """Peaks for the result; `usage` is what wait4 reported of the worker and its children."""
         lived = self._clock() - self._born
-        self._settle()
+        self._write_samples()
         peaks: dict[str, float] = {}
         for monitor, _ in self._watched:
             peaks |= self._series.peaks(monitor.peaks)
@@ -79,7 +79,7 @@ class Monitoring:
         peaks["monitor_cost"] = self._cost / lived if lived > 0 else 0.0
         return peaks
 
-    def _settle(self) -> None:
+    def _write_samples(self) -> None:
         for seconds, passed, values in self._looks:
             self._series.add(seconds, passed, values)
         self._looks = []
@@ -117,7 +117,7 @@ class _Schedule:
         self._soon = FIRST if self.quick else period
         self._share = SHARES[self.quick]
 
-    def looked(self, now: float, cost: float) -> float:
+    def plan_next(self, now: float, cost: float) -> float:
         """Schedule the next sample; the seconds since the last one."""
         passed, self._last = now - self._last, now
         self.due = now + max(self._soon, cost / self._share)

@@ -79,7 +79,7 @@ class WorkerProcess:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self.wake()  # a stopped process cannot answer or exit
+        self.unpause()  # a stopped process cannot answer or exit
         try:
             self._monitoring.look(everything=True)  # cumulative values are highest at the end
             if kind is None:  # the measurement is complete: errors no longer matter
@@ -99,7 +99,7 @@ class WorkerProcess:
         try:
             os.write(self._orders, pack(request))  # far less than a pipe holds
         except BrokenPipeError:
-            raise self._gone() from None
+            raise self._exit_reason() from None
 
     def answers(self) -> Iterator[Answer]:
         """To the request that was sent last."""
@@ -113,23 +113,23 @@ class WorkerProcess:
             if not isinstance(answer, Reported):
                 return
 
-    def allow(self, seconds: float) -> None:
+    def set_deadline(self, seconds: float) -> None:
         """A new limit, from now on."""
         self._timeout, self._deadline = seconds, time.monotonic() + seconds
 
-    def stand_still(self) -> None:
+    def pause(self) -> None:
         """Stop the process group; the time until it continues does not count for its timeout."""
         lives = self._process.returncode is None
-        if lives and not self._paused_at and self._signalled(signal.SIGSTOP):
+        if lives and not self._paused_at and self._send_signal(signal.SIGSTOP):
             os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             self._paused_at = time.monotonic()
 
-    def wake(self) -> None:
-        if self._paused_at and self._signalled(signal.SIGCONT):
+    def unpause(self) -> None:
+        if self._paused_at and self._send_signal(signal.SIGCONT):
             self._deadline += time.monotonic() - self._paused_at
         self._paused_at = 0.0
 
-    def _signalled(self, number: int) -> bool:
+    def _send_signal(self, number: int) -> bool:
         """Whether the group still existed."""
         try:
             os.killpg(self._process.pid, number)
@@ -163,15 +163,15 @@ class WorkerProcess:
         chunk = os.read(fd, 1 << 20)
         if fd == self._answers:
             if not chunk:
-                raise self._gone()
+                raise self._exit_reason()
             self._buffer += chunk
         elif chunk:
             self._log.write(chunk)
         else:
             selector.unregister(fd)
 
-    def _gone(self) -> EndingError:
-        code = self._reaped(GRACE)
+    def _exit_reason(self) -> EndingError:
+        code = self._wait(GRACE)
         if code is None:
             return EndingError("crashed", "the worker closed its pipe without exiting")
         if code == -signal.SIGKILL and out_of_memory_kills() > self._kills:
@@ -184,8 +184,8 @@ class WorkerProcess:
 
     def _end(self) -> None:
         self._close(self._orders, self._answers)
-        self._signalled(signal.SIGKILL)
-        self._reaped(patience=math.inf)
+        self._send_signal(signal.SIGKILL)
+        self._wait(patience=math.inf)
         self.left_behind = guard.end_marked(self._mark, self._process.pid)
         self.peaks = self._monitoring.end(self._usage)
         os.set_blocking(self._output, False)
@@ -195,7 +195,7 @@ class WorkerProcess:
         self._close(self._output)
         self._log.close()
 
-    def _reaped(self, patience: float) -> int | None:
+    def _wait(self, patience: float) -> int | None:
         """The exit code, or None while it runs. By wait4, which reports the resource usage."""
         end, pause = time.monotonic() + patience, 0.0005
         while self._process.returncode is None:

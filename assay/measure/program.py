@@ -53,7 +53,7 @@ def run_program(program: Program, folder: Path, feed: Feed) -> Ended:
         with uninterrupted():
             running = _Running(program, feed)
         running.monitor(folder)
-        ended = running.to_the_end()
+        ended = running.wait()
     except BaseException:
         if running:
             running.stop()
@@ -97,7 +97,7 @@ class _Running:
     def monitor(self, folder: Path) -> None:
         self._monitoring = Monitoring(self._process.pid, folder)
 
-    def to_the_end(self) -> Ended:
+    def wait(self) -> Ended:
         """Wait for output, for monitors that are due, and for the end."""
         deadline = time.monotonic() + self._program.timeout
         pidfd = os.pidfd_open(self._process.pid)  # readable the moment it ends
@@ -105,12 +105,12 @@ class _Running:
             with selectors.DefaultSelector() as selector:
                 selector.register(self._output, selectors.EVENT_READ)
                 selector.register(pidfd, selectors.EVENT_READ)
-                while not self._over(pidfd, selector, deadline):
+                while not self._poll(pidfd, selector, deadline):
                     pass
         finally:
             os.close(pidfd)
         seconds = clock() - self._begun
-        peaks = self._settled()
+        peaks = self._clean_up()
         return Ended(
             code=self._process.returncode,
             seconds=seconds,
@@ -126,9 +126,9 @@ class _Running:
                 self._process.wait(GRACE)
             _signal(self._process.pid, signal.SIGKILL)
             self._process.wait()
-        self._settled()
+        self._clean_up()
 
-    def _over(self, pidfd: int, selector: selectors.BaseSelector, deadline: float) -> bool:
+    def _poll(self, pidfd: int, selector: selectors.BaseSelector, deadline: float) -> bool:
         left = deadline - time.monotonic()
         if left <= 0:
             limit = self._program.timeout
@@ -146,7 +146,7 @@ class _Running:
                 selector.unregister(self._output)
         return False
 
-    def _settled(self) -> dict[str, float]:
+    def _clean_up(self) -> dict[str, float]:
         """End what is left of the group, read its last output, return the peaks."""
         if self._output < 0:
             return {}

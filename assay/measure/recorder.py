@@ -54,28 +54,28 @@ class Run:
         results = self.store.results(Query(ids=(self.name,)))
         return [result for result in results if result.status != "interrupted"]
 
-    def keep(
+    def record(
         self, batches: Iterable[tuple[A, Sequence[Result]]]
     ) -> Iterator[tuple[A, list[Reading]]]:
         """Store each batch of results before it is yielded; an interrupted one is the last."""
         for what, results in batches:
             with uninterrupted():  # a batch is stored completely
-                readings = self._all_kept(results)
+                readings = self._save_all(results)
             yield what, readings
             for result in results:
                 if result.status == "interrupted":
                     raise KeyboardInterrupt(result.reason)
 
-    def keep_document(self, name: str, document: object) -> None:
+    def save_document(self, name: str, document: object) -> None:
         self.store.keep_document(self.name, name, codec.encode(document, indent=2))
 
-    def _all_kept(self, results: Sequence[Result]) -> list[Reading]:
+    def _save_all(self, results: Sequence[Result]) -> list[Reading]:
         """Try each, then raise the errors."""
         readings: list[Reading] = []
         problems: list[StoreError] = []
         for result in results:
             try:
-                readings.append(self._kept(result))
+                readings.append(self._save(result))
             except StoreError as error:
                 problems.append(error)
         if problems:
@@ -83,7 +83,7 @@ class Run:
             raise StoreError(str(problems[0]), hint=" ".join(hints))
         return readings
 
-    def _kept(self, result: Result) -> Reading:
+    def _save(self, result: Result) -> Reading:
         """With what the plan and the doctor know of it."""
         machine = {**result.environment.machine, **self._peaks}
         env = msgspec.structs.replace(result.environment, machine=machine)
@@ -199,7 +199,7 @@ def _resume(
 
 def _cases(run: Run, cases: Iterable[Case], progress: ProgressCallback) -> Iterator[Reading]:
     batches = _batches if run.elsewhere is None else _spread
-    for _, readings in run.keep(batches(run, list(cases), progress)):
+    for _, readings in run.record(batches(run, list(cases), progress)):
         yield from readings
 
 
@@ -217,21 +217,21 @@ def _spread(
     """On a cluster, as they end. An interrupt is the result of the first that was begun."""
     begun: dict[str, Unit] = {}
     units = (
-        begun.setdefault(unit.places[0].id, unit)
+        begun.setdefault(unit.case_dirs[0].id, unit)
         for number, case in enumerate(cases, 1)
         for unit in [_unit(run, case, _numbered(progress, number, len(cases)))]
     )
     assert run.elsewhere is not None
     try:
-        for unit, result in run.elsewhere.spread(units):
-            del begun[unit.places[0].id]
+        for unit, result in run.elsewhere.submit(units):
+            del begun[unit.case_dirs[0].id]
             if isinstance(result, LostUnit):
                 result = ending(unit, run.plan, "crashed", result.reason)
-            yield unit.places[0], [result]
+            yield unit.case_dirs[0], [result]
     except KeyboardInterrupt as interrupt:
         for unit in list(begun.values())[:1]:
             reason = str(interrupt) or "by Ctrl-C"
-            yield unit.places[0], [ending(unit, run.plan, "interrupted", reason)]
+            yield unit.case_dirs[0], [ending(unit, run.plan, "interrupted", reason)]
         raise
 
 

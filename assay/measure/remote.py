@@ -74,14 +74,14 @@ def with_peaks(result: Result) -> Result:
 
 def ending(unit: Unit, plan: Plan, status: Status, reason: str) -> Result:
     """Of a case without a result from its node: its environment is that of this machine."""
-    result = new_result(unit.case, plan.procedure, unit.places[0])
+    result = new_result(unit.case, plan.procedure, unit.case_dirs[0])
     return msgspec.structs.replace(result, status=status, reason=reason)
 
 
 def run_one(machines: Elsewhere | None, unit: Unit) -> Any:
     """The result of a single pair or heat, on any node."""
     assert machines is not None
-    ((_, result),) = machines.spread(iter([unit]))
+    ((_, result),) = machines.submit(iter([unit]))
     if isinstance(result, LostUnit):
         raise NotPossibleError(
             f"A pair or heat was {result.reason}.",

@@ -73,7 +73,7 @@ class ResultBuilder:
 
     def spend(self, phase: str) -> None:
         """Charge the time until now to this phase."""
-        self._phases.until_now(phase)
+        self._phases.charge(phase)
         self._sampling |= phase == "warm-up"
 
     def add(self, piece: Piece, process: int = 0, turn: int = 0) -> None:
@@ -100,7 +100,7 @@ class ResultBuilder:
         if self._finished:
             return self._result
         self._finished = True
-        self._phases.until_now(
+        self._phases.charge(
             "end" if status == "ok" else "start" if spent else self._phase, spent
         )
         if self._left:
@@ -111,7 +111,7 @@ class ResultBuilder:
             environment=_with_reference(self._result.environment, self._reference_loads),
             peaks=joined_peaks(self._peaks),
             seconds=self.seconds,
-            phases=self._phases.in_order(),
+            phases=self._phases.sorted_seconds(),
             status=status,
             reason=reason,
         )
@@ -124,14 +124,14 @@ class ResultBuilder:
         """Charge the time until this piece to its phase. If the end of warm-up was not reported,
         the time before the first steady samples was warm-up."""
         if isinstance(piece, Opened):
-            self._phases.until_now("start", piece.phases)
+            self._phases.charge("start", piece.phases)
         elif isinstance(piece, LateFacts):
-            self._phases.until_now("checks")
+            self._phases.charge("checks")
         elif piece.phase == "steady" and not self._sampling:
             self._sampling = True
-            self._phases.until_now("warm-up", {"sampling": sum(piece.values) * piece.steps})
+            self._phases.charge("warm-up", {"sampling": sum(piece.values) * piece.steps})
         else:
-            self._phases.until_now(TIME_PHASES[piece.phase])
+            self._phases.charge(TIME_PHASES[piece.phase])
 
 
 class _SampleBuffer:

@@ -30,9 +30,9 @@ class Worker(Protocol):
 
 
 class PausableWorker(Worker, Protocol):
-    def stand_still(self) -> None: ...
+    def pause(self) -> None: ...
 
-    def wake(self) -> None: ...
+    def unpause(self) -> None: ...
 
 
 class WarmUp(NamedTuple):
@@ -135,22 +135,22 @@ def _seconds(part: Samples) -> float:
 def take_turn(worker: PausableWorker, steps: int, seconds: float = TURN) -> Samples:
     """Samples for so many seconds, at least one, after one unrecorded step, which restores caches,
     clock frequencies and sleeping threads."""
-    worker.wake()
+    worker.unpause()
     try:
         take(worker, "steady", 1, 1, 0.0)
         return take(worker, "steady", steps, TURN_SAMPLES, seconds)
     finally:
-        worker.stand_still()
+        worker.pause()
 
 
 def take_tokens(worker: PausableWorker, seconds: float = TURN) -> dict[str, Samples]:
     """Token times by metric, of a turn of at least one generated text."""
-    worker.wake()
+    worker.unpause()
     try:
         request = messages.TimeTokens(seconds=seconds, warm_up=1, least=1)
         return {part.metric: part for part in pieces(worker, request) if isinstance(part, Samples)}
     finally:
-        worker.stand_still()
+        worker.pause()
 
 
 def take(worker: Worker, phase: Phase, steps: int, count: int, seconds: float) -> Samples:

@@ -40,7 +40,7 @@ class GpuMonitor:
         return "no GPU was found by NVML, nvidia-smi or amdgpu"
 
     def sample(self, pids: Sequence[int]) -> Mapping[str, float]:
-        looks = self._source.looks(pids) if self._source else []
+        looks = self._source.samples(pids) if self._source else []
         if not looks:  # no new data
             return {}
         now = self._clock()

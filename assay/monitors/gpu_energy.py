@@ -26,7 +26,7 @@ class GpuEnergyMonitor:
         """Joules since the worker started, of all GPUs it has used, or of all if none is known."""
         if not self._source:
             return {}
-        looks = self._source.looks(pids)
+        looks = self._source.samples(pids)
         self._used |= {number for number, look in enumerate(looks) if look.memory}
         used_joules = [
             now - then for now, then in zip(self._source.energies(), self._start, strict=True)

@@ -31,7 +31,7 @@ class Emitted(msgspec.Struct, frozen=True, kw_only=True):
 def emit(graph: Graph) -> Emitted:
     """Images are channels first, whatever the model's own order."""
     channels_last = tuple(value.layout == "channels_last" for value in graph.inputs)
-    return Emitter(drop_dead(take_channels_first(graph))).emitted(channels_last)
+    return Emitter(drop_dead(take_channels_first(graph))).emit_model(channels_last)
 
 
 def file_name(model: str) -> str:
@@ -53,7 +53,7 @@ class Emitter:
         self.layers: list[str] = []
         self.variables: dict[str, str] = {}
 
-    def emitted(self, channels_last: tuple[bool, ...]) -> Emitted:
+    def emit_model(self, channels_last: tuple[bool, ...]) -> Emitted:
         for value in self.graph.inputs:
             kind = "image" if value.layout else "input"
             variable = self._variable(value.name)
@@ -111,7 +111,7 @@ class Emitter:
     def shape(self, node: Node) -> Shape:
         return self.shapes[node.inputs[0]]
 
-    def forced(self, node: Node) -> str:
+    def forced_kernel(self, node: Node) -> str:
         return f".by({json.dumps(node.kernel)})" if node.kernel else ""
 
     def bias(self, name: str) -> str:
@@ -132,7 +132,7 @@ class Emitter:
             return f".{post.kind}({', '.join(numbers)})"
         return f".then({', '.join([f'Function::{post.kind}', *numbers])})"
 
-    def after(self, call: str, node: Node, posts: Sequence[ops.Post]) -> str:
+    def apply_posts(self, call: str, node: Node, posts: Sequence[ops.Post]) -> str:
         """Posts of a layer that needs a reshape first."""
         for post in posts:
             if isinstance(post, ops.ResidualOp):

@@ -32,22 +32,22 @@ class Building:
         self.nodes: list[Node] = []
         self.shapes: dict[str, Shape] = {}
         self.constants: dict[str, Array] = {}
-        self.whole: set[str] = set()  # values of integers: row indices
+        self.integers: set[str] = set()  # values of integers: row indices
         self._turned: dict[tuple[str, Order], str] = {}
 
     def add_input(
         self, name: str, shape: Shape, layout: Layout = "", dtype: Dtype = "float32"
     ) -> Tensor:
-        value = self._unused(name)
+        value = self._unused_name(name)
         self.inputs.append(Value(value, shape, layout, dtype))
         self.shapes[value] = shape
-        self.whole |= {value} if dtype == "int32" else set()
+        self.integers |= {value} if dtype == "int32" else set()
         return Tensor(value, tuple(range(len(shape))))
 
     def add(self, name: str, op: Op, *values: str) -> str:
         """The name of the new value."""
         pairs = [(value, self.shapes[value]) for value in values]
-        node = make_node(self._unused(name), op, pairs, self.constants)
+        node = make_node(self._unused_name(name), op, pairs, self.constants)
         self.nodes.append(node)
         self.shapes[node.output] = node.shape
         return node.output
@@ -60,12 +60,12 @@ class Building:
         self.constants[name] = values
         return name
 
-    def equal(self, array: Array) -> str:
+    def find_constant(self, array: Array) -> str:
         """Name of the constant with these values; "" if there is none."""
         names = (name for name, constant in self.constants.items() if constant.shape == array.shape)
         return next((name for name in names if np.array_equal(self.constants[name], array)), "")
 
-    def fixed(self, name: str, array: Any, order: Order) -> str:
+    def add_constant(self, name: str, array: Any, order: Order) -> str:
         """A value that is the same for every item. Axis i is axis order[i] of the array, which
         gets leading axes of size 1 if it has too few."""
         values = np.asarray(array, np.float32)
@@ -77,7 +77,7 @@ class Building:
         sizes = self.shapes[tensor.value]
         return tuple(sizes[tensor.order.index(axis)] for axis in range(len(sizes)))
 
-    def laid(self, tensor: Tensor, order: Order | None = None) -> str:
+    def reorder(self, tensor: Tensor, order: Order | None = None) -> str:
         """The value whose axis i is the tensor's axis order[i]; None: its own order."""
         axes = tuple(range(len(tensor.order))) if order is None else order
         turn = tuple(tensor.order.index(axis) for axis in axes)
@@ -99,7 +99,7 @@ class Building:
             constants=self.constants,
         )
 
-    def _unused(self, name: str) -> str:
+    def _unused_name(self, name: str) -> str:
         unused, number = name, 1
         while unused in self.shapes:
             number += 1

@@ -49,7 +49,7 @@ class Loaded:
         """Images that one thread computes together."""
         return int(self._library.assay_at_once(self._engine))
 
-    def bound(self, *inputs: Array) -> tuple[Any, tuple[Array, ...]]:
+    def bind(self, *inputs: Array) -> tuple[Any, tuple[Array, ...]]:
         """A call without arguments that computes these inputs, and the output arrays it fills.
 
         Images are in the model's own order, float32 and contiguous.
@@ -72,7 +72,7 @@ class Loaded:
         return call, outputs
 
     def run(self, *inputs: Array) -> tuple[Array, ...]:
-        call, outputs = self.bound(*(np.ascontiguousarray(array, np.float32) for array in inputs))
+        call, outputs = self.bind(*(np.ascontiguousarray(array, np.float32) for array in inputs))
         call()
         return outputs
 

@@ -39,7 +39,7 @@ class Variants(NamedTuple):
 
     def layer_seconds(self, number: int, batch: int, choosing: float) -> dict[str, float]:
         """CPU time of one item, by the names of the graph's nodes."""
-        report = self._told(number, "--layers", "--batch", str(batch), "--choose", str(choosing))
+        report = self._run_json(number, "--layers", "--batch", str(batch), "--choose", str(choosing))
         seconds: dict[str, float] = {}
         for layer in report["layers"]:
             name = self.parts[number].layers[layer["layer"]]
@@ -49,10 +49,10 @@ class Variants(NamedTuple):
     def item_seconds(self, number: int, data: Path, batch: int, choosing: float) -> float:
         """Time of one item in a pass over those in a folder."""
         words = ("--data", str(data), "--batch", str(batch), "--choose", str(choosing))
-        report = self._told(number, *words)
+        report = self._run_json(number, *words)
         return float(report["seconds"] / report["images"])
 
-    def _told(self, number: int, *words: str) -> dict[str, Any]:
+    def _run_json(self, number: int, *words: str) -> dict[str, Any]:
         more = ("--json", "--threads", "1")
         text = run_program(self.built, (*words, *more), self.built.folder, _chosen(number))
         report: dict[str, Any] = json.loads(text)
@@ -67,7 +67,7 @@ def build_variants(graphs: Sequence[Graph], tools: Toolchain, folder: Path) -> V
         emitter = _SharingEmitter(drop_dead(take_channels_first(graph)), pool)
         channels_last = tuple(value.layout == "channels_last" for value in graph.inputs)
         parts.append(
-            msgspec.structs.replace(emitter.emitted(channels_last), constants={}, source="")
+            msgspec.structs.replace(emitter.emit_model(channels_last), constants={}, source="")
         )
         bodies.append(emitter.lines)
     name = file_name(graphs[0].name)

@@ -65,7 +65,7 @@ def detail(reading: Reading) -> str:
     blocks = [
         [f"{result.case.key}  {standing(reading)}", f"{result.id}  {result.started[:19]}"],
         [f"reason: {result.reason}"] if result.reason else [],
-        _numbers(reading.own, LINES) + _reported(reading),
+        _numbers(reading.measured_only, LINES) + _reported(reading),
         _phases(reading),
         list(_pictures(reading)),
         *_grouped(result),
@@ -115,7 +115,7 @@ def _numbers(quantities: dict[str, Quantity], lines: dict[str, str]) -> list[str
 def _reported(reading: Reading) -> list[str]:
     """Metrics that the program reported."""
     width = max(map(len, LINES.values()))
-    reported = reading.result.reported
+    reported = reading.result.reported_metrics
     quantities = {name: q for name, q in reading.summary.quantities.items() if name in reported}
     return [f"{name:<{width}}  {_number(quantity)}" for name, quantity in quantities.items()]
 
@@ -132,7 +132,7 @@ def _phases(reading: Reading) -> list[str]:
     steps = {
         phase: sum(
             len(part.values) * part.steps
-            for part in reading.result.own().samples
+            for part in reading.result.measured_only().samples
             if part.phase == phase and part.metric == "step_time"
         )
         for phase in ("warmup", "steady")
@@ -143,7 +143,7 @@ def _phases(reading: Reading) -> list[str]:
         if count
     ]
     spent = _block("where the time went", _spent(reading.result))
-    return _numbers(reading.own, PHASES) + counts + ([""] if spent else []) + spent
+    return _numbers(reading.measured_only, PHASES) + counts + ([""] if spent else []) + spent
 
 
 def _spent(result: Result) -> dict[str, str]:
@@ -158,7 +158,7 @@ def _spent(result: Result) -> dict[str, str]:
 
 def _pictures(reading: Reading) -> Iterator[str]:
     """Charts of the steady samples."""
-    processes = reading.counted()
+    processes = reading.steady_values()
     skipped = sum(reading.summary.skipped)
     if skipped:
         yield f"{skipped} samples before the steady state are not counted"

@@ -104,7 +104,7 @@ def _result(reading: Reading, raw: bool) -> dict[str, Any]:
 def report_their_own(readings: Sequence[Reading]) -> bool:
     """Whether all are results of self-timed sessions, without timed steps."""
     steady = [part.metric for r in readings for part in r.result.samples if part.phase == "steady"]
-    return bool(steady) and not any(r.result.own().values("step_time") for r in readings)
+    return bool(steady) and not any(r.result.measured_only().values("step_time") for r in readings)
 
 
 def reported_table(readings: Sequence[Reading]) -> Table:

@@ -131,7 +131,7 @@ def check_columns(columns: Sequence[str]) -> None:
 
 
 def _quantity(name: str) -> Cell:
-    return lambda reading: value(reading.own.get(name))
+    return lambda reading: value(reading.measured_only.get(name))
 
 
 def _peak(name: str, unit: str) -> Cell:
@@ -143,19 +143,19 @@ def _peak(name: str, unit: str) -> Cell:
 
 
 def _rate(reading: Reading) -> str:
-    rate = reading.own.get("throughput")
+    rate = reading.measured_only.get("throughput")
     return human(rate.value, "") if rate else ""
 
 
 def _samples(reading: Reading) -> str:
-    step = reading.own.get("step_time")
+    step = reading.measured_only.get("step_time")
     return str(step.n) if step else ""
 
 
 # column → text of a cell
 COLUMNS: dict[str, Cell] = {
     "step time": _quantity("step_time"),
-    "95 % interval": lambda reading: interval(reading.own.get("step_time")),
+    "95 % interval": lambda reading: interval(reading.measured_only.get("step_time")),
     "speed": lambda reading: "",  # relative to other rows, see _speeds
     "items/s": _rate,
     **{name: _quantity(name) for name in ("p50", "p90", "p99", "mean", "min")},
@@ -189,9 +189,9 @@ _NEEDS = {
 def _rates(readings: Sequence[Reading]) -> dict[int, Quantity]:
     """Row → items per second, if all rows have one workload: otherwise not comparable."""
     rates = {
-        row: reading.own["throughput"]
+        row: reading.measured_only["throughput"]
         for row, reading in enumerate(readings)
-        if "throughput" in reading.own
+        if "throughput" in reading.measured_only
     }
     workloads = {readings[row].result.case.workload for row in rates}
     return rates if len(workloads) == 1 else {}
@@ -238,11 +238,11 @@ SHOWN = ("prompt", "batch_size", "generated", "task")  # parameters
 
 def generation_tables(readings: Sequence[Reading]) -> tuple[Table, ...]:
     """One table of text generation, if any."""
-    generating = [r for r in readings if "time_to_first_token" in r.own]
+    generating = [r for r in readings if "time_to_first_token" in r.measured_only]
     if not generating:
         return ()
     generating.sort(key=lambda r: (_token_case_name(r), *map(int, _sizes(r))))
-    shown = [title for title, key in TOKEN_COLUMNS.items() if any(key in r.own for r in generating)]
+    shown = [title for title, key in TOKEN_COLUMNS.items() if any(key in r.measured_only for r in generating)]
     return (
         Table(
             columns=("case", "prompt", "batch", "generated", *shown, "tokens/s"),
@@ -269,8 +269,8 @@ def _sizes(reading: Reading) -> tuple[str, str, str]:
 
 
 def _cells(reading: Reading, shown: Sequence[str]) -> list[str]:
-    rate = reading.own.get("throughput")
-    cells = [value(reading.own.get(TOKEN_COLUMNS[title])) for title in shown]
+    rate = reading.measured_only.get("throughput")
+    cells = [value(reading.measured_only.get(TOKEN_COLUMNS[title])) for title in shown]
     return [*cells, human(rate.value, "") if rate else ""]
 
 

@@ -40,7 +40,7 @@ def gravest_first(doubts: Sequence[Doubt]) -> list[Doubt]:
 
 def _doubted(readings: Sequence[Reading], names: Sequence[str]) -> list[str]:
     measured = [(name, r) for name, r in zip(names, readings, strict=True) if r.summary.doubts]
-    timed = sum("step_time" in r.own for r in readings)
+    timed = sum("step_time" in r.measured_only for r in readings)
     by_code: dict[str, list[tuple[str, Doubt]]] = {}
     for name, reading in measured:
         for doubt in reading.summary.doubts:

@@ -182,13 +182,13 @@ def processes(result: Result, metric: str) -> Iterator[Sequence[float]]:
     """Finite values of each successful process."""
     if result.status != "ok":
         return
-    reported = metric in result.reported
+    reported = metric in result.reported_metrics
     if metric in ONCE and not reported:
         parts = estimates.by_process(result, *ONCE[metric])
     elif metric in result.peaks and not reported:
         parts = [(result.peaks[metric],)]
     elif metric in ("step_time", FASTEST) and not reported:
-        parts = [tuple(p.values.tolist()) for p in estimates.processes(result.own())]
+        parts = [tuple(p.values.tolist()) for p in estimates.processes(result.measured_only())]
         parts = [(min(part),) for part in parts if part] if metric == FASTEST else parts
     else:
         parts = estimates.by_process(result, metric)

@@ -30,11 +30,11 @@ class Decay(NamedTuple):
     length: float  # values, to 1/e
     begin: int = 0  # values before the decay
 
-    def left(self, start: int, count: int) -> float:
+    def remainder(self, start: int, count: int) -> float:
         """Its mean from `start` to the end of a series of `count`: the bias of a median."""
-        return -self.moved(start, count) * self.length / max(count - start, 1)
+        return -self.change(start, count) * self.length / max(count - start, 1)
 
-    def moved(self, start: int, end: int) -> float:
+    def change(self, start: int, end: int) -> float:
         """Change of the values from one index to another; negative: they fall."""
         first, last = (max(index - self.begin, 0) / self.length for index in (start, end))
         return self.height * (math.exp(-last) - math.exp(-first))

@@ -25,7 +25,7 @@ class Process(NamedTuple):
     unusable: int  # invalid values: not finite, not positive, longer than the case
     skipped: int = 0  # usable values before it was steady
     fastest: float = math.inf  # of all usable ones
-    moved: float = 0.0  # seconds of drift that was not over
+    drift: float = 0.0  # seconds of drift that was not over
 
 
 def processes(result: Result, metric: str = "step_time") -> list[Process]:

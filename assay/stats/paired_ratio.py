@@ -100,7 +100,7 @@ def pair_ratio(baseline: Result, candidate: Result, metric: str) -> PairRatio | 
     first_values, second_values = values(baseline, metric), values(candidate, metric)
     if not len(first_values) or not len(second_values):
         return None
-    if _in_turns(baseline) and metric == FASTEST and metric not in baseline.reported:
+    if _in_turns(baseline) and metric == FASTEST and metric not in baseline.reported_metrics:
         first, second = (np.sort(np.log(part))[:AGAIN] for part in (first_values, second_values))
         middle = float(second[0] - first[0])
         half_width = math.hypot(first[-1] - first[0], second[-1] - second[0])
@@ -130,7 +130,7 @@ def values(result: Result, metric: str) -> Array:
     """
     if result.status != "ok":
         return usable(())
-    reported = metric in result.reported
+    reported = metric in result.reported_metrics
     if metric in ONCE and not reported:
         return usable(result.values(*ONCE[metric]))
     if metric in result.peaks and not reported:

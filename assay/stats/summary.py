@@ -21,7 +21,7 @@ POWER = 0.8416  # normal quantile of 80 %: power of the minimum detectable effec
 def summarize(result: Result) -> Summary:
     """Quantities of a result. Metrics that the program reported keep their names, and quantities
     of assay with the same name become `command_NAME`."""
-    own = result.own()
+    own = result.measured_only()
     processes = [process for process in estimates.processes(own) if len(process.values)]
     quantities = _own(own, processes)
     reported = _reported(result)
@@ -47,7 +47,7 @@ def _own(result: Result, processes: list[estimates.Process]) -> dict[str, Quanti
 def _reported(result: Result) -> dict[str, Quantity]:
     """Quantities that the program reported, nan and infinity included."""
     quantities: dict[str, Quantity] = {}
-    reported = result.reported
+    reported = result.reported_metrics
     for metric in dict.fromkeys(part.metric for part in result.samples if part.metric in reported):
         values = np.asarray(result.values(metric), dtype=np.float64)
         if np.isfinite(values).all():

@@ -28,7 +28,7 @@ class Steady(NamedTuple):
 
     start: int
     verdict: Literal["steady", "unsteady", "warming", "too-few"]
-    moved: float = 0.0
+    drift: float = 0.0
 
 
 def find_steady(values: Sequence[float] | Array, before: Sequence[float] | Array = ()) -> Steady:
@@ -65,7 +65,7 @@ def _after(decay: Decay, array: Array, before: int, steady: Steady) -> Steady:
     count = len(array)
     late = quantile(array[count // 2 :])
     cuts = np.linspace(steady.start, max(steady.start, MOST_CUT * count), CUTS).astype(int)
-    left = np.array([decay.left(before + cut, before + count) for cut in cuts])
+    left = np.array([decay.remainder(before + cut, before + count) for cut in cuts])
     errors = late.half_width / 1.96 * np.sqrt((count - count // 2) / (count - cuts))
     over = np.abs(left) <= TOLERATED * errors
     if over.any():
@@ -74,7 +74,7 @@ def _after(decay: Decay, array: Array, before: int, steady: Steady) -> Steady:
     if decay.length >= before + count and steady.verdict == "unsteady":
         return steady  # an ongoing trend
     best = int(np.argmin(left**2 + errors**2))
-    return Steady(int(cuts[best]), "warming", decay.moved(before, before + count))
+    return Steady(int(cuts[best]), "warming", decay.change(before, before + count))
 
 
 def _changes(rest: Array) -> bool:

@@ -41,7 +41,7 @@ class Shelf:
     def plan(self, run: str) -> Plan:
         return self._read(run, lambda read: folders.read_plan(self.runs / run, read))
 
-    def own(self, result_id: str) -> Result:
+    def result(self, result_id: str) -> Result:
         """A result under its own id."""
         folder = self.runs / result_id
         return self._read(result_id, lambda read: folders.read_own(folder, read))
@@ -57,7 +57,7 @@ class Shelf:
             return None
         return pack.sizes(run, f"{case}/")
 
-    def packed(self, text: str) -> list[str]:
+    def find_packed(self, text: str) -> list[str]:
         """Packed runs with a prefix or suffix, at most five; for "", the newest."""
         if not text:
             rows = self._ask("SELECT max(run) AS run FROM packed HAVING count(*)", ())
@@ -102,9 +102,9 @@ class Shelf:
         from assay.stores import _packs as packs
 
         with packs.changing(self.home):
-            yield from self._packed(runs)
+            yield from self._pack_idle(runs)
 
-    def _packed(self, runs: Sequence[str]) -> Iterator[Path]:
+    def _pack_idle(self, runs: Sequence[str]) -> Iterator[Path]:
         from assay.stores import _packs as packs
 
         packs.sweep(self.runs, self._packs)
@@ -133,7 +133,7 @@ class Shelf:
                 for run in dropped:
                     self._ask("DELETE FROM packed WHERE run = ?", (run,))
 
-    def only_packed(self, runs: Sequence[str]) -> list[str]:
+    def without_folder(self, runs: Sequence[str]) -> list[str]:
         """Runs without a folder."""
         packed = {run for members in self._by_pack(runs).values() for run in members}
         return [run for run in runs if run in packed and not (self.runs / run).is_dir()]

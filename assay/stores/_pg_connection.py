@@ -67,25 +67,25 @@ class ServerLink:
         self._psycopg = _psycopg()
         self._held: set[str] = set()  # names that are locked
         self._connection = self._connect()
-        self._explained(lambda: tables.migrate(self._connection))
+        self._explain_errors(lambda: tables.migrate(self._connection))
 
     def ask(self, action: Callable[[psycopg.Connection[Any]], T]) -> T:
-        return self._lasting(lambda: action(self._connection))
+        return self._retry(lambda: action(self._connection))
 
     def change(self, action: Callable[[psycopg.Connection[Any]], T]) -> T:
         def whole() -> T:
             with self._connection.transaction():
                 return action(self._connection)
 
-        return self._lasting(whole)
+        return self._retry(whole)
 
-    def take(self, name: str) -> bool:
+    def take_lock(self, name: str) -> bool:
         """Take a lock that ends with this process; False: another process has it."""
         mine = self.ask(lambda connection: _taken(connection, name))
         self._held |= {name} if mine else set()
         return mine
 
-    def let_go(self, name: str) -> None:
+    def release_lock(self, name: str) -> None:
         self._held.discard(name)
         statement = "SELECT pg_advisory_unlock(hashtextextended(%s, 0))"
         self.ask(lambda connection: connection.execute(statement, (name,)))
@@ -93,19 +93,19 @@ class ServerLink:
     def close(self) -> None:
         self._connection.close()
 
-    def _lasting(self, action: Callable[[], T]) -> T:
+    def _retry(self, action: Callable[[], T]) -> T:
         for pause in _PAUSES:
             try:
                 return action()
             except (self._psycopg.OperationalError, self._psycopg.InterfaceError) as error:
                 if not (self._connection.closed or _PASSING.match(error.sqlstate or "")):
                     raise self._problem(error) from None
-                self._again(pause)
+                self._reconnect(pause)
             except self._psycopg.Error as error:
                 raise self._problem(error) from None
-        return self._explained(action)
+        return self._explain_errors(action)
 
-    def _again(self, pause: float) -> None:
+    def _reconnect(self, pause: float) -> None:
         """Reconnect after a pause if the connection is closed."""
         time.sleep(pause)
         if not self._connection.closed:
@@ -116,7 +116,7 @@ class ServerLink:
             if pause == _PAUSES[-1]:
                 raise
 
-    def _explained(self, action: Callable[[], T]) -> T:
+    def _explain_errors(self, action: Callable[[], T]) -> T:
         try:
             return action()
         except self._psycopg.Error as error:

@@ -41,7 +41,7 @@ class Looked(NamedTuple):
     ids: list[str]  # of all results of the folder
     new: list[Result]  # not in the store
     files: list[PlainFile]  # of the new results
-    beside: list[PlainFile]  # the run's own
+    run_files: list[PlainFile]  # the run's own
     problems: list[str]  # messages about skipped files
 
 
@@ -128,7 +128,7 @@ def _copy_all(runs: Path, scan: Looked) -> None:
         if not (runs / scan.run).exists():
             (runs / scan.run).mkdir()
             (runs / scan.run / IMPORTED).touch()
-        all_files = [*scan.files, *scan.beside]
+        all_files = [*scan.files, *scan.run_files]
         for file in sorted(all_files, key=lambda file: file.target.name == "result.json"):
             if not os.path.lexists(runs / file.target):
                 _copy(file, runs / file.target)

@@ -110,7 +110,7 @@ class PostgresStore:
 
     def results(self, query: Query) -> Iterator[Result]:
         """Results, oldest first. Unreadable documents are skipped and noted in `problems`."""
-        ids = self._asked(index.named, query)
+        ids = self._ask(index.named, query)
         for first in range(0, len(ids), AT_ONCE):
             yield from self._read(ids[first : first + AT_ONCE])
 
@@ -131,13 +131,13 @@ class PostgresStore:
             self.problems.append(problem)
 
     def entries(self, query: Query) -> list[Entry]:
-        return self._readable(index.entries, query)
+        return self._ask_readable(index.entries, query)
 
     def count(self, query: Query) -> int:
-        return self._asked(index.count, query)
+        return self._ask(index.count, query)
 
     def series(self, query: Query) -> list[KeptSeries]:
-        return self._readable(index.all_series, query)
+        return self._ask_readable(index.all_series, query)
 
     def one_series(self, series: str, metric: str) -> KeptSeries | None:
         return self._mender.ask(
@@ -148,20 +148,20 @@ class PostgresStore:
         return self._link.ask(lambda c: index.points(c, series, metric, limit))
 
     def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
-        return self._readable(lambda c, q, ids, s: index.points_of(c, q, ids, metrics, s), query)
+        return self._ask_readable(lambda c, q, ids, s: index.points_of(c, q, ids, metrics, s), query)
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
-        return self._asked(lambda c, q, ids: index.unsummarized(c, q, ids, version), query)
+        return self._ask(lambda c, q, ids: index.unsummarized(c, q, ids, version), query)
 
-    def _asked(self, question: Callable[[Connection, Query, Sequence[str]], T], query: Query) -> T:
+    def _ask(self, question: Callable[[Connection, Query, Sequence[str]], T], query: Query) -> T:
         ids = [result_id for text in query.ids for result_id in self.find(text)]
         return self._link.ask(lambda c: question(c, query, ids))
 
-    def _readable(
+    def _ask_readable(
         self, question: Callable[[Connection, Query, Sequence[str], Skipped], T], query: Query
     ) -> T:
         return self._mender.ask(
-            lambda skipped: self._asked(lambda c, q, ids: question(c, q, ids, skipped), query)
+            lambda skipped: self._ask(lambda c, q, ids: question(c, q, ids, skipped), query)
         )
 
     def _mend(self) -> None:
@@ -215,7 +215,7 @@ class PostgresStore:
 
         def send(connection: Connection) -> None:
             listed = {file.path for file in files.listed(connection, scan.run)}
-            beside = [file for file in scan.beside if file.target.name not in listed]
+            beside = [file for file in scan.run_files if file.target.name not in listed]
             if not listed:
                 files.put_bytes(connection, scan.run, importing.IMPORTED, b"")
             self._send(connection, scan.new, [*scan.files, *beside])
@@ -251,7 +251,7 @@ class PostgresStore:
     @contextmanager
     def taken(self, run: str) -> Iterator[None]:
         """Lock a run against other machines and processes."""
-        if not self._link.take(run):
+        if not self._link.take_lock(run):
             raise UsageError(
                 f"Run {run} is being measured by another assay, here or on another machine.",
                 hint="Wait until it ends, or stop it first.",
@@ -259,7 +259,7 @@ class PostgresStore:
         try:
             yield
         finally:
-            self._link.let_go(run)
+            self._link.release_lock(run)
 
     def close(self) -> None:
         self._link.close()

@@ -33,7 +33,7 @@ class SqlStore:
     def __init__(self, place: str | Path) -> None:
         self.home = home = Path(place)
         self.runs = home / "runs"
-        self._shelf = Shelf(home, self._asked)
+        self._shelf = Shelf(home, self._ask)
         self._mender = Mender(self._mend)
         self.problems: list[str] = []  # messages about skipped files
         try:
@@ -63,7 +63,7 @@ class SqlStore:
         """Results, oldest first. Unreadable files are skipped and noted in `problems`."""
         for row in self.rows(query):
             try:
-                yield self._shelf.own(row["id"])
+                yield self._shelf.result(row["id"])
             except StoreError as error:
                 self._note(f"{error} {error.hint}")
 
@@ -73,7 +73,7 @@ class SqlStore:
     def count(self, query: Query) -> int:
         ids = self._ids(query)
         where, values = conditions(query, ids)
-        (row,) = self._asked(f"SELECT count(*) FROM results {where}", values)
+        (row,) = self._ask(f"SELECT count(*) FROM results {where}", values)
         return int(row[0])
 
     def rows(self, query: Query) -> list[sqlite3.Row]:
@@ -86,30 +86,30 @@ class SqlStore:
             f"JOIN series ON series.number = results.series {where} "
             f"ORDER BY started DESC, results.id DESC {limit}"
         )
-        return self._asked(statement, values)[::-1]
+        return self._ask(statement, values)[::-1]
 
     def series(self, query: Query) -> list[KeptSeries]:
         ids = self._ids(query)
-        return self._readable(lambda s: points.all_series(self._database, query, ids, s))
+        return self._ask_readable(lambda s: points.all_series(self._database, query, ids, s))
 
     def one_series(self, series: str, metric: str) -> KeptSeries | None:
-        return self._readable(lambda s: points.one_series(self._database, series, metric, s))
+        return self._ask_readable(lambda s: points.one_series(self._database, series, metric, s))
 
     def points(self, series: str, metric: str, limit: int = 0) -> list[Point]:
-        return self._intact(lambda: points.of_series(self._database, series, metric, limit))
+        return self._run(lambda: points.of_series(self._database, series, metric, limit))
 
     def points_of(self, query: Query, metrics: Sequence[str] = ()) -> list[KeptPoint]:
         ids = self._ids(query)
-        return self._readable(lambda s: points.of_query(self._database, query, ids, metrics, s))
+        return self._ask_readable(lambda s: points.of_query(self._database, query, ids, metrics, s))
 
     def unsummarized(self, query: Query, version: int) -> list[str]:
         ids = self._ids(query)
-        return self._intact(lambda: points.unsummarized(self._database, query, ids, version))
+        return self._run(lambda: points.unsummarized(self._database, query, ids, version))
 
     def find(self, text: str) -> list[str]:
         """Ids for RUN, RUN/NNN, a unique prefix or suffix of RUN, or `last`."""
         run = self.find_run(text.partition("/")[0])
-        rows = self._asked("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
+        rows = self._ask("SELECT id FROM results WHERE run = ? ORDER BY id", (run,))
         return results_of(text, run, [row["id"] for row in rows])
 
     def find_run(self, text: str) -> str:
@@ -117,12 +117,12 @@ class SqlStore:
         if exact and (self.runs / text).is_dir():
             return text  # an exact name needs no list
         runs = folders.runs_in(self.runs)
-        packed = self._shelf.packed("" if text == "last" else text)
+        packed = self._shelf.find_packed("" if text == "last" else text)
         if text == "last" and (runs or packed):
             return max([*([folders.newest(self.runs, runs)] if runs else []), *packed])
         near = [run for run in runs if text and (run.startswith(text) or run.endswith(text))]
         near = sorted({*near, *packed}) if text else []
-        known = [*runs, *packed] or self._shelf.packed("")
+        known = [*runs, *packed] or self._shelf.find_packed("")
         return only_run(text, [text] if text in known else near, known)
 
     def document(self, run: str, name: str) -> bytes | None:
@@ -135,7 +135,7 @@ class SqlStore:
         """The stored summary of a result, if this version of the analysis made it."""
         statement = "SELECT summary FROM summaries WHERE id = ? AND version = ?"
         try:
-            (row,) = self._asked(statement, (result_id, version))
+            (row,) = self._ask(statement, (result_id, version))
             return codec.decode_part(row["summary"], Summary)
         except (TypeError, ValueError, RecursionError):
             return None  # missing or unreadable: it is computed again
@@ -143,14 +143,14 @@ class SqlStore:
     def keep_summary(self, result_id: str, version: int, summary: Summary) -> None:
         row = (result_id, version, codec.encode(summary))
         self._write("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", row)
-        self._intact(lambda: points.keep(self._database, result_id, summary))
+        self._run(lambda: points.keep(self._database, result_id, summary))
 
     def amend(self, result_id: str, label: str, tags: Mapping[str, str]) -> None:
         """Write label and tags to a separate file in its folder, then to the index."""
         folder = self.folder(result_id)
         folders.write_amendment(folder, label, tags)
         amended = folders.read_result(folder)
-        self._intact(lambda: replace(self._database, amended))
+        self._run(lambda: replace(self._database, amended))
 
     def adopt(self, folder: Path) -> list[str]:
         """Scan a run folder, then copy it into the store unchanged."""
@@ -167,15 +167,15 @@ class SqlStore:
         folder = self.folder(ids[0] if "/" in text else run)
         self._shelf.drop([run])
         folders.remove(folder)
-        self._intact(lambda: rows.forget(self._database, ids))
+        self._run(lambda: rows.forget(self._database, ids))
         return ids
 
-    def take_out(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
-        ids = [result_id for run in self._shelf.only_packed(whole) for result_id in self.find(run)]
+    def unpack(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
+        ids = [result_id for run in self._shelf.without_folder(whole) for result_id in self.find(run)]
         for run in set(runs).difference(whole):
             self.folder(run)
         self._shelf.drop(runs)
-        self._intact(lambda: rows.forget(self._database, ids))
+        self._run(lambda: rows.forget(self._database, ids))
         return ids
 
     def packed_sizes(self, result_id: str) -> list[int] | None:
@@ -210,14 +210,14 @@ class SqlStore:
             self._pick_up()
 
         self._renewing = False
-        self._intact(begin)
+        self._run(begin)
 
-    def _asked(
+    def _ask(
         self, statement: str, values: Mapping[str, object] | tuple[object, ...]
     ) -> list[sqlite3.Row]:
-        return self._intact(lambda: self._database.execute(statement, values).fetchall())
+        return self._run(lambda: self._database.execute(statement, values).fetchall())
 
-    def _intact(self, action: Callable[[], T]) -> T:
+    def _run(self, action: Callable[[], T]) -> T:
         """Run an action; a damaged index is rebuilt from the folders, and the action repeated."""
         try:
             return action()
@@ -232,11 +232,11 @@ class SqlStore:
         self._renew()
         return action()
 
-    def _readable(self, question: Callable[[Skipped], T]) -> T:
-        return self._mender.ask(lambda skipped: self._intact(lambda: question(skipped)))
+    def _ask_readable(self, question: Callable[[Skipped], T]) -> T:
+        return self._mender.ask(lambda skipped: self._run(lambda: question(skipped)))
 
     def _mend(self) -> None:
-        for result_id in self._intact(lambda: rows.unreadable(self._database)):
+        for result_id in self._run(lambda: rows.unreadable(self._database)):
             self._index_file(result_id, replace)
 
     def _renew(self) -> None:
@@ -258,18 +258,18 @@ class SqlStore:
             for case in folders.finished(run):
                 if f"{run.name}/{case.name}" not in known:
                     self._index_file(f"{run.name}/{case.name}")
-            self._mark_whole(run)
+            self._mark_complete(run)
 
     def _pick_up_packs(self) -> None:
         for _, ids in self._shelf.new_packs(self.problems):
             for result_id in ids:
-                if not self._asked("SELECT 1 FROM results WHERE id = ?", (result_id,)):
+                if not self._ask("SELECT 1 FROM results WHERE id = ?", (result_id,)):
                     self._index_file(result_id)
 
     def _index_file(self, result_id: str, write: Callable[..., None] = keep) -> None:
         try:
-            result = self._shelf.own(result_id)
-            self._intact(lambda: write(self._database, result))
+            result = self._shelf.result(result_id)
+            self._run(lambda: write(self._database, result))
         except StoreError as error:
             self._note(f"{error} {error.hint}")
 
@@ -277,7 +277,7 @@ class SqlStore:
         if problem not in self.problems:
             self.problems.append(problem)
 
-    def _mark_whole(self, run: Path) -> None:
+    def _mark_complete(self, run: Path) -> None:
         """Mark a run with a final result for every case, so that it is not scanned again."""
         rows = self._database.execute(
             "SELECT key FROM results WHERE run = ? AND status != 'interrupted'", (run.name,)
@@ -288,10 +288,10 @@ class SqlStore:
                 self._write("INSERT OR IGNORE INTO whole_runs VALUES (?)", (run.name,))
 
     def _index(self, result: Result) -> None:
-        self._intact(lambda: keep(self._database, result))
+        self._run(lambda: keep(self._database, result))
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
-        self._intact(lambda: self._database.execute(statement, values))
+        self._run(lambda: self._database.execute(statement, values))
 
 
 PROVIDES = {"sqlite": SqlStore}

@@ -76,7 +76,7 @@ def _checked(site: Path) -> Path:
 def _pages(store: Store, runs: int, home: Home) -> dict[str, Callable[[], Page]]:
     """Address → what makes its page: only one is in memory at a time."""
     known = Findings()
-    known.look(store, sys.maxsize)
+    known.update(store, sys.maxsize)
     pages: dict[str, Callable[[], Page]] = {
         "/": lambda: overview.overview_page(store, known),
         "/runs": lambda: overview.runs_page(store, {}),

@@ -41,7 +41,7 @@ def listed(image_size: int, filters: int, classes: int) -> Listing:
         before = _list_pair(specs, f"down.{level}", before, filters << level, image_size >> level)
     for level in reversed(range(DEPTH)):
         width = filters << level
-        specs.transposed(f"wider.{level}", 2, 2 * width, width, (image_size >> level + 1) ** 2)
+        specs.transposed_conv(f"wider.{level}", 2, 2 * width, width, (image_size >> level + 1) ** 2)
         _list_pair(specs, f"up.{level}", 2 * width, width, image_size >> level)
     specs.conv("head", 1, filters, classes, image_size**2)
     return specs

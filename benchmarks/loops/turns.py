@@ -115,7 +115,7 @@ class Sides:
         procedure = Procedure(budget=budget)
         builder = ResultBuilder(asked, procedure, place)
         self._assay = OpenCase(HeatEntry(name, asked, place), procedure, ignore, builder)
-        self._assay.check_supported()
+        self._assay.check_support()
         self._assay.start()
         caches = shared_cache.variables(place.folder)
         self._hand = Hand(command, process_env.COMMON | caches | variables)

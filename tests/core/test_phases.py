@@ -41,9 +41,9 @@ def test_a_phase_that_fails_is_counted_too(clock):
 def test_what_is_known_of_the_inside_is_taken_off(clock):
     found = phases.Phases()
     clock.now += 10
-    found.until_now("start", {"import": 4.0, "build": 5.0})
+    found.charge("start", {"import": 4.0, "build": 5.0})
     clock.now += 1
-    found.until_now("first step")
+    found.charge("first step")
 
-    assert found.in_order() == {"start": 1, "import": 4, "build": 5, "first step": 1}
-    assert list(found.in_order()) == ["start", "import", "build", "first step"]
+    assert found.sorted_seconds() == {"start": 1, "import": 4, "build": 5, "first step": 1}
+    assert list(found.sorted_seconds()) == ["start", "import", "build", "first step"]

@@ -67,7 +67,7 @@ def exchange() -> Iterator[Exchange]:
     """Listens between parent and workers: messages as they are on the wire, and when a worker's
     group is stopped and continued."""
     log, kind = Exchange(), process.WorkerProcess
-    send, next_answer, signal_group = kind.send, kind._next, kind._signalled
+    send, next_answer, signal_group = kind.send, kind._next, kind._send_signal
 
     def sent(worker: process.WorkerProcess, request: messages.Request) -> None:
         log.add(worker, "request", request)

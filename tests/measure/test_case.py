@@ -140,7 +140,7 @@ def test_a_turn_begins_with_a_step_that_is_not_recorded():
 
     found = take_turn(worker, steps=2, seconds=0.0)
 
-    assert worker.orders[0] == TakeSamples(steps=1, count=1, seconds=0.0)
+    assert worker.requests[0] == TakeSamples(steps=1, count=1, seconds=0.0)
     assert found.values == (0.01,)
 
 
@@ -148,7 +148,7 @@ def test_a_worker_stands_still_after_its_turn_even_if_it_crashed():
     worker = FakeWorker(dies_after=1)
     with pytest.raises(EndingError):
         take_turn(worker, steps=1)
-    assert worker.still
+    assert worker.paused
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def test_an_ending_in_any_phase_is_the_status_and_what_follows_does_nothing(coun
         one.measure()
 
     assert one.status == "crashed"
-    assert len(worker.orders) == count + 1
+    assert len(worker.requests) == count + 1
 
 
 class Interrupts(FakeWorker):
@@ -227,7 +227,7 @@ class Interrupts(FakeWorker):
         self.exits = []
 
     def answers(self):
-        if len(self.orders) == self.number:
+        if len(self.requests) == self.number:
             raise KeyboardInterrupt
         return super().answers()
 

@@ -48,7 +48,7 @@ def orders(made, folder):
     one.start()
     one.open()
     requested(made, folder).drive(one)
-    return worker.orders
+    return worker.requests
 
 
 def test_a_plan_that_asks_for_nothing_else_leaves_the_case_to_be_timed(place):

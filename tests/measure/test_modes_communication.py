@@ -22,7 +22,7 @@ class Profiled(FakeWorker):
         self._name = name
 
     def answers(self):
-        order = self.orders[-1]
+        order = self.requests[-1]
         if not isinstance(order, ProfileSteps):
             return super().answers()
         step = Event("ProfilerStep#0", "1", "1", 0.0, 1.0, "")

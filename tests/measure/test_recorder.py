@@ -42,7 +42,7 @@ def test_a_batch_is_kept_whole_and_then_its_interrupt_ends_the_run(home, place):
     with pytest.raises(KeyboardInterrupt, match="by Ctrl-C"), new_run(PLAN, home) as run:
         batch = [ended(run) for _ in range(3)]
         batch[place] = ended(run, "interrupted", reason="by Ctrl-C")
-        seen.extend(run.keep([("first", batch), ("second", [ended(run)])]))
+        seen.extend(run.record([("first", batch), ("second", [ended(run)])]))
 
     assert [what for what, _ in seen] == ["first"]
     assert {result.id for result in kept(home)} == {result.id for result in batch}
@@ -57,14 +57,14 @@ def test_nothing_more_is_measured_after_an_interrupt(home):
             yield None, [ended(run, status)]
 
     with pytest.raises(KeyboardInterrupt), new_run(PLAN, home) as run:
-        list(run.keep(batches(run)))
+        list(run.record(batches(run)))
 
     assert begun == ["ok", "interrupted"]
 
 
 def test_each_batch_is_kept_before_it_is_yielded(home):
     with new_run(PLAN, home) as run:
-        batches = run.keep([(None, [ended(run), ended(run)]), (None, [ended(run)])])
+        batches = run.record([(None, [ended(run), ended(run)]), (None, [ended(run)])])
         counts = [len(run.results()) for _ in batches]
 
     assert counts == [2, 3]
@@ -80,7 +80,7 @@ def test_a_signal_that_comes_while_a_batch_is_kept_is_heard_when_it_is_whole(hom
 
         monkeypatch.setattr(run.store, "append", append)
         with pytest.raises(KeyboardInterrupt):
-            list(run.keep([(None, [ended(run) for _ in range(3)])]))
+            list(run.record([(None, [ended(run) for _ in range(3)])]))
 
     assert len(kept(home)) == 3
 
@@ -90,7 +90,7 @@ def test_a_result_that_cannot_be_kept_is_no_interrupt_but_an_error(home):
         lost = ended(run)
         (home / "runs" / lost.id).rmdir()
         with pytest.raises(StoreError, match="could not be written"):
-            list(run.keep([(None, [lost])]))
+            list(run.record([(None, [lost])]))
 
 
 def test_a_result_is_kept_with_the_plans_label_the_tags_of_both_and_the_peaks(home):
@@ -99,7 +99,7 @@ def test_a_result_is_kept_with_the_plans_label_the_tags_of_both_and_the_peaks(ho
 
     with new_run(plan, home) as run:
         bare = ended(run, tags={"pair": "1"}, environment=Environment(machine={"cpu": "a"}))
-        ((_, (reading,)),) = run.keep([(None, [bare])])
+        ((_, (reading,)),) = run.record([(None, [bare])])
 
     (found,) = kept(home)
     assert found == reading.result
@@ -123,7 +123,7 @@ def test_a_result_is_summarized_once_however_often_it_is_read(home, monkeypatch)
 
     with new_run(PLAN, home) as run:
         batch = [ended(run), ended(run)]
-        list(run.keep([(None, batch)]))
+        list(run.record([(None, batch)]))
     again = [assay.readings(home=home) for _ in range(2)]
 
     assert calls == [result.id for result in batch]
@@ -132,14 +132,14 @@ def test_a_result_is_summarized_once_however_often_it_is_read(home, monkeypatch)
 
 def test_a_document_lies_beside_the_results_of_its_run(home):
     with new_run(PLAN, home) as run:
-        run.keep_document("found.json", {"best": float("nan")})
+        run.save_document("found.json", {"best": float("nan")})
 
     assert (home / "runs" / run.name / "found.json").read_text() == '{\n  "best": "nan"\n}'
 
 
 def test_results_of_before_are_known_but_for_the_interrupted(home):
     with pytest.raises(KeyboardInterrupt), new_run(PLAN, home) as run:
-        list(run.keep([(None, [ended(run), ended(run, "failed"), ended(run, "interrupted")])]))
+        list(run.record([(None, [ended(run), ended(run, "failed"), ended(run, "interrupted")])]))
 
     with resumed_run(run.name, home) as again:
         found = [result.status for result in again.results()]

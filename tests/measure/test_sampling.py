@@ -94,8 +94,8 @@ def test_value_is_the_mean_of_the_steps_in_a_sample():
 def test_latency_takes_single_steps_without_calibration():
     worker = FakeWorker(noisy(0.01), steps_per_sample=8)
     run(worker, latency=True)
-    assert not any(isinstance(order, Calibrate) for order in worker.orders)
-    assert all(order.steps == 1 for order in worker.orders if isinstance(order, TakeSamples))
+    assert not any(isinstance(order, Calibrate) for order in worker.requests)
+    assert all(order.steps == 1 for order in worker.requests if isinstance(order, TakeSamples))
 
 
 def test_self_timed_session_tells_its_own_samples():
@@ -128,7 +128,7 @@ def test_a_profile_comes_after_first_steps_and_its_samples_have_a_name_of_their_
 
     _, *found = profile(worker)
 
-    assert worker.orders[-1] == ProfileSteps(folder="folder", steps=3)
+    assert worker.requests[-1] == ProfileSteps(folder="folder", steps=3)
     assert [(part.metric, part.phase, len(part.values)) for part in found] == [
         ("open_time", "open", 1),
         ("step_time", "first", 1),
@@ -153,7 +153,7 @@ def test_a_slow_step_is_neither_calibrated_nor_warmed_up_for_long():
 
     assert len(values(pieces, "warmup")) == 1
     assert len(values(pieces, "steady")) == 1
-    assert not any(isinstance(order, messages.Calibrate) for order in worker.orders)
+    assert not any(isinstance(order, messages.Calibrate) for order in worker.requests)
 
 
 def test_steps_per_sample_is_kept_to_also_where_a_step_is_slow():

@@ -69,7 +69,7 @@ def test_a_comparison_shares_what_it_compiles_and_says_so(endings, home):
 def test_what_an_earlier_process_showed_is_not_found_out_again(endings, tmp_path):
     case = resolve(parse_case(f"{endings}:fine@python"))
     entry = HeatEntry("a", case, new_case(tmp_path), known={"outputs": "1 2"})
-    builder = ResultBuilder(case, Procedure(), entry.place, entry.known)
+    builder = ResultBuilder(case, Procedure(), entry.case_dir, entry.known)
     one = OpenCase(entry, Procedure(), ignore, builder)
     one.start()
     one.open()

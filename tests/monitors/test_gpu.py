@@ -174,7 +174,7 @@ def test_nvml_is_read_in_si_units():
         )
     )
 
-    (look,) = source.looks([5])
+    (look,) = source.samples([5])
 
     assert look == Look(power=250.0, clock=1.5e9, throttled=True, memory=100.0)
 
@@ -185,7 +185,7 @@ def test_nvmls_energy_is_in_joules_and_nothing_where_refused():
 
 
 def test_an_idle_clock_is_no_throttling():
-    (look,) = nvml.NvmlSource(library(CurrentClocksThrottleReasons=0x1)).looks([])
+    (look,) = nvml.NvmlSource(library(CurrentClocksThrottleReasons=0x1)).samples([])
 
     assert look.throttled is False
 
@@ -196,13 +196,13 @@ def test_processes_of_others_and_memory_not_told_leave_it_unknown():
         types.SimpleNamespace(pid=5, usedGpuMemory=None),
     ]
 
-    (look,) = nvml.NvmlSource(library(ComputeRunningProcesses=processes)).looks([5])
+    (look,) = nvml.NvmlSource(library(ComputeRunningProcesses=processes)).samples([5])
 
     assert look.memory is None
 
 
 def test_a_gpu_that_answers_nothing_is_an_empty_look():
-    assert nvml.NvmlSource(library()).looks([5]) == [Look()]
+    assert nvml.NvmlSource(library()).samples([5]) == [Look()]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_a_running_nvidia_smi_is_read_without_waiting(tmp_path):
     source = nvidia_smi.SmiSource(stub(tmp_path, f"warning: odd\\n{line}{line}0, 99, 1"))
     printed(source)
 
-    first, second = source.looks([]), source.looks([])
+    first, second = source.samples([]), source.samples([])
     source.close()
 
     assert [look.power for look in first] == [10.0]
@@ -267,14 +267,14 @@ def test_an_nvidia_smi_that_fails_at_once_tells_nothing(tmp_path):
     source = nvidia_smi.SmiSource(stub(tmp_path, "No devices were found\\n", "exit 6"))
     printed(source)
 
-    assert source.looks([]) == []
+    assert source.samples([]) == []
     source.close()
 
 
 def test_an_nvidia_smi_that_cannot_start_tells_nothing(tmp_path):
     source = nvidia_smi.SmiSource(str(tmp_path / "nowhere"))
 
-    assert source.looks([]) == []
+    assert source.samples([]) == []
     source.close()
 
 
@@ -287,7 +287,7 @@ def test_amd_is_read_from_the_kernels_files(tmp_path):
     (sensors / "power1_average").write_text("150000000\n")
     (sensors / "temp1_input").write_text("65000\n")
 
-    (look,) = amd.source(tmp_path).looks([])
+    (look,) = amd.source(tmp_path).samples([])
 
     assert look == Look(power=150.0, utilization=42, memory_used=4096, temperature=65.0)
 

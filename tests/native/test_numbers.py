@@ -122,7 +122,7 @@ def test_a_comparison_is_one_or_zero_and_zero_with_what_is_no_number(
     kind, plain_tools, native_cache
 ):
     made = Making(8)
-    other = made.building.fixed("other", [NAN, INF, 0, -1, 0, 1, 1e30, 1e30], (0,))
+    other = made.building.add_constant("other", [NAN, INF, 0, -1, 0, 1, 1e30, 1e30], (0,))
     graph = made.graph(made.add(ops.BinaryOp(kind), made.input, other))
     emitted, built = compiled(graph, plain_tools, native_cache)
 

@@ -85,7 +85,7 @@ def units(folder, count, progress=ignore):
 def test_one_case_per_node_at_a_time_and_its_files_come_along(tmp_path):
     link = FakeLink("a", "b")
 
-    given = sorted(value for _, value in RayCluster(link, Needs()).spread(units(tmp_path, 5)))
+    given = sorted(value for _, value in RayCluster(link, Needs()).submit(units(tmp_path, 5)))
 
     assert given == [1, 2, 3, 4, 5]
     assert link.most == 2
@@ -95,18 +95,18 @@ def test_one_case_per_node_at_a_time_and_its_files_come_along(tmp_path):
 def test_a_node_with_several_gpus_has_several_cases(tmp_path):
     link = FakeLink("a", gpus=4)
 
-    assert len(list(RayCluster(link, Needs(gpus=1)).spread(units(tmp_path, 6)))) == 6
+    assert len(list(RayCluster(link, Needs(gpus=1)).submit(units(tmp_path, 6)))) == 6
     assert link.most == 4
 
 
 def test_what_is_lost_is_tried_elsewhere_and_given_up_after_the_third_time(tmp_path, monkeypatch):
     link = FakeLink("bad", "good")
-    both = [value for _, value in RayCluster(link, Needs()).spread(units(tmp_path / "2", 2))]
+    both = [value for _, value in RayCluster(link, Needs()).submit(units(tmp_path / "2", 2))]
     assert sorted(both) == [1, 2]
     assert link.started.count(("bad", 1)) == 1
 
     monkeypatch.setattr(scheduler, "AVOIDED", 0.0)
-    (found,) = RayCluster(FakeLink("bad"), Needs()).spread(units(tmp_path / "1", 1))
+    (found,) = RayCluster(FakeLink("bad"), Needs()).submit(units(tmp_path / "1", 1))
     assert isinstance(found[1], LostUnit)
     assert "lost 3 times, last on bad (NodeDiedError)" in found[1].reason
 
@@ -118,14 +118,14 @@ def test_without_a_node_it_ends_after_a_while(tmp_path, monkeypatch):
     link.names.clear()
 
     with pytest.raises(NotPossibleError, match="no node of the cluster could be used"):
-        list(cluster.spread(units(tmp_path, 1)))
+        list(cluster.submit(units(tmp_path, 1)))
 
 
 def test_a_node_with_another_assay_is_left_out_and_said(tmp_path):
     link = FakeLink("a", "b", versions={"b": "0.0.1"})
     said: list[Progress] = []
 
-    list(RayCluster(link, Needs()).spread(units(tmp_path, 3, said.append)))
+    list(RayCluster(link, Needs()).submit(units(tmp_path, 3, said.append)))
 
     assert {node for node, _ in link.started} == {"a"}
     assert [one.note for one in said] == [

@@ -51,7 +51,7 @@ def test_a_jump_is_no_decay():
 def test_a_decay_after_a_jump_is_told_from_the_beginning():
     decay = np.where(INDEX < 200, 0.3, 0.05 * np.exp(-(INDEX - 200) / 100))
     found = find_decay(noise(0) + decay)
-    assert found.left(300, 800) == pytest.approx(decay[300:].mean(), rel=0.3)
+    assert found.remainder(300, 800) == pytest.approx(decay[300:].mean(), rel=0.3)
 
 
 def test_a_short_decay_long_after_a_jump_is_not_too_large_to_tell():
@@ -61,12 +61,12 @@ def test_a_short_decay_long_after_a_jump_is_not_too_large_to_tell():
     random = np.random.default_rng(0)
     found = find_decay(1 + decay + 1e-4 * random.standard_normal(len(long)))
     assert found.begin >= 89_000
-    assert abs(found.left(95_000, 100_000)) < 1e-3
+    assert abs(found.remainder(95_000, 100_000)) < 1e-3
 
 
 def test_what_is_left_is_the_mean_of_the_rest():
     shape = 2.0 * np.exp(-(np.arange(100) + 0.5) / 30)
-    assert Decay(2.0, 30.0).left(40, 100) == pytest.approx(shape[40:].mean(), rel=1e-3)
+    assert Decay(2.0, 30.0).remainder(40, 100) == pytest.approx(shape[40:].mean(), rel=1e-3)
 
 
 @given(st.lists(st.floats(1e-9, 1e3), max_size=90))

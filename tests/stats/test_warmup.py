@@ -64,7 +64,7 @@ def test_what_came_before_shows_a_change_that_the_values_alone_do_not(noise):
     alone, known = find_steady(values[150:]), find_steady(values[150:], values[:150])
     assert alone == Steady(0, "steady")
     assert known.verdict == "warming"
-    assert -0.01 < known.moved < -0.002
+    assert -0.01 < known.drift < -0.002
 
 
 def test_a_slow_change_is_cut_off_once_it_is_over(noise):

@@ -27,7 +27,7 @@ def bench(tmp_path):
         method = Method("bench_endings", owner, f"benchmark_{name}")
         ask(tmp_path, RunMethod(method=method, setting=chosen, output_dir=str(tmp_path / "out")))
         with BenchProcess(case_of(method, chosen), tmp_path, 60, tmp_path) as child:
-            child.carry_out()
+            child.run()
         return first(tmp_path), told(tmp_path)
 
     return run

@@ -153,7 +153,7 @@ def test_one_slow_read_is_not_a_missing_wait():
     session = FakeSession(clock, seconds_per_step=0.01)
     slow = iter([0.0, 5.0])
 
-    assert unwaited(session, lambda: clock.pass_(next(slow, 0.0)), clock) < 0.01
+    assert unwaited(session, lambda: clock.advance(next(slow, 0.0)), clock) < 0.01
 
 
 def reading(session, clock, seconds):

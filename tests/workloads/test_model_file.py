@@ -53,7 +53,7 @@ def test_the_header_tells_inputs_axes_tables_and_parameters(tmp_path):
     header = onnx_header.read(onnx_file(tmp_path / "tiny.onnx"))
 
     assert (header.opset, header.parameters) == (13, 40)
-    assert [(one.name, one.dtype, one.sizes, one.below) for one in header.inputs] == [
+    assert [(one.name, one.dtype, one.sizes, one.upper_bound) for one in header.inputs] == [
         ("x", "float32", ("batch", 4), 0),
         ("ids", "int32", ("batch", "seq-length"), 10),
     ]

@@ -71,12 +71,12 @@ class Captured(msgspec.Struct, frozen=True, kw_only=True):
 
         return onnx_bytes(self.graph)
 
-    def named(self) -> dict[str, Any]:
+    def inputs_by_name(self) -> dict[str, Any]:
         """The batch, by the names of the graph's inputs."""
         names = (value.name for value in self.graph.inputs)
         return dict(zip(names, self.inputs, strict=True))
 
-    def given(self, inputs: Any) -> Any:
+    def to_graph_layout(self, inputs: Any) -> Any:
         """Convert a channels-last batch to the graph's layout."""
         import numpy as np
 
@@ -108,10 +108,10 @@ class OnnxFile(msgspec.Struct, frozen=True, kw_only=True):
     def onnx(self) -> str | bytes:
         return self.path
 
-    def named(self) -> Mapping[str, Any]:
+    def inputs_by_name(self) -> Mapping[str, Any]:
         return self.inputs
 
-    def given(self, inputs: Any) -> Any:
+    def to_graph_layout(self, inputs: Any) -> Any:
         return inputs
 
     def facts(self, case: Case) -> dict[str, Value]:

@@ -39,7 +39,7 @@ class NativeSession:
         self._loaded = Loaded(
             self._built, emitted, len(inputs[0]), self._threads, kernels, CHOOSING
         )
-        self._step, self._outputs = self._loaded.bound(*inputs)
+        self._step, self._outputs = self._loaded.bind(*inputs)
 
     def step(self) -> None:
         self._step()
@@ -56,7 +56,7 @@ class NativeSession:
 
     def predict(self, inputs: Any) -> Any:
         """Outputs of a batch; a Keras model's images are channels last."""
-        return self._loaded.run(self._captured.given(inputs))[0]
+        return self._loaded.run(self._captured.to_graph_layout(inputs))[0]
 
     def facts(self) -> Mapping[str, Value]:
         counts = Counter(self._loaded.kernels)
@@ -86,7 +86,7 @@ def _taken(source: Captured | OnnxFile) -> tuple[Graph, tuple[Any, ...]]:
     """The graph, and a batch for each of its inputs."""
     if isinstance(source, Captured):
         return source.graph, tuple(np.asarray(batch, np.float32) for batch in source.inputs)
-    arrays = source.named()
+    arrays = source.inputs_by_name()
     graph = read_onnx(source.path, {name: array.shape[1:] for name, array in arrays.items()})
     batches = (np.ascontiguousarray(arrays[value.name], np.float32) for value in graph.inputs)
     return graph, tuple(batches)

@@ -31,7 +31,7 @@ class OnnxRuntimeSession:
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         self._session = _loaded(captured, options, case)
         self._binding = self._session.io_binding()
-        for name, array in captured.named().items():
+        for name, array in captured.inputs_by_name().items():
             self._binding.bind_cpu_input(name, array)
         for output in self._session.get_outputs():
             self._binding.bind_output(output.name, "cpu")
@@ -51,8 +51,8 @@ class OnnxRuntimeSession:
 
     def predict(self, inputs: Any) -> Any:
         """Outputs of a batch; images are channels last."""
-        name = next(iter(self._captured.named()))
-        return self._session.run(None, {name: self._captured.given(inputs)})[0]
+        name = next(iter(self._captured.inputs_by_name()))
+        return self._session.run(None, {name: self._captured.to_graph_layout(inputs)})[0]
 
     def facts(self) -> Mapping[str, Value]:
         return {**self._captured.facts(self._case), "provider": _PROVIDER}

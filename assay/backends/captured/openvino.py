@@ -20,7 +20,7 @@ class OpenVinoSession:
         self.items = captured.items
         self._compiled = _compiled(captured, case)
         self._request = self._compiled.create_infer_request()
-        for name, array in captured.named().items():
+        for name, array in captured.inputs_by_name().items():
             tensor = openvino.Tensor(array, shared_memory=True)
             self._request.set_tensor(name, tensor)
 
@@ -40,7 +40,7 @@ class OpenVinoSession:
 
     def predict(self, inputs: Any) -> Any:
         """Outputs of a batch of the size it was opened for; images are channels last."""
-        return np.array(self._request.infer({0: self._captured.given(inputs)})[0])
+        return np.array(self._request.infer({0: self._captured.to_graph_layout(inputs)})[0])
 
     def facts(self) -> Mapping[str, Value]:
         return {
@@ -57,7 +57,7 @@ def _compiled(captured: Captured | OnnxFile, case: Case) -> Any:
     try:
         model = core.read_model(captured.onnx())
         # static shapes, as for every other contender
-        model.reshape({name: list(array.shape) for name, array in captured.named().items()})
+        model.reshape({name: list(array.shape) for name, array in captured.inputs_by_name().items()})
         return core.compile_model(model, "CPU", _settings())
     except RuntimeError as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]

@@ -27,19 +27,19 @@ class ShownForward:
         self._arguments = arguments
 
     def __call__(self) -> Any:
-        return self._compiled(*self._arguments())
+        return self._executable(*self._arguments())
 
     @property
     def jaxpr(self) -> Any:
-        return self._traced.jaxpr
+        return self._trace.jaxpr
 
     @cached_property
-    def _traced(self) -> Any:
+    def _trace(self) -> Any:
         return self._jitted.trace(*self._arguments())
 
     @cached_property
-    def _compiled(self) -> Any:
-        lowered = self._traced.lower()
+    def _executable(self) -> Any:
+        lowered = self._trace.lower()
         try:
             return lowered.compile(compiler_options=_HURRIED.get(jax.default_backend()))
         except RuntimeError as error:  # this XLA does not know an option

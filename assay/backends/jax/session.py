@@ -55,7 +55,7 @@ class JaxSession:
             self._state = jax.device_put(self._state, self._whole)
         self._one_at_a_time = data_parallel.one_at_a_time(case)
         self._found: Any = None
-        self._function = self._compiled()
+        self._function = self._compile()
 
     def step(self) -> None:
         if self._train:
@@ -82,13 +82,13 @@ class JaxSession:
         return (np.asarray(leaf, np.float32) for leaf in jax.tree.leaves(self._state["params"]))
 
     def macs(self) -> float:
-        return setup.macs(self._traced)
+        return setup.macs(self._forward_jaxpr)
 
     def product_dtypes(self) -> str:
-        return setup.product_dtypes(self._traced)
+        return setup.product_dtypes(self._forward_jaxpr)
 
     @cached_property
-    def _traced(self) -> Any:
+    def _forward_jaxpr(self) -> Any:
         """The forward pass; its outputs and facts come from this trace."""
         if isinstance(self._shown, ShownForward):
             return self._shown.jaxpr
@@ -105,13 +105,13 @@ class JaxSession:
             "parameters": sum(weight.size for weight in weights),
             "compute_dtype": np.dtype(mixed or trees.dtype((self._inputs, weights))).name,
             "parameter_dtype": weights[0].dtype.name if weights else "",
-            "output_dtype": trees.dtype(self._traced.out_avals).name,
+            "output_dtype": trees.dtype(self._forward_jaxpr.out_avals).name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "optimizer": self._name,
         }
 
-    def _compiled(self) -> Any:
+    def _compile(self) -> Any:
         function = self._train_step if self._train else self._infer
         if self._case.options["compiler"] == "off":
             return function
@@ -154,7 +154,7 @@ class JaxSession:
         if scale != 1.0:
             gradients = jax.tree.map(lambda gradient: gradient / scale, gradients)
         count = state["count"] + 1
-        params, slots = self._optimizer.updated(state["params"], gradients, state["slots"], count)
+        params, slots = self._optimizer.update(state["params"], gradients, state["slots"], count)
         new = {"params": params, "kept": extra, "slots": slots, "key": key, "count": count}
         return new, value
 
@@ -167,7 +167,7 @@ class JaxGeneration(JaxSession):
     def __init__(self, job: Job, case: Case, mesh: Any = None) -> None:
         super().__init__(job, case, mesh)
         self.tokens = self.items // len(self._inputs)
-        self._first = self._of(job.first[0])
+        self._first = self._first_function(job.first[0])
 
     def first_token(self) -> None:
         params, _, inputs = self._forward_arguments()
@@ -176,7 +176,7 @@ class JaxGeneration(JaxSession):
     def next_token(self) -> None:
         raise NotImplementedError("one compiled loop generates all tokens")
 
-    def _of(self, apply: Any) -> Any:
+    def _first_function(self, apply: Any) -> Any:
         mixed = _MIXED.get(str(self._case.options["precision"]))
 
         def first(params: Any, inputs: Any) -> Any:
@@ -240,7 +240,7 @@ class JaxOptimizer:
             [jnp.zeros_like(leaf) for _ in range(self._count)] for leaf in jax.tree.leaves(params)
         ]
 
-    def updated(self, params: Any, gradients: Any, slots: Any, count: Any) -> tuple[Any, Any]:
+    def update(self, params: Any, gradients: Any, slots: Any, count: Any) -> tuple[Any, Any]:
         """New parameters and new slots, each with its dtype."""
         leaves, shape = jax.tree.flatten(params)
         new_leaves, new_slots = [], []

@@ -110,14 +110,14 @@ class DevicePictures(keras.layers.Layer):  # type: ignore[misc]
 
     def call(self, numbers: Any, training: bool = False) -> Any:
         if training and self._augmentation != Augmentation():
-            return self._changed(numbers)
+            return self._augment(numbers)
         return ops.cast(ops.take(self._pictures, numbers, axis=0), self.compute_dtype)
 
     def compute_output_spec(self, numbers: Any, training: bool = False) -> Any:
         shape = (*numbers.shape, *self._pictures.shape[1:])
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
-    def _changed(self, numbers: Any) -> Any:
+    def _augment(self, numbers: Any) -> Any:
         """One gather of the source of every pixel; pixels from outside are 0."""
         _, height, width, channels = self._pictures.shape
         rows, columns = self._sources(ops.shape(numbers)[0], height, width)

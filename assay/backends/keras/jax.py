@@ -93,7 +93,7 @@ class KerasJaxSession(KerasSession):
         return trees.read(self._outputs)
 
     def macs(self) -> float:
-        return setup.macs(self._traced)
+        return setup.macs(self._forward_jaxpr)
 
     def multiply_adds(self) -> float:
         def call(*arguments: Any) -> Any:
@@ -102,10 +102,10 @@ class KerasJaxSession(KerasSession):
         return multiply_adds(lambda: jax.eval_shape(call, *self._arguments()))
 
     def product_dtypes(self) -> str:
-        return setup.product_dtypes(self._traced)
+        return setup.product_dtypes(self._forward_jaxpr)
 
     @functools.cached_property
-    def _traced(self) -> Any:
+    def _forward_jaxpr(self) -> Any:
         if isinstance(self._shown, ShownForward):
             return self._shown.jaxpr
         return jax.make_jaxpr(self._call)(*self._arguments())

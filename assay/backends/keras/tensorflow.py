@@ -50,17 +50,17 @@ class KerasTensorFlowSession(KerasSession):
         setup.wait()
 
     def macs(self) -> float:
-        return setup.macs(self._traced)
+        return setup.macs(self._forward_graph)
 
     def multiply_adds(self) -> float:
         traced = tf.function(self._call)
         return multiply_adds(lambda: traced.get_concrete_function(self._inputs()))
 
     def product_dtypes(self) -> str:
-        return setup.product_dtypes(self._traced)
+        return setup.product_dtypes(self._forward_graph)
 
     @functools.cached_property
-    def _traced(self) -> tf.Graph:
+    def _forward_graph(self) -> tf.Graph:
         function: Any = tf.function(self._call) if self._built.model.run_eagerly else self._inferred
         return function.get_concrete_function(self._inputs()).graph
 

@@ -42,7 +42,7 @@ class KerasTorchSession(KerasSession):
 
     def multiply_adds(self) -> float:
         with torch.no_grad():
-            return multiply_adds(self._inferred)
+            return multiply_adds(self._infer)
 
     def product_dtypes(self) -> str:
         return self._look.product_dtypes
@@ -50,14 +50,14 @@ class KerasTorchSession(KerasSession):
     @functools.cached_property
     def _look(self) -> setup.ForwardLook:
         with torch.no_grad():
-            return setup.look(self._inferred)
+            return setup.look(self._infer)
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
         """Before the first update, from the pass in which the work is counted."""
         if not int(self._built.model.optimizer.iterations):
             return self._look.sample
         with torch.no_grad():
-            return trees.sampled(self._inferred())
+            return trees.sampled(self._infer())
 
     def read(self) -> object:
         # as the backend torch: through the model, for one item
@@ -67,7 +67,7 @@ class KerasTorchSession(KerasSession):
 
     def outputs(self) -> Any:
         with torch.no_grad():
-            return as_array(self._inferred())
+            return as_array(self._infer())
 
-    def _inferred(self) -> Any:
+    def _infer(self) -> Any:
         return self._built.model(self._data[0][0], training=False)

@@ -59,16 +59,16 @@ class TensorFlowSession:
         setup.wait()
 
     def outputs(self) -> Any:
-        return as_array(self._inferred(self._inputs))
+        return as_array(self._forward_function(self._inputs))
 
     def weights(self) -> Iterator[Any]:
         return (tf.cast(weight, tf.float32).numpy() for weight in self._weights)
 
     def macs(self) -> float:
-        return setup.macs(self._traced.graph)
+        return setup.macs(self._concrete_forward.graph)
 
     def product_dtypes(self) -> str:
-        return setup.product_dtypes(self._traced.graph)
+        return setup.product_dtypes(self._concrete_forward.graph)
 
     def facts(self) -> Mapping[str, Value]:
         mixed = _MIXED.get(str(self._case.options["precision"]))
@@ -80,21 +80,21 @@ class TensorFlowSession:
             "parameters": sum(weight.shape.num_elements() for weight in self._weights),
             "compute_dtype": (mixed or dtype((self._inputs, self._weights))).name,
             "parameter_dtype": self._weights[0].dtype.name if self._weights else "",
-            "output_dtype": dtype(self._traced.structured_outputs).name,
+            "output_dtype": dtype(self._concrete_forward.structured_outputs).name,
             "data_format": self._case.options["data_format"],
             "compiler": self._case.options["compiler"],
             "optimizer": options.chosen_optimizer(self._case, self._job.optimizer),
         }
 
     @cached_property
-    def _inferred(self) -> Any:
+    def _forward_function(self) -> Any:
         compiled = self._case.options["compiler"] == "on"
         return tf.function(self._forward, jit_compile=compiled)
 
     @cached_property
-    def _traced(self) -> Any:
+    def _concrete_forward(self) -> Any:
         """The forward pass; its outputs and facts come from this trace."""
-        return self._inferred.get_concrete_function(self._inputs)
+        return self._forward_function.get_concrete_function(self._inputs)
 
     def _check_bare(self) -> None:
         """A user's module has its own dtype and layout."""

@@ -30,7 +30,7 @@ class TeamMember(NamedTuple):
     meeting: Path  # the file by which they find each other
     others: tuple[int, ...] = ()  # pipes to the other members; only of the first
 
-    def tell(self) -> None:
+    def request_step(self) -> None:
         """Request a step; the exchange of gradients synchronizes all members."""
         for other in self.others:
             os.write(other, b"s")
@@ -52,12 +52,12 @@ class TeamMember(NamedTuple):
             timeout=PATIENCE,
         )
 
-    def own(self, batch: Any) -> Any:
+    def own_rows(self, batch: Any) -> Any:
         """This member's rows of a batch."""
         if isinstance(batch, dict):
-            return {name: self.own(part) for name, part in batch.items()}
+            return {name: self.own_rows(part) for name, part in batch.items()}
         if isinstance(batch, tuple | list):
-            return type(batch)(self.own(part) for part in batch)
+            return type(batch)(self.own_rows(part) for part in batch)
         rows = len(batch) // self.size
         return batch[self.rank * rows : (self.rank + 1) * rows]
 

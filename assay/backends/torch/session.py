@@ -47,9 +47,9 @@ class TorchSession:
         self._inputs, self._targets = _batch(job, case, self._device)
         self._parallel: Any = self._model
         if member:  # each has its rows; gradients are averaged while they are computed
-            self._targets = member.own(self._targets)
+            self._targets = member.own_rows(self._targets)
             self._parallel = torch.nn.parallel.DistributedDataParallel(self._model)
-        self._share = member.own(self._inputs) if member else self._inputs
+        self._share = member.own_rows(self._inputs) if member else self._inputs
         self.items = options.items(job)
         self._mixed = _MIXED.get(str(case.options["precision"]))
         self._optimizer_name = options.chosen_optimizer(case, job.optimizer)
@@ -61,7 +61,7 @@ class TorchSession:
 
     def step(self) -> None:
         if self._member:
-            self._member.tell()
+            self._member.request_step()
         self._enqueue()
 
     def wait(self) -> None:
@@ -69,15 +69,15 @@ class TorchSession:
         setup.wait()
 
     def outputs(self) -> Any:
-        return trees.as_array(self._inferred())
+        return trees.as_array(self._infer_outputs())
 
     def sampled_outputs(self) -> tuple[tuple[int, ...], Any]:
         """Before the first step, from the pass in which the work is counted."""
-        return self._look.sample if self._fresh else trees.sampled(self._inferred())
+        return self._look.sample if self._fresh else trees.sampled(self._infer_outputs())
 
     def read(self) -> object:
         # through the model: work that it enqueues itself has to be waited for too
-        return trees.sampled(self._inferred(self._first_item))
+        return trees.sampled(self._infer_outputs(self._first_item))
 
     def predict(self, inputs: Any) -> Any:
         """Outputs of a batch, without dropout; images are channels last."""
@@ -98,7 +98,7 @@ class TorchSession:
     @cached_property
     def _look(self) -> setup.ForwardLook:
         """Facts of one forward pass before the first step."""
-        return setup.look(self._inferred)
+        return setup.look(self._infer_outputs)
 
     def weights(self) -> Iterator[Any]:
         return (weight.detach().float().cpu().numpy() for weight in self._model.parameters())
@@ -154,7 +154,7 @@ class TorchSession:
         """One item; all of them if the model only takes its example as given."""
         return self._inputs if self._as_given else trees.first_item(self._inputs)
 
-    def _inferred(self, inputs: Any = None) -> Any:
+    def _infer_outputs(self, inputs: Any = None) -> Any:
         """Outputs without dropout, with the current weights; by default of the batch."""
         self._model.eval()
         with torch.no_grad():
@@ -174,7 +174,7 @@ class TorchSession:
         if not self._train:
             return self._infer
         scaled = self._case.options["precision"] == "float16"
-        return self._train_scaled if scaled else self._train_plain
+        return self._train_with_scaler if scaled else self._train_plain
 
     def _infer(self) -> None:
         with torch.inference_mode():
@@ -185,7 +185,7 @@ class TorchSession:
         self._forward(self._share).backward()
         self._optimizer.step()
 
-    def _train_scaled(self) -> None:
+    def _train_with_scaler(self) -> None:
         self._optimizer.zero_grad()
         self._scaler.scale(self._forward(self._share)).backward()
         self._scaler.step(self._optimizer)
@@ -326,12 +326,12 @@ class TorchGeneration(TorchSession):
 
     def _one_more(self) -> None:
         if captures(self._case):
-            self._graph = self._graph or self._captured()
+            self._graph = self._graph or self._capture_decode()
             self._graph.replay()
         else:
             self._decode()
 
-    def _captured(self) -> torch.cuda.CUDAGraph:
+    def _capture_decode(self) -> torch.cuda.CUDAGraph:
         """One token as a graph. Warm-up generates tokens too, so the prompt is read again."""
         aside = torch.cuda.Stream()
         aside.wait_stream(torch.cuda.current_stream())

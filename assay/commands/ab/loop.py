@@ -43,7 +43,7 @@ def compare_pairs(
     """Start a comparison; yield its state after each pair."""
     with machines as nodes, new_run(plan, home, nodes) as run:
         safe = contenders.without_secrets(request.pair)
-        run.keep_document(REQUEST, msgspec.structs.replace(request, pair=safe))
+        run.save_document(REQUEST, msgspec.structs.replace(request, pair=safe))
         yield from _followed(request, ComparisonState(request, run.name), run, progress)
 
 
@@ -86,8 +86,8 @@ def _resumed(
 def _followed(
     request: ComparisonRequest, state: ComparisonState, run: Run, progress: ProgressCallback
 ) -> Iterator[Comparison]:
-    for comparison, _ in run.keep(_pairs(request, state, run, progress)):
-        run.keep_document(COMPARISON, comparison)
+    for comparison, _ in run.record(_pairs(request, state, run, progress)):
+        run.save_document(COMPARISON, comparison)
         yield comparison
 
 
@@ -109,7 +109,7 @@ def _pairs(
     with contenders.checked_out(request.pair, _builder(request.build)) as pair:
         while not comparison.ended:
             known = comparison.pairs
-            spec = PairSpec(pair, state.pairs + 1, known, state.apart, state.earlier())
+            spec = PairSpec(pair, state.pairs + 1, known, state.not_interleaved, state.first_pair())
             if run.elsewhere is None:
                 results = take_pair(spec, context, run.new_case, progress)
             else:

@@ -46,7 +46,7 @@ class PairResults(NamedTuple):
 
     results: tuple[Result, Result]
     outputs: Mapping[str, OutputValues]
-    apart: str  # why they were not interleaved; "": they were
+    not_interleaved: str  # why they were not interleaved; "": they were
 
 
 class PairContext(NamedTuple):
@@ -54,7 +54,7 @@ class PairContext(NamedTuple):
 
     plan: Plan
     procedure: Procedure
-    minimum: float
+    min_effect: float
     deadline: float  # by the clock of this machine; in seconds from now, where it is sent
 
 
@@ -63,8 +63,8 @@ class PairSpec(NamedTuple):
 
     pair: Pair
     number: int
-    known: Sequence[PairRatio] = ()
-    apart: str = ""  # why pairs cannot be interleaved, if known
+    earlier_pairs: Sequence[PairRatio] = ()
+    not_interleaved: str = ""  # why pairs cannot be interleaved, if known
     earlier: Mapping[str, Result] = NONE_BEFORE  # of each side: its facts are reused
 
 
@@ -74,15 +74,15 @@ NewCase = Callable[[], CasePlace]
 def take_pair(
     spec: PairSpec, context: PairContext, new_case: NewCase, progress: ProgressCallback
 ) -> PairResults:
-    why = spec.apart or (COMMANDS if spec.pair[0].task else "")
+    why = spec.not_interleaved or (COMMANDS if spec.pair[0].task else "")
     if not why:
         entries = [
             _with_known(HeatEntry(side, contender.case, new_case()), spec.earlier.get(side))
             for side, contender in zip(SIDES, spec.pair, strict=True)
         ]
-        keep_going = partial(needs_turns, context=context, known=spec.known)
+        keep_going = partial(needs_turns, context=context, known=spec.earlier_pairs)
         heat = run_heat(entries, context.procedure, progress, keep_going, seed=spec.number)
-        why = next(iter(heat.apart.values()), "")
+        why = next(iter(heat.excluded.values()), "")
         if not why:
             tagged = _tagged(heat.results, spec.number, paired_ratio.IN_TURNS)
             return PairResults(tagged, heat.outputs, "")
@@ -111,7 +111,7 @@ def needs_turns(heat: Heat, context: PairContext, known: Sequence[PairRatio]) ->
         return True
     if time.monotonic() > context.deadline:
         return False
-    metric, minimum = context.procedure.metric, context.minimum
+    metric, minimum = context.procedure.metric, context.min_effect
     sides = [
         [paired_ratio.of_turn(part.values, metric) for part in side]
         for side in (baseline, candidate)

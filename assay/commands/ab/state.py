@@ -63,7 +63,7 @@ class ComparisonState:
         self.results: tuple[list[Result], list[Result]] = ([], [])
         self.notes: list[str] = []
         self.failures: list[str] = []
-        self.apart = ""
+        self.not_interleaved = ""
         self.terms = request.terms
 
     @property
@@ -88,11 +88,11 @@ class ComparisonState:
             elif result.status not in {"ok", "interrupted"}:
                 self.failures.append(f"the {side} ended as {result.status}: {result.reason}")
         ended_well = all(result.status == "ok" for result in pair.results)
-        if pair.apart and not self.apart and ended_well:
-            self.apart = pair.apart
-            self.notes.append(f"they alternate by process, not by step: {pair.apart}")
+        if pair.not_interleaved and not self.not_interleaved and ended_well:
+            self.not_interleaved = pair.not_interleaved
+            self.notes.append(f"they alternate by process, not by step: {pair.not_interleaved}")
         if self.pairs == 1:
-            self._first(pair)
+            self._check_first_pair(pair)
 
     def comparison(self) -> Comparison:
         comparison = paired_ratio.compare(*self.results, self.terms)
@@ -106,13 +106,13 @@ class ComparisonState:
             run=self._run,
         )
 
-    def earlier(self) -> dict[str, Result]:
+    def first_pair(self) -> dict[str, Result]:
         """The first pair, whose facts hold for later ones."""
         if not all(self.results):
             return {}
         return {side: results[0] for side, results in zip(SIDES, self.results, strict=True)}
 
-    def _first(self, pair: PairResults) -> None:
+    def _check_first_pair(self, pair: PairResults) -> None:
         """Checks that need one pair only: metric, outputs, fairness."""
         first, second = pair.results
         if not self.terms.metric:
@@ -162,7 +162,7 @@ def why_ended(request: ComparisonRequest, comparison: Comparison, state: Compari
 def _next_pair(request: ComparisonRequest, state: ComparisonState) -> float:
     """Seconds it will take: as many as the last. The second finds what the first has compiled,
     captured and checked, and opens in half the time or less; its turns end with the budget."""
-    shares = state.pairs == 1 and not state.apart and not request.procedure.cold
+    shares = state.pairs == 1 and not state.not_interleaved and not request.procedure.cold
     return state.last / 2 if shares else state.last
 
 

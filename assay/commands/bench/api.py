@@ -75,7 +75,7 @@ class _Bench(NamedTuple):
     progress: BeginCallback
     outputs: Outputs
 
-    def each(
+    def run_trials(
         self, turns: Iterable[tuple[Method, int]], run: Run
     ) -> Iterator[tuple[Benched, list[Result]]]:
         for method, trial in turns:
@@ -88,7 +88,7 @@ def _kept(
     plan: Plan, turns: Iterable[tuple[Method, int]], home: Home, how: _Bench
 ) -> Iterator[Benched]:
     with new_run(plan, home) as run:
-        for benched, (reading,) in run.keep(how.each(turns, run)):
+        for benched, (reading,) in run.record(how.run_trials(turns, run)):
             yield msgspec.structs.replace(benched, result=reading.result)
 
 

@@ -53,7 +53,7 @@ class BenchProcess(WorkerProcess):
         self._case = case
         super().__init__(case, folder, timeout)
 
-    def carry_out(self) -> None:
+    def run(self) -> None:
         """What the folder asks for. Raises EndingError when it cannot be done."""
         for _ in self.ask(Open(case=self._case)):
             pass
@@ -142,7 +142,7 @@ def run_once(
         method=method,
         trial=trial,
         entries=entries,
-        told=answer,
+        answer=answer,
         folder=str(folder),
         output_dir=str(output),
         started=started.timestamp(),
@@ -181,7 +181,7 @@ def _ending(
     try:
         ask(folder, wanted)
         with BenchProcess(case, folder, wanted.setting.timeout, output) as child:
-            child.carry_out()
+            child.run()
     except EndingError as error:
         ending = {"status": error.status, "reason": error.reason}
     except OSError as error:  # of this process: no descriptor, no room on the disk
@@ -313,7 +313,7 @@ def look(wanted: FindMethods, python: str = "", timeout: float = 600.0) -> Found
         try:
             ask(folder, wanted)
             with BenchProcess(case, folder, timeout, folder) as child:
-                child.carry_out()
+                child.run()
         except EndingError as error:
             names = ", ".join([*(f"{f.module}.{f.owner}" for f in wanted.filters)])
             kind = UsageError if error.status == "failed" else AssayError

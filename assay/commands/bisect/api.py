@@ -99,7 +99,7 @@ def _begun(
 ) -> Iterator[Bisection]:
     with new_run(bisect_plan, home) as run:
         bisection = msgspec.structs.replace(request, run=run.name)
-        run.keep_document(BISECTION, bisection)
+        run.save_document(BISECTION, bisection)
         yield from _followed(bisection, run, home, progress)
 
 
@@ -122,7 +122,7 @@ def _followed(
             index = next_place(bisection)
         step = _tried(bisection, index, case, folder, home, progress) if index else None
         bisection = judged(bisection, step)
-        run.keep_document(BISECTION, bisection)
+        run.save_document(BISECTION, bisection)
         yield bisection
 
 
@@ -283,7 +283,7 @@ _SLACK = 0.15  # of the effect: it need not be the same at each revision
 class Weighed(NamedTuple):
     """One comparison of a revision with the good end, in logarithms."""
 
-    place: int  # of the revision; the good end is 0
+    index: int  # of the revision; the good end is 0
     change: float
     error: float  # its standard error
     degrees: float = math.inf  # of freedom of that
@@ -305,7 +305,7 @@ def probabilities(count: int, effect: float, observations: Sequence[Weighed]) ->
     for observation in observations:
         changed, same = (math.log(_likelihood(observation, mean, effect)) for mean in (effect, 0.0))
         for first in range(1, count + 1):
-            logs[first - 1] += changed if observation.place >= first else same
+            logs[first - 1] += changed if observation.index >= first else same
     top = max(logs)
     weights = [math.exp(value - top) for value in logs]
     return [weight / sum(weights) for weight in weights]

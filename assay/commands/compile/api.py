@@ -117,7 +117,7 @@ def compile_model(
 
 def _judged(built: BuiltModel, captured_model: CapturedModel, knobs: bool) -> tuple[str, float]:
     """The reference of the outputs, and the largest difference from it."""
-    expected, rounding = captured_model.answers, captured_model.rounding
+    expected, rounding = captured_model.expected, captured_model.rounding
     if knobs:
         expected = answers_of(built.graph, expected.inputs)
         rounded = any(is_rounded(node) for node in built.graph.nodes)

@@ -181,7 +181,7 @@ def _check_any(count: int, what: str) -> None:
 
 def _near(readings: Sequence[Reading]) -> bool:
     """Whether one axis can show them all."""
-    steps = [r.own["step_time"].value for r in readings if "step_time" in r.own]
+    steps = [r.measured_only["step_time"].value for r in readings if "step_time" in r.measured_only]
     return not steps or max(steps) < 5 * min(steps)
 
 
@@ -189,8 +189,8 @@ def _samples(left: Any, right: Any, reading: Reading) -> None:
     result = reading.result
     for phase in ("warmup", "steady"):
         _dots(left, [p for p in _step_times(result) if p.phase == phase], phase)
-    counted = [1e3 * value for part in reading.counted() for value in part]
-    step = reading.own.get("step_time")
+    counted = [1e3 * value for part in reading.steady_values() for value in part]
+    step = reading.measured_only.get("step_time")
     if step and counted:
         middle = 1e3 * step.value
         left.axhline(middle, color="black", linewidth=0.8)
@@ -216,7 +216,7 @@ def _keep_in_view(axis: Any, counted: Sequence[float]) -> None:
 
 
 def _step_times(result: Result) -> list[Samples]:
-    return [p for p in result.own().samples if p.metric == "step_time" and p.values]
+    return [p for p in result.measured_only().samples if p.metric == "step_time" and p.values]
 
 
 def _dots(axis: Any, parts: list[Samples], phase: str) -> None:

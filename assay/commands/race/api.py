@@ -259,9 +259,9 @@ def _resumed(name: str, home: Home, progress: ProgressCallback, machines: Where)
 
 
 def _raced(run: Run, state: RaceState, progress: ProgressCallback) -> Iterator[Race]:
-    ranking = state.standing()
-    for ranking, _ in run.keep(_heats(run, state, progress)):
-        run.keep_document(RACE, ranking)
+    ranking = state.ranking()
+    for ranking, _ in run.record(_heats(run, state, progress)):
+        run.save_document(RACE, ranking)
         yield ranking
     yield ranking
 
@@ -270,9 +270,9 @@ def _heats(
     run: Run, state: RaceState, progress: ProgressCallback
 ) -> Iterator[tuple[Race, Sequence[Result]]]:
     """The ranking after each heat, and the results of the heat."""
-    while not state.standing().ended:
+    while not state.ranking().ended:
         results = state.add(_heat(run, state, progress))
-        yield state.standing(), tuple(results.values())
+        yield state.ranking(), tuple(results.values())
 
 
 def _heat(run: Run, state: RaceState, progress: ProgressCallback) -> Heat:

@@ -59,11 +59,11 @@ class RaceState:
         valid = {
             name: result
             for name, result in heat.results.items()
-            if name not in heat.apart and result.reason != OUT_OF_TIME
+            if name not in heat.excluded and result.reason != OUT_OF_TIME
         }
-        if heat.apart and len(heat.results) == 2:  # not even beside the leader alone
-            valid |= {name: heat.results[name] for name in heat.apart}
-        elif heat.apart:
+        if heat.excluded and len(heat.results) == 2:  # not even beside the leader alone
+            valid |= {name: heat.results[name] for name in heat.excluded}
+        elif heat.excluded:
             self.warm = max(2, len(valid))
         ended = {name: result for name, result in valid.items() if result.status != "interrupted"}
         self.heats.append(ranking.meeting(ended, self.rules.metric))
@@ -82,25 +82,25 @@ class RaceState:
     def deadlines(self, count: int) -> list[float]:
         """By when each of a heat has to be warm, so that its turns end with the budget."""
         sure = 0 if self._lengths else min(SURE, count)
-        return [math.inf] * sure + [self.deadline - self._for_turns(count)] * (count - sure)
+        return [math.inf] * sure + [self.deadline - self._turn_seconds(count)] * (count - sure)
 
-    def standing(self) -> Race:
+    def ranking(self) -> Race:
         places = self._places()
         return Race(
             places=tuple(places),
             metric=self.rules.metric,
             minimum=self.rules.minimum,
             heats=len(self.heats),
-            ended=self._ended(places),
+            ended=self._stop_reason(places),
             command=f"assay run '{places[0].key}'" if places[0].state == "in" else "",
-            notes=(*self._said(places), *checks.sentences(self._last.values())),
+            notes=(*self._notes(places), *checks.sentences(self._last.values())),
             run=self._run,
         )
 
-    def _said(self, places: Sequence[Place]) -> list[str]:
-        return [*shared_cache.notes(self._plan), *self._uncompared(places)]
+    def _notes(self, places: Sequence[Place]) -> list[str]:
+        return [*shared_cache.notes(self._plan), *self._output_notes(places)]
 
-    def _uncompared(self, places: Sequence[Place]) -> list[str]:
+    def _output_notes(self, places: Sequence[Place]) -> list[str]:
         """A note if the outputs of the leader were not compared."""
         leader = places[0].key
         alike = [
@@ -115,25 +115,25 @@ class RaceState:
     def _places(self) -> list[Place]:
         return ranking.standing(list(self.cases), self.heats, self._wrong, self.rules)
 
-    def _ended(self, places: Sequence[Place]) -> str:
+    def _stop_reason(self, places: Sequence[Place]) -> str:
         left = sum(place.state == "in" for place in places)
         if not ranking.next_heat(places, self.heats, self.rules, self.warm):
             alike = f"{left} are equally good" if left > 1 else "one is left"
             return f"decided: {alike}" if left else "stopped: none of them ran well"
-        if not self._over():
+        if not self._is_out_of_time():
             return ""
         untried = sum(place.state == "untried" for place in places)
         rest = f"{left} contender{'' if left == 1 else 's'} left"
         rest += f", {untried} not tried" if untried else ""
         return f"budget of {self._plan.procedure.budget:g} s used up; {rest}"
 
-    def _over(self) -> bool:
+    def _is_out_of_time(self) -> bool:
         """Whether another heat as long as the longest of this session would outlast the budget."""
         if not self._lengths:
             return False
-        return time.monotonic() + max(*self._lengths, self._for_turns(self.warm)) > self.deadline
+        return time.monotonic() + max(*self._lengths, self._turn_seconds(self.warm)) > self.deadline
 
-    def _for_turns(self, count: int) -> float:
+    def _turn_seconds(self, count: int) -> float:
         """Seconds that the fewest turns of so many take, each after a step that does not count."""
         return min(0.3 * self._plan.procedure.budget, FEWEST_TURNS * 2 * TURN * count)
 
@@ -191,7 +191,7 @@ def take_remote_heat(
 ) -> Heat:
     """As `take_heat`, on a node of a cluster, whose clock differs."""
     sent = _shift(entries, context, -time.monotonic())
-    case_dirs = tuple(entry.place for entry in entries)
+    case_dirs = tuple(entry.case_dir for entry in entries)
     unit = Unit(take_heat_there, (*sent, seed), entries[0].case, case_dirs, progress)
     heat: Heat = run_one(run.elsewhere, unit)
     return heat

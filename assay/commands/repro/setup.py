@@ -81,7 +81,7 @@ def runs_again(result: Result) -> bool:
 def by_hand(result: Result) -> str:
     """What to do where there are no step times to measure again (a training, a task, a method of a
     benchmark class, another tool's result), in words; "" where there are."""
-    if runs_again(result) and result.own().values("step_time"):
+    if runs_again(result) and result.measured_only().values("step_time"):
         return ""
     typed = shlex.join(result.environment.command)
     how = f"do it as it was done then ({typed})" if typed else f"do it with {result.case.backend}"
@@ -92,7 +92,7 @@ def lacking(result: Result) -> list[str]:
     """What is missing here to measure it again."""
     if not runs_again(result):
         return [f"a way to run it: {result.case.backend} is no backend of assay run"]
-    if not result.own().values("step_time"):
+    if not result.measured_only().values("step_time"):
         return ["a way to run it: it has no step times, which are what is measured again"]
     missing = list(_lacking_file(result.case))
     if not missing:

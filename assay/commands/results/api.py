@@ -75,7 +75,7 @@ def remove(ids: Sequence[str], store: StoreUrl = None) -> list[str]:
         removed: list[str] = []
         if isinstance(results, PackingStore):
             complete = [run for run in runs if set(results.find(run)) <= selected]
-            removed = results.take_out(runs, complete)
+            removed = results.unpack(runs, complete)
         for run in sorted(
             set(runs).difference(result_id.partition("/")[0] for result_id in removed)
         ):
@@ -192,7 +192,7 @@ class PackingStore(Protocol):
     def pack(self, runs: Sequence[str]) -> list[Path]:
         """Put runs into packs, from which they are read as before; the files that were made."""
 
-    def take_out(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
+    def unpack(self, runs: Sequence[str], whole: Sequence[str]) -> list[str]:
         """Runs out of their packs, each of which is written anew once: those in `whole` for good,
         the others into folders; the ids of the results that are gone."""
 

@@ -71,7 +71,7 @@ class _Carried:
         progress: ProgressCallback,
         ended: EndedCallback,
     ) -> None:
-        self.plan, self.cases, self.places, self.home = plan, cases, places, home
+        self.plan, self.cases, self.targets, self.home = plan, cases, places, home
         self.progress, self.ended = progress, ended
         self.findings: list[str] = []
         self.failed: list[str] = []
@@ -176,7 +176,7 @@ def _carried_out(night: _Carried, now: datetime, late: list[str]) -> Night:
         uploads=night.uploads,
         status=night.status,
     )
-    return msgspec.structs.replace(summary, alerts=tuple(_alerted(summary, night.places)))
+    return msgspec.structs.replace(summary, alerts=tuple(_alerted(summary, night.targets)))
 
 
 def _alerted(night: Night, targets: tuple[str, ...]) -> list[str]:

@@ -176,9 +176,9 @@ def findings(readings: Sequence[Reading]) -> Studied:
     floors = (roofline.floor(reading.result) for reading in readings)
     effects = option_effects.option_effects(readings)
     return Studied(
-        unlike=tuple(checks.differences(reading.result for reading in readings)),
+        mismatches=tuple(checks.differences(reading.result for reading in readings)),
         floor=next(filter(None, floors), None),
-        bought=option_effects.effects_table(effects) if effects else None,
+        option_effects=option_effects.effects_table(effects) if effects else None,
     )
 
 
@@ -189,7 +189,7 @@ def _resumed(name: str, home: Home, progress: ProgressCallback) -> Iterator[Resu
 
 def _measured(request: StudyRequest, run: Run, progress: ProgressCallback) -> Iterator[Result]:
     rounds = Rounds(request.plan.cases, request.rounds, run.name, run.results())
-    for _, readings in run.keep(_groups(rounds, run, progress)):
+    for _, readings in run.record(_groups(rounds, run, progress)):
         yield from (reading.result for reading in readings)
 
 
@@ -199,7 +199,7 @@ def _groups(
     while group := rounds.next_group():
         results = list(_visited(group, rounds, run, progress))
         for result in results:
-            rounds.ended(result)
+            rounds.add_result(result)
         yield None, results
 
 
@@ -214,15 +214,15 @@ def _visited(
     ]
     if len(entries) == 1:
         (one,) = entries
-        yield measure_case(one.case, procedure, one.place, progress)
+        yield measure_case(one.case, procedure, one.case_dir, progress)
         return
     keep_going = partial(_needs_turns, procedure=procedure)
     heat = run_heat(entries, procedure, progress, keep_going, seed=rounds.count)
     for entry in entries:
         result = heat.results[entry.name]
         lonely = result.status == "ok" and not result.values("step_time")
-        if lonely or entry.name in heat.apart:
-            rounds.again_alone(entry.case)
+        if lonely or entry.name in heat.excluded:
+            rounds.retry_solo(entry.case)
         else:
             yield result
 
@@ -309,7 +309,7 @@ class Rounds:
         self._queue: list[Case] = []
         self.count = 0  # of groups so far
         for result in done:
-            self.ended(result)
+            self.add_result(result)
 
     def next_group(self) -> list[Case]:
         self.count += 1
@@ -321,11 +321,11 @@ class Rounds:
         group, self._queue = self._queue[:TOGETHER], self._queue[TOGETHER:]
         return group
 
-    def again_alone(self, case: Case) -> None:
+    def retry_solo(self, case: Case) -> None:
         """It could not take turns with the others: once more, alone."""
         self._crowded.add(case.key)
 
-    def ended(self, result: Result) -> None:
+    def add_result(self, result: Result) -> None:
         key = result.case.key
         if result.status == "ok":
             self._good[key] += 1
@@ -349,6 +349,6 @@ class Rounds:
 class Studied(msgspec.Struct, frozen=True, kw_only=True):
     """What follows from a study's readings together."""
 
-    unlike: tuple[Unlikeness, ...] = ()
+    mismatches: tuple[Unlikeness, ...] = ()
     floor: Floor | None = None
-    bought: Table | None = None  # what each option gains; None: no two cases differ in one alone
+    option_effects: Table | None = None  # what each option gains; None: no two cases differ in one alone

@@ -23,10 +23,10 @@ FRAMEWORKS = ("torch", "jax", "tensorflow", "tensorflow_cpu", "keras")
 
 
 def output(name: str, study: Study, readings: Sequence[Reading], found: Studied) -> Output:
-    tables = study_tables(study, readings, found.floor, found.unlike)
-    document = results.results_document(readings, found.unlike) | study_document(name, found)
+    tables = study_tables(study, readings, found.floor, found.mismatches)
+    document = results.results_document(readings, found.mismatches) | study_document(name, found)
     return Output(
-        tables=(*tables, *((found.bought,) if found.bought else ())),
+        tables=(*tables, *((found.option_effects,) if found.option_effects else ())),
         document=document,
         values=results.results_values(readings),
     )
@@ -54,7 +54,7 @@ def study_tables(
 
 def study_document(name: str, found: Studied) -> dict[str, Any]:
     """What a study's JSON has beside its results."""
-    effects = found.bought or Table(columns=(), rows=())
+    effects = found.option_effects or Table(columns=(), rows=())
     return {
         "kind": "study",
         "study": name,

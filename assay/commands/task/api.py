@@ -98,7 +98,7 @@ def measured(
     )
     with new_run(plan, home) as run:
         result = engine.run_task(task, run.new_case())
-        _, (found,) = next(run.keep([(None, [result])]))
+        _, (found,) = next(run.record([(None, [result])]))
     return found
 
 
@@ -113,7 +113,7 @@ def read_log(task: Task, log: str | Path, label: str = "", home: Home = None) ->
     plan = Plan(cases=(engine.case_of(task, "log"),), label=label, verb="task")
     with new_run(plan, home) as run:
         result, _ = engine.read_log(task, path, run.new_case().id)
-        _, (found,) = next(run.keep([(None, [result])]))
+        _, (found,) = next(run.record([(None, [result])]))
     return found
 
 

@@ -154,7 +154,7 @@ def export_weights(name: str, source: str | Path, target: str | Path) -> None:
         )
     net = workload.net()
     arrays = eval_data.fitted(net, files.read(source, eval_data.stored(net)))
-    files.write(target, arrays, net.flattened())
+    files.write(target, arrays, net.flattened_shapes())
 
 
 def _cut(recipe: Recipe, epochs: int, first: int) -> str:

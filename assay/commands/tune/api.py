@@ -153,9 +153,9 @@ def kept(request: TuneRequest, tuning: Tuning, home: Home) -> Tuning:
             _result(run.new_case().id, case, point, stored)
             for case, point in zip(cases, tuning.points, strict=True)
         ]
-        for _ in run.keep([("", results)]):
+        for _ in run.record([("", results)]):
             pass
-        run.keep_document(TUNING, stored)
+        run.save_document(TUNING, stored)
     return stored
 
 
@@ -166,7 +166,7 @@ def _case(request: TuneRequest, point: TunedPoint, config: str) -> Case:
         options["config"] = f"{config}:{point.name}"
     try:
         parsed = parse_case(request.model)
-        params = {**parsed.params, **request.own_params(), "batch_size": request.batch}
+        params = {**parsed.params, **request.effective_params(), "batch_size": request.batch}
         case = Case(workload=parsed.workload, backend="native", params=params, options=options)
         return plan.resolve(case)
     except AssayError:  # a model without a workload

@@ -48,7 +48,7 @@ class TuneRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"batch is {self.batch}, but has to be 1 or more.", hint="--batch 1")
         as_choice(self.objective, "objective", get_args(Objective))
 
-    def own_params(self) -> dict[str, Value]:
+    def effective_params(self) -> dict[str, Value]:
         """Parameters, with the trained weights of the workload unless weights are given."""
         if self.weights or self.model.endswith((*MODEL_FILES, ".onnx")):
             return self.params
@@ -78,7 +78,7 @@ class MonitorEnergyMeter:
         return self._monitor.missing()
 
     @contextmanager
-    def watched(self) -> Iterator[Watched]:
+    def measure(self) -> Iterator[Watched]:
         """Power of the whole machine, other programs included."""
         reading = Watched()
         if self.missing():

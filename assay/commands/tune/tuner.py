@@ -53,10 +53,10 @@ class PreparedTuning(NamedTuple):
 
     captured: Graph
     graph: Graph
-    pictures: TunePictures
+    splits: TunePictures
     calibration: Calibration
     times: layer_times.Times
-    tried: Tried
+    candidates: Tried
     tune: Tune
     state: TuningState
 
@@ -82,33 +82,33 @@ class Tuner:
 
     def run(self, model: Any, resume: bool) -> TunedModel:
         with tempfile.TemporaryDirectory(prefix="assay-tune-") as folder:
-            prepared = self.prepared(model, resume, Path(folder))
-            points = self._confirmed(prepared, Path(folder))
-        items = prepared.pictures.calibration
-        return TunedModel(self._tuning(points, prepared), prepared.captured, items, prepared.state)
+            prepared = self.prepare(model, resume, Path(folder))
+            points = self._confirm(prepared, Path(folder))
+        items = prepared.splits.calibration
+        return TunedModel(self._make_tuning(points, prepared), prepared.captured, items, prepared.state)
 
-    def prepared(self, source: Any, resume: bool, folder: Path) -> PreparedTuning:
+    def prepare(self, source: Any, resume: bool, folder: Path) -> PreparedTuning:
         """Run the stages before confirmation; `folder` is for built programs."""
         request = self.request
-        with self.stages.during("capture"):
-            params = request.own_params() if isinstance(source, str) else request.params
+        with self.stages.stage("capture"):
+            params = request.effective_params() if isinstance(source, str) else request.params
             model = captured(source, request.weights, params).graph
             checks.check_classifies(model)
             splits = pictures(request.model, request.data, model, request.max_loss, request.seed)
             graph = take_channels_first(optimized(model))
-            state = TuningState(Path(request.output), self._about(model, splits), resume)
-        with self.stages.during("calibrate"):
+            state = TuningState(Path(request.output), self._settings(model, splits), resume)
+        with self.stages.stage("calibrate"):
             calibration = Calibration(reference.computed(graph, splits.calibration))
-        times, casts = self._times(graph, calibration, state, folder)
+        times, casts = self._time_layers(graph, calibration, state, folder)
         costs = byte_costs(graph, times, calibration) if request.objective == "memory" else times
         tried = candidates(graph, costs, calibration)
-        effects = self._effects(graph, tried, splits.choosing, state, folder)
+        effects = self._measure_effects(graph, tried, splits.choosing, state, folder)
         timed = casts if costs is times else ()
         tune = _searchable(costs, tried, effects, splits.choosing, timed)
         ready = PreparedTuning(model, graph, splits, calibration, times, tried, tune, state)
-        return ready._replace(tune=self._refined(ready, folder))
+        return ready._replace(tune=self._refine(ready, folder))
 
-    def _about(self, model: Graph, splits: TunePictures) -> dict[str, str]:
+    def _settings(self, model: Graph, splits: TunePictures) -> dict[str, str]:
         """What must be equal to continue an interrupted tuning."""
         request = self.request
         return {
@@ -122,13 +122,13 @@ class Tuner:
             "compiler": tools_digest(self.tools)[:16],
         }
 
-    def _times(
+    def _time_layers(
         self, graph: Graph, calibration: Calibration, state: TuningState, folder: Path
     ) -> tuple[layer_times.Times, Sequence[Cast]]:
         """Time of each layer and knob, and of casts between layers."""
-        with self.stages.during("times"):
+        with self.stages.stage("times"):
             program = layer_times.TimingProgram(graph, calibration, self.tools, _fresh(folder))
-            report = partial(self.stages.counted, "times", "time of each knob")
+            report = partial(self.stages.report_count, "times", "time of each knob")
             times = layer_times.times(program, self.request.batch, state, report)
             cast = state.numbers("casts", partial(program.cast_seconds, self.request.batch))
         each = cast["seconds"] / cast["numbers"] if cast["numbers"] else 0.0
@@ -136,25 +136,25 @@ class Tuner:
         linked = layer_times.links(graph)
         return times, [Cast(indices[a], indices[b], size * each) for a, b, size in linked]
 
-    def _effects(
+    def _measure_effects(
         self, graph: Graph, tried: Tried, choosing: Labelled, state: TuningState, folder: Path
     ) -> Effects:
         """Effect of each knob on as many images as there is time for."""
-        with self.stages.during("effects"):
+        with self.stages.stage("effects"):
             if not any(tried.values()):
                 return Effects(np.zeros((1, 2), np.float32), {})  # there is nothing to lose
             count = pictures_there_is_time_for(graph, tried, self.request.budget, self._threads)
             inputs = choosing.inputs[:count]
             program = EffectsProgram(graph, tried, self.tools, _fresh(folder))
-            report = partial(self.stages.counted, "effects", "loss of each knob")
-            effects = program.measured(inputs, state, self._threads, report)
+            report = partial(self.stages.report_count, "effects", "loss of each knob")
+            effects = program.measure(inputs, state, self._threads, report)
             checks.check_trained(self.request.model, effects.exact, choosing.labels[:count])
             return effects
 
-    def _refined(self, prepared: PreparedTuning, folder: Path) -> Tune:
+    def _refine(self, prepared: PreparedTuning, folder: Path) -> Tune:
         """Refine predictions by measuring some whole choices, then the best predicted ones."""
-        tune, items = prepared.tune, prepared.pictures.choosing.inputs[: len(prepared.tune.outputs)]
-        with self.stages.during("refine"):
+        tune, items = prepared.tune, prepared.splits.choosing.inputs[: len(prepared.tune.outputs)]
+        with self.stages.stage("refine"):
             for number in range(REFINEMENTS):
                 choices = validate.to_refine(tune, self.request.max_loss)
                 if not choices:
@@ -167,12 +167,12 @@ class Tuner:
                     _fresh(folder),
                 )
                 outputs = program.outputs(f"whole{number}", items, prepared.state, self._threads)
-                tune = tune.refined(dict(zip(choices, outputs, strict=True)))
+                tune = tune.refine(dict(zip(choices, outputs, strict=True)))
         return tune
 
-    def _confirmed(self, prepared: PreparedTuning, folder: Path) -> tuple[TunedPoint, ...]:
+    def _confirm(self, prepared: PreparedTuning, folder: Path) -> tuple[TunedPoint, ...]:
         chosen = validate.to_confirm(prepared.tune, self.request.max_loss)
-        with self.stages.during("confirm"):
+        with self.stages.stage("confirm"):
             choices = [knobs_of(prepared.tune, point.choice) for point in chosen]
             program = FrontProgram(
                 prepared.graph, choices, prepared.calibration, self.tools, _fresh(folder)
@@ -180,35 +180,35 @@ class Tuner:
             outputs = {}
             for number, name in enumerate(("choosing", "confirming", "test")):
                 count = len(prepared.tune.outputs) if name == "choosing" else None
-                items = getattr(prepared.pictures, name).inputs[:count]
+                items = getattr(prepared.splits, name).inputs[:count]
                 outputs[name] = list(program.outputs(name, items, prepared.state, self._threads))
                 note = f"{len(choices)} points on {name} images"
-                self.stages.told("confirm", (number + 1) / 8, note)
-            times = self._timed(program, prepared)
-            predicted = [prepared.tune.foretold(point.choice).points for point in chosen]
+                self.stages.report("confirm", (number + 1) / 8, note)
+            times = self._time_points(program, prepared)
+            predicted = [prepared.tune.predict_held_out(point.choice).points for point in chosen]
             facts = [
                 PointFacts(knobs, points, *(outputs[name][index] for name in outputs))
                 for index, (knobs, points) in enumerate(zip(choices, predicted, strict=True))
             ]
             return validate.points(
-                facts, prepared.pictures, times, program.memory, self.request.max_loss
+                facts, prepared.splits, times, program.memory, self.request.max_loss
             )
 
-    def _timed(self, program: FrontProgram, prepared: PreparedTuning) -> Timed:
+    def _time_points(self, program: FrontProgram, prepared: PreparedTuning) -> Timed:
         """Time points in rounds until precise enough or the budget is used up."""
         request = self.request
         guess = sum(took[BASELINE] for took in prepared.times.values())
 
         def more(rounds: int) -> bool:
             share = 0.4 + 0.6 * rounds / validate.ROUNDS
-            self.stages.told(
+            self.stages.report(
                 "confirm", share, f"speed of {len(program.memory)} points, round {rounds}"
             )
             return not self.stages.out_of_time
 
         return validate.timed(
             program,
-            prepared.pictures.confirming.inputs,
+            prepared.splits.confirming.inputs,
             request.batch,
             guess,
             request.seed,
@@ -217,7 +217,7 @@ class Tuner:
             more,
         )
 
-    def _tuning(self, points: tuple[TunedPoint, ...], prepared: PreparedTuning) -> Tuning:
+    def _make_tuning(self, points: tuple[TunedPoint, ...], prepared: PreparedTuning) -> Tuning:
         request = self.request
         best = validate.best_of(points, request.objective)
         promise = checks.promise_note(points, best, request.max_loss)
@@ -230,12 +230,12 @@ class Tuner:
             batch=request.batch,
             points=points,
             chosen=best.name,
-            pictures=prepared.pictures.counts,
+            pictures=prepared.splits.counts,
             seconds=self.stages.spent,
             stages=self.stages.took,
             layers=tuple(
                 LayerTrial(
-                    layer=n, seconds=took, tried=tuple(trial.knob for trial in prepared.tried[n])
+                    layer=n, seconds=took, tried=tuple(trial.knob for trial in prepared.candidates[n])
                 )
                 for n, took in prepared.times.items()
             ),
@@ -258,7 +258,7 @@ def _searchable(
             KnobTrial(
                 knobbed.knob,
                 took[knobbed.knob],
-                effects.moved[name, knobbed.knob],
+                effects.deltas[name, knobbed.knob],
                 KNOBS[knobbed.knob].int8,
             )
             for knobbed in tried[name]
@@ -303,16 +303,16 @@ class Stages:
         return self.spent > self._budget
 
     @contextmanager
-    def during(self, stage: str) -> Iterator[None]:
-        self.told(stage, 0.0, stage)
+    def stage(self, stage: str) -> Iterator[None]:
+        self.report(stage, 0.0, stage)
         before = self.spent
         yield
         self.took[stage] = round(self.spent - before, 3)
 
-    def counted(self, stage: str, what: str, done: int, count: int) -> None:
-        self.told(stage, done / count, f"{what}, {done} of {count}")
+    def report_count(self, stage: str, what: str, done: int, count: int) -> None:
+        self.report(stage, done / count, f"{what}, {done} of {count}")
 
-    def told(self, stage: str, share: float, what: str) -> None:
+    def report(self, stage: str, share: float, what: str) -> None:
         """So much of a stage is done."""
         names = list(SHARES)
         done = sum(SHARES[name] for name in names[: names.index(stage)]) + share * SHARES[stage]

@@ -102,8 +102,8 @@ def execute(
         problems = [p for hook in request.hooks if (p := _call(hook, folder, request))]
         problems += _uploaded(document, folder, request, home)
         seconds = {
-            "class_initialization": benched.told.initialization,
-            "method_execution": benched.told.execution,
+            "class_initialization": benched.answer.initialization,
+            "method_execution": benched.answer.execution,
             "log_upload": time.monotonic() - begun,
         }
         yield Executed(benched, document, folder, problems, seconds)

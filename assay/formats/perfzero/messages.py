@@ -71,7 +71,7 @@ class Benched(msgspec.Struct, frozen=True, kw_only=True):
     method: Method
     trial: int
     entries: tuple[BenchmarkEntry, ...]
-    told: BenchAnswer
+    answer: BenchAnswer
     folder: str
     output_dir: str
     started: float  # seconds since 1970

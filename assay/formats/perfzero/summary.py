@@ -37,7 +37,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 def summary(benched: Benched, execution: Execution) -> Document:
     document: Document = {
         "execution_id": execution.execution_id,
-        "execution_timestamp": benched.told.began or benched.started,
+        "execution_timestamp": benched.answer.began or benched.started,
         "benchmark_result": _result(benched),
         "benchmark_info": _info(benched, execution),
         "setup_info": {},
@@ -138,7 +138,7 @@ def _info(benched: Benched, execution: Execution) -> Document:
 
 
 def _framework(benched: Benched, execution: Execution) -> Document:
-    info: Document = {"name": "none", "version": "", "build_version": "", **benched.told.framework}
+    info: Document = {"name": "none", "version": "", "build_version": "", **benched.answer.framework}
     if execution.ml_framework_build_label:
         info["build_label"] = execution.ml_framework_build_label
     return info

@@ -36,12 +36,12 @@ TIMEOUT = 600.0  # seconds, for loading Keras and building the largest model
 
 class CapturedModel(msgspec.Struct, frozen=True):
     graph: Graph
-    answers: Answers
+    expected: Answers
 
     def rounding(self) -> float:
         """Difference of its outputs in float32 and float64; takes minutes for a large model."""
         by_dtype = (
-            reference.outputs(self.graph, *self.answers.inputs, dtype=dtype)
+            reference.outputs(self.graph, *self.expected.inputs, dtype=dtype)
             for dtype in (np.float32, np.float64)
         )
         return max(distance(low, high) for low, high in zip(*by_dtype, strict=True))

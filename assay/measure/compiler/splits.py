@@ -46,8 +46,8 @@ def pictures(model: str, data: str, graph: Graph, max_loss: float, seed: int) ->
     count = round(CHOOSING * len(order))
     return TunePictures(
         calibration=tune.inputs[:ITEMS],
-        choosing=tune.some(np.sort(order[:count])),
-        confirming=tune.some(np.sort(order[count:])),
+        choosing=tune.subset(np.sort(order[:count])),
+        confirming=tune.subset(np.sort(order[count:])),
         test=test,
     )
 
@@ -94,7 +94,7 @@ def _of_file(path: str, graph: Graph, seed: int) -> tuple[Labelled, Labelled]:
             labelled = _labelled(path, graph, arrays[inputs], arrays[labels])
             order = np.random.default_rng(seed).permutation(len(labelled.labels))
             half = len(order) // 2
-            return labelled.some(order[:half]), labelled.some(order[half:])
+            return labelled.subset(order[:half]), labelled.subset(order[half:])
     raise UsageError(
         f"{path} holds {', '.join(arrays) or 'nothing'}, but inputs and labels are expected.",
         hint="np.savez('my.npz', inputs=images, labels=classes); or inputs_tune, labels_tune, "

@@ -24,7 +24,7 @@ class AmdSource:
     def __init__(self, devices: Sequence[Path]) -> None:
         self._files = [_files(device) for device in devices]
 
-    def looks(self, pids: Sequence[int]) -> list[Look]:
+    def samples(self, pids: Sequence[int]) -> list[Look]:
         return [_look({name: file.number() for name, file in f.items()}) for f in self._files]
 
     def close(self) -> None:

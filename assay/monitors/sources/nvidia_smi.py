@@ -53,7 +53,7 @@ class SmiSource:
         os.set_blocking(self._process.stdout.fileno(), False)
         self._rest = b""
 
-    def looks(self, pids: Sequence[int]) -> list[Look]:
+    def samples(self, pids: Sequence[int]) -> list[Look]:
         """The newest line of each GPU since the last call."""
         newest: dict[int, Look] = {}
         for line in self._lines():

@@ -42,7 +42,7 @@ class NvmlSource:
             library.nvmlDeviceGetHandleByIndex(i) for i in range(library.nvmlDeviceGetCount())
         ]
 
-    def looks(self, pids: Sequence[int]) -> list[Look]:
+    def samples(self, pids: Sequence[int]) -> list[Look]:
         return [self._look(device, set(pids)) for device in self._devices]
 
     def energies(self) -> list[float]:

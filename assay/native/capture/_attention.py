@@ -25,19 +25,19 @@ def _embedding(builder: Building, layer: Any, inputs: list[Tensor], name: str) -
 
 
 def looked_up(builder: Building, table: Array, rows: Tensor, name: str) -> Tensor:
-    if rows.value not in builder.whole:
+    if rows.value not in builder.integers:
         raise unsupported("a look-up by a value that is no integer", name, ("an integer input",))
     if len(table) > LARGEST:
         raise unsupported(f"a look-up in {len(table)} rows", name, (f"at most {LARGEST}",))
     weight = builder.constant(f"{name}/embeddings", table)
-    output = builder.add(name, ops.EmbeddingOp(weight), builder.laid(rows))
+    output = builder.add(name, ops.EmbeddingOp(weight), builder.reorder(rows))
     return Tensor(output, tuple(range(len(builder.shapes[output]))))
 
 
 def _attention(
     builder: Building, layer: Any, inputs: list[Tensor], name: str, use_causal_mask: bool = False
 ) -> Tensor:
-    values = [builder.laid(tensor) for tensor in inputs]
+    values = [builder.reorder(tensor) for tensor in inputs]
     query, value, key = values if len(values) == 3 else (*values, values[-1])
     gated = layer.get_config().get("use_gate")
     if any(len(builder.shapes[value_name]) != 2 for value_name in values) or gated:
@@ -63,12 +63,12 @@ def dot_product(builder: Building, operation: Any, inputs: list[Given], name: st
         raise unsupported("attention with a bias, flash or a cap", name, ("mask=, scale=",))
     if isinstance(mask, Tensor) or isinstance(scale, Tensor):
         raise unsupported("attention with a computed mask or scale", name, ("constants",))
-    values = [builder.laid(tensor) for tensor in (q, k, v)]
+    values = [builder.reorder(tensor) for tensor in (q, k, v)]
     (_, heads, depth), *others = (builder.shapes[value] for value in values)
     if any(shape[1:] != (heads, depth) for shape in others):
         raise unsupported("attention of other heads than its queries", name, ("as many heads",))
     factor = np.float32(1 / math.sqrt(depth) if scale is None else scale)
-    constant = builder.fixed(f"{name}/scale", factor, (0, 1, 2))
+    constant = builder.add_constant(f"{name}/scale", factor, (0, 1, 2))
     values[0] = builder.add(f"{name}/query", ops.BinaryOp("multiply"), values[0], constant)
     query, key, value = (
         builder.add(f"{name}/{part}/one", ops.ReshapeOp((1, *builder.shapes[value])), value)
@@ -89,7 +89,7 @@ def _mixed(builder: Building, values: tuple[str, str, str], mask: Array | None, 
     )
     scores = builder.add(f"{name}/scores", ops.MatMulOp(), q, k)
     if mask is not None:
-        constant = builder.fixed(f"{name}/mask", mask, (0, 1, 2, 3))
+        constant = builder.add_constant(f"{name}/mask", mask, (0, 1, 2, 3))
         scores = builder.add(f"{name}/masked", ops.BinaryOp("mask"), scores, constant)
     shares = builder.add(f"{name}/shares", ops.SoftmaxOp(3), scores)
     output = builder.add(f"{name}/mixed", ops.MatMulOp(), shares, v)

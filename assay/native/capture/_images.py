@@ -21,7 +21,7 @@ def _order(layer: Any) -> tuple[int, ...]:
 
 
 def _conv(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
-    value = builder.laid(inputs[0], _order(layer))
+    value = builder.reorder(inputs[0], _order(layer))
     kernel = array(layer.kernel).transpose(3, 2, 0, 1)
     weight = builder.constant(f"{name}/kernel", kernel)
     bias = _bias(builder, layer, name)
@@ -32,7 +32,7 @@ def _conv(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Ten
 
 
 def _depthwise(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
-    value = builder.laid(inputs[0], _order(layer))
+    value = builder.reorder(inputs[0], _order(layer))
     kernel = _by_channel(array(layer.kernel))
     weight = builder.constant(f"{name}/kernel", kernel)
     bias = _bias(builder, layer, name)
@@ -44,7 +44,7 @@ def _depthwise(builder: Building, layer: Any, inputs: list[Tensor], name: str) -
 
 def _separable(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     """A depthwise convolution, then one of 1 x 1 with the bias and the activation."""
-    value = builder.laid(inputs[0], _order(layer))
+    value = builder.reorder(inputs[0], _order(layer))
     kernel = _by_channel(array(layer.depthwise_kernel))
     weight = builder.constant(f"{name}/depthwise_kernel", kernel)
     options = _placed(layer, builder.shapes[value], kernel)
@@ -66,7 +66,7 @@ def _by_channel(kernel: Array) -> Array:
 def _transposed(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     if layer.output_padding is not None:
         raise unsupported("a Conv2DTranspose with output_padding", name, ("None",))
-    value = builder.laid(inputs[0], _order(layer))
+    value = builder.reorder(inputs[0], _order(layer))
     kernel = array(layer.kernel).transpose(3, 2, 0, 1)
     strides, dilations = _pair(layer.strides), _pair(layer.dilation_rate)
     pads = [0, 0, 0, 0]
@@ -89,7 +89,7 @@ def _transposed(builder: Building, layer: Any, inputs: list[Tensor], name: str) 
 
 
 def _cropping(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
-    value = builder.laid(inputs[0], _order(layer))
+    value = builder.reorder(inputs[0], _order(layer))
     channels, height, width = builder.shapes[value]
     (top, bottom), (left, right) = layer.cropping
     sizes = (channels, height - top - bottom, width - left - right)
@@ -124,7 +124,7 @@ def _pads(padding: str, shape: Shape, reach: ops.Pair, strides: ops.Pair) -> ops
 
 def _pool(kind: Any) -> Handler:
     def add(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
-        value = builder.laid(inputs[0], _order(layer))
+        value = builder.reorder(inputs[0], _order(layer))
         window, strides = _pair(layer.pool_size), _pair(layer.strides)
         pads = _pads(layer.padding, builder.shapes[value], window, strides)
         op = ops.PoolOp(kind, window, strides, pads)
@@ -135,7 +135,7 @@ def _pool(kind: Any) -> Handler:
 
 def _global_pool(kind: Any) -> Handler:
     def add(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
-        value = builder.laid(inputs[0], _order(layer))
+        value = builder.reorder(inputs[0], _order(layer))
         value = builder.add(name, ops.GlobalPoolOp(kind), value)
         if not layer.keepdims:
             return Tensor(value, (0,))
@@ -146,7 +146,7 @@ def _global_pool(kind: Any) -> Handler:
 
 
 def _padding(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
-    value = builder.laid(inputs[0], _order(layer))
+    value = builder.reorder(inputs[0], _order(layer))
     (top, bottom), (left, right) = layer.padding
     op = ops.PadOp((top, left, bottom, right))
     return Tensor(builder.add(name, op, value), _order(layer))
@@ -156,7 +156,7 @@ def _upsampling(builder: Building, layer: Any, inputs: list[Tensor], name: str) 
     if layer.interpolation != "nearest":
         what = f"an UpSampling2D with {layer.interpolation} interpolation"
         raise unsupported(what, name, ("nearest",))
-    value = builder.laid(inputs[0], _order(layer))
+    value = builder.reorder(inputs[0], _order(layer))
     return Tensor(builder.add(name, ops.UpsampleOp(_pair(layer.size)), value), _order(layer))
 
 

@@ -37,7 +37,7 @@ def _dense(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Te
         weight=builder.constant(f"{name}/kernel", array(layer.kernel).T),
         bias=builder.constant(f"{name}/bias", array(layer.bias)) if layer.use_bias else "",
     )
-    output = Tensor(builder.add(name, op, builder.laid(inputs[0])), _plain(inputs[0]))
+    output = Tensor(builder.add(name, op, builder.reorder(inputs[0])), _plain(inputs[0]))
     return add_activation(builder, layer.activation, output, name)
 
 
@@ -62,7 +62,7 @@ def _batch_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) 
         for part, variable in parts.items()
     }
     op = ops.BatchNormOp(**constants, epsilon=layer.epsilon)  # type: ignore[arg-type]
-    return Tensor(builder.add(name, op, builder.laid(inputs[0], order)), order)
+    return Tensor(builder.add(name, op, builder.reorder(inputs[0], order)), order)
 
 
 def _rescaling(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
@@ -83,7 +83,7 @@ def _rescaling_by_channel(builder: Building, layer: Any, inputs: list[Tensor], n
     order, value = inputs[0].order, inputs[0].value
     steps: tuple[tuple[Any, Any], ...] = (("multiply", layer.scale), ("add", layer.offset))
     for kind, numbers in steps:
-        constant = builder.fixed(f"{name}/{kind}", np.asarray(numbers, np.float32), order)
+        constant = builder.add_constant(f"{name}/{kind}", np.asarray(numbers, np.float32), order)
         value = builder.add(name, ops.BinaryOp(kind), value, constant)
     return Tensor(value, order)
 
@@ -109,9 +109,9 @@ def _binary(kind: Any) -> Handler:
         if len({len(tensor.order) for tensor in inputs}) > 1:
             raise unsupported(f"{type(layer).__name__} of inputs of several ranks", name, ("one",))
         order = common_order(inputs)
-        value = builder.laid(inputs[0], order)
+        value = builder.reorder(inputs[0], order)
         for tensor in inputs[1:]:
-            value = builder.add(name, ops.BinaryOp(kind), value, builder.laid(tensor, order))
+            value = builder.add(name, ops.BinaryOp(kind), value, builder.reorder(tensor, order))
         return Tensor(value, order)
 
     return add
@@ -120,7 +120,7 @@ def _binary(kind: Any) -> Handler:
 def _concatenate(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     order = common_order(inputs)
     axis = order.index((layer.axis if layer.axis >= 0 else layer.axis + len(order) + 1) - 1)
-    values = [builder.laid(tensor, order) for tensor in inputs]
+    values = [builder.reorder(tensor, order) for tensor in inputs]
     return Tensor(builder.add(name, ops.ConcatenateOp(axis), *values), order)
 
 
@@ -128,15 +128,15 @@ def _flatten(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> 
     """Keras 3 flattens images as rows, columns, channels, whatever the data format."""
     rank = len(inputs[0].order)
     if layer.data_format == "channels_first" and rank > 1:
-        value = builder.laid(inputs[0], (*range(1, rank), 0))
+        value = builder.reorder(inputs[0], (*range(1, rank), 0))
     else:
-        value = builder.laid(inputs[0])
+        value = builder.reorder(inputs[0])
     shape = (math.prod(builder.shapes[value]),)
     return Tensor(builder.add(name, ops.ReshapeOp(shape), value), (0,))
 
 
 def _reshape(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
-    value = builder.laid(inputs[0])
+    value = builder.reorder(inputs[0])
     shape = tuple(np.empty(builder.shapes[value]).reshape(layer.target_shape).shape)
     return Tensor(builder.add(name, ops.ReshapeOp(shape), value), tuple(range(len(shape))))
 
@@ -160,7 +160,7 @@ def _plain(tensor: Tensor) -> tuple[int, ...]:
 
 def _average(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     total = _binary("add")(builder, layer, inputs, f"{name}/sum")
-    share = builder.fixed(f"{name}/share", np.float32(1 / len(inputs)), total.order)
+    share = builder.add_constant(f"{name}/share", np.float32(1 / len(inputs)), total.order)
     return Tensor(builder.add(name, ops.BinaryOp("multiply"), total.value, share), total.order)
 
 

@@ -39,7 +39,7 @@ def by_known(
     """Binary operations with constants, in order."""
     value = tensor.value
     for kind, numbers in steps:
-        constant = builder.fixed(f"{name}/{kind}", numbers, tensor.order)
+        constant = builder.add_constant(f"{name}/{kind}", numbers, tensor.order)
         value = builder.add(name, ops.BinaryOp(kind), value, constant)
     return Tensor(value, tensor.order)
 
@@ -91,7 +91,7 @@ def _group_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) 
     rank = len(inputs[0].order)
     (axis,) = _axes(layer.axis, tuple(range(rank)))
     order = (axis, *(other for other in range(rank) if other != axis))
-    value = builder.laid(inputs[0], order)
+    value = builder.reorder(inputs[0], order)
     shape = builder.shapes[value]
     groups = shape[0] if layer.groups == -1 else layer.groups
     split = (groups, shape[0] // groups, *shape[1:])
@@ -103,7 +103,7 @@ def _group_norm(builder: Building, layer: Any, inputs: list[Tensor], name: str) 
     for kind, variable in steps:
         if variable is not None:
             wide = array(variable).reshape(-1, *(1,) * (rank - 1))
-            constant = builder.fixed(f"{name}/{kind}", wide, tuple(range(rank)))
+            constant = builder.add_constant(f"{name}/{kind}", wide, tuple(range(rank)))
             value = builder.add(name, ops.BinaryOp(kind), value, constant)
     return Tensor(value, order)
 
@@ -114,7 +114,7 @@ def _layer_scale(builder: Building, layer: Any, inputs: list[Tensor], name: str)
 
 def _custom_scale(builder: Building, layer: Any, inputs: list[Tensor], name: str) -> Tensor:
     order = common_order(inputs)
-    first, second = (Tensor(builder.laid(tensor, order), order) for tensor in inputs)
+    first, second = (Tensor(builder.reorder(tensor, order), order) for tensor in inputs)
     scaled = by_known(builder, second, [("multiply", np.asarray(layer.scale))], f"{name}/scaled")
     return Tensor(builder.add(name, ops.BinaryOp("add"), first.value, scaled.value), order)
 

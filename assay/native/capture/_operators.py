@@ -58,9 +58,9 @@ def _binary(kind: Any) -> Operator:
             raise unsupported("an operation of tensors of several ranks", name, ("one rank",))
         order = common_order(tensors)
         values = [
-            builder.laid(arg, order)
+            builder.reorder(arg, order)
             if isinstance(arg, Tensor)
-            else builder.fixed(f"{name}/known", of_an_item(arg, len(order), name), order)
+            else builder.add_constant(f"{name}/known", of_an_item(arg, len(order), name), order)
             for arg in args
         ]
         return [Tensor(builder.add(name, ops.BinaryOp(kind), *values), order)]
@@ -127,9 +127,9 @@ def _matmul(builder: Building, operation: Any, args: list[Given], name: str) -> 
     if len(ranks) > 1 or rank < 2 or any(np.ndim(arg) < 2 for arg in known):
         raise unsupported("a product of tensors that are no matrices", name, ("matrices",))
     values = [
-        builder.laid(arg)
+        builder.reorder(arg)
         if isinstance(arg, Tensor)
-        else builder.fixed(f"{name}/known", of_an_item(arg, rank, name), order)
+        else builder.add_constant(f"{name}/known", of_an_item(arg, rank, name), order)
         for arg in args
     ]
     return [Tensor(builder.add(name, ops.MatMulOp(), *values), order)]
@@ -138,8 +138,8 @@ def _matmul(builder: Building, operation: Any, args: list[Given], name: str) -> 
 def _dense(builder: Building, tensor: Tensor, weight: Array, name: str) -> Tensor:
     """A product with a constant matrix, shared with an equal embedding (as in a language model's
     head)."""
-    constant = builder.equal(weight) or builder.constant(f"{name}/kernel", weight)
-    output = builder.add(name, ops.DenseOp(constant), builder.laid(tensor))
+    constant = builder.find_constant(weight) or builder.constant(f"{name}/kernel", weight)
+    output = builder.add(name, ops.DenseOp(constant), builder.reorder(tensor))
     return Tensor(output, tuple(range(len(tensor.order))))
 
 

@@ -29,7 +29,7 @@ def item_axes(axis: Any, rank: int, name: str) -> list[int]:
 
 def without(builder: Building, tensor: Tensor, axes: Sequence[int], name: str) -> Tensor:
     """The tensor without these axes of size 1, counted as the tensor has them."""
-    value = builder.laid(tensor)
+    value = builder.reorder(tensor)
     shape = tuple(n for axis, n in enumerate(builder.shapes[value]) if axis not in axes)
     if not shape:
         raise unsupported("giving one number without an axis", name, ("keepdims=True",))
@@ -42,7 +42,7 @@ def _shaped(builder: Building, value: str, shape: Sequence[int], name: str) -> T
 
 
 def _reshape(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
-    value = builder.laid(args[0])
+    value = builder.reorder(args[0])
     _, *shape = operation.newshape
     known = math.prod(size for size in shape if size != -1)
     count = math.prod(builder.shapes[value])
@@ -59,7 +59,7 @@ def _transpose(builder: Building, operation: Any, args: list[Given], name: str) 
 
 
 def _expand(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
-    value = builder.laid(args[0])
+    value = builder.reorder(args[0])
     shape = list(builder.shapes[value])
     (axis,) = item_axes(operation.axis, len(shape) + 1, name)
     return [_shaped(builder, value, (*shape[:axis], 1, *shape[axis:]), name)]
@@ -72,7 +72,7 @@ def _squeeze(builder: Building, operation: Any, args: list[Given], name: str) ->
 
 def _item(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
     """`x[:, 1:, ::2]`, `x[:, None]`: ranges, integers and new axes, and all of the batch."""
-    value = builder.laid(args[0])
+    value = builder.reorder(args[0])
     shape = builder.shapes[value]
     keys = list(args[1]) if isinstance(args[1], tuple | list) else [args[1]]
     full = [slice(None)] * (len(shape) + 1 - sum(isinstance(key, slice | int) for key in keys))
@@ -111,7 +111,7 @@ def _part(builder: Building, value: str, rows: Sequence[range], name: str) -> Te
 
 def _along(builder: Building, tensor: Tensor, axis: int, row: range, name: str) -> Tensor:
     """A slice along one axis."""
-    value = builder.laid(tensor)
+    value = builder.reorder(tensor)
     rows = [range(size) for size in builder.shapes[value]]
     rows[axis] = row
     return _part(builder, value, rows, name)
@@ -119,7 +119,7 @@ def _along(builder: Building, tensor: Tensor, axis: int, row: range, name: str) 
 
 def _split(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
     (axis,) = item_axes(operation.axis, len(args[0].order), name)
-    size = builder.shapes[builder.laid(args[0])][axis]
+    size = builder.shapes[builder.reorder(args[0])][axis]
     parts = np.array_split(np.arange(size), operation.indices_or_sections)
     rows = [range(int(part[0]), int(part[-1]) + 1) for part in parts]
     return [_along(builder, args[0], axis, row, name) for row in rows]
@@ -127,7 +127,7 @@ def _split(builder: Building, operation: Any, args: list[Given], name: str) -> l
 
 def _unstack(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
     (axis,) = item_axes(operation.axis, len(args[0].order), name)
-    count = builder.shapes[builder.laid(args[0])][axis]
+    count = builder.shapes[builder.reorder(args[0])][axis]
     parts = [_along(builder, args[0], axis, range(n, n + 1), name) for n in range(count)]
     return [without(builder, part, [axis], f"{name}/fewer") for part in parts]
 
@@ -136,7 +136,7 @@ def _concatenate(builder: Building, operation: Any, args: list[Given], name: str
     tensors = _all_tensors(args[0], name)
     order = common_order(tensors)
     (axis,) = item_axes(operation.axis, len(order), name)
-    values = [builder.laid(tensor, order) for tensor in tensors]
+    values = [builder.reorder(tensor, order) for tensor in tensors]
     output = builder.add(name, ops.ConcatenateOp(order.index(axis)), *values)
     return [Tensor(output, order)]
 
@@ -144,7 +144,7 @@ def _concatenate(builder: Building, operation: Any, args: list[Given], name: str
 def _stack(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
     tensors = _all_tensors(args[0], name)
     (axis,) = item_axes(operation.axis, len(tensors[0].order) + 1, name)
-    values = [builder.laid(tensor) for tensor in tensors]
+    values = [builder.reorder(tensor) for tensor in tensors]
     shape = builder.shapes[values[0]]
     wide = (*shape[:axis], 1, *shape[axis:])
     parts = [_shaped(builder, value, wide, f"{name}/part").value for value in values]
@@ -164,7 +164,7 @@ def _take(builder: Building, operation: Any, args: list[Given], name: str) -> li
     if isinstance(rows, Tensor):
         return [_rows_of(builder, operation, table, rows, name)]
     (axis,) = item_axes(operation.axis, len(table.order), name)
-    size = builder.shapes[builder.laid(table)][axis]
+    size = builder.shapes[builder.reorder(table)][axis]
     indices = np.asarray(keras.ops.convert_to_numpy(rows)).astype(np.int64)
     if indices.ndim > 1 or not indices.size or (abs(indices + 0.5) > size).any():
         raise unsupported("a take of rows out of range", name, ("a list of constant rows",))
@@ -202,8 +202,8 @@ def _runs(rows: list[int]) -> list[range]:
 def _zeros(builder: Building, operation: Any, args: list[Given], name: str) -> list[Tensor]:
     """Zeros of an item's shape, a constant."""
     order = args[0].order
-    shape = builder.shapes[builder.laid(args[0])]
-    return [Tensor(builder.fixed(name, np.zeros(shape, np.float32), order), order)]
+    shape = builder.shapes[builder.reorder(args[0])]
+    return [Tensor(builder.add_constant(name, np.zeros(shape, np.float32), order), order)]
 
 
 OPERATORS: dict[str, Operator] = {

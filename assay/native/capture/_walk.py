@@ -52,9 +52,9 @@ def captured(model: Any, name: str) -> Graph:
     layout = _layout(model)
     inputs = [_input(builder, tensor, single, layout) for tensor in model.inputs]
     outputs = _walk(builder, model, inputs, "")
-    if any(tensor.value in builder.whole for tensor in outputs):
+    if any(tensor.value in builder.integers for tensor in outputs):
         raise unsupported("giving integers", model.name, ("outputs of float32",))
-    values = [builder.laid(tensor) for tensor in outputs]
+    values = [builder.reorder(tensor) for tensor in outputs]
     return drop_dead(builder.graph(name or model.name, values))
 
 
@@ -129,7 +129,7 @@ def _input(builder: Building, tensor: Any, single: bool, layout: Layout) -> Tens
     if layout == "channels_first" or len(shape) != 3:
         return result
     # transpose first, so that the first layers work on channels, rows, columns
-    return Tensor(builder.laid(result, _images.LAST), _images.LAST)
+    return Tensor(builder.reorder(result, _images.LAST), _images.LAST)
 
 
 def _walk(builder: Building, model: Any, inputs: Sequence[Tensor], path: str) -> list[Tensor]:
@@ -212,7 +212,7 @@ def _operation(
         builder, operation, _operators.arguments(operation, node, tensors, name), name
     )
     for tensor, value in zip(node.output_tensors, outputs, strict=True):
-        builder.whole |= set() if tensor.dtype == "float32" else {value.value}
+        builder.integers |= set() if tensor.dtype == "float32" else {value.value}
     return outputs
 
 

@@ -107,7 +107,7 @@ def parse(text: str, source: str = "the text") -> ConfigFile:
     baseline = reader.baseline()
     configurations = tuple(reader.configurations())
     if not configurations:
-        raise reader.wrong(reader.last, f"there is no configuration: none begins with {BEGIN}")
+        raise reader.error(reader.last, f"there is no configuration: none begins with {BEGIN}")
     return ConfigFile(configurations=configurations, baseline=baseline, place=source)
 
 
@@ -147,7 +147,7 @@ class _Reader:
     def __init__(self, rows: list[tuple[int, list[str]]], source: str, last: int) -> None:
         self.rows, self.place, self.last, self.at = rows, source, last, 0
 
-    def wrong(self, where: int, what: str) -> AssayError:
+    def error(self, where: int, what: str) -> AssayError:
         return UsageError(
             f"{self.place}, line {where}: {what}.",
             hint="docs/hpvm.md shows what a configuration file holds.",
@@ -160,14 +160,14 @@ class _Reader:
         where, words = self.rows[0]
         self.at = 1
         if len(words) != 1:
-            raise self.wrong(where, f"'{' '.join(words)}' stands where a time in ms is expected")
+            raise self.error(where, f"'{' '.join(words)}' stands where a time in ms is expected")
         return self.real(words[0], where, "the baseline's time") / 1e3
 
     def configurations(self) -> Iterator[Configuration]:
         while self.at < len(self.rows):
             where, words = self.rows[self.at]
             if words != [BEGIN]:
-                raise self.wrong(where, f"'{' '.join(words)}' stands where {BEGIN} is expected")
+                raise self.error(where, f"'{' '.join(words)}' stands where {BEGIN} is expected")
             self.at += 1
             yield self.configuration(where)
 
@@ -176,19 +176,19 @@ class _Reader:
         while self.at < len(self.rows) and self.rows[self.at][1] != [END]:
             body.append(self.rows[self.at])
             if body[-1][1] == [BEGIN]:
-                raise self.wrong(body[-1][0], f"{BEGIN} stands before the {END} of line {start}'s")
+                raise self.error(body[-1][0], f"{BEGIN} stands before the {END} of line {start}'s")
             self.at += 1
         if self.at == len(self.rows):
-            raise self.wrong(self.last, f"the configuration of line {start} has no {END}")
+            raise self.error(self.last, f"the configuration of line {start} has no {END}")
         self.at += 1
         if len(body) < 2:
-            raise self.wrong(start, "a configuration needs a header and at least one line")
+            raise self.error(start, "a configuration needs a header and at least one line")
         return self.header(body[0], self.lines(body[1:]))
 
     def header(self, row: tuple[int, list[str]], lines: tuple[ConfigLine, ...]) -> Configuration:
         where, words = row
         if len(words) < 5:
-            raise self.wrong(
+            raise self.error(
                 where, f"a header has a name and four numbers, but this is '{' '.join(words)}'"
             )
         names = ("speedup", "energy", "accuracy", "loss")
@@ -208,18 +208,18 @@ class _Reader:
         for index, line in enumerate(lines):
             if first not in (0, 1) or line.number != first + index:
                 expected = "0 or 1" if index == 0 else str(first + index)
-                raise self.wrong(
+                raise self.error(
                     line.where, f"it is numbered {line.number}, but {expected} is next"
                 )
         return lines
 
     def line(self, where: int, words: list[str]) -> ConfigLine:
         if not words[0].isdecimal() or len(words) < 2:
-            raise self.wrong(
+            raise self.error(
                 where, f"'{' '.join(words)}' does not begin with a number and a device"
             )
         if words[1] not in DEVICES:
-            raise self.wrong(where, f"'{words[1]}' is no device; {', '.join(DEVICES)} are")
+            raise self.error(where, f"'{words[1]}' is no device; {', '.join(DEVICES)} are")
         return ConfigLine(
             number=int(words[0]),
             device=words[1],
@@ -229,22 +229,22 @@ class _Reader:
 
     def choices(self, where: int, words: list[str], device: str) -> Iterator[KnobChoice]:
         if not words:
-            raise self.wrong(where, "no operation follows the device")
+            raise self.error(where, "no operation follows the device")
         while words:
             op = "" if device == "promise" and words[0] == SWING else words.pop(0)
             if op and op not in OPS:
-                raise self.wrong(where, f"'{op}' is no operation; {', '.join(OPS)} are")
+                raise self.error(where, f"'{op}' is no operation; {', '.join(OPS)} are")
             if len(words) < 2:
-                raise self.wrong(where, f"{op or SWING} needs a knob's name and number after it")
+                raise self.error(where, f"{op or SWING} needs a knob's name and number after it")
             yield self.choice(where, op, words.pop(0), words.pop(0))
 
     def choice(self, where: int, op: str, kind: str, knob: str) -> KnobChoice:
         if kind not in KINDS:
-            raise self.wrong(where, f"'{kind}' is no knob; {', '.join(KINDS)} are")
+            raise self.error(where, f"'{kind}' is no knob; {', '.join(KINDS)} are")
         if not knob.isdecimal():
-            raise self.wrong(where, f"'{knob}' stands where the number of {kind} is expected")
+            raise self.error(where, f"'{knob}' stands where the number of {kind} is expected")
         if (problem := kind_with_id(kind, int(knob))) != "":
-            raise self.wrong(where, problem)
+            raise self.error(where, problem)
         return KnobChoice(op, kind, int(knob))
 
     def real(self, text: str, where: int, what: str) -> float:
@@ -253,5 +253,5 @@ class _Reader:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise self.wrong(where, f"{what} is '{text}', which is no number")
+            raise self.error(where, f"{what} is '{text}', which is no number")
         return value

@@ -35,7 +35,7 @@ def dataflow(graph: Graph) -> Dataflow:
     """The leaves of a captured model, without fusion or folding."""
     for run_pass in (take_channels_first, join_turns, turn_dense_rows, fold_padding, drop_dead):
         graph = run_pass(graph)
-    return _Lowering(graph).lowered()
+    return _Lowering(graph).lower()
 
 
 def with_softmax(graph: Graph) -> Graph:
@@ -60,12 +60,12 @@ class _Lowering:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.names = layer_names(graph)
-        self.held: dict[str, _Held] = {}
+        self.values: dict[str, _Held] = {}
         self.leaves: list[Leaf] = []
         self.costs: list[float] = []
         self.tensors: dict[str, Array] = {}
 
-    def lowered(self) -> Dataflow:
+    def lower(self) -> Dataflow:
         graph = self.graph
         if len(graph.inputs) != 1 or len(graph.outputs) != 1 or len(graph.inputs[0].shape) != 3:
             raise UsageError(
@@ -73,11 +73,11 @@ class _Lowering:
                 "but HPVM takes one image and gives one result.",
                 hint="Translate a network that classifies images.",
             )
-        self.held[graph.inputs[0].name] = _Held(INPUT, graph.inputs[0].shape)
+        self.values[graph.inputs[0].name] = _Held(INPUT, graph.inputs[0].shape)
         for node in graph.nodes:
             self.add(node)
-        if not self.leaves or self.held[graph.outputs[0]].name != self.leaves[-1].name:
-            raise self.refused(graph.nodes[-1], "the output, but not what is computed last")
+        if not self.leaves or self.values[graph.outputs[0]].name != self.leaves[-1].name:
+            raise self.refusal(graph.nodes[-1], "the output, but not what is computed last")
         return Dataflow(
             name=graph.name,
             shape=graph.inputs[0].shape,
@@ -94,15 +94,15 @@ class _Lowering:
         handler(self, node, node.op)
 
     def unknown(self, node: Node) -> UsageError:
-        return self.refused(node, f"a {_word(node.op)}, which HPVM has no operation for")
+        return self.refusal(node, f"a {_word(node.op)}, which HPVM has no operation for")
 
-    def refused(self, node: Node, what: str) -> UsageError:
+    def refusal(self, node: Node, what: str) -> UsageError:
         return UsageError(
             f"The layer '{node.name}' is {what}.", hint=f"HPVM-C can be written of {_SUPPORTED}."
         )
 
     def shape(self, node: Node) -> Shape:
-        return self.held[node.input].shape
+        return self.values[node.input].shape
 
     def leaf(
         self,
@@ -115,14 +115,14 @@ class _Lowering:
     ) -> str:
         """Add a leaf over the node's own inputs, or over `before` in the same layer."""
         name = f"var_{len(self.leaves)}"
-        values = before or tuple(self.held[value].name for value in node.inputs)
+        values = before or tuple(self.values[value].name for value in node.inputs)
         inputs = (*values, *tensors)
         layer = self.names[node.output]
         self.leaves.append(
             Leaf(name=name, op=op, inputs=inputs, numbers=numbers, layer=layer, node=node.name)
         )
         self.costs.append(cost)
-        self.held[node.output] = _Held(name, node.shape)
+        self.values[node.output] = _Held(name, node.shape)
         return name
 
     def tensor(self, node: Node, ending: str, array: Array) -> str:
@@ -134,7 +134,7 @@ class _Lowering:
         top, left, bottom, right = op.pads
         if (top, left) != (bottom, right) or op.dilations != (1, 1):
             what = "dilated" if op.dilations != (1, 1) else "padded more at one side than the other"
-            raise self.refused(node, f"a convolution {what}, which HPVM's cannot be")
+            raise self.refusal(node, f"a convolution {what}, which HPVM's cannot be")
         weight = self.graph.constants[op.weight]
         w = self.tensor(node, "w", weight)
         _, high, wide = self.shape(node)
@@ -143,16 +143,16 @@ class _Lowering:
         kind: LeafOp = "conv"
         if op.groups > 1:  # HPVM counts no cost for it
             kind, numbers, cost = "group_conv", (*numbers, 1, op.groups), 0.0
-        self.after(node, self.leaf(node, kind, (w,), numbers, cost), op)
+        self.add_bias(node, self.leaf(node, kind, (w,), numbers, cost), op)
 
     def dense(self, node: Node, op: ops.DenseOp) -> None:
         if len(node.shape) != 1:
-            raise self.refused(node, f"a Dense layer over {self.shape(node)} without a Flatten")
+            raise self.refusal(node, f"a Dense layer over {self.shape(node)} without a Flatten")
         weight = self.graph.constants[op.weight].T  # HPVM multiplies rows by (in, out)
         w = self.tensor(node, "w", weight)
-        self.after(node, self.leaf(node, "mul", (w,), cost=float(weight.size)), op)
+        self.add_bias(node, self.leaf(node, "mul", (w,), cost=float(weight.size)), op)
 
-    def after(self, node: Node, name: str, op: ops.ConvOp | ops.DenseOp) -> None:
+    def add_bias(self, node: Node, name: str, op: ops.ConvOp | ops.DenseOp) -> None:
         if op.bias:
             b = self.tensor(node, "b", self.graph.constants[op.bias])
             self.leaf(node, "add", (b,), before=(name,))
@@ -173,7 +173,7 @@ class _Lowering:
             return
         top, left, bottom, right = op.pads
         if (top, left) != (bottom, right):
-            raise self.refused(node, "padded more at one side than the other, as HPVM cannot")
+            raise self.refusal(node, "padded more at one side than the other, as HPVM cannot")
         self.leaf(node, kind, (), (*op.window, top, left, *op.strides))
 
     def activation(self, node: Node, op: ops.ActivationOp) -> None:
@@ -182,27 +182,27 @@ class _Lowering:
             raise self.unknown(node)
         shape = self.shape(node)
         name = self.leaf(node, "tanh" if op.kind == "tanh" else "relu")
-        self.held[node.output] = _Held(name, shape)
+        self.values[node.output] = _Held(name, shape)
 
     def softmax(self, node: Node, op: ops.SoftmaxOp) -> None:
         if math.prod(self.shape(node)[1:]) != 1 or op.axis != 0:
-            raise self.refused(node, f"a softmax over {self.shape(node)}, where HPVM takes classes")
+            raise self.refusal(node, f"a softmax over {self.shape(node)}, where HPVM takes classes")
         self.leaf(node, "softmax")
 
     def sum(self, node: Node, op: ops.BinaryOp) -> None:
         if op.kind != "add" or op.post:
             raise self.unknown(node)
-        shapes = {self.held[value].shape for value in node.inputs}
+        shapes = {self.values[value].shape for value in node.inputs}
         if len(shapes) != 1:
-            raise self.refused(node, "a sum of different shapes, which HPVM-C is not written of")
+            raise self.refusal(node, "a sum of different shapes, which HPVM-C is not written of")
         self.leaf(node, "add")
-        self.held[node.output] = _Held(self.leaves[-1].name, shapes.pop())
+        self.values[node.output] = _Held(self.leaves[-1].name, shapes.pop())
 
     def flatten(self, node: Node, op: ops.ReshapeOp) -> None:
         """HPVM flattens where it multiplies."""
         if len(node.shape) != 1 and self.shape(node) != node.shape:
             raise self.unknown(node)
-        self.held[node.output] = self.held[node.input]
+        self.values[node.output] = self.values[node.input]
 
 
 _HANDLERS: dict[type, Callable[[_Lowering, Node, Any], None]] = {

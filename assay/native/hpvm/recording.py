@@ -57,7 +57,7 @@ class _Reading:
     """Values so far. A dense layer's output is a vector, for HPVM an image of one pixel."""
 
     def __init__(self, numbers: Array) -> None:
-        self.building = Building()
+        self.builder = Building()
         self.numbers = numbers
         self.constants: dict[str, Array] = {}
         self.values: dict[str, str] = {}
@@ -68,17 +68,17 @@ class _Reading:
             words = line.split()
             if words[0].startswith("data"):
                 shape = tuple(map(int, words[1:]))
-                tensor = self.building.add_input(words[0], shape, "channels_first")
+                tensor = self.builder.add_input(words[0], shape, "channels_first")
                 self.values[words[0]] = tensor.value
             elif words[0].startswith("const"):
-                self.constants[words[0]] = self.taken(tuple(map(int, words[1:])))
+                self.constants[words[0]] = self.take_weights(tuple(map(int, words[1:])))
             elif words[0] == "output":
                 outputs.append(self.values[words[1]])
             else:
                 self.values[words[0]] = self.operation(words[0], words[2], words[3:])
-        return self.building.graph(NAME, outputs)
+        return self.builder.graph(NAME, outputs)
 
-    def taken(self, shape: Shape) -> Array:
+    def take_weights(self, shape: Shape) -> Array:
         size = math.prod(shape)
         array, self.numbers = self.numbers[:size].reshape(shape), self.numbers[size:]
         return array
@@ -97,10 +97,10 @@ class _Reading:
                 case "pool_max" | "pool_mean":
                     return self.pool(name, op, words)
                 case "softmax":
-                    return self.building.add(name, ops.SoftmaxOp(), self.values[words[0]])
+                    return self.builder.add(name, ops.SoftmaxOp(), self.values[words[0]])
                 case _:
                     activation = ops.ActivationOp("tanh" if op == "tanh" else "relu")
-                    return self.building.add(name, activation, self.values[words[0]])
+                    return self.builder.add(name, activation, self.values[words[0]])
         except ShapeError as error:
             raise UsageError(
                 f"The program's operation {op} ({name}) cannot be computed: {error}.",
@@ -108,13 +108,13 @@ class _Reading:
             ) from error
 
     def constant(self, name: str, array: Array) -> str:
-        return self.building.constant(name, array)
+        return self.builder.constant(name, array)
 
-    def picture(self, value: str) -> str:
-        shape = self.building.shapes[value]
+    def to_image(self, value: str) -> str:
+        shape = self.builder.shapes[value]
         if len(shape) == 3:
             return value
-        return self.building.add(f"{value}/picture", ops.ReshapeOp((*shape, 1, 1)), value)
+        return self.builder.add(f"{value}/picture", ops.ReshapeOp((*shape, 1, 1)), value)
 
     def convolution(self, name: str, words: list[str]) -> str:
         vertical, horizontal, down, right, groups = map(int, words[2:])
@@ -124,28 +124,28 @@ class _Reading:
             pads=(vertical, horizontal, vertical, horizontal),
             groups=groups,
         )
-        return self.building.add(name, op, self.picture(self.values[words[0]]))
+        return self.builder.add(name, op, self.to_image(self.values[words[0]]))
 
     def product(self, name: str, words: list[str]) -> str:
         value, weight = self.values[words[0]], self.constants[words[1]]
-        shape = self.building.shapes[value]
+        shape = self.builder.shapes[value]
         if len(shape) == 3:
-            value = self.building.add(f"{name}/flat", ops.ReshapeOp((math.prod(shape),)), value)
+            value = self.builder.add(f"{name}/flat", ops.ReshapeOp((math.prod(shape),)), value)
         transposed = self.constant(words[1], weight.reshape(weight.shape[2:]).T)
-        return self.building.add(name, ops.DenseOp(transposed), value)
+        return self.builder.add(name, ops.DenseOp(transposed), value)
 
     def sum(self, name: str, words: list[str]) -> str:
         """A sum; with weights it is a bias, which the passes fold."""
         values = [self.values[word] for word in words if word in self.values]
-        rank = max(len(self.building.shapes[value]) for value in values)
+        rank = max(len(self.builder.shapes[value]) for value in values)
         if len(values) == 2 and rank == 3:
-            values = [self.picture(value) for value in values]
+            values = [self.to_image(value) for value in values]
         for word in words:
             if word in self.constants:
                 item = self.constants[word][0]
                 bias = item if rank == 3 else item.reshape(-1)
-                values.append(self.building.fixed(f"{name}/{word}", bias, tuple(range(rank))))
-        return self.building.add(name, ops.BinaryOp("add"), *values)
+                values.append(self.builder.add_constant(f"{name}/{word}", bias, tuple(range(rank))))
+        return self.builder.add(name, ops.BinaryOp("add"), *values)
 
     def norm(self, name: str, words: list[str]) -> str:
         gamma, beta, mean, variance = (
@@ -154,7 +154,7 @@ class _Reading:
         op = ops.BatchNormOp(
             mean=mean, variance=variance, gamma=gamma, beta=beta, epsilon=float(words[5])
         )
-        return self.building.add(name, op, self.values[words[0]])
+        return self.builder.add(name, op, self.values[words[0]])
 
     def pool(self, name: str, op: str, words: list[str]) -> str:
         high, wide, vertical, horizontal, down, right = map(int, words[1:])
@@ -164,4 +164,4 @@ class _Reading:
             strides=(down, right),
             pads=(vertical, horizontal, vertical, horizontal),
         )
-        return self.building.add(name, pool, self.picture(self.values[words[0]]))
+        return self.builder.add(name, pool, self.to_image(self.values[words[0]]))

@@ -36,14 +36,14 @@ def applied(
     if not selection:
         return graph
     layers = {name for name, choice in selection.items() if choice.int8}
-    names = [choice.name for choice in selection.values() if choice.ranged]
+    names = [choice.name for choice in selection.values() if choice.needs_calibration]
     if names and not items and not calibration:
         raise UsageError(
             f"{len(names)} layers of {graph.name} are to be {names[0]}, but there are no items "
             "to calibrate their ranges.",
             hint="Give some of the model's inputs.",
         )
-    calibrated = any(choice.calibrated for choice in selection.values())
+    calibrated = any(choice.uses_calibration for choice in selection.values())
     values = reference.computed(graph, *items) if items and calibrated and not calibration else {}
     data = calibration or Calibration(values)
     constants: dict[str, Array] = {}
@@ -65,7 +65,7 @@ class Calibration:
     def __init__(self, values: Mapping[str, Array], correct: bool = True) -> None:
         self.values, self._correct = values, correct
         self._moments: dict[str, Array] = {}
-        self.sampled: dict[tuple[str, int], Array] = {}  # weights, by layer and knob
+        self.sampled_weights: dict[tuple[str, int], Array] = {}  # weights, by layer and knob
 
     def moments(self, node: Node, op: ConvOp | DenseOp, weight: Array) -> Array | None:
         if not self._correct or node.input not in self.values:
@@ -80,7 +80,7 @@ class Changing(NamedTuple):
 
     graph: Graph
     calibration: Calibration
-    made: dict[str, Array]
+    constants: dict[str, Array]
 
     def moments(self, node: Node, op: ConvOp | DenseOp) -> Array | None:
         return self.calibration.moments(node, op, self.graph.constants[op.weight])
@@ -111,15 +111,15 @@ def _changed(node: Node, choice: Knob, rewrite: Changing) -> list[Node]:
     """The nodes for one knob; `over_bytes` does the int8 part."""
     if choice.name == "swing_level":
         return promise(
-            node, int(choice.parameters[0]), rewrite.graph, rewrite.calibration.values, rewrite.made
+            node, int(choice.parameters[0]), rewrite.graph, rewrite.calibration.values, rewrite.constants
         )
     if choice.name == "red_samp":
-        return fewer_terms(node, choice.parameters[0], choice.half, rewrite.graph, rewrite.made)
+        return fewer_terms(node, choice.parameters[0], choice.half, rewrite.graph, rewrite.constants)
     op = node.op
     assert isinstance(op, ConvOp | DenseOp)
     weight = rewrite.graph.constants[op.weight]
     if choice.name == "weight_int8":
-        return [whole_layer(node, op, weight, rewrite.made)]
+        return [whole_layer(node, op, weight, rewrite.constants)]
     if choice.name == "low_rank":
         return _split(node, op, choice.parameters[0], rewrite)
     if isinstance(op, ConvOp) and choice.name.startswith("perf"):
@@ -131,13 +131,13 @@ def _changed(node: Node, choice: Knob, rewrite: Changing) -> list[Node]:
     if choice.half:
         weight = weight.astype(np.float16).astype(np.float32)
     name = f"{node.name}/knob{choice.id}"
-    rewrite.made[name] = weight
+    rewrite.constants[name] = weight
     return [msgspec.structs.replace(node, op=msgspec.structs.replace(op, weight=name))]
 
 
 def _fewer(node: Node, op: ConvOp, choice: Knob, rewrite: Changing) -> Array:
     """Skip terms of a filter; without a calibration set, scale the others equally, as HPVM."""
-    cache, key = rewrite.calibration.sampled, (node.name, choice.id)
+    cache, key = rewrite.calibration.sampled_weights, (node.name, choice.id)
     if key not in cache:
         weight = rewrite.graph.constants[op.weight]
         every, offset = map(int, choice.parameters)
@@ -158,7 +158,7 @@ def _split(node: Node, op: ConvOp | DenseOp, share: float, rewrite: Changing) ->
     names = (f"{node.name}/narrow", f"{node.name}/wide")
     shape = weight.shape[2:]
     for name, part in zip(names, parts, strict=True):
-        rewrite.made[name] = np.ascontiguousarray(part.reshape(*part.shape, *shape))
+        rewrite.constants[name] = np.ascontiguousarray(part.reshape(*part.shape, *shape))
     first = msgspec.structs.replace(op, weight=names[0], bias="", post=())
     second = msgspec.structs.replace(op, weight=names[1])
     if isinstance(second, ConvOp):  # strides and padding are done already

@@ -30,12 +30,12 @@ class Knob(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
 
     @property
-    def calibrated(self) -> bool:
+    def uses_calibration(self) -> bool:
         """Whether it uses calibration items."""
-        return self.ranged or self.name.startswith(("samp", "low_rank"))
+        return self.needs_calibration or self.name.startswith(("samp", "low_rank"))
 
     @property
-    def ranged(self) -> bool:
+    def needs_calibration(self) -> bool:
         """Whether it requires calibration items."""
         return self.int8 or self.name == "swing_level"
 

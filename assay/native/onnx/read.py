@@ -124,7 +124,7 @@ class Importing:
             if found.ndim > rank + 1 or not same:
                 raise refused(node, f"numbers of {found.shape} for items of {rank} axes")
             found = found[0]
-        return self.building.fixed(f"{node.outputs[0]}/known", found, tuple(range(rank)))
+        return self.building.add_constant(f"{node.outputs[0]}/known", found, tuple(range(rank)))
 
 
 def refused(node: OnnxOp, why: str) -> UsageError:

@@ -101,7 +101,7 @@ def _emit_conv(op: ops.ConvOp, emitter: Emitter, node: Node) -> str:
     )
     call += unless(op.strides, (1, 1), "strides") + unless(op.pads, (0,) * 4, "pads")
     call += unless(op.dilations, (1, 1), "dilations") + unless((op.groups,), (1,), "groups")
-    return call + emitter.forced(node) + _emit_knobs(op, emitter) + emitter.posts(node, op.post)
+    return call + emitter.forced_kernel(node) + _emit_knobs(op, emitter) + emitter.posts(node, op.post)
 
 
 def _emit_knobs(op: ops.ConvOp, emitter: Emitter) -> str:
@@ -149,12 +149,12 @@ def _emit_dense(op: ops.DenseOp, emitter: Emitter, node: Node) -> str:
         before = f"net.reshape({before}, {sizes((rows, emitter.shape(node)[-1]))})"
         shape = (rows, shape[-1])
     weights = f"{emitter.constant(op.weight)}{emitter.bias(op.bias)}"
-    call = f"net.dense({before}, {sizes(shape)}, {weights}){emitter.forced(node)}"
+    call = f"net.dense({before}, {sizes(shape)}, {weights}){emitter.forced_kernel(node)}"
     call += f".scales({emitter.constant(op.scales)})" if op.scales else ""
     if shape == node.shape:
         return call + emitter.posts(node, op.post)
     call = f"net.reshape({call}, {sizes(node.shape)})"
-    return emitter.after(call, node, op.post)
+    return emitter.apply_posts(call, node, op.post)
 
 
 def _onnx_dense(op: ops.DenseOp, writer: Writer, node: Node, shapes: Sequence[Shape]) -> None:

@@ -23,13 +23,13 @@ class WholeChoice(NamedTuple):
     """A choice measured as a whole network, and the residual of the sum of its moves."""
 
     choice: Choice
-    lacking: Array  # images × classes
+    residual: Array  # images × classes
 
 
 class Lacking(NamedTuple):
     """Predicted residual of a choice, and its standard deviation."""
 
-    moved: Array | None  # None: nothing is known
+    delta: Array | None  # None: nothing is known
     spread: float
 
 
@@ -47,31 +47,31 @@ class Interactions:
         """The measured choices."""
         return tuple(whole.choice for whole in self._known)
 
-    def knowing(self, more: Sequence[WholeChoice]) -> Interactions:
+    def with_choices(self, more: Sequence[WholeChoice]) -> Interactions:
         """A predictor with further measured choices."""
-        return self._with((*self._known, *more))
+        return self._copy((*self._known, *more))
 
-    def without(self, choice: Choice) -> Interactions:
+    def without_choice(self, choice: Choice) -> Interactions:
         """A predictor without this choice."""
-        return self._with([whole for whole in self._known if whole.choice != choice])
+        return self._copy([whole for whole in self._known if whole.choice != choice])
 
-    def lacking(self, choice: Sequence[int]) -> Lacking:
+    def residual(self, choice: Sequence[int]) -> Lacking:
         """The residual of a choice, measured or predicted."""
         if not self._known:
             return Lacking(None, 0.0)
         for whole in self._known:
             if whole.choice == tuple(choice):
-                return Lacking(whole.lacking, 0.0)
-        kernel = np.array([self._alike(choice, whole.choice) for whole in self._known])
+                return Lacking(whole.residual, 0.0)
+        kernel = np.array([self._covariance(choice, whole.choice) for whole in self._known])
         weights = self._inverse @ kernel
-        variance = max(0.0, self._alike(choice, choice) - float(kernel @ weights))
+        variance = max(0.0, self._covariance(choice, choice) - float(kernel @ weights))
         delta = sum(
-            np.float32(weight) * whole.lacking
+            np.float32(weight) * whole.residual
             for weight, whole in zip(weights, self._known, strict=True)
         )
         return Lacking(np.asarray(delta, np.float32), math.sqrt(self._scale * variance))
 
-    def _with(self, known: Sequence[WholeChoice]) -> Interactions:
+    def _copy(self, known: Sequence[WholeChoice]) -> Interactions:
         copy = object.__new__(Interactions)
         copy._products, copy._known = self._products, tuple(known)
         if known:
@@ -79,15 +79,15 @@ class Interactions:
         return copy
 
     def _set_weights(self) -> None:
-        kernel = np.array([[self._alike(a, b) for b in self.choices] for a in self.choices])
+        kernel = np.array([[self._covariance(a, b) for b in self.choices] for a in self.choices])
         diagonal = np.diag(kernel)
         self._inverse = np.linalg.pinv(kernel + RIDGE * np.diag(diagonal))
         # pooled, so that choices with tiny moves have no weight
-        self._scale = sum(_mean_square(whole.lacking) for whole in self._known) / (
+        self._scale = sum(_mean_square(whole.residual) for whole in self._known) / (
             diagonal.sum() or 1.0
         )
 
-    def _alike(self, first: Sequence[int], second: Sequence[int]) -> float:
+    def _covariance(self, first: Sequence[int], second: Sequence[int]) -> float:
         places = zip(self._products, first, second, strict=True)
         return float(sum(products[a, b] for products, a, b in places)) ** 2
 

@@ -85,7 +85,7 @@ class Labelled(NamedTuple):
     inputs: Array  # float32; images are channels first
     labels: NDArray[np.int64]
 
-    def some(self, places: Any) -> Labelled:
+    def subset(self, places: Any) -> Labelled:
         return Labelled(np.ascontiguousarray(self.inputs[places]), self.labels[places])
 
 

@@ -28,7 +28,7 @@ class KnobTrial(NamedTuple):
 
     knob: int
     seconds: float  # of the layer
-    moved: Array  # outputs with it minus those of the exact network: images × classes
+    delta: Array  # outputs with it minus those of the exact network: images × classes
     bytes: bool = False  # int8 input and output
 
 
@@ -65,44 +65,44 @@ class Tune:
         interactions: Interactions | None = None,
     ) -> None:
         self.layers, self.outputs, self.labels, self.casts = layers, outputs, labels, casts
-        self.harm = [np.array([_spread(trial.moved) for trial in layer.tried]) for layer in layers]
+        self.harm = [np.array([_spread(trial.delta) for trial in layer.tried]) for layer in layers]
         self._right = outputs.argmax(1) == labels
         self._interactions = interactions or Interactions(
-            [[trial.moved for trial in layer.tried] for layer in layers]
+            [[trial.delta for trial in layer.tried] for layer in layers]
         )
         self._predicted: dict[Choice, Predicted] = {}
 
-    def refined(self, outputs: Mapping[Choice, Array]) -> Tune:
+    def refine(self, outputs: Mapping[Choice, Array]) -> Tune:
         """A predictor that also knows the outputs of these choices."""
         known = [
-            WholeChoice(choice, values - self.outputs - self.summed(choice))
+            WholeChoice(choice, values - self.outputs - self.sum_moves(choice))
             for choice, values in outputs.items()
         ]
-        return self._knowing(self._interactions.knowing(known))
+        return self._with_interactions(self._interactions.with_choices(known))
 
-    def foretold(self, choice: Choice) -> Predicted:
+    def predict_held_out(self, choice: Choice) -> Predicted:
         """Leave-one-out prediction of a choice."""
-        return self._knowing(self._interactions.without(choice)).predict(choice)
+        return self._with_interactions(self._interactions.without_choice(choice)).predict(choice)
 
-    def knows(self, choice: Choice) -> bool:
+    def is_measured(self, choice: Choice) -> bool:
         """Whether the choice was measured as a whole network."""
         return choice in self._interactions.choices
 
-    def _knowing(self, interactions: Interactions) -> Tune:
+    def _with_interactions(self, interactions: Interactions) -> Tune:
         return Tune(self.layers, self.outputs, self.labels, self.casts, interactions)
 
     def predict(self, choice: Sequence[int]) -> Predicted:
         choice = tuple(choice)
         if choice not in self._predicted:
-            return self.predict_from(choice, self.summed(choice))
+            return self.predict_from(choice, self.sum_moves(choice))
         return self._predicted[choice]
 
     def predict_from(self, choice: Choice, summed: Array) -> Predicted:
         """Predict a choice with a known sum of its moves."""
         if choice not in self._predicted:
-            residual = self._interactions.lacking(choice)
+            residual = self._interactions.residual(choice)
             expected = self.outputs + summed
-            expected = expected if residual.moved is None else expected + residual.moved
+            expected = expected if residual.delta is None else expected + residual.delta
             points = self._points(expected, residual.spread)
             self._predicted[choice] = Predicted(choice, self.seconds(choice), points)
         return self._predicted[choice]
@@ -112,11 +112,11 @@ class Tune:
         casts = (c.seconds for c in self.casts if chosen[c.first].bytes != chosen[c.second].bytes)
         return sum(trial.seconds for trial in chosen) + sum(casts)
 
-    def summed(self, choice: Sequence[int]) -> Array:
+    def sum_moves(self, choice: Sequence[int]) -> Array:
         """Sum of the moves of a choice's knobs."""
         total = np.zeros_like(self.outputs)
         for layer, k in zip(self.layers, choice, strict=True):
-            total += layer.tried[k].moved
+            total += layer.tried[k].delta
         return total
 
     def _points(self, outputs: Array, spread: float) -> float:
@@ -234,10 +234,10 @@ def _worth(point: Predicted, now: Predicted) -> float:
 
 def _faster(tune: Tune, now: Predicted) -> Iterator[Predicted]:
     """All faster choices that differ in one layer."""
-    summed = tune.summed(now.choice)
+    summed = tune.sum_moves(now.choice)
     for index, layer in enumerate(tune.layers):
-        without = summed - layer.tried[now.choice[index]].moved
+        without = summed - layer.tried[now.choice[index]].delta
         for k, trial in enumerate(layer.tried):
             choice = (*now.choice[:index], k, *now.choice[index + 1 :])
             if tune.seconds(choice) < now.seconds:
-                yield tune.predict_from(choice, without + trial.moved)
+                yield tune.predict_from(choice, without + trial.delta)

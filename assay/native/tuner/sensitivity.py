@@ -33,7 +33,7 @@ class Effects(NamedTuple):
     """Outputs on the images of the search."""
 
     exact: Array
-    moved: dict[tuple[str, int], Array]  # by layer and knob
+    deltas: dict[tuple[str, int], Array]  # by layer and knob
 
 
 def pictures_there_is_time_for(graph: Graph, tried: Knobbed, budget: float, cores: int) -> int:
@@ -69,7 +69,7 @@ class EffectsProgram:
         self._graphs = graphs
         self._variants: Variants = build_variants(graphs, tools, folder)
 
-    def measured(
+    def measure(
         self, items: Array, state: TuningState, threads: int, report: Callable[[int, int], None]
     ) -> Effects:
         values = {self._graphs[0].inputs[0].name: items}
@@ -86,8 +86,8 @@ class EffectsProgram:
                         _key(name, knob),
                         partial(self._variants.first, number, Path(folder), threads),
                     )
-                    effects.moved[name, knob] = outputs - exact
-                    report(len(effects.moved), len(self._rest))
+                    effects.deltas[name, knob] = outputs - exact
+                    report(len(effects.deltas), len(self._rest))
             self._advance(name, values, threads)
         return effects
 

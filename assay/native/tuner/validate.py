@@ -58,7 +58,7 @@ def to_refine(tune: Tune, max_loss: float) -> tuple[Choice, ...]:
         ]
         choices.append(min(within, key=lambda point: point.seconds).choice)
     return tuple(
-        choice for choice in dict.fromkeys(choices) if any(choice) and not tune.knows(choice)
+        choice for choice in dict.fromkeys(choices) if any(choice) and not tune.is_measured(choice)
     )
 
 
@@ -110,7 +110,7 @@ class Timed(NamedTuple):
         low, high = (math.exp(max(min(x, 50.0), -50.0)) for x in (estimate.low, estimate.high))
         return math.exp(estimate.middle), low, high
 
-    def narrow(self) -> bool:
+    def is_narrow(self) -> bool:
         rounds = len(self.seconds[-1])
         if rounds < FEWEST:
             return False
@@ -159,7 +159,7 @@ def timed(
                 times.seconds[index].append(values["seconds"])
                 if values["watts"] > 0:
                     times.joules[index].append(values["watts"] * values["seconds"])
-            if (not more(number + 1) and number + 1 >= FEWEST) or times.narrow():
+            if (not more(number + 1) and number + 1 >= FEWEST) or times.is_narrow():
                 break
     return times
 

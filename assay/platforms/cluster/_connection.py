@@ -88,10 +88,10 @@ class RayLink:
             task = self._task.options(
                 **{**_on(seat.node.id), **resources}, max_retries=0, name=unit.case.key
             )
-            ids = [place.id for place in unit.places]
+            ids = [place.id for place in unit.case_dirs]
             return task.remote(number, unit.function, unit.args, ids, os.getcwd(), self._board)
 
-    def ended(self, running: Collection[Any], seconds: float) -> list[Any]:
+    def wait(self, running: Collection[Any], seconds: float) -> list[Any]:
         with _told():
             refs = list(running)
             return list(ray.wait(refs, num_returns=len(refs), timeout=0)[0]) or list(

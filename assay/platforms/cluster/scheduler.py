@@ -34,7 +34,7 @@ class ClusterLink(Protocol):
     def nodes(self) -> list[dict[str, object]]: ...
     def versions(self, nodes: Sequence[str]) -> dict[str, str]: ...
     def start(self, seat: Seat, number: int, unit: Unit) -> Any: ...
-    def ended(self, running: Collection[Any], seconds: float) -> list[Any]: ...
+    def wait(self, running: Collection[Any], seconds: float) -> list[Any]: ...
     def outcome(self, ref: Any) -> Any: ...
     def progress(self) -> dict[int, Any]: ...
     def cancel(self, ref: Any) -> None: ...
@@ -61,7 +61,7 @@ class RayCluster:
         self._told: set[str] = set()  # reported nodes of `refused`
         self._check()
 
-    def spread(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Any]]:
+    def submit(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Any]]:
         """Values of units as they end; `LostUnit` if every attempt was lost."""
         coming = (_Try(number, unit) for number, unit in enumerate(units, 1))
         retries: deque[_Try] = deque()
@@ -78,10 +78,10 @@ class RayCluster:
                         attempt._replace(seat=seat)
                     )
                     self._last = seat.node.id
-                    self._tell_refused(attempt.unit)
+                    self._report_refused(attempt.unit)
                 if running:
                     idle = time.monotonic()
-                    yield from self._ended(running, retries)
+                    yield from self._collect(running, retries)
                 elif not all_started or retries:
                     self._wait(idle)
         finally:
@@ -116,7 +116,7 @@ class RayCluster:
                 self.refused[node.name] = self._versions[node.id]
         return [node for node in nodes if self._versions.get(node.id) == assay.__version__]
 
-    def _tell_refused(self, unit: Unit) -> None:
+    def _report_refused(self, unit: Unit) -> None:
         for name, version in self.refused.items():
             if name not in self._told:
                 has = f"it has {f'assay {version}' if version else 'no assay'}"
@@ -124,8 +124,8 @@ class RayCluster:
                 unit.progress(Progress(case=unit.case, phase="open", note=note))
                 self._told.add(name)
 
-    def _ended(self, running: dict[Any, _Try], retries: deque[_Try]) -> Iterator[tuple[Unit, Any]]:
-        for ref in self._link.ended(running, LOOK):
+    def _collect(self, running: dict[Any, _Try], retries: deque[_Try]) -> Iterator[tuple[Unit, Any]]:
+        for ref in self._link.wait(running, LOOK):
             attempt = running.pop(ref)
             outcome = self._link.outcome(ref)
             if not isinstance(outcome, str):
@@ -161,7 +161,7 @@ class RayCluster:
 
 def _put_files(unit: Unit, files: bytes) -> None:
     """Extract files to the local case folders."""
-    run = unit.places[0].folder.parent
+    run = unit.case_dirs[0].folder.parent
     with tempfile.NamedTemporaryFile(suffix=".tar.gz") as archive:
         archive.write(files)
         archive.flush()

@@ -202,7 +202,7 @@ def _unsteady(result: Result) -> list[Array]:
 def _warming(result: Result) -> list[float]:
     """Relative drift of processes with a slow change, which may show only with the warm-up."""
     warming = [p for p in estimates.processes(result) if p.verdict == "warming"]
-    return [process.moved / float(np.median(process.values)) for process in warming]
+    return [process.drift / float(np.median(process.values)) for process in warming]
 
 
 def _self_timed(result: Result) -> bool:

@@ -55,7 +55,7 @@ def front_chart(title: str, priced: Sequence[Priced], unit: str) -> Markup:
             name=name,
             xs=[point.rate for point in points],
             ys=[point.cost for point in points],
-            told=partial(_priced_text, points, unit),
+            tooltip=partial(_priced_text, points, unit),
             style=style,  # type: ignore[arg-type]
         )
         for name, points, style in (("others", rest, "muted"), ("best", best, "b"))
@@ -73,7 +73,7 @@ def samples_chart(reading: Reading) -> Markup:
     """Every step time in order, by phase."""
     styles = {"first": "c", "warmup": "muted", "steady": "a"}
     parts: dict[str, tuple[list[float], list[float]]] = {phase: ([], []) for phase in styles}
-    for part in reading.result.own().samples:
+    for part in reading.result.measured_only().samples:
         if part.metric == "step_time" and part.phase in parts and part.starts:
             xs, ys = parts[part.phase]
             xs.extend(part.starts)
@@ -85,7 +85,7 @@ def samples_chart(reading: Reading) -> Markup:
             name=phase,
             xs=xs,
             ys=ys,
-            told=partial(_told, phase, xs, ys),
+            tooltip=partial(_told, phase, xs, ys),
             style=styles[phase],  # type: ignore[arg-type]
         )
         for phase, (xs, ys) in parts.items()
@@ -111,7 +111,7 @@ def repeats_chart(name: str, values: Sequence[float], unit: str) -> Markup:
         name="",
         xs=range(1, len(values) + 1),
         ys=values,
-        told=lambda i: f"{i + 1}: {human(values[i], unit)}",
+        tooltip=lambda i: f"{i + 1}: {human(values[i], unit)}",
     )
     return drawn(Chart(title=name, series=(dots,), x_label="repeat", unit=unit, height=180))
 

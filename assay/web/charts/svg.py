@@ -23,7 +23,7 @@ class Dots(msgspec.Struct, frozen=True, kw_only=True):
     ys: Sequence[float]
     lows: Sequence[float] = ()
     highs: Sequence[float] = ()
-    told: Callable[[int], str] | None = None
+    tooltip: Callable[[int], str] | None = None
     style: Literal["a", "b", "c", "muted"] = "a"
     line: bool = False
 
@@ -162,7 +162,7 @@ def _series(series: Dots, across: Scale, up: Scale, wide: int, high: int) -> Mar
 def _point(series: Dots, i: int, x: float, y: float, up: Scale, high: int) -> str:
     """A line without length and with round ends: a dot that stays round when zoomed. Only the
     tooltip needs escaping: the rest are numbers."""
-    title = f"<title>{escape(series.told(i))}</title>" if series.told else ""
+    title = f"<title>{escape(series.tooltip(i))}</title>" if series.tooltip else ""
     dot = f'<path class="dot {series.style}" d="M{x:.1f} {y:.1f}h0">{title}</path>'
     if not series.lows or not math.isfinite(series.lows[i]):
         return dot

@@ -99,7 +99,7 @@ def _pareto(rows: Sequence[Evaluated]) -> Section:
         ys=[row.accuracy.value for row, _ in points],
         lows=[row.accuracy.low for row, _ in points],
         highs=[row.accuracy.high for row, _ in points],
-        told=lambda i: f"{points[i][0].series.series.key}: {points[i][0].accuracy.value:.2f} %",
+        tooltip=lambda i: f"{points[i][0].series.series.key}: {points[i][0].accuracy.value:.2f} %",
     )
     chart = Chart(
         title="accuracy against speed: above and to the right is better",

@@ -58,12 +58,12 @@ class Findings:
         self._thread: threading.Thread | None = None
         self.waiting = 0  # series with new points, not looked at yet
 
-    def look(self, store: Store, most: int = AT_ONCE) -> list[Finding]:
+    def update(self, store: Store, most: int = AT_ONCE) -> list[Finding]:
         """All findings; at most `most` series with new points are analysed."""
         every = store.series(Query())
         chosen = matching(every, "", "") if every else []
         current = {(series.series.id, series.metric): series for series in chosen}
-        fresh = [key for key, series in current.items() if self._last(key) != series.last]
+        fresh = [key for key, series in current.items() if self._last_point(key) != series.last]
         for key in fresh[::-1][:most]:
             self._known[key] = (current[key].last, _finding(store, current[key]))
         self.waiting = max(0, len(fresh) - most)
@@ -71,20 +71,20 @@ class Findings:
         newest = sorted(findings, key=lambda finding: finding.since, reverse=True)
         return sorted(newest, key=lambda finding: not finding.worse)
 
-    def look_on(self) -> None:
+    def start_thread(self) -> None:
         """Analyse the rest in a thread, unless one is running."""
         with self._lock:
             if self.waiting and not (self._thread and self._thread.is_alive()):
-                self._thread = threading.Thread(target=self._rest, daemon=True)
+                self._thread = threading.Thread(target=self._update_rest, daemon=True)
                 self._thread.start()
 
-    def _rest(self) -> None:
+    def _update_rest(self) -> None:
         with closing(open_store(self._home)) as store:
             while self.waiting:
-                self.look(store)
+                self.update(store)
                 time.sleep(PAUSE)
 
-    def _last(self, key: tuple[str, str]) -> str:
+    def _last_point(self, key: tuple[str, str]) -> str:
         return self._known.get(key, ("", None))[0]
 
 

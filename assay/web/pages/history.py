@@ -95,7 +95,7 @@ def _chart(history: SeriesHistory) -> Markup:
         ys=[point.value for point in history.points],
         lows=[point.low for point in history.points],
         highs=[point.high for point in history.points],
-        told=told,
+        tooltip=told,
     )
     return drawn(
         Chart(

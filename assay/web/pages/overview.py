@@ -22,8 +22,8 @@ def overview_page(store: Store, known: Findings) -> Page:
     entries = store.entries(Query(limit=NEWEST))
     if not entries:
         return _empty()
-    findings = known.look(store)
-    known.look_on()
+    findings = known.update(store)
+    known.start_thread()
     slower = [finding for finding in findings if finding.worse]
     failed = [entry for entry in entries if entry.status not in {"ok", "skipped"}][::-1]
     lead = _lead(slower, findings, known.waiting)

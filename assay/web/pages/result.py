@@ -37,7 +37,7 @@ def result_page(store: Store, text: str) -> Page:
     reading = stored_summary.read(store, matches[0])
     result = reading.result
     folder = store.folder(result.id)
-    step = reading.own.get("step_time")
+    step = reading.measured_only.get("step_time")
     return Page(
         title=result.case.key,
         lead=standing(reading) + (f": {result.reason}" if result.reason else ""),
@@ -69,7 +69,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def _steps(reading: Reading) -> list[Section]:
-    values = [value for process in reading.counted() for value in process]
+    values = [value for process in reading.steady_values() for value in process]
     return [
         Section(title="Distribution", chart=distribution_chart(values, "s")),
         Section(title="Samples over time", chart=samples_chart(reading)),
@@ -90,7 +90,7 @@ def _numbers(reading: Reading) -> Section:
     names = detail.LINES | detail.PHASES
     rows = tuple(
         (
-            Cell(text=name if name in reading.result.reported else names.get(name, name)),
+            Cell(text=name if name in reading.result.reported_metrics else names.get(name, name)),
             Cell(text=human(q.value, _unit(q)), sort=q.value if math.isfinite(q.value) else None),
             Cell(text=_interval(q)),
             Cell(text=q.estimator),

@@ -83,7 +83,7 @@ def _lead(store: Store, run: str, readings: Sequence[Reading]) -> tuple[str, str
 
 def _results(run: str, readings: Sequence[Reading], verb: str) -> Section:
     table = results.table(readings, fairness(r.result for r in readings))
-    steps = [reading.own.get("step_time") for reading in readings]
+    steps = [reading.measured_only.get("step_time") for reading in readings]
     ends = [end for step in steps if step for end in (step.low, step.value, step.high)]
     scale = scale_of(ends)
     by_id = {reading.result.id: reading for reading in readings}
@@ -99,7 +99,7 @@ def _results(run: str, readings: Sequence[Reading], verb: str) -> Section:
         notes=table.notes,
         closed=verb in _FOLDED,
         links=(Link(text="Speed against memory and energy", to=f"/tradeoffs?of={run}"),)
-        if sum("throughput" in reading.own for reading in readings) > 1
+        if sum("throughput" in reading.measured_only for reading in readings) > 1
         else (),
     )
 
@@ -110,7 +110,7 @@ def _sorted(
     """Cells with their sort value, and drawn intervals."""
     sorted_cells = []
     for column, cell in zip(columns, cells, strict=True):
-        quantity = reading.own.get(QUANTITIES.get(column, column))
+        quantity = reading.measured_only.get(QUANTITIES.get(column, column))
         value = quantity.value if quantity else reading.result.peaks.get(PEAKS.get(column, ""))
         sort = value if value is not None and math.isfinite(value) else None
         drawing = Markup()

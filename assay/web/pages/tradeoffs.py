@@ -84,7 +84,7 @@ def _readings(store: Store, text: str) -> list[Reading]:
 
 
 def _rate(reading: Reading) -> float:
-    quantity = reading.own.get("throughput")
+    quantity = reading.measured_only.get("throughput")
     return quantity.value if quantity else 0.0
 
 

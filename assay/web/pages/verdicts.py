@@ -96,7 +96,7 @@ def _heats(race: Race, readings: Sequence[Reading]) -> list[Section]:
     """One column per heat: the time of an item over that of the fastest; then who was dropped."""
     times: dict[int, dict[str, float]] = {}
     for reading in readings:
-        step = reading.own.get("step_time")
+        step = reading.measured_only.get("step_time")
         if step and "heat" in reading.result.tags:
             heat = times.setdefault(tagged_number(reading.result, "heat"), {})
             heat[reading.result.case.key] = step.value / max(1, reading.result.items)
@@ -132,7 +132,7 @@ def _ended(place: Place, times: Mapping[int, Mapping[str, float]]) -> str:
 def _study(store: Store, run: str) -> tuple[Section, ...]:
     request, readings = studies.kept_in(store, run)
     findings = studies.findings(readings)
-    tables = study_view.study_tables(request.study, readings, findings.floor, findings.unlike)
+    tables = study_view.study_tables(request.study, readings, findings.floor, findings.mismatches)
     return (*(section(table) for table in tables), *_effects(option_effects(readings)))
 
 

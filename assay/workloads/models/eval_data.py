@@ -53,7 +53,7 @@ def pictures(workload: AccuracyWorkload, data: str, split: str, first: int) -> E
         ready=partial(prepare, rule=rule),
         facts={
             "dataset": dataset.name,
-            "data_place": str(source.place) if source else "",
+            "data_place": str(source.path) if source else "",
             "preparation": rule,
             "classes": dataset.classes,
         },
@@ -79,7 +79,7 @@ def lacks(
     elif evaluation.first > (size := split_sizes(source)[evaluation.split]):
         raise UsageError(
             f"The first {evaluation.first} images of {evaluation.split} were asked for, "
-            f"but {source.place} has {size}.",
+            f"but {source.path} has {size}.",
             hint=f"Ask for 1 to {size}, or for none to take all.",
         )
     return "; ".join(missing)
@@ -107,7 +107,7 @@ def hpvm_file(workload: AccuracyWorkload) -> str:
 
 def stored(net: Net) -> list[Stored]:
     """Its layers as in files of weights, in order of creation."""
-    flattened = net.flattened()
+    flattened = net.flattened_shapes()
     return [
         Stored(
             kind=kind_of(layer.name),
@@ -115,7 +115,7 @@ def stored(net: Net) -> list[Stored]:
             flattened=flattened.get(layer.name, ()),
             name=layer.name,
         )
-        for layer in net.placed()
+        for layer in net.positions()
         if layer.name
     ]
 
@@ -135,7 +135,7 @@ def fitted(net: Net, arrays: Arrays) -> Arrays:
 
 def _renamed(net: Net, arrays: Arrays) -> Arrays:
     """Weights whose names were counted in Keras' order of layers, not in order of creation."""
-    ours = [layer.name for layer in net.placed() if layer.name]
+    ours = [layer.name for layer in net.positions() if layer.name]
     by_depth = list(_kept(net.layers, iter(ours)))
     counts: dict[str, int] = {}
     names = {}

@@ -31,7 +31,7 @@ class Listing:
         if bias:
             self.shapes[f"{name}.bias"] = (filters,)
 
-    def transposed(self, name: str, size: int, before: int, filters: int, places: int) -> None:
+    def transposed_conv(self, name: str, size: int, before: int, filters: int, places: int) -> None:
         """`places` are those of its input, each of which is multiplied by the whole kernel."""
         self.shapes |= {f"{name}.kernel": (size, size, filters, before), f"{name}.bias": (filters,)}
         self.work += places * size**2 * before * filters

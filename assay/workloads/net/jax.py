@@ -81,7 +81,7 @@ class Averages:
         self._old, self.training = iter(old), training
         self.new: list[Any] = []
 
-    def chosen(self, batch: dict[str, Any]) -> dict[str, Any]:
+    def statistics(self, batch: dict[str, Any]) -> dict[str, Any]:
         """The statistics to normalize with: in training the batch's, which update the averages."""
         old = next(self._old)
         if not self.training:
@@ -119,7 +119,7 @@ def _normed(
     exact = values.astype(jnp.float32)
     statistics = {"mean": exact.mean(over), "variance": exact.var(over)}
     if norm.running:
-        statistics = averages.chosen(statistics)
+        statistics = averages.statistics(statistics)
     mean, variance = statistics["mean"].reshape(wide), statistics["variance"].reshape(wide)
     outputs = (exact - mean) * lax.rsqrt(variance + EPSILON) + offset.reshape(wide)
     return outputs.astype(values.dtype)

@@ -44,7 +44,7 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:
 def _built(net: Net, inputs: Any) -> Any:
     import keras
 
-    positions = iter(net.placed())
+    positions = iter(net.positions())
     if any(isinstance(layer, Residual) for layer in net.layers):
         return keras.Model(inputs, _through(net.layers, inputs, positions))
     return keras.Sequential([inputs, *(part for position in positions for part in _made(position))])

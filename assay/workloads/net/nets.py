@@ -46,7 +46,7 @@ class Net(msgspec.Struct, frozen=True):
             shapes.append(after(layer, shapes[-1]))
         return shapes
 
-    def placed(self) -> list[Placed]:
+    def positions(self) -> list[Placed]:
         """Every layer with its name and shapes, in order of creation."""
         return list(placed(self.layers, self.input_shape, {}))
 
@@ -54,7 +54,7 @@ class Net(msgspec.Struct, frozen=True):
         """`<layer>_<n>/<variable>` → shape, in order of creation."""
         return {
             f"{position.name}/{variable}": shape
-            for position in self.placed()
+            for position in self.positions()
             for variable, shape in variables(position.layer, position.before).items()
         }
 
@@ -72,14 +72,14 @@ class Net(msgspec.Struct, frozen=True):
         """Of one forward pass over one item."""
         return sum(
             multiply_adds(position.layer, position.before, position.after)
-            for position in self.placed()
+            for position in self.positions()
         )
 
-    def flattened(self) -> dict[str, Shape]:
+    def flattened_shapes(self) -> dict[str, Shape]:
         """Dense layer → rows, columns, channels of the feature map flattened before it."""
         shapes: dict[str, Shape] = {}
         shape: Shape = ()
-        for position in self.placed():
+        for position in self.positions():
             if isinstance(position.layer, Flatten):
                 shape = position.before
             elif position.name and shape:

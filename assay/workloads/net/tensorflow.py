@@ -49,7 +49,7 @@ def model(net: Net, arrays: Mapping[str, Any]) -> Any:
                 elif isinstance(layer, Norm):
                     last, batch = data_format == "channels_last", training or not layer.running
                     norm = _Normed(layer, next(left), next(averages), last)
-                    values = norm.by_batch(values, training) if batch else norm.by_averages(values)
+                    values = norm.normalize_by_batch(values, training) if batch else norm.normalize_by_averages(values)
                 elif isinstance(layer, Dropout):
                     values = tf.nn.dropout(values, layer.rate) if training else values
                 else:
@@ -78,11 +78,11 @@ class _Normed:
         self._norm, self._averages, self._last = norm, averages, last
         self._offset = tf.cast(offset, tf.float32)
 
-    def by_batch(self, values: Any, training: bool) -> Any:
+    def normalize_by_batch(self, values: Any, training: bool) -> Any:
         import tensorflow as tf
 
         if self._norm.fused:
-            outputs, *statistics = self._fused(values, True)
+            outputs, *statistics = self._fused_norm(values, True)
         else:
             exact = tf.cast(values, tf.float32)
             statistics = tf.nn.moments(exact, (0, 1, 2) if self._last else (0, 2, 3))
@@ -92,9 +92,9 @@ class _Normed:
                 average.assign(MOMENTUM * average + (1 - MOMENTUM) * new)
         return outputs
 
-    def by_averages(self, values: Any) -> Any:
+    def normalize_by_averages(self, values: Any) -> Any:
         if self._norm.fused:
-            return self._fused(values, False)[0]
+            return self._fused_norm(values, False)[0]
         return self._single(values, *self._averages)
 
     def _single(self, values: Any, mean: Any, variance: Any) -> Any:
@@ -106,7 +106,7 @@ class _Normed:
         outputs = tf.nn.batch_normalization(exact, mean, variance, offset, None, EPSILON)
         return tf.cast(outputs, values.dtype)
 
-    def _fused(self, values: Any, batch: bool) -> Any:
+    def _fused_norm(self, values: Any, batch: bool) -> Any:
         import tensorflow as tf
 
         mean, variance = (None, None) if batch else self._averages

@@ -51,8 +51,8 @@ class Sum(nn.Module):  # type: ignore[misc]
 
 def model(net: Net, arrays: Mapping[str, Any]) -> Any:
     modules: dict[str, Any] = {}
-    network = _sequence(net.layers, iter(net.placed()), modules)
-    flattened = net.flattened()
+    network = _sequence(net.layers, iter(net.positions()), modules)
+    flattened = net.flattened_shapes()
     with torch.no_grad():
         for name, array in arrays.items():
             layer, _, variable = name.partition("/")
@@ -157,12 +157,12 @@ class TorchBatchNorm(torch.nn.Module):  # type: ignore[misc]
                 eps=EPSILON,
             )
         exact = values.float()
-        mean, variance = self._of_batch(exact) if by_batch else (self.mean, self.variance)
+        mean, variance = self._batch_statistics(exact) if by_batch else (self.mean, self.variance)
         wide = (-1, 1, 1)
         outputs = (exact - mean.view(wide)) * torch.rsqrt(variance.view(wide) + EPSILON)
         return (outputs + self.offset.view(wide)).to(values.dtype)
 
-    def _of_batch(self, values: Any) -> tuple[Any, Any]:
+    def _batch_statistics(self, values: Any) -> tuple[Any, Any]:
         variance, mean = torch.var_mean(values, (0, 2, 3), correction=0)
         if self.training and self._norm.running:
             with torch.no_grad():

@@ -33,13 +33,13 @@ class FileWorkload(msgspec.Struct, frozen=True):
 
     path: Path
     name: str
-    found: Found
+    definition: Found
     params: Mapping[str, Value]
     version: str = "1"
 
     @property
     def summary(self) -> str:
-        return self.found.summary
+        return self.definition.summary
 
     @property
     def source(self) -> str:
@@ -47,12 +47,12 @@ class FileWorkload(msgspec.Struct, frozen=True):
 
     @property
     def inference_only(self) -> str:
-        pure = self.found.making == "itself" and self.found.kinds != PLAIN
+        pure = self.definition.making == "itself" and self.definition.kinds != PLAIN
         return f"{self.name} is a function without parameters to train" if pure else ""
 
     @property
     def kinds(self) -> Mapping[str, Builder]:
-        return {kind: self._builder(kind) for kind in self.found.kinds}
+        return {kind: self._builder(kind) for kind in self.definition.kinds}
 
     def _builder(self, kind: str) -> Builder:
         def build(**params: Value) -> Job:
@@ -60,9 +60,9 @@ class FileWorkload(msgspec.Struct, frozen=True):
 
             module = _module(self.path)
             maker: Any = getattr(module, self.name)
-            if self.found.making == "itself":
+            if self.definition.making == "itself":
                 return model.job(model.Bare(maker, maker, module, kind, params, itself=True))
-            method = getattr(maker(), kind) if self.found.making == "methods" else maker
+            method = getattr(maker(), kind) if self.definition.making == "methods" else maker
             thing = method(**model.arguments(method, kind, params))
             if isinstance(thing, Job):
                 return thing
@@ -87,7 +87,7 @@ def from_file(text: str) -> FileWorkload | BenchmarkClass:
         return benchmark_class(path, tree, chosen, _module)
     definition = look_at(chosen, tree, file)
     params = {"batch_size": _batch_size(definition), "seed": 0, **definition.params}
-    return FileWorkload(path=path, name=name, found=definition, params=params)
+    return FileWorkload(path=path, name=name, definition=definition, params=params)
 
 
 def _batch_size(definition: Found) -> int:

@@ -65,10 +65,10 @@ class HubWorkload(msgspec.Struct, frozen=True):
         return ""
 
     def _build(self, **params: Value) -> Job:
-        job: Job = self._loaded().job(self.name, params)
+        job: Job = self._load_package().job(self.name, params)
         return job
 
-    def _loaded(self) -> Any:
+    def _load_package(self) -> Any:
         try:
             load()  # all of them import it
             return import_module(f"assay.workloads.user.hub_{self.hub}")

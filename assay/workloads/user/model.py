@@ -23,7 +23,7 @@ MEAN = "mean"  # default of Job.loss: of all floating-point outputs
 class Bare(NamedTuple):
     """A model, and where to find its example, loss and targets."""
 
-    made: Any
+    model: Any
     maker: Any  # its class or function
     module: Any  # of the user's file
     kind: str
@@ -39,7 +39,7 @@ def job(bare: Bare) -> Job:
     inputs = inputs_of(bare)
     inferred = inputs is None
     if inferred:
-        inputs = framework.infer_inputs(bare.made, _size(bare))
+        inputs = framework.infer_inputs(bare.model, _size(bare))
     if inputs is None:
         raise no_example(bare)
     loss, targets, assumed = _loss(bare, inputs)
@@ -72,7 +72,7 @@ def inputs_of(bare: Bare) -> Any:
     """The example in the file, or None."""
     example = _named(bare, "example")
     for name in _framework(bare.kind).EXAMPLES:
-        example = getattr(bare.made, name, None) if example is None else example
+        example = getattr(bare.model, name, None) if example is None else example
     if example is None:
         return None
     if callable(example) and not hasattr(example, "shape"):
@@ -94,7 +94,7 @@ def _named(bare: Bare, name: str) -> Any:
         inspect.isfunction(attribute)
         and next(iter(inspect.signature(attribute).parameters), "") == "self"
     ):
-        return attribute.__get__(bare.made)
+        return attribute.__get__(bare.model)
     return getattr(bare.module, name, None) if attribute is None else attribute
 
 

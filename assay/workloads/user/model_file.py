@@ -108,7 +108,7 @@ def _onnx(path: Path) -> ModelFile:
         inputs=header.inputs,
         inference_only="an ONNX file cannot be trained",
         facts={"opset": header.opset, "parameters": header.parameters},
-        beside=header.beside,
+        beside=header.external_files,
     )
 
 
@@ -194,8 +194,8 @@ def made_inputs(inputs: Sequence[ModelInput], params: Mapping[str, Value]) -> di
             arrays[model_input.name] = (random.random(size, np.float32) * 2 - 1).astype(
                 model_input.dtype
             )
-        elif model_input.below:
-            arrays[model_input.name] = random.integers(0, model_input.below, size).astype(
+        elif model_input.upper_bound:
+            arrays[model_input.name] = random.integers(0, model_input.upper_bound, size).astype(
                 model_input.dtype
             )
         else:

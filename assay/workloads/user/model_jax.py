@@ -34,7 +34,7 @@ def infer_inputs(model: Any, size: int) -> Any:
 
 
 def model(bare: Bare, inputs: Any) -> tuple[Any, ...]:
-    network = bare.made
+    network = bare.model
     if bare.itself:
         return _from_function(network), []
     if isinstance(network, tuple) and len(network) == 2 and callable(network[0]):

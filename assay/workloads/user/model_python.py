@@ -16,7 +16,7 @@ def infer_inputs(function: Any, size: int) -> Any:
 
 
 def model(bare: Bare, inputs: Any) -> Callable[[], Any]:
-    function = bare.made
+    function = bare.model
     if isinstance(inputs, Mapping):
         return lambda: function(**inputs)
     arguments = inputs if isinstance(inputs, tuple) else (inputs,)

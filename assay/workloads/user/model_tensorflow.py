@@ -20,10 +20,10 @@ def infer_inputs(module: Any, size: int) -> Any:
 
 
 def model(bare: Bare, inputs: Any) -> Any:
-    if isinstance(bare.made, tf.Module) or bare.itself:
-        return _Called(bare.made)
+    if isinstance(bare.model, tf.Module) or bare.itself:
+        return _Called(bare.model)
     raise UsageError(
-        f"{bare.maker.__name__} gave a {type(bare.made).__name__}, not a tf.Module.",
+        f"{bare.maker.__name__} gave a {type(bare.model).__name__}, not a tf.Module.",
         hint="Return the module, or an assay.Job.",
     )
 

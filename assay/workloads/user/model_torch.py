@@ -17,12 +17,12 @@ _PASSING = (nn.Flatten, nn.Dropout, nn.ReLU, nn.GELU, nn.Tanh, nn.Sigmoid, nn.Si
 
 
 def model(bare: Bare, inputs: Any) -> Any:
-    if isinstance(bare.made, nn.Module):
-        return bare.made
+    if isinstance(bare.model, nn.Module):
+        return bare.model
     if bare.itself:
-        return _Function(bare.made)
+        return _Function(bare.model)
     raise UsageError(
-        f"{bare.maker.__name__} gave a {type(bare.made).__name__}, not a torch.nn.Module.",
+        f"{bare.maker.__name__} gave a {type(bare.model).__name__}, not a torch.nn.Module.",
         hint="Return the module, or an assay.Job.",
     )
 

@@ -57,7 +57,7 @@ def test_two_cases_are_warm_together_and_take_turns(setting, endings):
     found = take_pair(PairSpec(of_cases(endings, "fine", "fine:size=9"), 4), *setting)
 
     turns = [sum(part.phase == "steady" for part in one.samples) for one in found.results]
-    assert found.apart == ""
+    assert found.not_interleaved == ""
     assert tags(found) == [("4", "baseline", IN_TURNS), ("4", "candidate", IN_TURNS)]
     assert turns == [FEWEST_TURNS, FEWEST_TURNS]
 
@@ -65,7 +65,7 @@ def test_two_cases_are_warm_together_and_take_turns(setting, endings):
 def test_who_does_not_fit_beside_the_other_is_measured_apart(setting, endings):
     found = take_pair(PairSpec(of_cases(endings, "fine", "has_no_memory"), 1), *setting)
 
-    assert found.apart == NO_ROOM
+    assert found.not_interleaved == NO_ROOM
     assert found.results[1].status == "out-of-memory"
     assert tags(found) == [("1", "baseline", APART), ("1", "candidate", APART)]
 
@@ -74,17 +74,17 @@ def test_pairs_that_were_apart_before_are_so_at_once(setting, endings, monkeypat
     monkeypatch.setattr(engine, "run_heat", None)
 
     found = take_pair(
-        PairSpec(of_cases(endings, "fine", "fine:size=9"), 2, apart=NO_ROOM), *setting
+        PairSpec(of_cases(endings, "fine", "fine:size=9"), 2, not_interleaved=NO_ROOM), *setting
     )
 
     assert [one.status for one in found.results] == ["ok", "ok"]
-    assert found.apart == NO_ROOM
+    assert found.not_interleaved == NO_ROOM
 
 
 def test_short_commands_take_turns_that_are_joined(setting):
     found = take_pair(PairSpec(of_commands("true", "true"), 1), *setting)
 
-    assert found.apart == COMMANDS
+    assert found.not_interleaved == COMMANDS
     assert tags(found)[0] == ("1", "baseline", IN_TURNS)
     for result in found.results:
         assert len(result.values("wall_time")) == engine.COMMAND_TURNS
@@ -152,7 +152,7 @@ def spent(taken) -> float:
 )
 def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, now, more):
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now))
-    context = PairContext(None, QUICK, minimum=0.01, deadline=50.0)
+    context = PairContext(None, QUICK, min_effect=0.01, deadline=50.0)
     heat = Heat(turns=taken, opening=opening, spent=spent(taken))
 
     assert needs_turns(heat, context, known=[]) is more
@@ -170,7 +170,7 @@ def test_a_pair_has_more_turns_while_they_pay_off(monkeypatch, taken, opening, n
 def test_a_pair_has_turns_until_the_fastest_steps_are_found(monkeypatch, taken, now, more):
     monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now))
     procedure = msgspec.structs.replace(QUICK, metric="min")
-    context = PairContext(None, procedure, minimum=0.01, deadline=50.0)
+    context = PairContext(None, procedure, min_effect=0.01, deadline=50.0)
     heat = Heat(turns=taken, opening=100.0, spent=spent(taken))
 
     assert needs_turns(heat, context, known=[]) is more

@@ -106,7 +106,7 @@ def test_why_they_alternate_by_process_is_noted_once_and_only_of_pairs_that_ende
 
     state = grown(requested(), failed, pair(apart="no room"), pair(apart="no room"))
 
-    assert state.apart == "no room"
+    assert state.not_interleaved == "no room"
     assert state.notes == ["they alternate by process, not by step: no room"]
 
 

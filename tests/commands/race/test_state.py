@@ -51,7 +51,7 @@ def states(state):
 def test_before_the_first_heat_nobody_leads_and_all_are_to_run():
     state = begun()
 
-    assert state.standing().ended == state.standing().command == ""
+    assert state.ranking().ended == state.ranking().command == ""
     assert states(state) == dict.fromkeys("abc", "untried")
     assert state.next_heat() == ["a", "b", "c"]
 
@@ -68,7 +68,7 @@ def test_when_one_is_left_the_race_is_decided_and_told_how_to_run_it_again():
     state = begun()
     state.add(heat(a=1.0, b=2.0, c="failed"))
 
-    found = state.standing()
+    found = state.ranking()
 
     assert found.ended == "decided: one is left"
     assert found.command == "assay run 'a'"
@@ -81,7 +81,7 @@ def test_those_who_are_as_good_end_it_together():
     for pace in (1.0, 1.001, 0.999, 1.0, 1.0):
         state.add(heat(a=1.0, b=pace))
 
-    assert state.standing().ended == "decided: 2 are equally good"
+    assert state.ranking().ended == "decided: 2 are equally good"
 
 
 def test_where_none_ran_well_the_race_stops():
@@ -89,8 +89,8 @@ def test_where_none_ran_well_the_race_stops():
 
     state.add(heat(a="failed", b="crashed"))
 
-    assert state.standing().ended == "stopped: none of them ran well"
-    assert state.standing().command == ""
+    assert state.ranking().ended == "stopped: none of them ran well"
+    assert state.ranking().command == ""
 
 
 def test_who_was_interrupted_is_handed_on_to_be_kept_but_does_not_count():
@@ -132,7 +132,7 @@ def test_wrong_outputs_cost_the_place_and_are_remembered_after_an_interrupt():
     state.add(heat(outputs=outputs, a=2.0, b=2.0, c=2.0, d=1.0, e=0.5))
 
     assert states(state)["d"] == states(state)["e"] == "wrong"
-    assert state.standing().places[0].key in "abc"
+    assert state.ranking().places[0].key in "abc"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_heat_that_would_outlast_the_budget_is_not_begun(clock, each, ended):
 
     state.add(heat(a=1.0, b=2.0))
 
-    assert state.standing().ended == ended
+    assert state.ranking().ended == ended
 
 
 def test_the_first_two_of_a_session_are_opened_whatever_the_budget(clock):
@@ -171,7 +171,7 @@ def test_who_was_not_warm_in_time_counts_as_untried(clock):
 
     assert kept.keys() == {"a", "b"}
     assert states(state)["c"] == "untried"
-    assert state.standing().ended == "budget of 60 s used up; 1 contender left, 1 not tried"
+    assert state.ranking().ended == "budget of 60 s used up; 1 contender left, 1 not tried"
 
 
 def test_a_race_taken_up_again_has_its_budget_once_more(clock):
@@ -179,8 +179,8 @@ def test_a_race_taken_up_again_has_its_budget_once_more(clock):
 
     state = begun(heats=[heat(a=1.0, b=2.0).results])
 
-    assert state.standing().ended == ""
-    assert state.standing().heats == 1
+    assert state.ranking().ended == ""
+    assert state.ranking().heats == 1
     assert state.next_heat() == ["a", "c"]
 
 

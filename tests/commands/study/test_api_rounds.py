@@ -21,7 +21,7 @@ def visited(found: Rounds, status=lambda case: "ok") -> list[list[str]]:
     while group := found.next_group():
         groups.append([case.key for case in group])
         for case in group:
-            found.ended(ending(case, status(case)))
+            found.add_result(ending(case, status(case)))
     return groups
 
 
@@ -51,15 +51,15 @@ def test_what_does_not_run_is_not_visited_again():
 def test_what_could_not_take_turns_comes_once_more_alone():
     found = Rounds(CASES, 1, "seed", done=[ending(CASES[0])])
     group = found.next_group()
-    found.again_alone(group[1])
+    found.retry_solo(group[1])
 
     assert found.next_group() == [group[1]]
 
 
 def test_the_facts_of_a_visit_that_ended_well_are_known_to_the_next():
     found = Rounds(CASES, 2, "seed")
-    found.ended(msgspec.structs.replace(ending(CASES[0]), facts={"outputs": "1 2"}))
-    found.ended(msgspec.structs.replace(ending(CASES[1], "failed"), facts={"outputs": "3"}))
+    found.add_result(msgspec.structs.replace(ending(CASES[0]), facts={"outputs": "1 2"}))
+    found.add_result(msgspec.structs.replace(ending(CASES[1], "failed"), facts={"outputs": "3"}))
 
     assert [found.facts(case) for case in CASES[:3]] == [{"outputs": "1 2"}, {}, {}]
 

@@ -138,7 +138,7 @@ def test_predictions_are_refined_by_a_choice_beyond_the_loss_and_a_milder_one():
     bold, mild = validate.to_refine(tune, 1.0)
 
     assert (bold, mild) == ((1, 1, 1), (1, 1, 0))  # 1.3 points are lost, and 0.4
-    known = tune.refined({bold: tune.outputs + tune.summed(bold)})
+    known = tune.refine({bold: tune.outputs + tune.sum_moves(bold)})
     assert bold not in validate.to_refine(known, 1.0)
 
 

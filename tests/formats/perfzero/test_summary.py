@@ -29,7 +29,7 @@ def benched(entries=(), has_exception=False, status="ok", told=BenchAnswer(began
         method=Method("pkg.mod", "Class", "method"),
         trial=2,
         entries=tuple(entries),
-        told=told,
+        answer=told,
         folder="",
         output_dir="",
         started=11.0,

@@ -29,38 +29,38 @@ def rms(values):
 
 @pytest.mark.parametrize("known", [(BOLD,), (BOLD, MILD)])
 def test_most_of_what_a_choice_lacks_is_told_by_others(known):
-    found = Interactions(MOVES).knowing([lacking(each) for each in known]).lacking(OTHER)
+    found = Interactions(MOVES).with_choices([lacking(each) for each in known]).residual(OTHER)
 
-    wanted = lacking(OTHER).lacking
-    missed = rms(found.moved - wanted)
+    wanted = lacking(OTHER).residual
+    missed = rms(found.delta - wanted)
     assert missed < 0.7 * rms(wanted)
     assert missed / 2 < found.spread < 2 * missed
 
 
 def test_the_exact_network_lacks_nothing_and_that_is_sure():
-    found = Interactions(MOVES).knowing([lacking(BOLD)]).lacking((0,) * 6)
+    found = Interactions(MOVES).with_choices([lacking(BOLD)]).residual((0,) * 6)
 
-    assert (rms(found.moved), found.spread) == (0, 0)
+    assert (rms(found.delta), found.spread) == (0, 0)
 
 
 def test_what_was_computed_is_known():
-    held = Interactions(MOVES).knowing([lacking(BOLD), lacking(MILD)])
+    held = Interactions(MOVES).with_choices([lacking(BOLD), lacking(MILD)])
 
-    found = held.lacking(MILD)
+    found = held.residual(MILD)
 
-    np.testing.assert_array_equal(found.moved, lacking(MILD).lacking)
+    np.testing.assert_array_equal(found.delta, lacking(MILD).residual)
     assert found.spread == 0 and held.choices == (BOLD, MILD)
 
 
 def test_without_a_choice_it_is_as_if_it_had_not_been_computed():
-    held = Interactions(MOVES).knowing([lacking(BOLD), lacking(MILD)])
+    held = Interactions(MOVES).with_choices([lacking(BOLD), lacking(MILD)])
 
-    found = held.without(MILD).lacking(MILD)
+    found = held.without_choice(MILD).residual(MILD)
 
-    wanted = Interactions(MOVES).knowing([lacking(BOLD)]).lacking(MILD)
-    np.testing.assert_array_equal(found.moved, wanted.moved)
+    wanted = Interactions(MOVES).with_choices([lacking(BOLD)]).residual(MILD)
+    np.testing.assert_array_equal(found.delta, wanted.delta)
     assert found.spread == wanted.spread > 0
 
 
 def test_as_long_as_nothing_is_known_the_sum_stands():
-    assert Interactions(MOVES).lacking(BOLD) == (None, 0.0)
+    assert Interactions(MOVES).residual(BOLD) == (None, 0.0)

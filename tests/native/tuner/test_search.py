@@ -48,7 +48,7 @@ def test_what_is_predicted_adds_up():
     found = tune.predict((1, 0, 2, 3))
 
     chosen = [layer.tried[k] for layer, k in zip(tune.layers, (1, 0, 2, 3), strict=True)]
-    moved = sum(one.moved for one in chosen)
+    moved = sum(one.delta for one in chosen)
     wrong = np.mean((tune.outputs + moved).argmax(1) != tune.labels)
     exact = np.mean(tune.outputs.argmax(1) != tune.labels)
     assert found.seconds == pytest.approx(sum(one.seconds for one in chosen))
@@ -71,10 +71,10 @@ def test_nobody_on_the_front_is_slower_and_worse():
 def test_a_choice_that_was_measured_is_predicted_as_it_was():
     tune = made()
     exact, bold = (0, 0, 0, 0), (3, 3, 3, 3)
-    lost = tune.outputs + tune.summed(bold)
+    lost = tune.outputs + tune.sum_moves(bold)
     lost[:40] = -lost[:40]  # what the sum of moves knows nothing of
 
-    found = tune.refined({bold: lost})
+    found = tune.refine({bold: lost})
 
     wrong = np.mean(lost.argmax(1) != tune.labels) - np.mean(tune.outputs.argmax(1) != tune.labels)
     assert found.predict(bold).points == pytest.approx(100 * wrong)
@@ -86,22 +86,22 @@ def test_a_choice_that_was_measured_is_predicted_as_it_was():
 def test_what_is_foretold_of_a_choice_does_not_come_of_measuring_it():
     tune = made()
     bold, mild = (3, 3, 3, 3), (2, 2, 2, 2)
-    lost = {choice: tune.outputs + tune.summed(choice) for choice in (bold, mild)}
+    lost = {choice: tune.outputs + tune.sum_moves(choice) for choice in (bold, mild)}
     lost[bold][:40] = -lost[bold][:40]
 
-    both, other = tune.refined(lost), tune.refined({mild: lost[mild]})
+    both, other = tune.refine(lost), tune.refine({mild: lost[mild]})
 
-    assert both.foretold(bold) == other.predict(bold) != both.predict(bold)
-    assert both.knows(bold) and not other.knows(bold)
+    assert both.predict_held_out(bold) == other.predict(bold) != both.predict(bold)
+    assert both.is_measured(bold) and not other.is_measured(bold)
 
 
 def test_of_nearly_tied_pictures_so_many_are_lost_as_may_be():
     tune = made()
     bold, near = (3, 3, 3, 3), (3, 3, 3, 0)
-    lost = tune.outputs + tune.summed(bold)
+    lost = tune.outputs + tune.sum_moves(bold)
     lost += np.random.default_rng(1).normal(size=lost.shape).astype(np.float32)
 
-    found = tune.refined({bold: lost}).predict(near).points
+    found = tune.refine({bold: lost}).predict(near).points
 
     assert found > tune.predict(near).points
     assert found * 4 != round(found * 4)  # expected, not counted: 400 pictures

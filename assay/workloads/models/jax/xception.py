@@ -44,22 +44,22 @@ class _Xception:
 
     def outputs(self, params: Any, values: Any) -> Any:
         for number, (weights, stride) in enumerate(zip(params["stem"], (2, 1), strict=True)):
-            values = relu(self._normed(weights, values, f"stem.{number}", stride))
+            values = relu(self._conv_norm(weights, values, f"stem.{number}", stride))
         for number, weights in enumerate(params["entry"]):
-            values = self._shrinking(weights, values, f"entry.{number}", relu_first=number > 0)
+            values = self._downsample(weights, values, f"entry.{number}", relu_first=number > 0)
         for block, rest in enumerate(params.get("middle", ())):
             shortcut = values
             for number, weights in enumerate(rest):
                 values = self._separable(weights, relu(values), f"middle.{block}.{number}")
             values = values + shortcut
-        values = self._shrinking(params["exit"], values, "exit", relu_first=True)
+        values = self._downsample(params["exit"], values, "exit", relu_first=True)
         for number, weights in enumerate(params["last"]):
             values = relu(self._separable(weights, values, f"last.{number}"))
         return dense(params["head"], mean_of_pixels(values, self.last))
 
-    def _shrinking(self, weights: Any, values: Any, name: str, relu_first: bool) -> Any:
+    def _downsample(self, weights: Any, values: Any, name: str, relu_first: bool) -> Any:
         """Two separable convolutions and a max pool, with a strided 1x1 shortcut."""
-        shortcut = self._normed(weights["around"], values, f"{name}.around", 2)
+        shortcut = self._conv_norm(weights["around"], values, f"{name}.around", 2)
         values = relu(values) if relu_first else values
         values = relu(self._separable(weights["first"], values, f"{name}.first"))
         values = self._separable(weights["second"], values, f"{name}.second")
@@ -72,6 +72,6 @@ class _Xception:
         values = conv(weights, values, self.last, kernel="pointwise_kernel")
         return self.norm(f"{name}.norm", weights["norm"], values)
 
-    def _normed(self, weights: Any, values: Any, name: str, stride: int) -> Any:
+    def _conv_norm(self, weights: Any, values: Any, name: str, stride: int) -> Any:
         values = conv(weights["conv"], values, self.last, stride)
         return self.norm(f"{name}.norm", weights["norm"], values)

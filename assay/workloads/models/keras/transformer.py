@@ -24,24 +24,24 @@ class Attention(layers.Layer):  # type: ignore[misc]
 
     def attend(self, values: Any) -> tuple[Any, Any, Any]:
         """Outputs, keys and values, (batch, length, heads, depth)."""
-        query, key, value = self._projected(values)
+        query, key, value = self._split_heads(values)
         outputs = ops.dot_product_attention(query, key, value, is_causal=self.causal)
-        return self._merged(outputs), key, value
+        return self._merge_heads(outputs), key, value
 
     def attend_one(self, values: Any, keys: Any, cached: Any, at: Any) -> tuple[Any, Any, Any]:
         """Attention of position `at`, whose key and value are added to the cache."""
-        query, key, value = self._projected(values)
+        query, key, value = self._split_heads(values)
         keys = ops.slice_update(keys, (0, at, 0, 0), key)
         cached = ops.slice_update(cached, (0, at, 0, 0), value)
         mask = ops.arange(keys.shape[1]) <= at
         outputs = ops.dot_product_attention(query, keys, cached, mask=mask[None, None, None, :])
-        return self._merged(outputs), keys, cached
+        return self._merge_heads(outputs), keys, cached
 
-    def _projected(self, values: Any) -> list[Any]:
+    def _split_heads(self, values: Any) -> list[Any]:
         split = (-1, values.shape[1], 3, self.heads, self.width // self.heads)
         return list(ops.unstack(ops.reshape(self.project(values), split), 3, axis=2))
 
-    def _merged(self, values: Any) -> Any:
+    def _merge_heads(self, values: Any) -> Any:
         return self.out(ops.reshape(values, (-1, values.shape[1], self.width)))
 
 

@@ -47,10 +47,10 @@ class Encoder(nn.Module):  # type: ignore[misc]
 
     def forward(self, tokens: Any) -> Any:
         values = self.embed(tokens) + self.positions.weight[: self.length]
-        values = self._dropped(self.norm(values + self.segments(self.of_segment)))
+        values = self._dropout(self.norm(values + self.segments(self.of_segment)))
         for block in self.blocks:
             values = block(values)
-        return self.head(self._dropped(torch.tanh(self.pool(values[:, 0]))))
+        return self.head(self._dropout(torch.tanh(self.pool(values[:, 0]))))
 
-    def _dropped(self, values: Any) -> Any:
+    def _dropout(self, values: Any) -> Any:
         return functional.dropout(values, self.dropout, self.training)

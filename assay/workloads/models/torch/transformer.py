@@ -17,26 +17,26 @@ class TorchAttention(nn.Module):  # type: ignore[misc]
         self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
 
     def forward(self, values: Any) -> Any:
-        return self.attended(*self.projected(values))
+        return self.attend(*self.split_heads(values))
 
-    def attended(self, query: Any, key: Any, value: Any) -> Any:
+    def attend(self, query: Any, key: Any, value: Any) -> Any:
         outputs = functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
-        return self.merged(outputs)
+        return self.merge_heads(outputs)
 
     def attend_one(self, values: Any, keys: Any, cached: Any, at: Any, mask: Any) -> Any:
         """Attention of position `at`, whose key and value are added to the cache."""
-        query, key, value = self.projected(values)
+        query, key, value = self.split_heads(values)
         keys.index_copy_(2, at, key)
         cached.index_copy_(2, at, value)
         outputs = functional.scaled_dot_product_attention(query, keys, cached, attn_mask=mask)
-        return self.merged(outputs)
+        return self.merge_heads(outputs)
 
-    def projected(self, values: Any) -> Any:
+    def split_heads(self, values: Any) -> Any:
         """Queries, keys and values, each (batch, heads, length, depth)."""
         parts = self.project(values).unflatten(-1, (3, self.heads, -1))
         return parts.permute(2, 0, 3, 1, 4).unbind(0)
 
-    def merged(self, outputs: Any) -> Any:
+    def merge_heads(self, outputs: Any) -> Any:
         return self.out(outputs.transpose(1, 2).flatten(2))
 
 
@@ -61,17 +61,17 @@ class TorchBlock(nn.Module):  # type: ignore[misc]
 
     def forward(self, values: Any) -> Any:
         if self.norm_first:
-            return self.rest(values, self._dropped(self.attention(self.norms[0](values))))
-        values = self.norms[0](values + self._dropped(self.attention(values)))
-        return self.norms[1](values + self._dropped(self._dense(values)))
+            return self.finish_block(values, self._dropout(self.attention(self.norms[0](values))))
+        values = self.norms[0](values + self._dropout(self.attention(values)))
+        return self.norms[1](values + self._dropout(self._dense(values)))
 
-    def rest(self, values: Any, attended: Any) -> Any:
+    def finish_block(self, values: Any, attended: Any) -> Any:
         """The part of a block after the attention, with norms first."""
         values = values + attended
-        return values + self._dropped(self._dense(self.norms[1](values)))
+        return values + self._dropout(self._dense(self.norms[1](values)))
 
     def _dense(self, values: Any) -> Any:
         return self.shrink(functional.gelu(self.expand(values)))
 
-    def _dropped(self, values: Any) -> Any:
+    def _dropout(self, values: Any) -> Any:
         return functional.dropout(values, self.dropout, self.training) if self.dropout else values
